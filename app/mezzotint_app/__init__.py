@@ -1,0 +1,1 @@
+"""The desktop window. Never imports torch."""

@@ -1,0 +1,1 @@
+"""The attention operation and its implementations."""

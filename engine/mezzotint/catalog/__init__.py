@@ -1,0 +1,1 @@
+"""Which models exist, and where. Read-only: nothing is copied or moved."""

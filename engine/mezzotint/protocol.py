@@ -1,0 +1,351 @@
+"""The boundary: what a person asks for, what happens on the way, what was used. Standard library only.
+
+Request types hold what was asked: `None` means "not said, take the model's own". Result types hold what was used,
+every field of it, so that a result (with the files it names by sha256) makes the same picture again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+SCHEMA_VERSION = 1
+
+Space = Literal["latent", "pixel"]
+Upscaler = Literal["nearest", "bilinear", "bicubic", "lanczos"]
+ImageRole = Literal["init", "mask", "control", "reference"]
+Attention = Literal["auto", "flash", "int8", "sdpa", "reference"]
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+PredictionType = Literal["epsilon", "v_prediction", "flow_prediction"]
+
+# ---- what a person asks for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRef:
+    """A model by its catalog id, or by the path of its folder or file."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How a stage walks down the noise; `None` is the checkpoint's own."""
+
+    sampler: str | None = None
+    schedule: str | None = None
+    steps: int | None = None  # of the whole schedule, before a stage takes its part
+    guidance_scale: float | None = None
+    prediction_type: PredictionType | None = None  # overrides what the file says
+    zero_terminal_snr: bool | None = None
+    clip_skip: int | None = None  # 0: the encoder's usual layer; n: n layers earlier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One model at one size over one interval of noise levels."""
+
+    model: ModelRef | None = None  # None: that of the stage before; for the first, the default model
+    width: int | None = None  # pixels; None: that of the stage before times the transition's scale
+    height: int | None = None
+    until: float | None = None  # 0..1, the part of the schedule done when it hands over; None: to the end
+    sampling: Sampling = field(default_factory=Sampling)
+    prompt: str | None = None  # None: the request's
+    negative_prompt: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """How the latents of one stage become those of the next."""
+
+    space: Space = "latent"
+    scale: float = 1.0  # of the sides
+    upscaler: Upscaler = "bicubic"
+    strength: float | None = None  # 0..1, how far up the noise the next stage starts; None: where the last stopped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cascade:
+    """A list of stages, and the transitions between them (one fewer)."""
+
+    stages: tuple[Stage, ...] = (Stage(),)
+    transitions: tuple[Transition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageInput:
+    """A picture given beside the words, and the part it plays."""
+
+    path: str
+    role: ImageRole = "init"
+    weight: float = 1.0
+    interval: tuple[float, float] = (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Where pictures go: a file name, or a template with [tokens] such as [seed] or [date]."""
+
+    path: str | None = None  # None: the default template in the current folder; a folder: the default name in it
+    overwrite: bool = False  # False: a suffix keeps what is there
+    preview_folder: str | None = None  # where the picture of each step is written, if anywhere
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateRequest:
+    """Everything that decides a picture."""
+
+    prompt: str
+    negative_prompt: str = ""
+    cascade: Cascade = field(default_factory=Cascade)
+    images: tuple[ImageInput, ...] = ()
+    strength: float | None = None  # 0..1, how much of an init picture is made anew
+    seed: int | None = None  # of the first picture; the next ones count up; None: drawn and recorded
+    count: int = 1
+    device: str = "auto"  # auto, cpu, cuda, cuda:1, mps
+    dtype: Dtype = "auto"
+    attention: Attention = "auto"
+    previews: bool = False  # a small JPEG with every step
+    embeddings: tuple[str, ...] = ()  # textual-inversion files
+    output: Output = field(default_factory=Output)
+
+
+# ---- what was used and made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileUsed:
+    """A file that decided the picture."""
+
+    path: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUsed:
+    """A model as it was loaded."""
+
+    id: str
+    family: str
+    variant: str
+    path: str
+    files: tuple[FileUsed, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedStage:
+    """A stage with nothing left open."""
+
+    model: ModelUsed
+    width: int
+    height: int
+    prompt: str
+    negative_prompt: str
+    sampler: str
+    schedule: str
+    steps: int  # of the whole schedule
+    guidance_scale: float
+    guidance_rescale: float
+    prediction_type: PredictionType
+    zero_terminal_snr: bool
+    clip_skip: int
+    log_snr_start: float | None  # None: the whole schedule
+    log_snr_end: float | None
+    timesteps: tuple[float, ...]  # of the steps that this stage takes
+    sigmas: tuple[float, ...]  # descending, one more than the steps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedTransition:
+    """A transition with nothing left open."""
+
+    space: Space
+    upscaler: Upscaler
+    scale: float
+    strength: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratedImage:
+    """A picture on disk."""
+
+    path: str
+    width: int
+    height: int
+    seed: int
+    index: int  # of the count, from 0
+    sha256: str  # of the pixels, row by row, RGB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timings:
+    """Seconds of wall time by phase."""
+
+    load: float
+    encode: float
+    denoise: tuple[float, ...]  # by stage, all pictures
+    decode: float
+    save: float
+    total: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryReport:
+    """Peaks over the whole job."""
+
+    peak_ram_bytes: int
+    peak_vram_bytes: int | None  # None: no GPU was used
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateResult:
+    """The pictures, and every value that was used to make them."""
+
+    schema_version: int
+    images: tuple[GeneratedImage, ...]
+    seed: int
+    stages: tuple[ResolvedStage, ...]
+    transitions: tuple[ResolvedTransition, ...]
+    images_used: tuple[FileUsed, ...]  # init pictures and embeddings
+    strength: float | None
+    device: str
+    device_name: str
+    dtype: str
+    attention: str
+    threads: int
+    versions: dict[str, str]
+    timings: Timings
+    memory: MemoryReport
+    notices: tuple[str, ...]
+
+
+# ---- what happens on the way
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loading:
+    """Weights on their way in."""
+
+    model: str
+    component: str
+    bytes_done: int  # of all components of the job
+    bytes_total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoding:
+    """Prompts on their way through the text encoders."""
+
+    stage: int
+    stages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of denoising is done."""
+
+    image: int  # of the count, from 0
+    images: int
+    stage: int
+    stages: int
+    step: int  # of this stage, from 1
+    steps: int
+    sigma: float
+    preview: str | None  # a JPEG in base64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoding:
+    """Latents on their way to pixels."""
+
+    image: int
+    images: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """A picture is safely on disk."""
+
+    image: GeneratedImage
+    images: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """Something a person should know; the work goes on."""
+
+    code: str
+    message: str
+
+
+Event = Loading | Encoding | Step | Decoding | Saved | Notice
+OnEvent = Callable[[Event], None]
+IsCancelled = Callable[[], bool]
+
+# ---- models, machines, pictures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDefaults:
+    """What a model is best run with when nothing is said."""
+
+    width: int
+    height: int
+    steps: int
+    guidance_scale: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo:
+    """A model as the catalog lists it."""
+
+    id: str
+    path: str
+    layout: Literal["folder", "file"]
+    family: str  # empty: refused
+    variant: str
+    bytes: int
+    source: str  # bundled, models, folder, huggingface, a1111, comfyui, path
+    defaults: ModelDefaults | None
+    problem: str | None  # why it is refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceInfo:
+    """A device that can run models."""
+
+    id: str
+    name: str
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineInfo:
+    """What the engine is and runs on."""
+
+    schema_version: int
+    version: str
+    versions: dict[str, str]
+    devices: tuple[DeviceInfo, ...]
+    threads: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageMetadata:
+    """How a picture says it was made, by whatever program."""
+
+    program: str  # mezzotint, a1111, comfyui, invokeai, swarmui, fooocus, unknown
+    prompt: str | None
+    negative_prompt: str | None
+    width: int | None
+    height: int | None
+    seed: int | None
+    steps: int | None
+    sampler: str | None
+    schedule: str | None
+    guidance_scale: float | None
+    strength: float | None
+    model: str | None
+    model_hash: str | None
+    request: GenerateRequest | None  # ours: makes the picture again
+    other: dict[str, str]

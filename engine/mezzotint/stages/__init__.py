@@ -1,0 +1,1 @@
+"""The phases of a picture: encode, denoise, transition, decode; one function each."""
