@@ -1,0 +1,100 @@
+# Every command of Mezzotint; `make` alone lists them. All work in .venv, which is made at the first one.
+# PYTHON=/path/to/python3 chooses the interpreter that .venv is made with; V=1 shows what pip does.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input $(if $(V),,-q)
+INSTALLED := $(VENV)/installed
+PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
+
+# Python must not find kernels/ in the current folder: that is also the name of a package that diffusers looks for.
+export PYTHONSAFEPATH := 1
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup run generate app test check fix starter bench kernels gpu-check screenshots package clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+run: $(INSTALLED)/base ## set up and make a first picture with the bundled model
+	@$(BIN)/mezzotint generate "a red house by the sea at dusk" -o out/
+
+generate: $(INSTALLED)/base ## make a picture: make generate PROMPT="a blue boat" [ARGS="--seed 7 --steps 30"]
+	@[ -n "$$PROMPT" ] || { echo 'make generate needs words: make generate PROMPT="a red house by the sea"' >&2; exit 2; }
+	@$(BIN)/mezzotint generate "$$PROMPT" $(ARGS)
+
+app: $(INSTALLED)/app ## open the window
+	@$(BIN)/mezzotint app $(ARGS)
+
+test: $(INSTALLED)/test ## run the tests: make test [ARGS="tests/engine -k size"]
+	@$(BIN)/pytest $(ARGS)
+
+check: $(INSTALLED)/app $(INSTALLED)/check ## lint, formatting, types, import contracts
+	@failed=; step() { echo "$$*"; "$(BIN)/$$@" || failed="$$failed$${failed:+, }$$*"; }; \
+	step ruff check .; \
+	step ruff format --check .; \
+	step mypy; \
+	step lint-imports; \
+	[ -z "$$failed" ] || { echo "make check failed in: $$failed" >&2; exit 1; }
+
+fix: $(INSTALLED)/check ## mend what lint can mend, and format
+	@$(BIN)/ruff check --fix . ; status=$$?; $(BIN)/ruff format . && exit $$status
+
+starter: $(INSTALLED)/base ## train the bundled model, or go on with it: make starter [STEPS=20] [DEVICE=cuda] [ARGS=...]
+	@$(BIN)/python -m mezzotint.training.starter $(if $(STEPS),--steps $(STEPS)) $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
+
+bench: $(INSTALLED)/base ## measure start-up times and the engine against the bare diffusers pipeline
+	@$(BIN)/python bench/startup.py
+	@$(BIN)/python bench/overhead.py
+
+setup: $(INSTALLED)/app $(INSTALLED)/test $(INSTALLED)/check ## install everything that the commands above need
+
+clean: ## remove .venv, build leftovers and caches; pictures in out/ stay
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find app bench engine kernels tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+kernels: ## (not yet) compile the CUDA kernels
+	@echo "make kernels: there are no CUDA kernels yet; attention runs on torch's own" >&2; exit 1
+
+gpu-check: ## (not yet) run the GPU tests and kernel measurements
+	@echo "make gpu-check: there are no CUDA kernels to check yet; 'make test' runs the GPU tests where there is a card" >&2; exit 1
+
+screenshots: ## (not yet) make the pictures of the window
+	@echo "make screenshots: the window has nothing to show yet" >&2; exit 1
+
+package: ## (not yet) make installers
+	@echo "make package: there are no installers yet; 'pip install .' installs from this folder" >&2; exit 1
+
+# ---- the virtual environment
+
+# One stamp for each set of packages; it is made again when the files that decide the versions are newer.
+$(INSTALLED)/base: EXTRA :=
+$(INSTALLED)/app: EXTRA := [app]
+$(INSTALLED)/test: EXTRA := [test]
+$(INSTALLED)/check: EXTRA := [check]
+
+$(INSTALLED)/%: $(VENV)/made pyproject.toml constraints.txt
+	@echo "Installing mezzotint$(EXTRA) into $(VENV)" >&2
+	@$(PIP) install -c constraints.txt -e '.$(EXTRA)' || { \
+		echo "pip could not install the packages; its reason is above. Nothing else was changed: run make again to retry." >&2; \
+		exit 1; }
+	@mkdir -p $(INSTALLED) && touch $(INSTALLED)/base $@
+
+$(VENV)/made:
+	@for python in $(PYTHONS); do \
+		"$$python" -c 'import sys; sys.exit(not sys.version_info >= (3, 11))' 2>/dev/null && break; \
+		python=; \
+	done; \
+	[ -n "$$python" ] || { \
+		echo "Mezzotint needs Python 3.11 or newer; none among: $(PYTHONS)." >&2; \
+		echo "Install it (Debian and Ubuntu: sudo apt-get install python3 python3-venv; macOS: brew install python3)," >&2; \
+		echo "or name one that you have: make PYTHON=/path/to/python3" >&2; \
+		exit 1; }; \
+	"$$python" -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "$$python cannot make virtual environments; on Debian and Ubuntu:" >&2; \
+		"$$python" -c 'import sys; print("    sudo apt-get install python%d.%d-venv" % sys.version_info[:2])' >&2; \
+		exit 1; }; \
+	echo "Setting up $(VENV): this takes some minutes, once (torch is large; V=1 shows what pip does)" >&2; \
+	"$$python" -m venv $(VENV) && touch $@
