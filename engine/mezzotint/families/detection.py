@@ -1,0 +1,245 @@
+"""Which family and variant a checkpoint is, and what it is best run with: from names, shapes and configs alone."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mezzotint.checkpoints.folder import Component, FolderCheckpoint
+from mezzotint.checkpoints.header import Header
+from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import ModelRefused
+from mezzotint.families.distilled import LcmUnet, Recipe, recipe_of
+from mezzotint.families.foreign import SUPPORTED, missing_parts, why_not_whole
+from mezzotint.protocol import ModelDefaults, PredictionType
+
+_SDXL_PIPELINES = ("StableDiffusionXLPipeline", "StableDiffusionXLImg2ImgPipeline")
+_PIXART_PIPELINES = {"PixArtAlphaPipeline": "alpha", "PixArtSigmaPipeline": "sigma"}
+_VARIANTS = {"sdxl": ("base", "refiner", "turbo", "lightning", "lcm"), "pixart": ("alpha", "sigma")}
+_UNET = "model.diffusion_model."
+_TRUE = ("true", "1", "yes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detected:
+    """What a checkpoint is, and what it is best run with when nothing is said."""
+
+    family: str  # sdxl, pixart
+    variant: str  # sdxl: base, refiner, turbo, lightning, lcm; pixart: alpha, sigma
+    defaults: ModelDefaults
+    prediction_type: PredictionType
+    zero_terminal_snr: bool
+    sampler: str | None  # None: that of the checkpoint's own scheduler
+    schedule: str | None  # None: that of the checkpoint's own scheduler
+
+
+def detect(checkpoint: Checkpoint) -> Detected:
+    """Tell what a checkpoint is; ModelRefused, by name of what was seen, when it cannot be run."""
+    return _detect_file(checkpoint) if isinstance(checkpoint, FileCheckpoint) else _detect_folder(checkpoint)
+
+
+# ---- folders in the diffusers layout
+
+
+def _detect_folder(folder: FolderCheckpoint) -> Detected:
+    if folder.pipeline_class in _SDXL_PIPELINES:
+        found = _sdxl_folder(folder)
+    elif folder.pipeline_class in _PIXART_PIPELINES:
+        found = _pixart_folder(folder)
+    else:
+        raise _refused(folder.path, f"a model for {plain(folder.pipeline_class)} cannot be run. {SUPPORTED}")
+    return _with_settings(found, folder)
+
+
+def _sdxl_folder(folder: FolderCheckpoint) -> Detected:
+    unet = _config(folder, "unet")
+    scheduler = _config(folder, "scheduler")
+    _refuse_inputs(folder.path, unet.get("in_channels"))
+    prediction, zero_snr = _noise_of_scheduler(folder, scheduler)
+    side = _side(folder, unet, 1024)
+    refiner = "text_encoder" not in folder.components
+    recipe = None if refiner else recipe_of(_folder_words(folder.path), _hint(folder, prediction, zero_snr), _lcm(unet))
+    return _sdxl("refiner" if refiner else "base", recipe, side, prediction, zero_snr)
+
+
+def _pixart_folder(folder: FolderCheckpoint) -> Detected:
+    transformer = _config(folder, "transformer")
+    prediction, zero_snr = _noise_of_scheduler(folder, _config(folder, "scheduler"))
+    side = _side(folder, transformer, 1024)
+    few = _class_of(folder, "scheduler") == "LCMScheduler"
+    return Detected(
+        family="pixart",
+        variant=_PIXART_PIPELINES[folder.pipeline_class],
+        defaults=ModelDefaults(width=side, height=side, steps=4 if few else 20, guidance_scale=1.0 if few else 4.5),
+        prediction_type=prediction,
+        zero_terminal_snr=zero_snr,
+        sampler=None,
+        schedule=None,
+    )
+
+
+def _component(folder: FolderCheckpoint, name: str) -> Component:
+    component = folder.components.get(name)
+    if component is None:
+        raise _refused(folder.path, f"incomplete: the {plain(folder.pipeline_class)} has no {name}.")
+    return component
+
+
+def _config(folder: FolderCheckpoint, name: str) -> Mapping[str, object]:
+    return _component(folder, name).config
+
+
+def _class_of(folder: FolderCheckpoint, name: str) -> str:
+    return _component(folder, name).class_name
+
+
+def _noise_of_scheduler(folder: FolderCheckpoint, config: Mapping[str, object]) -> tuple[PredictionType, bool]:
+    class_name = _class_of(folder, "scheduler")
+    if class_name.startswith("EDM"):
+        raise _refused(folder.path, f"models trained on EDM noise ({class_name}) cannot be run. {SUPPORTED}")
+    said = config.get("prediction_type", "epsilon")
+    return _prediction(folder.path, said), config.get("rescale_betas_zero_snr") is True
+
+
+def _prediction(path: Path, said: object) -> PredictionType:
+    match said:
+        case "epsilon" | "v_prediction" | "flow_prediction":
+            return said
+    known = "epsilon, v_prediction or flow_prediction"
+    raise _refused(path, f"its network predicts {plain(said, 40)}; networks that predict {known} can be run.")
+
+
+def _side(folder: FolderCheckpoint, network: Mapping[str, object], fallback: int) -> int:
+    latent = network.get("sample_size")
+    channels = _config(folder, "vae").get("block_out_channels")
+    if not isinstance(latent, int) or latent <= 0 or not isinstance(channels, list | tuple):
+        return fallback
+    side: int = latent * 2 ** (len(channels) - 1)
+    return side
+
+
+def _hint(folder: FolderCheckpoint, prediction: PredictionType, zero_snr: bool) -> str | None:
+    """The scheduler that distilled models are published with.
+
+    Trailing timesteps without zero terminal SNR are what Turbo and Lightning need and hardly anything else uses.
+    """
+    class_name = _class_of(folder, "scheduler")
+    if class_name == "LCMScheduler":
+        return "lcm"
+    trailing = _config(folder, "scheduler").get("timestep_spacing") == "trailing"
+    if not trailing or zero_snr or prediction != "epsilon":
+        return None
+    return {"EulerAncestralDiscreteScheduler": "turbo", "EulerDiscreteScheduler": "lightning"}.get(class_name)
+
+
+def _lcm(unet: Mapping[str, object]) -> LcmUnet:
+    return "embeds_guidance" if unet.get("time_cond_proj_dim") is not None else "plain"
+
+
+def _folder_words(path: Path) -> str:
+    """The name that a person gave the folder; a Hugging Face snapshot is named by its repository."""
+    for part in reversed(path.parts):
+        if part.startswith("models--"):
+            return part.rsplit("--", 1)[-1]
+    return path.name
+
+
+def _with_settings(found: Detected, folder: FolderCheckpoint) -> Detected:
+    """Put what the folder's mezzotint.json says over what was detected; its numbers were checked when it was read."""
+    variant = folder.settings.get("variant", found.variant)
+    if variant not in _VARIANTS[found.family]:
+        known = ", ".join(_VARIANTS[found.family])
+        raise _refused(folder.path, f"its variant is {plain(variant)}; {found.family} models are one of {known}.")
+    said = folder.settings.get("defaults")
+    defaults = said if isinstance(said, Mapping) else {}
+    numbers = {name: defaults[name] for name in ("width", "height", "steps") if name in defaults}
+    guidance = float(defaults.get("guidance_scale", found.defaults.guidance_scale))
+    return replace(
+        found,
+        variant=variant,
+        defaults=replace(found.defaults, guidance_scale=guidance, **numbers),
+        sampler=_text(defaults.get("sampler")) or found.sampler,
+        schedule=_text(defaults.get("schedule")) or found.schedule,
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+# ---- single files in the original naming
+
+
+def _detect_file(file: FileCheckpoint) -> Detected:
+    header = file.header
+    if missing := missing_parts(header.tensors):
+        raise _refused(file.path, f"{why_not_whole(header.tensors, missing)} {SUPPORTED}")
+    kernel = header.tensors[_UNET + "input_blocks.0.0.weight"].shape
+    _refuse_inputs(file.path, kernel[1] if len(kernel) == 4 else None)
+    words = _file_words(file.path, header.metadata)
+    prediction, zero_snr = _noise_of_file(header, words)
+    refiner = "conditioner.embedders.1.model.text_projection" not in header.tensors
+    lcm: LcmUnet = "embeds_guidance" if _UNET + "time_embed.cond_proj.weight" in header.tensors else "plain"
+    recipe = None if refiner else recipe_of(words, None, lcm)
+    side = _side_of_file(header.metadata) or (recipe.side if recipe else None) or 1024
+    return _sdxl("refiner" if refiner else "base", recipe, side, prediction, zero_snr)
+
+
+def _refuse_inputs(path: Path, channels: object) -> None:
+    if channels in (8, 9):
+        kind = "an inpainting" if channels == 9 else "an instruction-editing"
+        raise _refused(path, f"{kind} SDXL model ({channels} input channels) cannot be run. {SUPPORTED}")
+
+
+def _file_words(path: Path, metadata: Mapping[str, str]) -> str:
+    said = (metadata.get(name, "") for name in ("modelspec.title", "ss_output_name"))
+    return " ".join((path.stem, *said))
+
+
+def _noise_of_file(header: Header, words: str) -> tuple[PredictionType, bool]:
+    if any(name in header.tensors for name in ("edm_mean", "edm_std", "edm_vpred.sigma_max")):
+        raise _refused(header.path, f"models trained on EDM noise (Playground, CosXL) cannot be run. {SUPPORTED}")
+    if re.search(r"1[-_ ]?step[-_ ]?x0", words.lower()):
+        raise _refused(header.path, f"one-step models that predict the picture (x0) cannot be run. {SUPPORTED}")
+    metadata = header.metadata
+    said = metadata.get("modelspec.prediction_type", "").lower()
+    flags = ("ss_v_parameterization", "ss_v_prediction", "ss_v_pred")
+    by_metadata = said in ("v", "v_prediction", "v-prediction") or any(_true(metadata, name) for name in flags)
+    by_name = not said and re.search(r"(?<![a-z])v[-_ ]?pred", words.lower()) is not None
+    zero_snr = "ztsnr" in header.tensors or _true(metadata, "ss_zero_terminal_snr")
+    velocity = "v_pred" in header.tensors or by_metadata or by_name
+    return ("v_prediction" if velocity else "epsilon"), zero_snr
+
+
+def _true(metadata: Mapping[str, str], name: str) -> bool:
+    return metadata.get(name, "").lower() in _TRUE
+
+
+def _side_of_file(metadata: Mapping[str, str]) -> int | None:
+    match = re.fullmatch(r"(\d{3,4})x\1", metadata.get("modelspec.resolution", ""))
+    return int(match[1]) if match else None
+
+
+# ---- both
+
+
+def _sdxl(variant: str, recipe: Recipe | None, side: int, prediction: PredictionType, zero_snr: bool) -> Detected:
+    return Detected(
+        family="sdxl",
+        variant=recipe.variant if recipe else variant,
+        defaults=ModelDefaults(
+            width=side,
+            height=side,
+            steps=recipe.steps if recipe else 30,
+            guidance_scale=recipe.guidance_scale if recipe else 5.0,
+        ),
+        prediction_type=prediction,
+        zero_terminal_snr=zero_snr,
+        sampler=recipe.sampler if recipe else None,
+        schedule=recipe.schedule if recipe else None,
+    )
+
+
+def _refused(path: Path, what: str) -> ModelRefused:
+    return ModelRefused(f"{plain(path, 300)}: {what}")

@@ -1,0 +1,79 @@
+"""Models of other kinds, told apart by the names of their tensors, so that a refusal can say what a file is."""
+
+import re
+from collections.abc import Iterable
+
+from mezzotint.checkpoints.plain_text import plain
+
+SUPPORTED = (
+    "What can be run: SDXL (base or refiner, also Turbo, Lightning and LCM) as a diffusers folder or as one whole "
+    "safetensors file, and PixArt-alpha or -Sigma as a diffusers folder."
+)
+
+# The first pattern that any tensor's name matches decides, so that what is specific stands before what is general.
+_FILES: tuple[tuple[str, str], ...] = (
+    (r"(^|\.)(lora_(down|up|A|B)|hada_w1_a|lokr_w[12]|oft_blocks)(\.|_|$)|^lora_(unet|te)", "a LoRA"),
+    (r"(^|\.)(input_hint_block|controlnet_cond_embedding|controlnet_blocks)\.|^control_model\.", "a ControlNet"),
+    (r"^(ip_adapter|image_proj)\.", "an IP-Adapter"),
+    (r"(^|\.)motion_modules\.", "an AnimateDiff motion module"),
+    (r"^(emb_params|string_to_param.*|clip_[gl]|<.+>)$", "a textual-inversion embedding"),
+    (r"(^|\.)joint_blocks\.0\.", "a Stable Diffusion 3 model"),
+    (r"(^|\.)single_stream_modulation\.", "a FLUX.2 model"),
+    (r"(^|\.)distilled_guidance_layer\.", "a Chroma model"),
+    (r"(^|\.)double_blocks\.0\.", "a FLUX model"),
+    (r"(^|\.)single_transformer_blocks\.0\.", "a FLUX model"),
+    (r"(^|\.)cap_embedder\.", "a Z-Image or Lumina model"),
+    (r"(^|\.)(txtfusion|txt_norm|txt_in)\.", "a Qwen-Image or kindred model"),
+    (r"(^|\.)(adaln_single\.linear|t_block\.1)\.", "a PixArt network alone"),
+    (r"(^|\.)blocks\.0\.cross_attn\.", "a Sana or Wan model"),
+    (r"^cond_stage_model\.transformer\.", "a Stable Diffusion 1 model"),
+    (r"^cond_stage_model\.model\.", "a Stable Diffusion 2 model"),
+    (r"^(model\.diffusion_model\.)?label_emb\.0\.0\.", "an SDXL UNet alone"),
+    (r"^add_embedding\.linear_1\.", "an SDXL UNet alone, in the diffusers naming"),
+    (r"^(model\.diffusion_model\.)?(input_blocks|down_blocks)\.", "a Stable Diffusion UNet alone"),
+    (r"^(first_stage_model\.|vae\.)?decoder\.(conv_in|up)\.|^decoder\.up_blocks\.", "a VAE"),
+    (r"(^|\.)text_model\.encoder\.layers\.|(^|\.)transformer\.resblocks\.", "a CLIP text encoder"),
+    (r"^(.+\.)?encoder\.block\.0\.layer\.0\.SelfAttention\.", "a T5 text encoder"),
+    (r"^(model\.)?layers\.0\.self_attn\.", "a language model"),
+    (r"^(model\.)?(conv_first|body\.0|params_ema)\.", "an upscaler"),
+)
+
+_PARTS = {
+    "its UNet (model.diffusion_model.*)": r"model\.diffusion_model\.input_blocks\.0\.0\.weight",
+    "its size conditioning (model.diffusion_model.label_emb.*)": r"model\.diffusion_model\.label_emb\.0\.0\.weight",
+    "its text encoders (conditioner.embedders.*)": r"conditioner\.embedders\.[01]\.model\.text_projection",
+    "its VAE (first_stage_model.*)": r"first_stage_model\.decoder\.conv_in\.weight",
+}
+_FIRST_ENCODER = "conditioner.embedders.0.transformer.text_model.embeddings.token_embedding.weight"
+_SECOND_ENCODER = "conditioner.embedders.1.model.text_projection"
+
+
+def missing_parts(names: Iterable[str]) -> tuple[str, ...]:
+    """The parts of a whole single-file SDXL checkpoint that the tensor names lack."""
+    present = set(names)
+    found = [part for part, pattern in _PARTS.items() if not any(re.fullmatch(pattern, name) for name in present)]
+    if _SECOND_ENCODER in present and _FIRST_ENCODER not in present:
+        found.append("its first text encoder (conditioner.embedders.0.*)")
+    if _FIRST_ENCODER in present and _SECOND_ENCODER not in present:
+        found.append("its second text encoder (conditioner.embedders.1.*)")
+    return tuple(found)
+
+
+def kind_of_file(names: Iterable[str]) -> str:
+    """What a file that cannot be run seems to be, in words."""
+    known = sorted(names)
+    for pattern, kind in _FILES:
+        expression = re.compile(pattern)
+        if any(expression.search(name) for name in known):
+            return kind
+    return f"a model of no known kind (its tensors are named like {plain(known[0], 80) if known else 'nothing'})"
+
+
+def why_not_whole(names: Iterable[str], missing: tuple[str, ...]) -> str:
+    """Why a file that is no whole SDXL checkpoint is refused, in one clause."""
+    known = tuple(names)
+    if any(name.startswith("conditioner.embedders.") for name in known) and any(
+        name.startswith("model.diffusion_model.label_emb.") for name in known
+    ):
+        return f"an SDXL checkpoint that lacks {' and '.join(missing)} cannot be run; get the whole checkpoint."
+    return f"{kind_of_file(known)} cannot be run by itself."
