@@ -132,16 +132,15 @@ def _encode(
 ) -> SdxlConditioning:
     import torch
 
-    rows, pooled = [], None
+    rows, pooled = [], []
     with torch.no_grad():
         for encoder, row in zip(encoders, chunks, strict=True):
             vectors = Vocabulary(inversions, encoder.key).vectors
             outputs = [_run(encoder, part, vectors, clip_skip) for part in row]
             rows.append(torch.cat([embeds for embeds, _ in outputs], dim=1))
-            pooled = outputs[0][1]
-        assert pooled is not None
+            pooled.append(outputs[0][1])
         embeds = torch.cat(rows, dim=-1).to(dtype=encoders[-1].model.dtype)
-    return SdxlConditioning(embeds=embeds, pooled=pooled)
+    return SdxlConditioning(embeds=embeds, pooled=pooled[-1])
 
 
 def _run(

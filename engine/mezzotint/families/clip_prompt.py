@@ -179,7 +179,7 @@ class _Packer:
         """Put tokens that belong together into this chunk, or into the next where it is full."""
         if len(self.ids) + len(unit) > self.capacity:
             is_comma = unit == (self.comma,)
-            near = 0 < self.after_comma and len(self.ids) - self.after_comma < COMMA_BACKTRACK
+            near = self.after_comma > 0 and len(self.ids) - self.after_comma < COMMA_BACKTRACK
             kept = self.after_comma if near and not is_comma else len(self.ids)
             rest = len(self.ids) - kept
             self.close(kept if rest + len(unit) <= self.capacity else len(self.ids))

@@ -1,4 +1,4 @@
-"""Textual inversion: words that a person adds, each a few learned vectors at the text encoder's input (arXiv 2208.01618).
+"""Textual inversion: words that a person adds, each a few vectors at the text encoder's input (arXiv 2208.01618).
 
 Files are safetensors only. SDXL files hold `clip_l` and `clip_g`; any other file with one tensor of vectors serves the
 one encoder whose width it has. The word is the file's name without its ending; in a prompt it is found as a whole word,
