@@ -1,0 +1,72 @@
+"""Which pipelines, and which classes in them, a model folder may name: all else is refused, never imported."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+LibraryClass = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """What one component of a pipeline may be."""
+
+    classes: frozenset[LibraryClass]
+    required: bool = True
+
+
+def _of(library: str, *names: str, required: bool = True) -> Allowed:
+    return Allowed(classes=frozenset((library, name) for name in names), required=required)
+
+
+_SCHEDULER = _of(
+    "diffusers",
+    "DDIMScheduler",
+    "DDPMScheduler",
+    "DEISMultistepScheduler",
+    "DPMSolverMultistepScheduler",
+    "DPMSolverSDEScheduler",
+    "DPMSolverSinglestepScheduler",
+    "EDMDPMSolverMultistepScheduler",
+    "EDMEulerScheduler",
+    "EulerAncestralDiscreteScheduler",
+    "EulerDiscreteScheduler",
+    "FlowMatchEulerDiscreteScheduler",
+    "HeunDiscreteScheduler",
+    "KDPM2AncestralDiscreteScheduler",
+    "KDPM2DiscreteScheduler",
+    "LCMScheduler",
+    "LMSDiscreteScheduler",
+    "PNDMScheduler",
+    "TCDScheduler",
+    "UniPCMultistepScheduler",
+)
+_VAE = _of("diffusers", "AutoencoderKL")
+_CLIP_TOKENIZER = ("CLIPTokenizer", "CLIPTokenizerFast")
+
+_SDXL = {
+    "unet": _of("diffusers", "UNet2DConditionModel"),
+    "vae": _VAE,
+    "text_encoder": _of("transformers", "CLIPTextModel", required=False),  # the refiner has only the second
+    "tokenizer": _of("transformers", *_CLIP_TOKENIZER, required=False),
+    "text_encoder_2": _of("transformers", "CLIPTextModelWithProjection"),
+    "tokenizer_2": _of("transformers", *_CLIP_TOKENIZER),
+    "scheduler": _SCHEDULER,
+}
+_PIXART = {
+    "transformer": _of("diffusers", "PixArtTransformer2DModel", "Transformer2DModel"),
+    "vae": _VAE,
+    "text_encoder": _of("transformers", "T5EncoderModel"),
+    "tokenizer": _of("transformers", "T5Tokenizer", "T5TokenizerFast", "PreTrainedTokenizerFast"),
+    "scheduler": _SCHEDULER,
+}
+
+PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
+    "StableDiffusionXLPipeline": _SDXL,
+    "StableDiffusionXLImg2ImgPipeline": _SDXL,
+    "PixArtAlphaPipeline": _PIXART,
+    "PixArtSigmaPipeline": _PIXART,
+}
+
+# Keys by which a config asks a library to run code that comes with the model.
+CODE_KEYS = frozenset({"auto_map", "custom_pipeline", "custom_pipelines", "custom_revision", "trust_remote_code"})
+CODE_SUFFIXES = frozenset({".py", ".pyc", ".pyw", ".pyd", ".so", ".dll", ".dylib"})

@@ -1,0 +1,96 @@
+"""The sha256 of a file, remembered while the file's size and time stay what they were."""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import is_file, open_regular, reason
+from mezzotint.checkpoints.strict_json import read_json_object
+from mezzotint.errors import Cancelled, ModelRefused, StorageError
+from mezzotint.protocol import FileUsed
+
+MAX_CACHE = 8 * 2**20
+MAX_REMEMBERED = 10_000
+_CHUNK = 2**20
+_SETTLED_NS = 2 * 10**9  # the coarsest file time in use (FAT): a younger file may change without it showing
+
+_Entry = tuple[int, int, str]  # bytes, mtime_ns, sha256
+
+
+def fingerprint(path: Path, cache: Path | None, *, cancelled: Callable[[], bool] = lambda: False) -> FileUsed:
+    """The file's sha256, from the cache file if the size and time are as remembered."""
+    with open_regular(path) as file:
+        before = os.fstat(file.fileno())
+        key = str(path.resolve())
+        remembered = _read_cache(cache) if cache else {}
+        entry = remembered.get(key)
+        if entry and entry[:2] == (before.st_size, before.st_mtime_ns):
+            return FileUsed(path=str(path), sha256=entry[2], bytes=entry[0])
+        digest = _sha256(path, file, cancelled)
+        after = os.fstat(file.fileno())
+    if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+        raise StorageError(f"{plain(path, 300)} changed while it was read; try again")
+    if cache and time.time_ns() - after.st_mtime_ns > _SETTLED_NS:
+        remembered.pop(key, None)
+        remembered[key] = (after.st_size, after.st_mtime_ns, digest)
+        _write_cache(cache, remembered)
+    return FileUsed(path=str(path), sha256=digest, bytes=after.st_size)
+
+
+def _sha256(path: Path, file: BinaryIO, cancelled: Callable[[], bool]) -> str:
+    digest = hashlib.sha256()
+    try:
+        while chunk := file.read(_CHUNK):
+            if cancelled():
+                raise Cancelled(f"Stopped while {plain(path.name)} was read")
+            digest.update(chunk)
+    except OSError as error:
+        raise StorageError(f"{plain(path, 300)} cannot be read: {reason(error)}") from None
+    return digest.hexdigest()
+
+
+def _read_cache(cache: Path) -> dict[str, _Entry]:
+    """What is remembered; nothing when the cache is missing or damaged, for it can be made again."""
+    if not is_file(cache):
+        return {}
+    try:
+        files = read_json_object(cache, MAX_CACHE).get("files")
+    except (ModelRefused, StorageError):
+        return {}
+    if not isinstance(files, dict):
+        return {}
+    entries = ((key, _entry(value)) for key, value in files.items())
+    return {key: entry for key, entry in entries if entry is not None}
+
+
+def _entry(value: object) -> _Entry | None:
+    match value:
+        case [int(size), int(mtime), str(digest)] if len(digest) == 64:
+            return size, mtime, digest
+    return None
+
+
+def _write_cache(cache: Path, entries: dict[str, _Entry]) -> None:
+    kept = dict(list(entries.items())[-MAX_REMEMBERED:])
+    data = json.dumps({"version": 1, "files": kept}).encode("utf-8")
+    temporary: Path | None = None
+    # The cache only saves time: on a full or read-only disk the fingerprint is as good without it.
+    with contextlib.suppress(OSError):
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{cache.name}.", dir=cache.parent)
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(cache)
+        return
+    if temporary is not None:
+        temporary.unlink(missing_ok=True)

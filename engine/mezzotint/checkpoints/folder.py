@@ -1,0 +1,141 @@
+"""A model folder in diffusers' layout, taken as hostile.
+
+diffusers imports the libraries and classes that model_index.json names. Mezzotint opens a folder only after every name
+in it stands in its own table, and only safetensors weights.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mezzotint.checkpoints.allowed_classes import CODE_KEYS, PIPELINES, Allowed
+from mezzotint.checkpoints.folder_settings import read_settings
+from mezzotint.checkpoints.folder_walk import check_folder
+from mezzotint.checkpoints.folder_weights import weight_files
+from mezzotint.checkpoints.header import read_header
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import is_file, is_folder
+from mezzotint.checkpoints.strict_json import read_json_object
+from mezzotint.errors import ModelRefused, StorageError
+
+INDEX_FILE = "model_index.json"
+MAX_CONFIG = 256 * 2**10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Component:
+    """One part of the pipeline: a network with its files, a tokenizer or a scheduler without."""
+
+    name: str
+    library: str
+    class_name: str
+    config: Mapping[str, object]
+    folder: Path
+    files: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderCheckpoint:
+    """A model folder that was checked; nothing of it is loaded."""
+
+    path: Path
+    pipeline_class: str
+    components: Mapping[str, Component]
+    bytes: int  # of the weights
+    settings: Mapping[str, object]  # of mezzotint.json
+
+
+def open_folder(path: Path) -> FolderCheckpoint:
+    """Check a model folder from its index to the header of each weight file; ModelRefused says what is wrong."""
+    if not is_folder(path):
+        raise StorageError(f"{plain(path, 300)} is not a folder that can be read")
+    root = path.resolve()
+    if not is_file(root / INDEX_FILE):
+        raise ModelRefused(f"{plain(path, 300)}: no {INDEX_FILE}; this is not a model folder in diffusers' layout")
+    check_folder(root)
+    index = read_json_object(root / INDEX_FILE, MAX_CONFIG)
+    _refuse_code_keys(root / INDEX_FILE, index)
+    pipeline = index.get("_class_name")
+    if not isinstance(pipeline, str) or pipeline not in PIPELINES:
+        known = ", ".join(sorted(PIPELINES))
+        raise ModelRefused(f"{plain(path, 300)}: the pipeline {plain(pipeline)} is not one of {known}")
+    components = dict(_components(root, index, PIPELINES[pipeline]))
+    sizes = [read_header(file).bytes for component in components.values() for file in component.files]
+    return FolderCheckpoint(
+        path=root,
+        pipeline_class=pipeline,
+        components=components,
+        bytes=sum(sizes),
+        settings=read_settings(root),
+    )
+
+
+def _components(
+    root: Path, index: Mapping[str, object], allowed: Mapping[str, Allowed]
+) -> Iterable[tuple[str, Component]]:
+    where = root / INDEX_FILE
+    named = {key: value for key, value in index.items() if not key.startswith("_") and isinstance(value, list | dict)}
+    parts = {key: _pair(where, key, value) for key, value in named.items()}
+    present = {key: part for key, part in parts.items() if part is not None}
+    for key, (library, class_name) in present.items():
+        if key not in allowed:
+            raise ModelRefused(f"{plain(where, 300)}: the component {plain(key)} ({plain(class_name)}) is not known")
+        if (library, class_name) not in allowed[key].classes:
+            what = plain(f"{library}.{class_name}")
+            raise ModelRefused(f"{plain(where, 300)}: {key} names {what}, which is not allowed there")
+    missing = [key for key, rule in allowed.items() if rule.required and key not in present]
+    if missing:
+        raise ModelRefused(f"{plain(where, 300)}: no {', '.join(missing)}, which this pipeline needs")
+    for key, (library, class_name) in present.items():
+        yield key, _component(root, key, library, class_name, allowed[key])
+
+
+def _pair(where: Path, key: str, value: object) -> tuple[str, str] | None:
+    """A component's library and class; None for a part that the model leaves out."""
+    if value == [None, None]:
+        return None
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], str):
+        return value[0], value[1]
+    raise ModelRefused(f"{plain(where, 300)}: {plain(key)} is {plain(value)}, not a library and a class")
+
+
+def _component(root: Path, name: str, library: str, class_name: str, allowed: Allowed) -> Component:
+    folder = root / name
+    if not is_folder(folder):
+        raise ModelRefused(f"{plain(root, 300)}: incomplete: the folder {name} is missing")
+    configs = {
+        path.name: read_json_object(path, MAX_CONFIG)
+        for path in sorted(folder.iterdir())
+        if "config" in path.name and path.suffix == ".json"
+    }
+    for file_name, value in configs.items():
+        _refuse_code_keys(folder / file_name, value)
+    config_name = _config_name(name)
+    if config_name not in configs:
+        raise ModelRefused(f"{plain(folder, 300)}: incomplete: {config_name} is missing")
+    config = configs[config_name]
+    stated = config.get("_class_name", class_name)
+    if not isinstance(stated, str) or (library, stated) not in allowed.classes:
+        raise ModelRefused(f"{plain(folder / config_name, 300)}: the class {plain(stated)} is not allowed there")
+    has_weights = config_name == "config.json"
+    files = weight_files(root, folder, library) if has_weights else ()
+    return Component(name=name, library=library, class_name=class_name, config=config, folder=folder, files=files)
+
+
+def _config_name(component: str) -> str:
+    if component == "scheduler":
+        return "scheduler_config.json"
+    return "tokenizer_config.json" if component.startswith("tokenizer") else "config.json"
+
+
+def _refuse_code_keys(where: Path, value: object) -> None:
+    """Look through the whole of a config; its depth is bounded by the parser."""
+    if isinstance(value, dict):
+        for key in value:
+            if key in CODE_KEYS:
+                raise ModelRefused(f"{plain(where, 300)}: '{key}' asks for code that comes with the model")
+        for item in value.values():
+            _refuse_code_keys(where, item)
+    elif isinstance(value, list):
+        for item in value:
+            _refuse_code_keys(where, item)

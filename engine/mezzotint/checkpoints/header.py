@@ -1,0 +1,159 @@
+"""The header of a safetensors file, checked by arithmetic before anything else is read.
+
+Format: https://huggingface.co/docs/safetensors, "Format": a 64-bit little-endian header size, a JSON header, tensors.
+The checks are our own, so that their outcome does not hang on the wording of a library's errors.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from mezzotint.checkpoints.foreign_kind import foreign_kind
+from mezzotint.checkpoints.plain_text import plain, size, size_of
+from mezzotint.checkpoints.regular_file import open_regular, reason
+from mezzotint.checkpoints.strict_json import parse_json_object
+from mezzotint.errors import ModelRefused, StorageError
+
+MAX_HEADER = 16 * 2**20
+MAX_METADATA = 2**20
+MAX_TENSORS = 50_000
+MAX_RANK = 8
+MAX_NAME = 1000
+_PREFIX = 8  # bytes of the header's own size
+_START = 512  # bytes read to name a file of another kind
+
+BITS = {
+    **dict.fromkeys(("F4",), 4),
+    **dict.fromkeys(("F6_E2M3", "F6_E3M2"), 6),
+    **dict.fromkeys(("BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"), 8),
+    **dict.fromkeys(("I16", "U16", "F16", "BF16"), 16),
+    **dict.fromkeys(("I32", "U32", "F32"), 32),
+    **dict.fromkeys(("I64", "U64", "F64", "C64"), 64),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorSpec:
+    """A tensor's type, shape and place in the file."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    start: int  # bytes from the start of the file
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """What a safetensors file says it holds, in the order in which it lies there."""
+
+    path: Path
+    tensors: Mapping[str, TensorSpec]
+    metadata: Mapping[str, str]
+    bytes: int  # of the whole file
+
+
+def read_header(path: Path) -> Header:
+    """Read and check a header; ModelRefused says what is wrong with the file, StorageError that it cannot be read."""
+    with open_regular(path) as file:
+        try:
+            total = os.fstat(file.fileno()).st_size
+            start, data = _read(path, file, total)
+        except OSError as error:
+            raise StorageError(f"{plain(path, 300)} cannot be read: {reason(error)}") from None
+    entries = parse_json_object(data, path)
+    metadata = _metadata(path, entries.pop("__metadata__", {}))
+    if len(entries) > MAX_TENSORS:
+        raise _refused(path, f"{len(entries)} tensors; at most {MAX_TENSORS} are read")
+    specs = [(name, _spec(path, name, entry, start)) for name, entry in entries.items()]
+    specs.sort(key=lambda item: (item[1].start, item[1].end))
+    _check_cover(path, specs, start, total)
+    return Header(path=path, tensors=dict(specs), metadata=metadata, bytes=total)
+
+
+def _read(path: Path, file: BinaryIO, total: int) -> tuple[int, bytes]:
+    """Where the tensors start, and the header's bytes."""
+    if total == 0:
+        raise _refused(path, "the file is empty: an incomplete download")
+    beginning = file.read(_START)
+    length = int.from_bytes(beginning[:_PREFIX], "little")
+    if beginning[_PREFIX : _PREFIX + 1] != b"{" or length > MAX_HEADER:
+        raise _refused(path, _why_no_header(beginning, length, total))
+    if total < _PREFIX + length:
+        raise _refused(path, f"incomplete: {size_of(total, _PREFIX + length)} of the header alone")
+    data = beginning[_PREFIX : _PREFIX + length] + file.read(max(0, _PREFIX + length - len(beginning)))
+    if len(data) != length:
+        raise _refused(path, "the file became shorter while it was read")
+    return _PREFIX + length, data
+
+
+def _why_no_header(beginning: bytes, length: int, total: int) -> str:
+    if not any(beginning):
+        return "nothing but zeros where the header should be: an incomplete download"
+    kind = foreign_kind(beginning)
+    if kind is not None:
+        return kind
+    if total < _PREFIX + 2:
+        return f"incomplete: {total} bytes cannot hold a header"
+    if beginning[_PREFIX : _PREFIX + 1] == b"{":
+        return f"a header of {size(length)}; at most {size(MAX_HEADER)} are read"
+    return "not a safetensors file: there is no header at its start"
+
+
+def _metadata(path: Path, value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise _refused(path, "__metadata__ is not an object")
+    result: dict[str, str] = {}
+    for key, text in value.items():
+        if not isinstance(text, str):
+            raise _refused(path, f"__metadata__ '{plain(key, 60)}' is not text")
+        result[key] = text
+    if sum(len(key) + len(text) for key, text in result.items()) > MAX_METADATA:
+        raise _refused(path, f"__metadata__ is larger than {size(MAX_METADATA)}")
+    return result
+
+
+def _spec(path: Path, name: str, entry: object, start: int) -> TensorSpec:
+    if len(name) > MAX_NAME or not name.isprintable():
+        raise _refused(path, f"the tensor name '{plain(name, 60)}' is too long or has control characters")
+    if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
+        raise _refused(path, f"the entry of '{plain(name, 60)}' is not a dtype, a shape and two offsets")
+    dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not isinstance(dtype, str) or dtype not in BITS:
+        raise _refused(path, f"'{plain(name, 60)}' has the unknown dtype {plain(dtype, 30)}")
+    if not _are_counts(shape) or len(shape) > MAX_RANK:
+        raise _refused(path, f"'{plain(name, 60)}' has the impossible shape {plain(shape, 60)}")
+    if not _are_counts(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
+        raise _refused(path, f"'{plain(name, 60)}' has the impossible offsets {plain(offsets, 60)}")
+    bits = BITS[dtype]
+    for side in shape:  # Python's integers do not overflow, and each is below 2**63
+        bits *= side
+    if bits != 8 * (offsets[1] - offsets[0]):
+        have, need = offsets[1] - offsets[0], bits / 8 if bits < 2**60 else "too many"
+        raise _refused(path, f"'{plain(name, 60)}' takes {have} bytes; its shape needs {need}")
+    return TensorSpec(dtype=dtype, shape=tuple(shape), start=start + offsets[0], end=start + offsets[1])
+
+
+def _are_counts(value: object) -> bool:
+    return isinstance(value, list) and all(type(item) is int and 0 <= item < 2**63 for item in value)
+
+
+def _check_cover(path: Path, specs: list[tuple[str, TensorSpec]], start: int, total: int) -> None:
+    """The tensors follow one another without a gap, from the header to the end of the file."""
+    position = start
+    for name, spec in specs:
+        if spec.start != position:
+            fault = "overlaps the tensor before it" if spec.start < position else "leaves a gap before it"
+            raise _refused(path, f"'{plain(name, 60)}' {fault}")
+        position = spec.end
+    if not specs:
+        raise _refused(path, "the file holds no tensors")
+    if total < position:
+        raise _refused(path, f"incomplete: {size_of(total, position)}; download it again")
+    if total > position:
+        raise _refused(path, f"{total - position} bytes too many after the last tensor")
+
+
+def _refused(path: Path, what: str) -> ModelRefused:
+    return ModelRefused(f"{plain(path, 300)}: {what}")

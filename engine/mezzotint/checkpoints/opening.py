@@ -1,0 +1,36 @@
+"""The one door to a model on disk, whatever its layout."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mezzotint.checkpoints.folder import FolderCheckpoint, open_folder
+from mezzotint.checkpoints.foreign_kind import is_pickle_name, pickle_advice
+from mezzotint.checkpoints.header import Header, read_header
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import is_folder
+from mezzotint.errors import ModelRefused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileCheckpoint:
+    """A model in one safetensors file."""
+
+    path: Path
+    header: Header
+    bytes: int
+
+
+Checkpoint = FolderCheckpoint | FileCheckpoint
+
+
+def open_checkpoint(path: Path) -> Checkpoint:
+    """Open a model folder or file: checked, nothing loaded, nothing executed."""
+    if is_folder(path):
+        return open_folder(path)
+    try:
+        header = read_header(path)
+    except ModelRefused:
+        if is_pickle_name(path):
+            raise ModelRefused(f"{plain(path, 300)}: {pickle_advice()}") from None
+        raise
+    return FileCheckpoint(path=path, header=header, bytes=header.bytes)

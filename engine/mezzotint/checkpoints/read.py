@@ -1,0 +1,73 @@
+"""Tensors out of safetensors files, one by one, with progress and a way to stop."""
+
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.header import read_header
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import reason
+from mezzotint.errors import Cancelled, ModelRefused, StorageError
+
+if TYPE_CHECKING:
+    import torch
+
+
+def read_tensors(
+    files: Sequence[Path],
+    *,
+    on_bytes: Callable[[int], None],
+    cancelled: Callable[[], bool],
+    names: Container[str] | None = None,
+) -> Iterator[tuple[str, "torch.Tensor"]]:
+    """Yield the tensors named (None: all) in the order of the files, each with its own memory, on the CPU.
+
+    Every header is checked before the first tensor is read. `on_bytes` is called with the size of each tensor once it
+    is read; Cancelled is raised between tensors. A name that stands in two files is refused.
+    """
+    wanted = [(path, _wanted(path, names)) for path in files]
+    seen: set[str] = set()
+    for path, sizes in wanted:
+        double = seen.intersection(sizes)
+        if double:
+            raise ModelRefused(f"{plain(path, 300)}: '{plain(min(double), 60)}' is in an earlier file too")
+        seen.update(sizes)
+    for path, sizes in wanted:
+        yield from _read_file(path, sizes, on_bytes, cancelled)
+
+
+def _wanted(path: Path, names: Container[str] | None) -> dict[str, int]:
+    tensors = read_header(path).tensors
+    return {name: spec.end - spec.start for name, spec in tensors.items() if names is None or name in names}
+
+
+def _read_file(
+    path: Path, sizes: dict[str, int], on_bytes: Callable[[int], None], cancelled: Callable[[], bool]
+) -> Iterator[tuple[str, "torch.Tensor"]]:
+    from safetensors import safe_open
+
+    # Plain reads, not a mapping: a mapped file that shrinks, or a large one on Windows, ends the whole process.
+    with _told(path):
+        file = safe_open(path, framework="pt", device="cpu", backend="pread")
+    with file:
+        for name, size in sizes.items():
+            if cancelled():
+                raise Cancelled(f"Stopped while {plain(path.name)} was read")
+            with _told(path):
+                tensor = file.get_tensor(name)
+            on_bytes(size)
+            yield name, tensor
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """The library's errors as ours."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except SafetensorError as error:
+        raise ModelRefused(f"{plain(path, 300)} changed or is damaged: {plain(error)}") from None
+    except OSError as error:
+        raise StorageError(f"{plain(path, 300)} cannot be read: {reason(error)}") from None

@@ -1,0 +1,68 @@
+"""Open a file only if it is one: never a folder, a pipe or a device."""
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import ModelRefused, StorageError
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open for reading; StorageError when it cannot be, ModelRefused when it is no regular file."""
+    try:
+        _check_kind(path, path.stat().st_mode)  # before opening: that alone can block, or rewind a tape
+        # Non-blocking, should a pipe take the file's place in between.
+        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+        handle = os.open(path, flags)
+    except FileNotFoundError:
+        raise StorageError(f"{plain(path, 300)} does not exist") from None
+    except (OSError, ValueError) as error:
+        raise StorageError(f"{plain(path, 300)} cannot be opened: {reason(error)}") from None
+    try:
+        _check_kind(path, os.fstat(handle).st_mode)
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_limited(path: Path, limit: int) -> bytes:
+    """The whole of a small file; ModelRefused when it is larger than `limit` bytes."""
+    with open_regular(path) as file:
+        try:
+            data = file.read(limit + 1)
+        except OSError as error:
+            raise StorageError(f"{plain(path, 300)} cannot be read: {reason(error)}") from None
+    if len(data) > limit:
+        raise ModelRefused(f"{plain(path, 300)} is larger than the {limit} bytes that such a file may have")
+    return data
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder that can be looked at."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a regular file that can be looked at."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def reason(error: Exception) -> str:
+    """What the system says went wrong, without the path."""
+    return error.strerror or type(error).__name__ if isinstance(error, OSError) else plain(error)
+
+
+def _check_kind(path: Path, mode: int) -> None:
+    if stat.S_ISREG(mode):
+        return
+    kind = "a folder" if stat.S_ISDIR(mode) else "a pipe" if stat.S_ISFIFO(mode) else "a device or socket"
+    raise ModelRefused(f"{plain(path, 300)} is {kind}, not a file")

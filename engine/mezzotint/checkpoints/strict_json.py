@@ -1,0 +1,73 @@
+"""JSON from strangers: bounded size and depth, no double keys, no numbers that are none."""
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Never
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import read_limited
+from mezzotint.errors import ModelRefused
+
+MAX_DEPTH = 32
+# Possessive, and with every part after the first quote optional: linear on any input.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\(?:.|\Z))*+"?', re.DOTALL)
+_NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
+
+
+def read_json_object(path: Path, limit: int) -> dict[str, object]:
+    """The object in a JSON file of at most `limit` bytes, or ModelRefused."""
+    return parse_json_object(read_limited(path, limit), path)
+
+
+def parse_json_object(data: bytes, where: object) -> dict[str, object]:
+    """The object that the bytes hold, or ModelRefused naming `where`."""
+    try:
+        _check_depth(data)
+        value = json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=_without_double_keys,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+        )
+    except RecursionError:
+        raise ModelRefused(f"{plain(where, 300)}: the JSON is nested too deeply") from None
+    except ValueError as error:  # json's own errors, bad UTF-8, and ours below
+        raise ModelRefused(f"{plain(where, 300)}: not proper JSON: {plain(error)}") from None
+    if not isinstance(value, dict):
+        raise ModelRefused(f"{plain(where, 300)}: JSON, but not an object")
+    return value
+
+
+def _check_depth(data: bytes) -> None:
+    # Peel the innermost brackets off: what remains after MAX_DEPTH rounds is deeper, or never closed. The parser
+    # would meet its recursion limit, but a library may have raised that beyond what the stack holds.
+    brackets = _STRING.sub(b"", data).translate(None, _NOT_BRACKETS)
+    for _ in range(MAX_DEPTH):
+        peeled = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if len(peeled) == len(brackets):
+            break
+        brackets = peeled
+    if brackets:
+        raise ValueError("brackets that are nested too deeply or never closed")
+
+
+def _without_double_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        seen: set[str] = set()
+        double = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key '{plain(double, 60)}' appears twice")
+    return result
+
+
+def _refuse_constant(name: str) -> Never:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{plain(text, 30)} is too large a number")
+    return value
