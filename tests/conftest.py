@@ -1,0 +1,9 @@
+"""What every test shares."""
+
+from hypothesis import HealthCheck, settings
+
+pytest_plugins = ["skip_rules", "isolation"]
+
+# A busy machine is no reason to fail: nothing here is measured by the clock.
+settings.register_profile("mezzotint", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("mezzotint")

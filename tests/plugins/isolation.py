@@ -1,0 +1,105 @@
+"""Tests see no network, no models or settings of the person who runs them, and a fixed number of threads."""
+
+import itertools
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+THREADS = 1
+LOCAL_NAMES = {"", "localhost", "localhost.localdomain", "ip6-localhost", "::", "::1", "0.0.0.0"}
+ENVIRONMENT = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "DO_NOT_TRACK": "1",
+    "QT_QPA_PLATFORM": "offscreen",
+    "OMP_NUM_THREADS": str(THREADS),
+    "MKL_NUM_THREADS": str(THREADS),
+    "TOKENIZERS_PARALLELISM": "false",
+}
+# What a person may have set for their own use, and must not decide a test.
+UNSET = (
+    "HF_TOKEN",
+    "HF_ENDPOINT",
+    "HF_HUB_CACHE",
+    "HUGGINGFACE_HUB_CACHE",
+    "TRANSFORMERS_CACHE",
+    "NO_COLOR",
+    "FORCE_COLOR",
+)
+FOLDERS = ("MEZZOTINT_MODELS", "MEZZOTINT_CONFIG", "MEZZOTINT_CACHE", "HF_HOME")
+
+_numbers = itertools.count()
+
+
+class NetworkUsed(AssertionError):
+    """A test reached for another machine."""
+
+
+def pytest_configure() -> None:
+    """Set what libraries read while they are imported."""
+    os.environ.update(ENVIRONMENT)
+    for name in UNSET:
+        os.environ.pop(name, None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give fixtures that outlive a test folders of their own, too."""
+    root = tmp_path_factory.mktemp("homes")
+    os.environ.update(_folders(root / "session"))
+    return root
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give each test empty folders (not made yet) for models, settings, cache and downloads."""
+    for name, folder in _folders(_homes / str(next(_numbers))).items():
+        monkeypatch.setenv(name, folder)
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Refuse connections to other machines, and fail the test even if it swallowed the refusal."""
+    refused: list[str] = []
+
+    def guard(name: str) -> None:
+        original = getattr(socket.socket, name)
+
+        def guarded(self: socket.socket, *arguments: Any) -> Any:
+            if self.family in {socket.AF_INET, socket.AF_INET6}:
+                check(arguments[-1][0])
+            return original(self, *arguments)
+
+        monkeypatch.setattr(socket.socket, name, guarded)
+
+    def check(host: object) -> None:
+        if not is_local(host):
+            refused.append(str(host))
+            raise NetworkUsed(f"a test may not reach {host!r}: tests run without network")
+
+    original_lookup = socket.getaddrinfo
+
+    def lookup(host: object, *arguments: Any, **options: Any) -> Any:
+        check(host)
+        return original_lookup(host, *arguments, **options)
+
+    for name in ("connect", "connect_ex", "sendto"):
+        guard(name)
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    yield
+    assert not refused, f"the test reached for the network: {', '.join(refused)}"
+
+
+def is_local(host: object) -> bool:
+    """Whether a host is this machine."""
+    name = host.decode(errors="replace") if isinstance(host, bytes) else host
+    return name is None or (isinstance(name, str) and (name in LOCAL_NAMES or name.startswith("127.")))
+
+
+def _folders(root: Path) -> dict[str, str]:
+    return {name: str(root / name.lower()) for name in FOLDERS}

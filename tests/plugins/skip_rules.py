@@ -1,0 +1,108 @@
+"""When a test may be skipped, and what it says then; under `MEZZOTINT_NO_SKIP=1` only for want of a GPU.
+
+    @pytest.mark.requires_package("PySide6")                    # the package of that import name
+    @pytest.mark.requires_command("xvfb-run", "sudo apt-get install xvfb")
+    @pytest.mark.requires_display                               # a screen, real or by Xvfb
+    @pytest.mark.gpu                                            # a CUDA device
+
+A module that cannot even be imported without a package calls `skip_module_without("PySide6")` on its first lines.
+"""
+
+import functools
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Generator
+
+import pytest
+
+INSTALL_LINES = {"PySide6": "pip install -c constraints.txt -e '.[app]'"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the markers known."""
+    for line in (
+        "requires_package(name, install=None): skips, with the line that installs it, where a package is missing",
+        "requires_command(name, install): skips, with the line that installs it, where a program is missing",
+        "requires_display: skips where there is no screen",
+    ):
+        config.addinivalue_line("markers", line)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what cannot run here."""
+    for mark in item.iter_markers("requires_package"):
+        reason = missing_package(*mark.args, **mark.kwargs)
+        if reason:
+            pytest.skip(reason)
+    for mark in item.iter_markers("requires_command"):
+        name, install = mark.args
+        if shutil.which(name) is None:
+            pytest.skip(f"needs the program {name}: {install}")
+    if item.get_closest_marker("requires_display") and not has_display():
+        pytest.skip("needs a display: sudo apt-get install xvfb, then xvfb-run make test")
+    if item.get_closest_marker("gpu") and not has_cuda():
+        pytest.skip("needs a CUDA device that torch can use: see `mezzotint doctor`")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn skips into failures where nothing may be skipped."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and skips_are_failures() and not _is_gpu(item):
+        report.outcome = "failed"
+        report.longrepr = f"skipped although MEZZOTINT_NO_SKIP is set: {_reason(report.longrepr)}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Turn skips of whole modules into failures where nothing may be skipped."""
+    report = yield
+    if report.skipped and skips_are_failures():
+        report.outcome = "failed"
+        report.longrepr = f"skipped although MEZZOTINT_NO_SKIP is set: {_reason(report.longrepr)}"
+    return report
+
+
+def skip_module_without(package: str, install: str | None = None) -> None:
+    """Skip the calling test module where a package is missing."""
+    reason = missing_package(package, install)
+    if reason:
+        pytest.skip(reason, allow_module_level=True)
+
+
+def missing_package(name: str, install: str | None = None) -> str | None:
+    """Say how to install a package that is not there."""
+    if importlib.util.find_spec(name) is not None:
+        return None
+    return f"needs the package {name}: {install or INSTALL_LINES.get(name) or f'pip install {name}'}"
+
+
+def skips_are_failures() -> bool:
+    """Whether this run may skip nothing."""
+    return os.environ.get("MEZZOTINT_NO_SKIP", "") not in {"", "0"}
+
+
+def has_display() -> bool:
+    """Whether windows can be shown."""
+    if sys.platform in {"win32", "darwin"}:
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+@functools.cache
+def has_cuda() -> bool:
+    """Whether torch can use a CUDA device; only asked for tests that need one, since it loads torch."""
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def _is_gpu(item: pytest.Item) -> bool:
+    return item.get_closest_marker("gpu") is not None
+
+
+def _reason(longrepr: object) -> str:
+    return str(longrepr[2]) if isinstance(longrepr, tuple) else str(longrepr)
