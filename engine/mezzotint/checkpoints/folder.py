@@ -43,6 +43,7 @@ class FolderCheckpoint:
     components: Mapping[str, Component]
     bytes: int  # of the weights
     settings: Mapping[str, object]  # of mezzotint.json
+    options: Mapping[str, object]  # of the pipeline, such as force_zeros_for_empty_prompt
 
 
 def open_folder(path: Path) -> FolderCheckpoint:
@@ -67,6 +68,7 @@ def open_folder(path: Path) -> FolderCheckpoint:
         components=components,
         bytes=sum(sizes),
         settings=read_settings(root),
+        options={key: value for key, value in index.items() if isinstance(value, bool | int | float | str)},
     )
 
 
