@@ -1,0 +1,85 @@
+"""Who may import whom, beyond what import-linter checks; and what a start must not load."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = ["torch", "diffusers", "transformers"]
+# Of the engine, the app knows the boundary and nothing else.
+BOUNDARY = {"mezzotint", "mezzotint.protocol", "mezzotint.codec", "mezzotint.errors", "mezzotint.paths"}
+STANDARD_LIBRARY_ONLY = {
+    "protocol.py": set(),
+    "errors.py": set(),
+    "codec.py": {"mezzotint"},
+    "paths.py": {"platformdirs"},
+}
+
+
+def test_the_engine_knows_no_qt(sources):
+    for path, tree in sources.items():
+        if path.parts[0] == "engine":
+            assert {name.split(".")[0] for name in imported(tree)}.isdisjoint({"PySide6", "mezzotint_app"}), path
+
+
+def test_the_app_knows_the_boundary_only(sources):
+    for path, tree in sources.items():
+        if path.parts[0] == "app":
+            names = imported(tree)
+            assert {name.split(".")[0] for name in names}.isdisjoint(HEAVY), path
+            assert {name for name in names if name.split(".")[0] == "mezzotint"} <= BOUNDARY, path
+
+
+@pytest.mark.parametrize("name", STANDARD_LIBRARY_ONLY)
+def test_the_boundary_needs_the_standard_library_only(sources, name):
+    names = {each.split(".")[0] for each in imported(sources[Path("engine/mezzotint", name)])}
+    assert names <= sys.stdlib_module_names | STANDARD_LIBRARY_ONLY[name]
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "import mezzotint.cli",
+        "import mezzotint_app, mezzotint_app.main",
+        "command('--help')",
+        "command('--version')",
+        "command('generate', '--help')",
+        "command('models', 'list')",
+    ],
+)
+def test_a_start_does_not_load_torch(start):
+    code = f"""if True:
+        import json, sys
+
+        def command(*words):
+            from mezzotint.cli import main
+
+            sys.argv = ["mezzotint", *words]
+            try:
+                status = main()
+            except SystemExit as stop:
+                status = stop.code
+            assert not status, status
+
+        {start}
+        print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
+def imported(tree: ast.Module) -> set[str]:
+    """The full names of all modules that a source imports, at its top or inside a function."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module or "")
+            if node.module == "mezzotint":
+                names.update(f"mezzotint.{alias.name}" for alias in node.names if not alias.name.startswith("__"))
+    return names
