@@ -38,6 +38,9 @@ def _check_defaults(path: Path, defaults: object) -> None:
         value = defaults.get(key, low)
         if type(value) is not int or not low <= value <= high:
             raise _refused(path, f"defaults.{key}", value, f"a whole number from {low} to {high}")
+    for key in ("sampler", "schedule"):
+        if not isinstance(defaults.get(key, ""), str):
+            raise _refused(path, f"defaults.{key}", defaults[key], "text")
     guidance = defaults.get("guidance_scale", 1.0)
     if type(guidance) not in (int, float) or not math.isfinite(guidance) or not 0 <= guidance <= 100:
         raise _refused(path, "defaults.guidance_scale", guidance, "a number from 0 to 100")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.plain_text import plain
@@ -49,7 +49,7 @@ def _read_file(
 
     # Plain reads, not a mapping: a mapped file that shrinks, or a large one on Windows, ends the whole process.
     with _told(path):
-        file = safe_open(path, framework="pt", device="cpu", backend="pread")
+        file: Any = safe_open(path, framework="pt", device="cpu", backend="pread")
     with file:
         for name, size in sizes.items():
             if cancelled():

@@ -1,0 +1,186 @@
+"""Which models exist, and where: found by looking each time, with nothing copied, moved or remembered."""
+
+import difflib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mezzotint.catalog.huggingface import PREFIX, scan_cache, snapshot_of
+from mezzotint.catalog.ids import with_ids
+from mezzotint.catalog.place import Candidate, Found, Place, Source, at_home
+from mezzotint.catalog.places import Places, all_places, standard_places
+from mezzotint.catalog.scan import scan
+from mezzotint.checkpoints.folder import FolderCheckpoint
+from mezzotint.checkpoints.folder_settings import read_settings
+from mezzotint.checkpoints.foreign_kind import is_pickle_name
+from mezzotint.checkpoints.opening import Checkpoint, open_checkpoint
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import is_file, is_folder
+from mezzotint.errors import ModelRefused, StorageError, UnknownModel
+from mezzotint.families.detection import Detected, detect
+from mezzotint.protocol import ModelInfo, ModelRef
+
+DEFAULT_MODEL = "starter-dit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundModel:
+    """A model that was opened and recognised; its weights are still on disk."""
+
+    info: ModelInfo
+    checkpoint: Checkpoint
+    detected: Detected
+
+
+class Catalog:
+    """The models of this machine."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+
+    @classmethod
+    def standard(cls, folders: Sequence[Path] = ()) -> "Catalog":
+        """The catalog of all usual places, and of the folders given."""
+        return cls(standard_places(folders))
+
+    def models(self) -> tuple[ModelInfo, ...]:
+        """Every model found; one that cannot be used says why in `problem`. Only headers and configs are read."""
+        candidates, _ = self._look()
+        return tuple(_listed(identity, candidate) for identity, candidate in candidates.items())
+
+    def notices(self) -> tuple[str, ...]:
+        """What went wrong while looking: folders that are gone, files of settings that make no sense."""
+        return self._look()[1]
+
+    def find(self, ref: ModelRef) -> FoundModel:
+        """The model of an id, of a file name that only one model bears, or of a path; ids go first."""
+        candidates, _ = self._look()
+        identity = _match(ref.id, candidates)
+        if identity is not None:
+            return _open(identity, candidates[identity])
+        path = at_home(Path(ref.id))
+        if is_folder(path) or is_file(path):
+            return _open_path(path)
+        raise UnknownModel(_unknown(ref.id, path, candidates))
+
+    def default(self) -> ModelRef:
+        """The bundled model that works on a fresh machine."""
+        return ModelRef(id=DEFAULT_MODEL)
+
+    def _look(self) -> tuple[dict[str, Candidate], tuple[str, ...]]:
+        places, notices = all_places(self._places)
+        found = [_scan(place) for place in places]
+        unique: dict[str, Candidate] = {}
+        for candidate in (candidate for part in found for candidate in part.candidates):
+            unique.setdefault(os.path.realpath(candidate.path), candidate)
+        return with_ids(tuple(unique.values())), (*notices, *(notice for part in found for notice in part.notices))
+
+
+def _scan(place: Place) -> Found:
+    if place.source == "huggingface":
+        return scan_cache(place.path)
+    found = scan(place)
+    if place.source != "bundled":
+        return found
+    return replace(found, candidates=tuple(map(_with_own_name, found.candidates)))
+
+
+def _with_own_name(candidate: Candidate) -> Candidate:
+    """A bundled model is called what its mezzotint.json says."""
+    try:
+        name = read_settings(candidate.path).get("name", candidate.name)
+    except (ModelRefused, StorageError):
+        return candidate  # opening it will tell
+    return replace(candidate, name=str(name))
+
+
+def _listed(identity: str, candidate: Candidate) -> ModelInfo:
+    try:
+        return _open(identity, candidate).info
+    except (ModelRefused, StorageError) as error:
+        return ModelInfo(
+            id=identity,
+            path=str(candidate.path),
+            layout=candidate.layout,
+            family="",
+            variant="",
+            bytes=_bytes_of_file(candidate.path),
+            source=candidate.source,
+            defaults=None,
+            problem=str(error),
+        )
+
+
+def _bytes_of_file(path: Path) -> int:
+    try:
+        return path.stat().st_size if is_file(path) else 0
+    except OSError:
+        return 0
+
+
+def _open(identity: str, candidate: Candidate) -> FoundModel:
+    return _open_as(identity, candidate.path, candidate.source)
+
+
+def _open_path(path: Path) -> FoundModel:
+    snapshot = snapshot_of(path) if path.name.startswith(PREFIX) else None
+    whole = (snapshot or path).absolute()
+    return _open_as(str(whole), whole, "path")
+
+
+def _open_as(identity: str, path: Path, source: Source) -> FoundModel:
+    checkpoint = open_checkpoint(path)
+    detected = detect(checkpoint)
+    info = ModelInfo(
+        id=identity,
+        path=str(path),
+        layout="folder" if isinstance(checkpoint, FolderCheckpoint) else "file",
+        family=detected.family,
+        variant=detected.variant,
+        bytes=checkpoint.bytes,
+        source=source,
+        defaults=detected.defaults,
+        problem=None,
+    )
+    return FoundModel(info=info, checkpoint=checkpoint, detected=detected)
+
+
+def _match(wanted: str, candidates: dict[str, Candidate]) -> str | None:
+    """The id meant; None when there is none, UnknownModel when it could be one of several."""
+    if wanted in candidates:
+        return wanted
+    for fits in (_is_file_name, _is_name):
+        found = [identity for identity, candidate in candidates.items() if fits(wanted, identity, candidate)]
+        if len(found) > 1:
+            raise UnknownModel(
+                f"'{plain(wanted)}' could be any of {', '.join(found[:8])}; name one of them, or its path"
+            )
+        if found:
+            return found[0]
+    return None
+
+
+def _is_file_name(wanted: str, _identity: str, candidate: Candidate) -> bool:
+    return wanted == candidate.path.name
+
+
+def _is_name(wanted: str, identity: str, candidate: Candidate) -> bool:
+    return wanted.casefold() in (identity.casefold(), candidate.name.casefold(), candidate.path.stem.casefold())
+
+
+def _unknown(wanted: str, path: Path, candidates: dict[str, Candidate]) -> str:
+    looks_like_path = (
+        path.is_absolute()
+        or wanted.startswith((".", "~"))
+        or is_pickle_name(path)
+        or (path.suffix.lower() == ".safetensors")
+    )
+    what = "There is no file or folder" if looks_like_path else "No model is called"
+    names = {
+        name.casefold(): identity for identity, c in candidates.items() for name in (identity, c.name, c.path.name)
+    }
+    near = difflib.get_close_matches((path.name if looks_like_path else wanted).casefold(), names, n=3, cutoff=0.5)
+    nearest = list(dict.fromkeys(names[name] for name in near))
+    advice = f"Nearest: {', '.join(nearest)}" if nearest else "`mezzotint models list` shows all"
+    return f"{what} '{plain(wanted, 300)}'. {advice}"

@@ -1,0 +1,80 @@
+"""Where A1111, Forge and ComfyUI keep their checkpoints, so that nobody has to store a model twice."""
+
+from pathlib import Path
+
+from mezzotint.catalog.place import Place, at_home
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited
+from mezzotint.errors import ModelRefused, StorageError
+
+EXTRA_PATHS_FILE = "extra_model_paths.yaml"
+MAX_EXTRA_PATHS = 64 * 2**10
+MAX_FOLDERS = 200
+_KINDS = ("checkpoints", "diffusers")  # of the many kinds that the file names, those that hold whole models
+_USUAL_HOMES = (
+    "ComfyUI",
+    "Documents/ComfyUI",
+    "stable-diffusion-webui",
+    "stable-diffusion-webui-forge",
+)
+
+
+def usual_homes(home: Path) -> tuple[Path, ...]:
+    """The folders that these programs are most often unpacked to, if they are there."""
+    return tuple(path for name in _USUAL_HOMES if is_tree(path := home / name))
+
+
+def is_tree(folder: Path) -> bool:
+    """Whether the folder is that of one of these programs."""
+    return is_file(folder / EXTRA_PATHS_FILE) or bool(_own_places(folder))
+
+
+def places_of_tree(folder: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
+    """The places of a program's checkpoints, and what could not be understood."""
+    places = _own_places(folder)
+    notices: tuple[str, ...] = ()
+    if is_file(folder / EXTRA_PATHS_FILE):
+        more, notices = places_of_file(folder / EXTRA_PATHS_FILE)
+        places += more
+    return places, notices
+
+
+def places_of_file(path: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
+    """The checkpoint folders that an extra_model_paths.yaml names, and what could not be understood."""
+    import yaml
+
+    try:
+        document = yaml.safe_load(read_limited(path, MAX_EXTRA_PATHS))
+    except (ModelRefused, StorageError) as error:
+        return (), (str(error),)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return (), (f"{plain(path, 300)}: not proper YAML: {plain(error)}",)
+    if not isinstance(document, dict):
+        return (), (f"{plain(path, 300)}: no sections in it",)
+    folders = [folder for section in document.values() if isinstance(section, dict) for folder in _named(path, section)]
+    unique = list(dict.fromkeys(folders))[:MAX_FOLDERS]
+    missing = tuple(
+        f"{plain(path, 300)} names {plain(folder, 300)}, which is not there"
+        for folder in unique
+        if not is_folder(folder)
+    )
+    return tuple(Place(path=folder, source="comfyui") for folder in unique if is_folder(folder)), missing
+
+
+def _own_places(folder: Path) -> tuple[Place, ...]:
+    models = folder / "models"
+    own = (
+        Place(path=models / "Stable-diffusion", source="a1111"),
+        Place(path=models / "checkpoints", source="comfyui"),
+        Place(path=models / "diffusers", source="comfyui"),
+    )
+    return tuple(place for place in own if is_folder(place.path))
+
+
+def _named(path: Path, section: dict[object, object]) -> list[Path]:
+    """The folders of one section; relative ones lie below its base_path, or else beside the file."""
+    base = section.get("base_path")
+    start = path.parent / at_home(Path(base)) if isinstance(base, str) else path.parent
+    values = [section.get(kind) for kind in _KINDS]
+    lines = [line.strip() for value in values if isinstance(value, str) for line in value.split("\n")]
+    return [start / line for line in lines if line and "\0" not in line]

@@ -1,0 +1,83 @@
+"""Every place that is searched for models, in the order in which they are listed."""
+
+import os
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mezzotint import paths
+from mezzotint.catalog.huggingface import is_cache
+from mezzotint.catalog.other_programs import is_tree, places_of_file, places_of_tree, usual_homes
+from mezzotint.catalog.place import Place, at_home
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited
+from mezzotint.errors import ModelRefused, StorageError, UsageError
+
+MODEL_PATH_VARIABLE = "MEZZOTINT_MODEL_PATH"
+CONFIG_FILE = "config.toml"
+MAX_CONFIG = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where to look for models."""
+
+    bundled: Path | None = None
+    models: Path | None = None
+    named: tuple[Path, ...] = ()  # folders, trees of other programs, an extra_model_paths.yaml, single models
+    huggingface: Path | None = None
+
+
+def standard_places(folders: Sequence[Path] = ()) -> Places:
+    """The places of this machine and person; `folders` come before those of the environment and the settings."""
+    from_environment = [Path(part) for part in os.environ.get(MODEL_PATH_VARIABLE, "").split(os.pathsep) if part]
+    named = [*folders, *from_environment, *_folders_of_settings(paths.config_folder() / CONFIG_FILE)]
+    return Places(
+        bundled=paths.assets_folder() / "starter",
+        models=paths.models_folder(),
+        named=(*map(at_home, named), *usual_homes(at_home(Path("~")))),
+        huggingface=paths.huggingface_cache(),
+    )
+
+
+def all_places(places: Places) -> tuple[tuple[Place, ...], tuple[str, ...]]:
+    """Every single place, and what a person should know of those that make no sense."""
+    result: list[Place] = []
+    notices: list[str] = []
+    if places.bundled is not None and is_folder(places.bundled):
+        result.append(Place(path=places.bundled, source="bundled"))
+    if places.models is not None and is_folder(places.models):
+        result.append(Place(path=places.models, source="models"))
+    for path in places.named:
+        more, said = _expand(path)
+        result.extend(more)
+        notices.extend(said)
+    if places.huggingface is not None and is_folder(places.huggingface):
+        result.append(Place(path=places.huggingface, source="huggingface"))
+    return tuple(result), tuple(notices)
+
+
+def _expand(path: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
+    """The places that a path named by the person stands for."""
+    if is_file(path):
+        is_yaml = path.suffix.lower() in (".yaml", ".yml")
+        return places_of_file(path) if is_yaml else ((Place(path=path, source="folder"),), ())
+    if not is_folder(path):
+        return (), (f"{plain(path, 300)} is named as a folder of models, but is not there",)
+    if is_tree(path):
+        return places_of_tree(path)
+    return (Place(path=path, source="huggingface" if is_cache(path) else "folder"),), ()
+
+
+def _folders_of_settings(path: Path) -> list[Path]:
+    if not is_file(path):
+        return []
+    try:
+        models = tomllib.loads(read_limited(path, MAX_CONFIG).decode("utf-8")).get("models", {})
+    except (ModelRefused, StorageError, ValueError, RecursionError) as error:
+        raise UsageError(f"The settings cannot be read ({plain(path, 300)}): {plain(error)}") from None
+    folders = models.get("folders", []) if isinstance(models, dict) else None
+    if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):
+        raise UsageError(f'{plain(path, 300)}: folders in [models] must be a list such as ["/data/models"]')
+    return [path.parent / at_home(Path(folder)) for folder in folders]
