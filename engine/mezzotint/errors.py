@@ -66,3 +66,9 @@ class Cancelled(MezzotintError):
 
     kind = "cancelled"
     exit_code = 130
+
+
+class Busy(MezzotintError):
+    """One job runs already."""
+
+    kind = "busy"
