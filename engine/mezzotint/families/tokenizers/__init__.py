@@ -1,0 +1,61 @@
+"""Tokenizers that checkpoints in one file leave out, made from bundled data without a network."""
+
+import gzip
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformers import CLIPTokenizer
+
+_MERGES_FILE = Path(__file__).parent / "clip" / "bpe_simple_vocab_16e6.txt.gz"
+_WORD_END = "</w>"
+_MAX_TOKENS = 77  # positions of every CLIP text encoder
+START = "<|startoftext|>"
+END = "<|endoftext|>"
+VOCABULARY_SIZE = 49_408
+
+
+def clip_tokenizer(*, pad_token: str) -> "CLIPTokenizer":
+    """CLIP's tokenizer; SDXL's first text encoder pads with `<|endoftext|>`, its second with `!`."""
+    from transformers import CLIPTokenizer
+
+    merges = clip_merges()
+    return CLIPTokenizer(
+        vocab=clip_vocabulary(),
+        merges=list(merges),
+        unk_token=END,
+        bos_token=START,
+        eos_token=END,
+        pad_token=pad_token,
+        model_max_length=_MAX_TOKENS,
+    )
+
+
+@cache
+def clip_merges() -> tuple[tuple[str, str], ...]:
+    """CLIP's merges, the most frequent first."""
+    count = VOCABULARY_SIZE - 2 * 256 - 2  # what the bytes and the two special tokens leave
+    with gzip.open(_MERGES_FILE, "rt", encoding="utf-8", newline="\n") as file:
+        next(file)  # the version
+        pairs = (next(file).split() for _ in range(count))
+        return tuple((first, second) for first, second in pairs)
+
+
+def clip_vocabulary() -> dict[str, int]:
+    """CLIP's tokens and their ids: bytes, bytes that end a word, merges in their order, the special tokens."""
+    letters = _byte_letters()
+    merged = [first + second for first, second in clip_merges()]
+    tokens = [*letters, *(letter + _WORD_END for letter in letters), *merged, START, END]
+    return {token: index for index, token in enumerate(tokens)}
+
+
+def _byte_letters() -> list[str]:
+    """A visible letter for each byte, in the order of CLIP's ids: first the bytes that are visible in Latin-1.
+
+    The mapping is that of byte-level byte-pair encoding (Radford et al., "Language models are unsupervised multitask
+    learners", section 2.2), in which the other bytes become the letters from U+0100 on.
+    """
+    visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = 256 - len(visible)
+    return [chr(code) for code in (*visible, *range(0x100, 0x100 + others))]
