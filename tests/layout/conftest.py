@@ -17,7 +17,7 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def files() -> list[Path]:
     """What git tracks, and what it would if asked; relative to the root."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout.decode()
     return sorted(Path(name) for name in set(listed.split("\0")) if name and (ROOT / name).is_file())
 

@@ -104,9 +104,8 @@ def _forbidden_at(node: ast.AST) -> Iterator[str]:
         yield from filter(_is_forbidden_module, names)
     elif isinstance(node, ast.Call):
         yield from _forbidden_in_call(node)
-    elif isinstance(node, ast.Assign) and "MAX_IMAGE_PIXELS" in map(_last_name, node.targets):
-        if getattr(node.value, "value", 0) is None:
-            yield "MAX_IMAGE_PIXELS = None"
+    elif isinstance(node, ast.Assign) and getattr(node.value, "value", 0) is None:
+        yield from (name for name in map(_last_name, node.targets) if name == "MAX_IMAGE_PIXELS")
     if _last_name(node) == "LOAD_TRUNCATED_IMAGES":
         yield "LOAD_TRUNCATED_IMAGES"
 

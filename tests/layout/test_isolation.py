@@ -2,6 +2,7 @@
 
 import os
 import socket
+from pathlib import Path
 
 import isolation
 import pytest
@@ -48,7 +49,13 @@ def test_other_machines_are_not_local(host):
 
 
 def test_the_person_s_own_folders_are_out_of_reach(_homes):
-    for folder in (paths.models_folder(), paths.config_folder(), paths.cache_folder(), paths.huggingface_cache()):
+    for folder in (
+        paths.models_folder(),
+        paths.config_folder(),
+        paths.cache_folder(),
+        paths.huggingface_cache(),
+        Path.home(),
+    ):
         assert folder.is_relative_to(_homes)
         assert not folder.exists()
 

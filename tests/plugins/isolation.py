@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import site
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ ENVIRONMENT = {
 }
 # What a person may have set for their own use, and must not decide a test.
 UNSET = (
+    "MEZZOTINT_MODEL_PATH",
     "HF_TOKEN",
     "HF_ENDPOINT",
     "HF_HUB_CACHE",
@@ -31,7 +33,7 @@ UNSET = (
     "NO_COLOR",
     "FORCE_COLOR",
 )
-FOLDERS = ("MEZZOTINT_MODELS", "MEZZOTINT_CONFIG", "MEZZOTINT_CACHE", "HF_HOME")
+FOLDERS = ("MEZZOTINT_MODELS", "MEZZOTINT_CONFIG", "MEZZOTINT_CACHE", "HF_HOME", "HOME", "USERPROFILE")
 
 _numbers = itertools.count()
 
@@ -42,7 +44,7 @@ class NetworkUsed(AssertionError):
 
 def pytest_configure() -> None:
     """Set what libraries read while they are imported."""
-    os.environ.update(ENVIRONMENT)
+    os.environ.update(ENVIRONMENT, PYTHONUSERBASE=site.getuserbase())  # packages installed there stay in sight
     for name in UNSET:
         os.environ.pop(name, None)
 
@@ -57,7 +59,7 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _own_folders(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give each test empty folders (not made yet) for models, settings, cache and downloads."""
+    """Give each test empty folders (not made yet) for models, settings, cache, downloads, and as home."""
     for name, folder in _folders(_homes / str(next(_numbers))).items():
         monkeypatch.setenv(name, folder)
 

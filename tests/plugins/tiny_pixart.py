@@ -1,0 +1,104 @@
+"""Small random PixArt models for tests: a diffusers folder with a T5 encoder and a tokenizer learned on the spot."""
+
+from pathlib import Path
+from typing import Any
+
+_SENTENCES = (
+    "a red house by the sea at dusk",
+    "two green hills under a dark blue sky with small white clouds",
+    "a yellow boat on a grey lake, in the rain, at night",
+    "one tall tree, three birds and a round orange sun",
+    "nothing but snow (and a fox:1.2) [quick] \"brown\" 0123456789 !?;",
+)
+_TOKENS = 300
+
+
+def write_tiny_pixart(folder: Path, *, sigma: bool = True, seed: int = 0, **scheduler: object) -> Path:
+    """Write a whole PixArt folder of about 1 MB; `scheduler` overrides the scheduler's settings."""
+    import torch
+    from diffusers import DPMSolverMultistepScheduler, PixArtAlphaPipeline, PixArtSigmaPipeline
+
+    torch.manual_seed(seed)
+    pipeline_class = PixArtSigmaPipeline if sigma else PixArtAlphaPipeline
+    pipeline = pipeline_class(
+        vae=_vae(sigma=sigma).eval(),
+        transformer=_transformer().eval(),
+        text_encoder=_text_encoder().eval(),
+        tokenizer=_tokenizer(folder),
+        scheduler=DPMSolverMultistepScheduler(**scheduler),
+    )
+    pipeline.save_pretrained(folder)
+    return folder
+
+
+def _vae(*, sigma: bool) -> Any:
+    from diffusers import AutoencoderKL
+
+    return AutoencoderKL(
+        block_out_channels=(32, 64),
+        down_block_types=("DownEncoderBlock2D",) * 2,
+        up_block_types=("UpDecoderBlock2D",) * 2,
+        layers_per_block=1,
+        latent_channels=4,
+        sample_size=32,
+        scaling_factor=0.13025 if sigma else 0.18215,
+    )
+
+
+def _transformer() -> Any:
+    from diffusers import PixArtTransformer2DModel
+
+    return PixArtTransformer2DModel(
+        sample_size=16,
+        num_layers=2,
+        patch_size=2,
+        attention_head_dim=8,
+        num_attention_heads=3,
+        caption_channels=32,
+        in_channels=4,
+        out_channels=8,  # noise, and the variance that sampling leaves aside
+        cross_attention_dim=24,
+        activation_fn="gelu-approximate",
+        norm_type="ada_norm_single",
+        norm_elementwise_affine=False,
+        norm_eps=1e-6,
+        attention_bias=True,
+        use_additional_conditions=False,
+    )
+
+
+def _text_encoder() -> Any:
+    from transformers import T5Config, T5EncoderModel
+
+    return T5EncoderModel(
+        T5Config(
+            vocab_size=_TOKENS,
+            d_model=32,
+            d_kv=8,
+            d_ff=37,
+            num_layers=3,
+            num_heads=4,
+            feed_forward_proj="gated-gelu",
+            is_encoder_decoder=False,
+        )
+    )
+
+
+def _tokenizer(folder: Path) -> Any:
+    """A unigram tokenizer with T5's special tokens and its ids for them."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+    from transformers import T5Tokenizer
+
+    learner = Tokenizer(models.Unigram())
+    learner.normalizer = normalizers.NFKC()
+    learner.pre_tokenizer = pre_tokenizers.Metaspace()
+    learner.decoder = decoders.Metaspace()
+    special = ["<pad>", "</s>", "<unk>"]
+    trainer = trainers.UnigramTrainer(vocab_size=_TOKENS, special_tokens=special, unk_token="<unk>")
+    learner.train_from_iterator(_SENTENCES, trainer)
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "learned.json"
+    learner.save(str(file))
+    tokenizer = T5Tokenizer(tokenizer_file=str(file), extra_ids=0, model_max_length=300)
+    file.unlink()
+    return tokenizer
