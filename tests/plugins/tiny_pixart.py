@@ -8,13 +8,13 @@ _SENTENCES = (
     "two green hills under a dark blue sky with small white clouds",
     "a yellow boat on a grey lake, in the rain, at night",
     "one tall tree, three birds and a round orange sun",
-    "nothing but snow (and a fox:1.2) [quick] \"brown\" 0123456789 !?;",
+    'nothing but snow (and a fox:1.2) [quick] "brown" 0123456789 !?;',
 )
 _TOKENS = 300
 
 
 def write_tiny_pixart(folder: Path, *, sigma: bool = True, seed: int = 0, **scheduler: object) -> Path:
-    """Write a whole PixArt folder of about 1 MB; `scheduler` overrides the scheduler's settings."""
+    """Write a whole PixArt folder of about 3 MB; `scheduler` overrides the scheduler's settings."""
     import torch
     from diffusers import DPMSolverMultistepScheduler, PixArtAlphaPipeline, PixArtSigmaPipeline
 

@@ -50,13 +50,13 @@ _OPEN_CLIP = {
 
 
 def write_tiny_sdxl(folder: Path, *, refiner: bool = False, seed: int = 0, **scheduler: object) -> Path:
-    """Write a whole SDXL folder of about 15 MB; models of one seed share a VAE. `scheduler` overrides its settings."""
+    """Write a whole SDXL folder of about 30 MB; models of one seed share a VAE. `scheduler` overrides its settings."""
     import torch
     from diffusers import EulerDiscreteScheduler, StableDiffusionXLImg2ImgPipeline, StableDiffusionXLPipeline
 
     torch.manual_seed(seed)
     vae = _vae()
-    second = _text_encoder(hidden=128, projected=True)
+    second = _text_encoder(hidden=64, projected=True)
     both = {
         "vae": vae.eval(),
         "unet": _unet(refiner=refiner).eval(),
@@ -101,17 +101,17 @@ def _unet(*, refiner: bool) -> Any:
 
     return UNet2DConditionModel(
         sample_size=32,
-        block_out_channels=(32, 128),
+        block_out_channels=(32, 64),
         layers_per_block=LAYERS,
         down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
         up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
-        attention_head_dim=(1, 2),  # diffusers means the number of heads
+        attention_head_dim=(1, 1),  # diffusers means the number of heads
         use_linear_projection=True,
         transformer_layers_per_block=(1, 2),
-        cross_attention_dim=128 if refiner else 32 + 128,
+        cross_attention_dim=64 if refiner else 32 + 64,
         addition_embed_type="text_time",
         addition_time_embed_dim=8,
-        projection_class_embeddings_input_dim=(5 if refiner else 6) * 8 + 128,
+        projection_class_embeddings_input_dim=(5 if refiner else 6) * 8 + 64,
     )
 
 
