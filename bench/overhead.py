@@ -1,0 +1,157 @@
+"""What the engine costs beside the bare diffusers pipeline: same model, same seed, same machine, one run.
+
+python bench/overhead.py [MODEL] [--pairs 8] [--steps 20]
+
+Both are warm. Each pair runs one after the other, the order changing from pair to pair, so that what slows the machine
+for a while slows both. The ratio is taken within each pair.
+"""
+
+import argparse
+import hashlib
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.engine import Engine
+from mezzotint.errors import MezzotintError
+from mezzotint.protocol import Cascade, GenerateRequest, ModelInfo, ModelRef, Output, Sampling, Stage
+
+PROMPT = "a red house by the sea at dusk"
+SEED = 7
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One picture: seconds of denoising and decoding, seconds of everything with saving, and its pixels."""
+
+    work: float
+    whole: float
+    pixels: str
+
+
+def main() -> int:
+    """Measure and print; 1 when the two do not make the same picture, or the model cannot be used."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("model", nargs="?", default="starter-dit", help="a diffusers folder or a model's id")
+    parser.add_argument("--pairs", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=20)
+    options = parser.parse_args()
+    catalog = Catalog.standard()
+    try:
+        info = catalog.find(ModelRef(id=options.model)).info
+    except MezzotintError as error:
+        print(error)
+        return error.exit_code
+    if info.defaults is None or not (Path(info.path) / "model_index.json").is_file():
+        print(f"{options.model} is not a diffusers folder: the bare pipeline cannot load it")
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        ours = with_engine(Engine(catalog), info, options.steps, Path(folder))
+        bare = with_diffusers(info, options.steps, Path(folder))
+        ours(), bare()
+        pairs = [_pair(ours, bare, swapped=number % 2 == 1) for number in range(options.pairs)]
+    report(info, options.steps, pairs)
+    same = len({measured.pixels for pair in pairs for measured in pair}) == 1
+    print("Both make the same picture, bit for bit." if same else "The pictures differ: this compares unlike work.")
+    return 0 if same else 1
+
+
+def with_engine(engine: Engine, info: ModelInfo, steps: int, folder: Path) -> Callable[[], Measured]:
+    """The engine's way to one picture."""
+    stage = Stage(model=ModelRef(id=info.path), sampling=Sampling(steps=steps))
+    request = GenerateRequest(
+        prompt=PROMPT,
+        cascade=Cascade(stages=(stage,)),
+        seed=SEED,
+        device="cpu",
+        dtype="float32",
+        attention="sdpa",
+        output=Output(path=str(folder / "ours.png"), overwrite=True),
+    )
+
+    def run() -> Measured:
+        start = time.perf_counter()
+        result = engine.generate(request, lambda _event: None, lambda: False)
+        whole = time.perf_counter() - start
+        work = sum(result.timings.denoise) + result.timings.decode
+        return Measured(work=work, whole=whole, pixels=result.images[0].sha256)
+
+    return run
+
+
+def with_diffusers(info: ModelInfo, steps: int, folder: Path) -> Callable[[], Measured]:
+    """The pipeline's way to the same picture."""
+    import torch
+    from diffusers import DiffusionPipeline
+
+    pipeline = DiffusionPipeline.from_pretrained(info.path, torch_dtype=torch.float32, local_files_only=True)
+    pipeline.set_progress_bar_config(disable=True)
+    plain = {"use_resolution_binning": False, "clean_caption": False} if info.family == "pixart" else {}
+    encoding = _Timed(pipeline.encode_prompt)
+    pipeline.encode_prompt = encoding
+
+    def run() -> Measured:
+        encoding.seconds = 0.0
+        start = time.perf_counter()
+        picture = pipeline(
+            PROMPT,
+            num_inference_steps=steps,
+            guidance_scale=info.defaults.guidance_scale,
+            width=info.defaults.width,
+            height=info.defaults.height,
+            generator=torch.Generator().manual_seed(SEED),
+            **plain,
+        ).images[0]
+        work = time.perf_counter() - start - encoding.seconds
+        picture.save(folder / "bare.png")
+        whole = time.perf_counter() - start
+        return Measured(work=work, whole=whole, pixels=hashlib.sha256(picture.convert("RGB").tobytes()).hexdigest())
+
+    return run
+
+
+def report(info: ModelInfo, steps: int, pairs: list[tuple[Measured, Measured]]) -> None:
+    """Print the table: seconds of both, and the ratio with its spread over the pairs."""
+    import diffusers
+    import torch
+
+    print(f"{info.id}, {info.defaults.width}x{info.defaults.height}, {steps} steps, {len(pairs)} pairs; ", end="")
+    print(f"float32, {torch.get_num_threads()} threads, torch {torch.__version__}, diffusers {diffusers.__version__}")
+    print(f"{'median seconds':26} {'engine':>8} {'bare':>8} {'ratio':>7}   ratio of the pairs, least to most")
+    for label, name in (("denoising and decoding", "work"), ("all, with saving", "whole")):
+        ours, bare = ([getattr(measured, name) for measured in side] for side in zip(*pairs, strict=True))
+        ratios = sorted(a / b for a, b in zip(ours, bare, strict=True))
+        middle = f"{statistics.median(ours):8.3f} {statistics.median(bare):8.3f} {statistics.median(ratios):7.3f}"
+        print(f"{label:26} {middle}   {ratios[0]:.3f} to {ratios[-1]:.3f}")
+
+
+class _Timed:
+    """A function that counts its seconds."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self.seconds = 0.0
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        start = time.perf_counter()
+        try:
+            return self._function(*arguments, **options)
+        finally:
+            self.seconds += time.perf_counter() - start
+
+
+def _pair(ours: Callable[[], Measured], bare: Callable[[], Measured], *, swapped: bool) -> tuple[Measured, Measured]:
+    if swapped:
+        second = bare()
+        return ours(), second
+    return ours(), bare()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
