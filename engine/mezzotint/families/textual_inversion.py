@@ -115,9 +115,8 @@ def _load(path: Path, widths: Mapping[str, int]) -> Inversion:
         _check_count(path, header.tensors[name])
     vectors = {}
     wanted = {name: key for key, name in names.items()}
-    for name, tensor in read_tensors([path], on_bytes=lambda _: None, cancelled=lambda: False):
-        if name in wanted:
-            vectors[wanted[name]] = _finite(path, tensor.reshape(-1, tensor.shape[-1]))
+    for name, tensor in read_tensors([path], on_bytes=lambda _: None, cancelled=lambda: False, names=wanted):
+        vectors[wanted[name]] = _finite(path, tensor.reshape(-1, tensor.shape[-1]))
     return Inversion(word=path.stem, path=path, vectors=vectors)
 
 

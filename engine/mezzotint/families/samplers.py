@@ -1,0 +1,399 @@
+"""Samplers and schedules by their usual names: which diffusers class with which settings, and which noise it sees.
+
+What A1111 and k-diffusion call by these names is mapped as the diffusers documentation does ("Schedulers", overview):
+karras and exponential are settings of the class; sgm_uniform and simple are both `timestep_spacing="trailing"`, whose
+timesteps are within two of a thousand of theirs. `default` is the checkpoint's own spacing and sigmas.
+"""
+
+import inspect
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import ModelRefused, UsageError
+from mezzotint.families.scheduler_config import checked_config, with_own_noise
+from mezzotint.protocol import PredictionType
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+StateConvention = Literal["ve", "vp", "flow"]
+
+SCHEDULES = ("default", "karras", "exponential", "sgm_uniform", "simple")
+_DEFAULT = frozenset({"default"})
+_TRAILING = frozenset({"sgm_uniform", "simple"})
+_PLAIN = _DEFAULT | _TRAILING
+_ALL = frozenset(SCHEDULES)
+_SIGMA_FLAGS = {"use_karras_sigmas": "karras", "use_exponential_sigmas": "exponential", "use_lu_lambdas": "lu"}
+_ZERO_SNR = "rescale_betas_zero_snr"
+_LOWEST_LOG_SNR = -24 * math.log(2)  # abar of 2^-24, where diffusers stops short of no signal at all
+_ROUNDING = 1e-4  # of a timestep
+
+
+@dataclass(frozen=True, slots=True)
+class _Sampler:
+    """A class, the settings that make it this sampler, and what it can run."""
+
+    class_name: str
+    schedules: frozenset[str]
+    zero_snr: bool = False
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+
+_MULTISTEP = "DPMSolverMultistepScheduler"
+_ODE: Mapping[str, object] = {"algorithm_type": "dpmsolver++", "solver_order": 2}
+_SDE: Mapping[str, object] = {"algorithm_type": "sde-dpmsolver++", "solver_order": 2}
+_UNCLIPPED = {"clip_sample": False}  # latents are not within -1..1
+
+_NOISE_SAMPLERS: Mapping[str, _Sampler] = {
+    "euler": _Sampler("EulerDiscreteScheduler", _ALL, True),
+    "euler_a": _Sampler("EulerAncestralDiscreteScheduler", _PLAIN, True),
+    "heun": _Sampler("HeunDiscreteScheduler", _ALL),
+    "dpmpp_2m": _Sampler(_MULTISTEP, _ALL, True, _ODE),
+    "dpmpp_2m_sde": _Sampler(_MULTISTEP, _ALL, True, _SDE),
+    "ddim": _Sampler("DDIMScheduler", _PLAIN, True, _UNCLIPPED),
+    "unipc": _Sampler("UniPCMultistepScheduler", _ALL, True),
+    "lcm": _Sampler("LCMScheduler", _DEFAULT, True, _UNCLIPPED),
+}
+_FLOW_SAMPLERS: Mapping[str, _Sampler] = {
+    "euler": _Sampler("FlowMatchEulerDiscreteScheduler", _DEFAULT | {"karras", "exponential"}),
+    "heun": _Sampler("FlowMatchHeunDiscreteScheduler", _DEFAULT),
+    "dpmpp_2m": _Sampler(_MULTISTEP, _DEFAULT, settings=_ODE),
+    "dpmpp_2m_sde": _Sampler(_MULTISTEP, _DEFAULT, settings=_SDE),
+    "unipc": _Sampler("UniPCMultistepScheduler", _DEFAULT),
+    "lcm": _Sampler("FlowMatchLCMScheduler", _DEFAULT),
+}
+# Run where they are the checkpoint's own, and not offered for others.
+_OWN_SAMPLERS: Mapping[str, _Sampler] = {
+    "pndm": _Sampler("PNDMScheduler", _DEFAULT),
+    "ddpm": _Sampler("DDPMScheduler", _DEFAULT, True),
+    "deis": _Sampler("DEISMultistepScheduler", _DEFAULT),
+    "tcd": _Sampler("TCDScheduler", _DEFAULT, True),
+    "dpm_singlestep": _Sampler("DPMSolverSinglestepScheduler", _DEFAULT),
+    "dpm_multistep": _Sampler(_MULTISTEP, _DEFAULT, True),
+}
+SAMPLERS = tuple(_NOISE_SAMPLERS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedScheduler:
+    """The diffusers class and settings of a sampler. Asked for again by its own names, it comes out the same."""
+
+    class_name: str
+    config: Mapping[str, object]
+    sampler: str
+    schedule: str
+    prediction_type: PredictionType
+    zero_terminal_snr: bool
+
+
+def resolve_scheduler(
+    config: Mapping[str, object],
+    *,
+    sampler: str | None,
+    schedule: str | None,
+    prediction_type: PredictionType | None,
+    zero_terminal_snr: bool | None,
+) -> ResolvedScheduler:
+    """The scheduler for what was asked; with nothing asked, the checkpoint's own class and settings unchanged.
+
+    `UsageError` names the value that cannot work and those that can; `ModelRefused` a scheduler of no known kind.
+    """
+    own = _Own.of(config)
+    prediction = prediction_type or own.prediction_type
+    name = sampler or own.name
+    if name == own.name and own.can_predict(prediction):
+        chosen, settings = own.sampler, dict(own.settings)
+    else:
+        chosen = _offered(name, prediction)
+        settings = _moved(own, chosen, prediction)
+    if prediction != own.prediction_type:
+        settings["prediction_type"] = prediction
+    settings = _with_schedule(settings, name, chosen, schedule, prediction)
+    settings, zero_snr = _with_zero_snr(settings, name, chosen, zero_terminal_snr, prediction)
+    return ResolvedScheduler(
+        class_name=chosen.class_name,
+        config=settings,
+        sampler=name,
+        schedule=schedule if schedule in _TRAILING else _schedule_of(settings),
+        prediction_type=prediction,
+        zero_terminal_snr=zero_snr,
+    )
+
+
+def build_scheduler(resolved: ResolvedScheduler) -> Any:  # noqa: ANN401  # diffusers has no type for a scheduler
+    """A fresh diffusers scheduler; settings of other classes are left out, as `from_config` does."""
+    import diffusers
+
+    scheduler_class = getattr(diffusers, resolved.class_name)
+    known = inspect.signature(scheduler_class.__init__).parameters
+    try:
+        return scheduler_class(**{key: value for key, value in resolved.config.items() if key in known})
+    except (ValueError, TypeError, NotImplementedError, ImportError) as error:
+        raise ModelRefused(f"The checkpoint's settings fit no {resolved.class_name}: {plain(error)}") from error
+
+
+def set_steps(scheduler: Any, steps: int, device: "torch.device | str" = "cpu") -> None:  # noqa: ANN401
+    """Lay out the schedule; `UsageError` where the sampler cannot take so many steps (lcm: its distillation's)."""
+    try:
+        scheduler.set_timesteps(steps, device=device)
+    except (ValueError, IndexError, ZeroDivisionError) as error:
+        raise UsageError(f"{type(scheduler).__name__} cannot take {steps} steps: {plain(error)}") from error
+
+
+# ---- the checkpoint's own scheduler
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """What the checkpoint's scheduler config says."""
+
+    name: str
+    sampler: _Sampler
+    settings: Mapping[str, object]
+    prediction_type: PredictionType
+
+    @classmethod
+    def of(cls, config: Mapping[str, object]) -> "_Own":
+        class_name = str(config.get("_class_name"))
+        settings = checked_config(config)
+        prediction = _own_prediction(class_name, settings)
+        table = _FLOW_SAMPLERS if prediction == "flow_prediction" else {**_NOISE_SAMPLERS, **_OWN_SAMPLERS}
+        name = next((name for name, sampler in table.items() if _is(sampler, class_name, settings)), None)
+        if name is None:
+            classes = ", ".join(sorted({sampler.class_name for sampler in table.values()}))
+            raise ModelRefused(
+                f"The checkpoint's scheduler is {plain(class_name, 60)} with {prediction}, which this program cannot"
+                f" run; it runs {classes}."
+            )
+        sampler = table[name]
+        schedules = sampler.schedules | {_schedule_of(settings)}
+        return cls(name, replace(sampler, schedules=schedules), settings, prediction)
+
+    def can_predict(self, prediction: PredictionType) -> bool:
+        """Whether the same class and settings serve: flow has classes of its own."""
+        return (prediction == "flow_prediction") == (self.prediction_type == "flow_prediction")
+
+
+def _own_prediction(class_name: str, settings: Mapping[str, object]) -> PredictionType:
+    if class_name.startswith("FlowMatch") or settings.get("use_flow_sigmas"):
+        return "flow_prediction"
+    said = settings.get("prediction_type") or "epsilon"
+    if said == "v_prediction":
+        return "v_prediction"
+    if said == "epsilon":
+        return "epsilon"
+    raise ModelRefused(f"The checkpoint's scheduler {plain(class_name, 60)} predicts flow without use_flow_sigmas.")
+
+
+def _is(sampler: _Sampler, class_name: str, settings: Mapping[str, object]) -> bool:
+    if sampler.class_name != class_name or settings.get("stochastic_sampling"):
+        return False
+    if class_name != _MULTISTEP or not sampler.settings:
+        return True
+    return all(settings.get(key, _ODE[key]) == value for key, value in sampler.settings.items())
+
+
+def _schedule_of(settings: Mapping[str, object]) -> str:
+    return next((name for flag, name in _SIGMA_FLAGS.items() if settings.get(flag)), "default")
+
+
+# ---- what a person asks for
+
+
+def _table(prediction: PredictionType) -> Mapping[str, _Sampler]:
+    return _FLOW_SAMPLERS if prediction == "flow_prediction" else _NOISE_SAMPLERS
+
+
+def _offered(name: str, prediction: PredictionType) -> _Sampler:
+    table = _table(prediction)
+    if name not in table:
+        known = name in _NOISE_SAMPLERS or name in _OWN_SAMPLERS
+        fault = f"cannot run {prediction} with this checkpoint" if known else "is not known"
+        raise UsageError(f"The sampler '{plain(name, 40)}' {fault}; those that can: {', '.join(table)}.")
+    return table[name]
+
+
+def _moved(own: _Own, chosen: _Sampler, prediction: PredictionType) -> dict[str, object]:
+    """The checkpoint's settings for another class: the noise stays, sigmas that the class has not are dropped."""
+    if prediction == "flow_prediction":
+        shift = own.settings.get("shift", own.settings.get("flow_shift", 1.0))
+        train = own.settings.get("num_train_timesteps", 1000)
+        flow = {"num_train_timesteps": train, "shift": shift, "flow_shift": shift}
+        settings = {**flow, "use_flow_sigmas": True, "prediction_type": prediction}
+    elif own.prediction_type == "flow_prediction" and "beta_start" not in own.settings:
+        raise UsageError(f"Prediction type '{prediction}' cannot work here: the checkpoint is a flow model, no betas.")
+    else:
+        settings = with_own_noise(own.sampler.class_name, own.settings)
+        settings.pop("use_flow_sigmas", None)
+    if _schedule_of(settings) not in chosen.schedules:
+        settings = _without_sigma_flags(settings)
+    return {**settings, **chosen.settings}
+
+
+def _with_schedule(
+    settings: dict[str, object], name: str, chosen: _Sampler, schedule: str | None, prediction: PredictionType
+) -> dict[str, object]:
+    if schedule in (None, "default", _schedule_of(settings)):
+        return settings
+    if schedule not in chosen.schedules:
+        raise _no_schedule(str(schedule), name, chosen, prediction)
+    settings = _without_sigma_flags(settings)
+    if schedule in _TRAILING:
+        return {**settings, "timestep_spacing": "trailing"}
+    return {**settings, next(flag for flag, own in _SIGMA_FLAGS.items() if own == schedule): True}
+
+
+def _without_sigma_flags(settings: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in settings.items() if key not in _SIGMA_FLAGS}
+
+
+def _no_schedule(schedule: str, name: str, chosen: _Sampler, prediction: PredictionType) -> UsageError:
+    runs = ", ".join(sorted(chosen.schedules, key=lambda own: SCHEDULES.index(own) if own in SCHEDULES else 99))
+    if schedule not in SCHEDULES:
+        return UsageError(f"The schedule '{plain(schedule, 40)}' is not known; {name} runs: {runs}.")
+    others = ", ".join(other for other, sampler in _table(prediction).items() if schedule in sampler.schedules)
+    return UsageError(
+        f"The sampler {name} cannot run the schedule {schedule} with {prediction}; {name} runs: {runs}."
+        f" Samplers that run {schedule}: {others or 'none'}."
+    )
+
+
+def _with_zero_snr(
+    settings: dict[str, object], name: str, chosen: _Sampler, asked: bool | None, prediction: PredictionType
+) -> tuple[dict[str, object], bool]:
+    """Settings for noise that ends without signal, with the spacing that reaches it (arXiv 2305.08891, 3.1 and 3.3)."""
+    said = bool(settings.get(_ZERO_SNR))
+    if asked is None or asked == said:
+        if asked and not chosen.zero_snr:
+            raise _no_zero_snr(name)
+        return settings, said and chosen.zero_snr
+    if not asked:
+        return {**settings, _ZERO_SNR: False}, False
+    if not chosen.zero_snr:
+        raise _no_zero_snr(name)
+    if prediction != "v_prediction":
+        raise UsageError(f"Zero terminal SNR needs v_prediction; with {prediction} pure noise says nothing.")
+    return {**settings, _ZERO_SNR: True, "timestep_spacing": "trailing"}, True
+
+
+def _no_zero_snr(name: str) -> UsageError:
+    able = ", ".join(other for other, sampler in _NOISE_SAMPLERS.items() if sampler.zero_snr)
+    return UsageError(f"The sampler {name} cannot run zero terminal SNR; those that can, with v_prediction: {able}.")
+
+
+# ---- the noise that a scheduler sees
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseLevels:
+    """The steps of a schedule, one for each call of the network.
+
+    `sigmas` has one more than the steps: noise over signal, sqrt((1 - abar) / abar) of arXiv 2206.00364, or in 0..1
+    for flow (arXiv 2210.02747); the last is 0, the end. `log_snr`: the log of the signal's power over the noise's.
+    """
+
+    timesteps: tuple[float, ...]
+    sigmas: tuple[float, ...]
+    log_snr: tuple[float, ...]
+
+
+def state_convention(scheduler: Any) -> StateConvention:  # noqa: ANN401
+    """How the sample holds picture and noise at sigma s.
+
+    ve: x0 + s n. vp: (x0 + s n) / sqrt(1 + s^2). flow: (1 - s) x0 + s n.
+    """
+    name = type(scheduler).__name__
+    if name.startswith("FlowMatch") or scheduler.config.get("use_flow_sigmas"):
+        return "flow"
+    return "ve" if name.startswith(("Euler", "Heun")) else "vp"
+
+
+def noise_levels(scheduler: Any) -> NoiseLevels:  # noqa: ANN401
+    """The levels that were laid out by `set_timesteps`."""
+    timesteps = tuple(float(timestep) for timestep in scheduler.timesteps)
+    if hasattr(scheduler, "sigmas"):
+        sigmas = tuple(float(sigma) for sigma in scheduler.sigmas[: len(timesteps)])
+    else:
+        sigmas = tuple(_table_sigma(scheduler, timestep) for timestep in timesteps)
+    convention = state_convention(scheduler)
+    return NoiseLevels(
+        timesteps=timesteps,
+        sigmas=(*sigmas, 0.0),
+        log_snr=tuple(_log_snr(sigma, convention) for sigma in sigmas),
+    )
+
+
+def log_snr_at(scheduler: Any, timestep: float) -> float:  # noqa: ANN401
+    """The log-SNR of a training timestep; between whole ones the log of sigma is interpolated, as k-diffusion does."""
+    convention = state_convention(scheduler)
+    if convention == "flow":
+        return _log_snr(timestep / scheduler.config.num_train_timesteps, convention)
+    return _log_snr(_table_sigma(scheduler, timestep), convention)
+
+
+def timestep_at(scheduler: Any, log_snr: float) -> float:  # noqa: ANN401
+    """The timestep of a log-SNR, within those of training; whole where it is one but for rounding."""
+    if state_convention(scheduler) == "flow":
+        timestep = scheduler.config.num_train_timesteps / (1 + math.exp(log_snr / 2))
+    else:
+        import numpy as np
+
+        levels = np.log(_training_sigmas(scheduler))
+        timestep = float(np.interp(-log_snr / 2, levels, np.arange(len(levels))))
+    return float(round(timestep)) if abs(timestep - round(timestep)) < _ROUNDING else timestep
+
+
+def denoised(
+    scheduler: Any,  # noqa: ANN401
+    sample: "torch.Tensor",
+    model_output: "torch.Tensor",
+    timestep: "torch.Tensor | float",
+) -> "torch.Tensor":
+    """The estimate of x0 `(b, c, h, w)` at the step that comes next, from the unscaled sample and the network's output.
+
+    epsilon, v_prediction: arXiv 2202.00512, section 4 and appendix D, as x0 = alpha x - sigma v in vp;
+    flow_prediction: x0 = x - s v (arXiv 2210.02747, with x = (1 - s) x0 + s n).
+    """
+    sigma = _sigma_now(scheduler, timestep)
+    convention = state_convention(scheduler)
+    sample = sample.float()
+    if convention == "flow":
+        return sample - sigma * model_output
+    alpha = 1 / math.sqrt(1 + sigma**2)
+    if convention == "vp":
+        sample = sample / alpha  # now x0 + sigma n
+    if scheduler.config.prediction_type == "v_prediction":
+        return alpha**2 * sample - alpha * sigma * model_output
+    return sample - sigma * model_output
+
+
+def _sigma_now(scheduler: Any, timestep: "torch.Tensor | float") -> float:  # noqa: ANN401
+    if not hasattr(scheduler, "sigmas"):
+        return _table_sigma(scheduler, float(timestep))
+    index = scheduler.step_index if scheduler.step_index is not None else scheduler.begin_index
+    return float(scheduler.sigmas[scheduler.index_for_timestep(timestep) if index is None else index])
+
+
+def _log_snr(sigma: float, convention: StateConvention) -> float:
+    if sigma <= 0.0:
+        return math.inf
+    if convention == "flow":
+        return max(_LOWEST_LOG_SNR, 2 * math.log((1 - sigma) / sigma)) if sigma < 1.0 else _LOWEST_LOG_SNR
+    return -2 * math.log(sigma)
+
+
+def _table_sigma(scheduler: Any, timestep: float) -> float:  # noqa: ANN401
+    import numpy as np
+
+    levels = np.log(_training_sigmas(scheduler))
+    return float(np.exp(np.interp(timestep, np.arange(len(levels)), levels)))
+
+
+def _training_sigmas(scheduler: Any) -> "np.ndarray[Any, Any]":  # noqa: ANN401
+    """Sigma of every training timestep, ascending, in float64."""
+    abar = scheduler.alphas_cumprod.double().clamp_min(2.0**-24)
+    return ((1 - abar) / abar).sqrt().numpy()  # type: ignore[no-any-return]
