@@ -4,7 +4,6 @@ import json
 import math
 import re
 from pathlib import Path
-from typing import Never
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import read_limited
@@ -28,7 +27,7 @@ def parse_json_object(data: bytes, where: object) -> dict[str, object]:
         value = json.loads(
             data.decode("utf-8"),
             object_pairs_hook=_without_double_keys,
-            parse_constant=_refuse_constant,
+            parse_constant=_infinity,
             parse_float=_finite,
         )
     except RecursionError:
@@ -62,8 +61,11 @@ def _without_double_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return result
 
 
-def _refuse_constant(name: str) -> Never:
-    raise ValueError(f"{name} is not a JSON number")
+def _infinity(name: str) -> float:
+    """Not JSON, but what diffusers writes for a bound that is none (`lambda_min_clipped`); NaN means nothing."""
+    if name == "NaN":
+        raise ValueError("NaN is not a JSON number")
+    return float(name)
 
 
 def _finite(text: str) -> float:
