@@ -10,17 +10,14 @@ from typing import Any
 
 import pytest
 
+from mezzotint.offline import offline_environment
+
 THREADS = 1
 LOCAL_NAMES = {"", "localhost", "localhost.localdomain", "ip6-localhost", "::", "::1", "0.0.0.0"}
 ENVIRONMENT = {
-    "HF_HUB_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-    "DO_NOT_TRACK": "1",
     "QT_QPA_PLATFORM": "offscreen",
     "OMP_NUM_THREADS": str(THREADS),
     "MKL_NUM_THREADS": str(THREADS),
-    "TOKENIZERS_PARALLELISM": "false",
 }
 # What a person may have set for their own use, and must not decide a test.
 UNSET = (
@@ -44,6 +41,7 @@ class NetworkUsed(AssertionError):
 
 def pytest_configure() -> None:
     """Set what libraries read while they are imported."""
+    offline_environment()
     os.environ.update(ENVIRONMENT, PYTHONUSERBASE=site.getuserbase())  # packages installed there stay in sight
     for name in UNSET:
         os.environ.pop(name, None)
