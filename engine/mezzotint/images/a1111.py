@@ -1,0 +1,99 @@
+"""Our record in A1111's settings, and A1111's settings in our words."""
+
+from pathlib import PurePosixPath
+
+from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES, from_a1111
+from mezzotint.images.infotext import Infotext
+from mezzotint.images.record import PictureRecord
+from mezzotint.images.untrusted import cleaned, others, real, text, whole
+from mezzotint.protocol import ImageMetadata, ModelUsed
+
+_READ = {"Steps", "Sampler", "Schedule type", "CFG scale", "Seed", "Size", "Model", "Model hash", "Denoising strength"}
+_VERSION = "mezzotint "
+
+
+def infotext_of(record: PictureRecord) -> Infotext:
+    """What A1111 would write for this picture, in its order of keys."""
+    request = record.request
+    settings = _first_stage(record) | _cascade(record) | {"Version": _VERSION + record.program_version}
+    return Infotext(prompt=request.prompt, negative_prompt=request.negative_prompt, settings=settings)
+
+
+def metadata_of(info: Infotext) -> ImageMetadata:
+    """What such a text says, in our words; settings without a place of their own go to `other`."""
+    settings = info.settings
+    sampler, schedule = from_a1111(text(settings.get("Sampler")), text(settings.get("Schedule type")))
+    width, height = _size(settings.get("Size", ""))
+    return ImageMetadata(
+        program="mezzotint" if settings.get("Version", "").startswith(_VERSION) else "a1111",
+        prompt=cleaned(info.prompt),
+        negative_prompt=cleaned(info.negative_prompt),
+        width=width,
+        height=height,
+        seed=whole(settings.get("Seed")),
+        steps=whole(settings.get("Steps")),
+        sampler=sampler,
+        schedule=schedule,
+        guidance_scale=real(settings.get("CFG scale")),
+        strength=real(settings.get("Denoising strength")),
+        model=text(settings.get("Model")),
+        model_hash=text(settings.get("Model hash")),
+        request=None,
+        other=others({key: value for key, value in settings.items() if key not in _READ}),
+    )
+
+
+def _first_stage(record: PictureRecord) -> dict[str, str]:
+    if not record.stages:
+        return {"Seed": str(record.image.seed), "Size": f"{record.image.width}x{record.image.height}"}
+    stage = record.stages[0]
+    return {
+        "Steps": str(stage.steps),
+        "Sampler": A1111_SAMPLERS.get(stage.sampler, stage.sampler),
+        "Schedule type": A1111_SCHEDULES.get(stage.schedule, stage.schedule),
+        "CFG scale": _number(stage.guidance_scale),
+        "Seed": str(record.image.seed),
+        "Size": f"{stage.width}x{stage.height}",
+        **_model(stage.model),
+    }
+
+
+def _cascade(record: PictureRecord) -> dict[str, str]:
+    """What A1111 has words for: strength, clip skip (it counts from 1), a hires pass, a refiner."""
+    settings: dict[str, str] = {}
+    strengths = [record.request.strength, *(one.strength for one in record.transitions)]
+    if strength := next((one for one in strengths if one is not None), None):
+        settings["Denoising strength"] = _number(strength)
+    if record.stages and record.stages[0].clip_skip:
+        settings["Clip skip"] = str(record.stages[0].clip_skip + 1)
+    for transition in record.transitions:
+        if transition.scale != 1.0:
+            settings["Hires upscale"] = _number(transition.scale)
+            name = transition.upscaler
+            settings["Hires upscaler"] = f"Latent ({name})" if transition.space == "latent" else name.capitalize()
+            break
+    return settings | _refiner(record)
+
+
+def _refiner(record: PictureRecord) -> dict[str, str]:
+    asked = record.request.cascade.stages
+    if len(record.stages) < 2 or len(asked) < 2 or asked[0].until is None:
+        return {}
+    model = _model(record.stages[1].model)
+    shown = f"{model['Model']} [{model['Model hash']}]" if "Model hash" in model else model["Model"]
+    return {"Refiner": shown, "Refiner switch at": _number(asked[0].until)}
+
+
+def _model(model: ModelUsed) -> dict[str, str]:
+    """The name, and A1111's short hash where the model is one file; a folder has no such hash."""
+    name = PurePosixPath(model.id.replace("\\", "/")).name.removesuffix(".safetensors") or model.id
+    return {"Model hash": model.files[0].sha256[:10], "Model": name} if len(model.files) == 1 else {"Model": name}
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+def _size(written: str) -> tuple[int | None, int | None]:
+    width, _, height = written.partition("x")
+    return whole(width), whole(height)

@@ -1,0 +1,71 @@
+"""The names that other programs give to our samplers and schedules, and back."""
+
+A1111_SAMPLERS = {
+    "euler": "Euler",
+    "euler_a": "Euler a",
+    "heun": "Heun",
+    "dpmpp_2m": "DPM++ 2M",
+    "dpmpp_2m_sde": "DPM++ 2M SDE",
+    "ddim": "DDIM",
+    "unipc": "UniPC",
+    "lcm": "LCM",
+}
+A1111_SCHEDULES = {
+    "karras": "Karras",
+    "exponential": "Exponential",
+    "sgm_uniform": "SGM Uniform",
+    "simple": "Simple",
+}
+_COMFYUI_SAMPLERS = {
+    "euler_ancestral": "euler_a",
+    "dpmpp_2m_sde_gpu": "dpmpp_2m_sde",
+    "uni_pc": "unipc",
+}
+_INVOKEAI = {
+    "ddim": ("ddim", None),
+    "euler": ("euler", None),
+    "euler_k": ("euler", "karras"),
+    "euler_a": ("euler_a", None),
+    "heun": ("heun", None),
+    "heun_k": ("heun", "karras"),
+    "dpmpp_2m": ("dpmpp_2m", None),
+    "dpmpp_2m_k": ("dpmpp_2m", "karras"),
+    "dpmpp_2m_sde": ("dpmpp_2m_sde", None),
+    "dpmpp_2m_sde_k": ("dpmpp_2m_sde", "karras"),
+    "unipc": ("unipc", None),
+    "unipc_k": ("unipc", "karras"),
+    "lcm": ("lcm", None),
+}
+_OUR_SAMPLERS = {shown.lower(): ours for ours, shown in A1111_SAMPLERS.items()}
+_OUR_SCHEDULES = {shown.lower(): ours for ours, shown in A1111_SCHEDULES.items()}
+
+
+def from_a1111(sampler: str | None, schedule: str | None) -> tuple[str | None, str | None]:
+    """Our names for A1111's; a schedule inside the sampler ("DPM++ 2M Karras", the old form) is taken out.
+
+    Names that we do not have stay as they are; "Automatic" says nothing.
+    """
+    if sampler is not None and schedule is None:
+        sampler, schedule = _split_old_form(sampler)
+    if schedule is not None and schedule.lower() == "automatic":
+        schedule = None
+    ours = None if sampler is None else _OUR_SAMPLERS.get(sampler.lower(), sampler)
+    return ours, None if schedule is None else _OUR_SCHEDULES.get(schedule.lower(), schedule)
+
+
+def from_comfyui(sampler: str | None, schedule: str | None) -> tuple[str | None, str | None]:
+    """Our names for those of ComfyUI and SwarmUI."""
+    return None if sampler is None else _COMFYUI_SAMPLERS.get(sampler, sampler), schedule
+
+
+def from_invokeai(scheduler: str | None) -> tuple[str | None, str | None]:
+    """Our sampler and schedule for InvokeAI's one name of both."""
+    return (None, None) if scheduler is None else _INVOKEAI.get(scheduler, (scheduler, None))
+
+
+def _split_old_form(sampler: str) -> tuple[str, str | None]:
+    for shown in A1111_SCHEDULES.values():
+        head = sampler[: -len(shown) - 1]
+        if head and sampler.lower() == f"{head} {shown}".lower():
+            return head, shown
+    return sampler, None

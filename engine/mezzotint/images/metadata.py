@@ -1,0 +1,111 @@
+"""How a picture says it was made, by whatever program; every byte of it is taken as hostile."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from mezzotint.images import a1111, comfyui, flat_json
+from mezzotint.images.embedded import EmbeddedTexts, embedded_texts
+from mezzotint.images.encoding import INFOTEXT_KEYWORD, RECORD_KEYWORD
+from mezzotint.images.infotext import parse_infotext
+from mezzotint.images.ours import metadata_of_record
+from mezzotint.images.reading import open_image
+from mezzotint.images.untrusted import UnreadableError, cleaned, parse_object
+from mezzotint.images.xmp import record_in_xmp
+from mezzotint.protocol import ImageMetadata
+
+NOTE = "note"  # the entry of `other` that says what could not be read
+PICTURE_SIZE = "picture_size"  # the entry of `other` with the picture's size, where its settings name another
+
+
+def read_metadata(path: Path) -> ImageMetadata:
+    """What the picture says; without a word of it, program "unknown" and the picture's size. No pixel is decoded."""
+    with open_image(path) as image:
+        size = image.size
+        texts = embedded_texts(image)
+    notes = [texts.note] if texts.note else []
+    found: ImageMetadata | None = None
+    for dialect in (_ours, _invokeai, _parameters, _comfyui):
+        try:
+            found = dialect(texts)
+        except UnreadableError as error:
+            notes.append(str(error))
+        if found is not None:
+            break
+    return _finished(found or _empty("mezzotint" if _own_record(texts) else "unknown"), size, notes)
+
+
+def _ours(texts: EmbeddedTexts) -> ImageMetadata | None:
+    record = _own_record(texts)
+    return metadata_of_record(record) if record is not None else None
+
+
+def _own_record(texts: EmbeddedTexts) -> str | None:
+    return texts.chunks.get(RECORD_KEYWORD) or record_in_xmp(texts.xmp)
+
+
+def _invokeai(texts: EmbeddedTexts) -> ImageMetadata | None:
+    written = texts.chunks.get("invokeai_metadata")
+    return flat_json.metadata_of_invokeai(parse_object(written)) if written is not None else None
+
+
+def _parameters(texts: EmbeddedTexts) -> ImageMetadata | None:
+    """A1111's text, or the JSON that SwarmUI and Fooocus put in its place; in JPEG and WebP the EXIF comment."""
+    chunk = texts.chunks.get(INFOTEXT_KEYWORD)
+    written = chunk or texts.comment
+    if not written:
+        return None
+    if written.lstrip().startswith("{"):
+        return _json_parameters(parse_object(written))
+    info = parse_infotext(written)
+    if info is None:
+        return replace(_empty("a1111"), prompt=cleaned(written)) if chunk else None
+    found = a1111.metadata_of(info)
+    scheme = texts.chunks.get("fooocus_scheme") or texts.maker_note
+    return replace(found, program="fooocus") if scheme == "a1111" else found
+
+
+def _json_parameters(data: dict[str, object]) -> ImageMetadata | None:
+    if flat_json.is_swarmui(data):
+        return flat_json.metadata_of_swarmui(data)
+    return flat_json.metadata_of_fooocus(data) if flat_json.is_fooocus(data) else None
+
+
+def _comfyui(texts: EmbeddedTexts) -> ImageMetadata | None:
+    """The graph: a text chunk `prompt`; in WebP an EXIF text that starts with `prompt:`."""
+    in_exif = (one.partition(":")[2] for one in texts.exif if one.lower().startswith("prompt:"))
+    written = texts.chunks.get("prompt") or next(in_exif, "")
+    if not written.lstrip().startswith("{"):
+        return None
+    graph = parse_object(written)
+    return comfyui.metadata_of_graph(graph) if comfyui.is_graph(graph) else None
+
+
+def _finished(found: ImageMetadata, size: tuple[int, int], notes: list[str]) -> ImageMetadata:
+    other = dict(found.other)
+    if found.width is None or found.height is None:
+        found = replace(found, width=size[0], height=size[1])
+    elif (found.width, found.height) != size:
+        other[PICTURE_SIZE] = f"{size[0]}x{size[1]}"
+    if notes:
+        other[NOTE] = "; ".join(notes)
+    return replace(found, other=other)
+
+
+def _empty(program: str) -> ImageMetadata:
+    return ImageMetadata(
+        program=program,
+        prompt=None,
+        negative_prompt=None,
+        width=None,
+        height=None,
+        seed=None,
+        steps=None,
+        sampler=None,
+        schedule=None,
+        guidance_scale=None,
+        strength=None,
+        model=None,
+        model_hash=None,
+        request=None,
+        other={},
+    )

@@ -1,0 +1,197 @@
+"""Where pictures go: from what a person typed to a path that cannot leave its folder."""
+
+import os
+import secrets
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from mezzotint.errors import StorageError, UsageError
+from mezzotint.images.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
+from mezzotint.images.template import DEFAULT_NAME, render, slug, tokens_in
+from mezzotint.images.trouble import shown, storage_error
+from mezzotint.protocol import Output
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
+
+_BYTES_PER_PICTURE = 4 << 20  # rough: a PNG of a million pixels is 1.5 to 3 MB
+_BYTES_TO_SPARE = 16 << 20
+_DISTINGUISHING = {"seed", "index"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameFields:
+    """What the tokens of a template stand for; `index` counts from 0 and is shown from 1."""
+
+    seed: int
+    prompt: str
+    model: str
+    width: int
+    height: int
+    steps: int
+    sampler: str
+    index: int
+    count: int
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Template:
+    root: Path  # the leading folders without tokens
+    folders: tuple[str, ...]  # below the root, with or without tokens
+    stem: str
+    suffix: str
+
+
+def picture_path(output: Output, fields: NameFields) -> Path:
+    """The path that one picture asks for; nothing is made, and what exists is not looked at."""
+    template = _parse(output, fields.count)
+    values = _values(fields)
+    folder = template.root.joinpath(*(render(one, values) for one in template.folders))
+    path = folder / (render(template.stem, values) + template.suffix)
+    _confine(template.root, path)
+    return path
+
+
+def check_output(output: Output, count: int) -> None:
+    """Before any work: the name can be made, the folder can be written to, and the pictures roughly fit.
+
+    Nothing is left behind: missing folders are made when the first picture is written.
+    """
+    template = _parse(output, count)
+    folder = _nearest_existing(template.root)
+    _probe(folder)
+    _check_space(folder, count)
+    if output.preview_folder is not None:
+        _refuse_odd_characters(output.preview_folder)
+        _probe(_nearest_existing(Path(output.preview_folder).expanduser()))
+
+
+def _parse(output: Output, count: int) -> _Template:
+    text = output.path if output.path is not None else DEFAULT_NAME
+    if not text:
+        raise UsageError("the output name is empty: give a file name, a folder or a template such as out/[date]/[seed]")
+    _refuse_odd_characters(text)
+    whole = _expand_home(text)
+    if _is_folder(whole):
+        return _number(_Template(root=whole, folders=(), stem=DEFAULT_NAME, suffix=".png"), count)
+    if text.endswith(("/", os.sep)):
+        root, folders = _split(whole.parts)
+        return _number(_Template(root=root, folders=folders, stem=DEFAULT_NAME, suffix=".png"), count)
+    root, folders = _split(whole.parent.parts)
+    stem, suffix = _stem_and_suffix(whole.name)
+    return _number(_Template(root=root, folders=folders, stem=stem, suffix=suffix), count)
+
+
+def _split(parts: tuple[str, ...]) -> tuple[Path, tuple[str, ...]]:
+    """The folders without tokens lead the way; from the first token on, everything is confined below them."""
+    plain = 0
+    while plain < len(parts) and not tokens_in(parts[plain]):
+        plain += 1
+    return Path(*(render(one, {}) for one in parts[:plain])), parts[plain:]
+
+
+def _number(template: _Template, count: int) -> _Template:
+    """Several pictures need names that differ; unknown tokens are found here, before any work."""
+    used = {token for part in (*template.folders, template.stem) for token in tokens_in(part)}
+    if count > 1 and not used & _DISTINGUISHING:
+        return replace(template, stem=f"{template.stem}-[index]")
+    return template
+
+
+def _stem_and_suffix(name: str) -> tuple[str, str]:
+    if name in ("", ".", ".."):
+        raise UsageError("the output path names no file: end it with a file name, or with / for a folder")
+    stem, dot, ending = name.rpartition(".")
+    if not dot or not stem:
+        return name, ".png"
+    if f".{ending.lower()}" not in SUFFIXES:
+        allowed = " ".join(SUFFIXES)
+        raise UsageError(f"the output name ends in .{shown(ending)}; pictures are written as {allowed}")
+    return stem, f".{ending}"
+
+
+def _refuse_odd_characters(text: str) -> None:
+    if any(ord(one) < 32 or ord(one) == 127 for one in text):
+        raise UsageError(f"the output name {shown(text)} holds a control character: leave it out")
+
+
+def _expand_home(text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"the home folder in {shown(text)} is not known: write the whole path") from error
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False  # a name that is too long, or a folder that may not be looked into: said when it is written
+
+
+def _values(fields: NameFields) -> dict[str, str]:
+    model = fields.model.replace("\\", "/").rstrip("/").rpartition("/")[2].removesuffix(".safetensors")
+    return {
+        "seed": str(fields.seed),
+        "prompt": slug(fields.prompt),
+        "model": model or "model",
+        "width": str(fields.width),
+        "height": str(fields.height),
+        "steps": str(fields.steps),
+        "sampler": fields.sampler,
+        "index": str(fields.index + 1).zfill(len(str(fields.count))),
+        "count": str(fields.count),
+        "date": fields.now.strftime("%Y-%m-%d"),
+        "time": fields.now.strftime("%H%M%S"),
+    }
+
+
+def _confine(root: Path, path: Path) -> None:
+    """The folder of the final path, links followed, is the root or below it. The file itself is never followed."""
+    try:
+        inside = path.parent.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError) as error:
+        raise StorageError(f"the path {shown(path)} cannot be followed, perhaps links in a circle") from error
+    if not inside:
+        raise UsageError(f"the output {shown(path)} would leave its folder {shown(root)}: take .. and links out of it")
+
+
+def _nearest_existing(folder: Path) -> Path:
+    folder = folder.absolute()
+    try:
+        while not folder.exists() and folder != folder.parent:
+            folder = folder.parent
+    except OSError as error:
+        raise storage_error("write into", folder, error) from error
+    if not folder.is_dir():
+        raise StorageError(f"cannot write into {shown(folder)}: it is a file, not a folder; choose another path")
+    return folder
+
+
+def _probe(folder: Path) -> None:
+    """Really make a file and remove it: permission bits say too little on Windows, for root and on network disks."""
+    trial = folder / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
+    try:
+        trial.touch(exist_ok=False)
+    except OSError as error:
+        raise storage_error("write into", folder, error) from error
+    finally:
+        with suppress(OSError):
+            trial.unlink(missing_ok=True)
+
+
+def _check_space(folder: Path, count: int) -> None:
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError:
+        return  # some network disks do not tell
+    needed = count * _BYTES_PER_PICTURE + _BYTES_TO_SPARE
+    if free < needed:
+        have, need = free / (1 << 20), needed / (1 << 20)
+        raise StorageError(
+            f"{shown(folder)} has {have:.0f} MB free and {count} picture(s) may need {need:.0f} MB: "
+            "free some space, or choose another folder"
+        )

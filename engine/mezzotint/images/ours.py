@@ -1,0 +1,91 @@
+"""Our own record read back from a picture that may have been made to hurt."""
+
+from dataclasses import replace
+
+from mezzotint import codec
+from mezzotint.errors import ProtocolError
+from mezzotint.images.record import PictureRecord, record_from_json
+from mezzotint.images.untrusted import UnreadableError, cleaned, others
+from mezzotint.protocol import SCHEMA_VERSION, GenerateRequest, ImageMetadata, Output, Sampling
+
+MAX_RECORD = 1 << 20  # characters
+
+
+def metadata_of_record(written: str) -> ImageMetadata:
+    """The record in the common words, with the request that makes the picture again."""
+    record = _record(written)
+    request = _harmless(record.request)
+    stage = request.cascade.stages[0] if request.cascade.stages else None
+    sampling = stage.sampling if stage is not None else Sampling()
+    return ImageMetadata(
+        program="mezzotint",
+        prompt=cleaned(request.prompt),
+        negative_prompt=cleaned(request.negative_prompt),
+        width=record.image.width,
+        height=record.image.height,
+        seed=record.image.seed,
+        steps=sampling.steps,
+        sampler=sampling.sampler,
+        schedule=sampling.schedule,
+        guidance_scale=sampling.guidance_scale,
+        strength=request.strength,
+        model=cleaned(stage.model.id) if stage is not None and stage.model is not None else None,
+        model_hash=_model_hash(record),
+        request=request,
+        other=_circumstances(record),
+    )
+
+
+def _record(written: str) -> PictureRecord:
+    if len(written) > MAX_RECORD:
+        raise UnreadableError(f"its record has {len(written)} characters, at most {MAX_RECORD} are read")
+    try:
+        version = _version(codec.parse_json(written))
+        if version > SCHEMA_VERSION:
+            raise UnreadableError(
+                f"a newer Mezzotint wrote it (record version {version}, this one reads up to {SCHEMA_VERSION}): "
+                "update Mezzotint to make it again"
+            )
+        return record_from_json(written)
+    except (ProtocolError, RecursionError) as error:
+        raise UnreadableError(f"its record is damaged ({cleaned(str(error), 200)})") from None
+
+
+def _version(data: object) -> int:
+    version = data.get("schema_version") if isinstance(data, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise UnreadableError("its record has no version")
+    return version
+
+
+def _harmless(request: GenerateRequest) -> GenerateRequest:
+    """A picture may say how it was made, but not where the next one goes, how many, nor which computer to call."""
+    paths = [one.path for one in request.images] + list(request.embeddings)
+    paths += [stage.model.id for stage in request.cascade.stages if stage.model is not None]
+    for path in paths:
+        if path.replace("\\", "/").startswith("//"):
+            raise UnreadableError(
+                f"its record names a file on another computer ({cleaned(path, 80)}), which is not opened"
+            )
+    return replace(request, output=Output(), count=1)
+
+
+def _model_hash(record: PictureRecord) -> str | None:
+    files = record.stages[0].model.files if record.stages else ()
+    return cleaned(files[0].sha256[:10]) if len(files) == 1 else None
+
+
+def _circumstances(record: PictureRecord) -> dict[str, str]:
+    return others(
+        {
+            **record.versions,
+            "version": record.program_version,
+            "device": record.device,
+            "device_name": record.device_name,
+            "dtype": record.dtype,
+            "attention": record.attention,
+            "threads": str(record.threads),
+            "pixels_sha256": record.image.sha256,
+            "stages": str(len(record.stages)) if len(record.stages) > 1 else "",
+        }
+    )

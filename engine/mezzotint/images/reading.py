@@ -1,0 +1,179 @@
+"""Pictures from anywhere, read as if they were hostile, given as plain upright RGB."""
+
+import math
+import os
+import stat
+import struct
+import warnings
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from PIL import Image, ImageOps, UnidentifiedImageError, features
+
+from mezzotint.errors import ImageRefused
+from mezzotint.images.trouble import meaning, shown
+
+MAX_PIXELS = 100_000_000
+MAX_FILE_BYTES = 1 << 30  # WebP and AVIF are taken into memory whole before their size is known
+FORMATS = ("PNG", "JPEG", "WEBP", "TIFF", "BMP", "GIF", *(["AVIF"] if features.check("avif") else []))
+
+# What Pillow's decoders are known to raise on damaged files. Text-chunk bombs are ValueErrors, not OSErrors.
+DECODER_ERRORS = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    RuntimeError,
+    MemoryError,
+    struct.error,
+    zlib.error,
+)
+_TOO_LARGE = (Image.DecompressionBombError, Image.DecompressionBombWarning)
+_TRY_INSTEAD = "give a PNG, JPEG, WebP, AVIF, TIFF, BMP or GIF picture"
+_KNOWN_STARTS = (
+    (b"<!doctype html", "a web page"),
+    (b"<html", "a web page"),
+    (b"<svg", "an SVG drawing"),
+    (b"<?xml", "XML"),
+    (b"version https://git-lfs", "a Git-LFS pointer (fetch the real file with git lfs pull)"),
+    (b"%pdf", "a PDF"),
+    (b"%!ps", "PostScript"),
+    (b"8bps", "a Photoshop document"),
+    (b"pk\x03\x04", "a ZIP archive"),
+    (b"\x00\x00\x00\x0cjxl", "a JPEG XL picture"),
+    (b"\xff\x0a", "a JPEG XL picture"),
+)
+
+
+def read_image(path: Path) -> Image.Image:
+    """The picture as 8-bit RGB: first frame, turned upright once, transparent parts over white.
+
+    Colour profiles are not applied: the numbers are taken as sRGB.
+    """
+    with open_image(path) as image, refused_if_broken(path):
+        image.load()
+        return to_rgb(_upright(image))
+
+
+@contextmanager
+def open_image(path: Path) -> Iterator[Image.Image]:
+    """The picture's header, with its size checked and no pixel decoded; anything wrong is an ImageRefused."""
+    with _open_regular(path) as file:
+        with refused_if_broken(path, file):
+            image = _open_header(file)
+        with image:
+            _check_pixels(path, image)
+            yield image
+
+
+@contextmanager
+def refused_if_broken(path: Path, file: BinaryIO | None = None) -> Iterator[None]:
+    """Turns whatever a decoder raises into an ImageRefused that says what was seen."""
+    try:
+        yield
+    except _TOO_LARGE as error:
+        raise ImageRefused(f"{shown(path)} is too large to read safely: scale it down first") from error
+    except UnidentifiedImageError as error:
+        raise ImageRefused(f"{shown(path)} {_what_it_is(file)}: {_TRY_INSTEAD}") from error
+    except DECODER_ERRORS as error:
+        words = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ImageRefused(f"{shown(path)} is damaged or incomplete ({words}): give another copy") from error
+
+
+def to_rgb(image: Image.Image) -> Image.Image:
+    """Any mode as 8-bit RGB; transparent parts over white, deep greys scaled to 8 bits."""
+    if image.mode == "RGB" and not image.has_transparency_data:
+        return image
+    if image.mode in ("I", "F") or image.mode.startswith("I;"):
+        return _eight_bits(image).convert("RGB")
+    if image.has_transparency_data:
+        rgba = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")
+    return image.convert("RGB")
+
+
+def _open_regular(path: Path) -> BinaryIO:
+    """Open a plain file; never wait on a pipe, never read a device."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise ImageRefused(f"{shown(path)} is {_kind(status.st_mode)}, not a picture: {_TRY_INSTEAD}")
+        if status.st_size == 0:
+            raise ImageRefused(f"{shown(path)} is empty (0 bytes), perhaps a broken download: give another copy")
+        if status.st_size > MAX_FILE_BYTES:
+            size = status.st_size / (1 << 30)
+            raise ImageRefused(f"{shown(path)} has {size:.1f} GB; a picture of at most 1 GB is read: scale it down")
+        return open(path, "rb", opener=_without_waiting)
+    except OSError as error:
+        raise ImageRefused(f"cannot read {shown(path)}: {meaning(error)}") from error
+    except ValueError as error:  # a NUL in the name
+        raise ImageRefused(f"cannot read {shown(path)}: the name holds a character that no file can have") from error
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    if stat.S_ISFIFO(mode):
+        return "a pipe"
+    return "a socket" if stat.S_ISSOCK(mode) else "a device"
+
+
+def _open_header(file: BinaryIO) -> Image.Image:
+    with warnings.catch_warnings():
+        # Pillow warns at its own limit, below ours; the real check is `_check_pixels`, before anything is decoded.
+        warnings.simplefilter("ignore")
+        return Image.open(file, formats=FORMATS)
+
+
+def _check_pixels(path: Path, image: Image.Image) -> None:
+    width, height = image.size
+    if width < 1 or height < 1:
+        raise ImageRefused(f"{shown(path)} has no pixels ({width}x{height}): give another picture")
+    if width * height > MAX_PIXELS:
+        size = f"{width}x{height} is {width * height / 1e6:.0f} million pixels"
+        raise ImageRefused(f"{shown(path)} is too large: {size}, at most {MAX_PIXELS // 10**6} are read: scale it down")
+
+
+def _what_it_is(file: BinaryIO | None) -> str:
+    if file is None:
+        return "is not a picture of a kind that is read"
+    file.seek(0)
+    start = file.read(512)
+    lowered = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    for mark, name in _KNOWN_STARTS:
+        if lowered.startswith(mark):
+            return f"holds {name}, not a picture"
+    if not start.strip(b"\0"):
+        return "holds only zeros, perhaps a broken download"
+    if all(byte >= 32 or byte in b"\t\r\n\f" for byte in start):
+        return "holds text, not a picture"
+    return "is not a picture of a kind that is read"
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    try:
+        return ImageOps.exif_transpose(image)
+    except DECODER_ERRORS:
+        return image  # only the note about its orientation is broken; the pixels are good
+
+
+def _eight_bits(image: Image.Image) -> Image.Image:
+    """Greys deeper than 8 bits: 16-bit integers by their full range, floats by 0..1, anything else by its maximum."""
+    deep = image if image.mode == "F" else image.convert("I").convert("F")
+    low, high = (float(value) for value in deep.getextrema())  # type: ignore[arg-type]
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ValueError("its pixels hold NaN or infinity")
+    whole = 1.0 if image.mode == "F" else 65535.0
+    scale = 255.0 / (whole if high <= whole else high)
+    return deep.point(lambda value: value * scale + 0.0).convert("L")

@@ -1,0 +1,69 @@
+"""Pictures to disk, whole or not at all, and never over what is there unless that was asked."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from PIL import Image
+
+from mezzotint.errors import StorageError
+from mezzotint.images.atomic import atomic_write
+from mezzotint.images.encoding import encode_picture
+from mezzotint.images.record import PictureRecord
+from mezzotint.images.trouble import shown, storage_error
+
+_MOST_TWINS = 100_000
+
+
+def write_picture(image: Image.Image, path: Path, record: PictureRecord, *, overwrite: bool) -> Path:
+    """Write the picture and its record, and return the path it got: a suffix -1, -2, ... keeps what is there.
+
+    The record's path is set to that file name. JPEG holds little text: there a record too long for it is shortened
+    to the request, and what still does not fit is left out, because the picture matters more.
+    """
+    rgb = image if image.mode == "RGB" else image.convert("RGB")
+
+    def encoded(name: str) -> bytes:
+        return encode_picture(rgb, path.suffix, replace(record, image=replace(record.image, path=name)))
+
+    return _write(path, encoded, overwrite=overwrite)
+
+
+def write_preview(jpeg: bytes, folder: Path, *, image: int, stage: int, step: int) -> Path:
+    """Write the small picture of one step (image and stage from 0, step from 1); earlier previews stay."""
+    path = folder / f"preview-{image + 1:02d}-{stage + 1}-{step:03d}.jpg"
+    return _write(path, lambda _: jpeg, overwrite=False)
+
+
+def pixels_sha256(image: Image.Image) -> str:
+    """The hash of the pixels alone: RGB, 8 bits, row by row."""
+    return hashlib.sha256(image.convert("RGB").tobytes()).hexdigest()
+
+
+def _write(path: Path, encoded: Callable[[str], bytes], *, overwrite: bool) -> Path:
+    _make_folder(path.parent)
+    for target in _candidates(path, overwrite=overwrite):
+        try:
+            atomic_write(target, encoded(target.name), overwrite=overwrite)
+        except FileExistsError:
+            continue  # someone else took the name since we looked
+        return target
+    raise StorageError(f"no free name is left beside {shown(path)}: choose another name or folder")
+
+
+def _candidates(path: Path, *, overwrite: bool) -> Iterator[Path]:
+    if overwrite or not os.path.lexists(path):
+        yield path
+    for number in range(1, 1 if overwrite else _MOST_TWINS):
+        candidate = path.with_name(f"{path.stem}-{number}{path.suffix}")
+        if not os.path.lexists(candidate):
+            yield candidate
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise storage_error("make the folder", folder, error) from error
