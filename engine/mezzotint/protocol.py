@@ -34,7 +34,8 @@ class Sampling:
     sampler: str | None = None
     schedule: str | None = None
     steps: int | None = None  # of the whole schedule, before a stage takes its part
-    guidance_scale: float | None = None
+    guidance_scale: float | None = None  # 1 or less: none
+    guidance_rescale: float | None = None  # 0..1, phi of arXiv 2305.08891
     prediction_type: PredictionType | None = None  # overrides what the file says
     zero_terminal_snr: bool | None = None
     clip_skip: int | None = None  # 0: the encoder's usual layer; n: n layers earlier
@@ -77,6 +78,7 @@ class ImageInput:
 
     path: str
     role: ImageRole = "init"
+    sha256: str | None = None  # of the file; given, a file that has changed is refused
     weight: float = 1.0
     interval: tuple[float, float] = (0.0, 1.0)
 

@@ -1,0 +1,120 @@
+"""What a model family supplies: where its weights are, how words become conditioning, how a network is asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from mezzotint.checkpoints.opening import Checkpoint
+from mezzotint.families.detection import Detected
+
+if TYPE_CHECKING:
+    import torch
+
+# The libraries of networks publish no types that a strict checker could follow.
+Network: TypeAlias = Any
+Tokenizer: TypeAlias = Any
+Scheduler: TypeAlias = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentSource:
+    """One network or tokenizer of a model, before anything is read."""
+
+    name: str
+    library: str
+    class_name: str
+    config: Mapping[str, object]
+    folder: Path | None  # of a tokenizer; None: bundled
+    files: tuple[Path, ...]  # of weights; none for a tokenizer
+    bytes: int  # of weights
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSources:
+    """All parts of a model, and how it was trained to see noise."""
+
+    family: str
+    detected: Detected
+    checkpoint: Checkpoint
+    components: Mapping[str, ComponentSource]
+    scheduler: Mapping[str, object]
+    settings: Mapping[str, object]  # of the pipeline, such as force_zeros_for_empty_prompt
+
+    @property
+    def vae_factor(self) -> int:
+        """Pixels per latent, along a side."""
+        channels = self.components["vae"].config.get("block_out_channels")
+        return 1 << (len(channels) - 1 if isinstance(channels, list | tuple) else 3)
+
+
+@dataclass(slots=True, kw_only=True)
+class LoadedModel:
+    """A model whose networks are in memory, each as soon as it was asked for."""
+
+    sources: ModelSources
+    device: "torch.device"
+    dtype: "torch.dtype"
+    networks: dict[str, Network] = field(default_factory=dict)
+    tokenizers: dict[str, Tokenizer] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditioning:
+    """What the prompt became: the tensors a denoiser is given beside the latents.
+
+    With guidance each tensor holds the negative prompt first, then the prompt: `(2, ...)`; without, `(1, ...)`.
+    """
+
+    guided: bool
+    guidance_scale: float
+    guidance_rescale: float
+    tensors: "dict[str, torch.Tensor]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptInputs:
+    """What a stage's conditioning is made of."""
+
+    prompt: str
+    negative_prompt: str
+    width: int  # pixels
+    height: int
+    guidance_scale: float
+    guidance_rescale: float
+    clip_skip: int
+    embeddings: tuple[Path, ...]
+
+
+class Family(Protocol):
+    """The class that each family's file holds."""
+
+    @property
+    def name(self) -> str:
+        """As detection names it."""
+
+    @property
+    def denoiser_component(self) -> str:
+        """The part that takes the noise away."""
+
+    @property
+    def honours_weights(self) -> bool:
+        """Whether `(words:1.2)` mean something to it."""
+
+    @property
+    def honours_embeddings(self) -> bool:
+        """Whether textual-inversion files mean something to it."""
+
+    def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
+        """Name the parts of a checkpoint; ModelRefused when one is missing."""
+
+    def multiple(self, sources: ModelSources) -> int:
+        """The number of pixels that width and height must be multiples of."""
+
+    def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
+        """Turn words into conditioning."""
+
+    def predict(
+        self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
+    ) -> "torch.Tensor":
+        """The network's guided output for a scaled sample `(1, c, h, w)`, of the same shape."""

@@ -1,0 +1,31 @@
+"""Classifier-free guidance (Ho and Salimans, arXiv 2207.12598)."""
+
+import torch
+
+
+def guide(output: torch.Tensor, scale: float, rescale: float) -> torch.Tensor:
+    """Combine `(2b, c, h, w)`, unconditional half first, into `(b, c, h, w)`.
+
+    `rescale` is phi of arXiv 2305.08891, section 3.4: how much of the conditional output's spread is restored.
+    """
+    unconditional, conditional = output.chunk(2)
+    guided = unconditional + scale * (conditional - unconditional)
+    if rescale <= 0.0:
+        return guided
+    axes = list(range(1, guided.ndim))
+    spread = conditional.std(dim=axes, keepdim=True) / guided.std(dim=axes, keepdim=True)
+    return rescale * (guided * spread) + (1 - rescale) * guided
+
+
+def twice(sample: torch.Tensor, guided: bool) -> torch.Tensor:
+    """The sample once for each half of the guidance."""
+    return torch.cat([sample] * 2) if guided else sample
+
+
+def guidance_embedding(scale: float, dim: int, dtype: torch.dtype) -> torch.Tensor:
+    """The sinusoidal embedding `(1, dim)` of a guidance scale for guidance-distilled networks (arXiv 2310.04378)."""
+    half = dim // 2
+    frequencies = torch.exp(torch.arange(half, dtype=dtype) * -(torch.log(torch.tensor(10000.0)) / (half - 1)))
+    angles = (torch.tensor([scale - 1]) * 1000.0).to(dtype)[:, None] * frequencies[None, :]
+    embedding = torch.cat([torch.sin(angles), torch.cos(angles)], dim=1)
+    return torch.nn.functional.pad(embedding, (0, dim % 2))

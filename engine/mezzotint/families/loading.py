@@ -1,0 +1,156 @@
+"""Weights from files into networks: built empty, filled tensor by tensor, so that only one is ever in memory twice."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from mezzotint.checkpoints.read import read_tensors
+from mezzotint.errors import ModelRefused
+from mezzotint.families.family import ComponentSource, LoadedModel, Network, Tokenizer
+from mezzotint.families.routing import Placed, route
+
+_LARGEST_NUMBER = 10_000_000  # in a configuration: above every real size, below what exhausts memory
+
+
+def load_components(
+    model: LoadedModel,
+    names: Iterable[str],
+    *,
+    on_bytes: Callable[[str, int], None],
+    cancelled: Callable[[], bool],
+) -> None:
+    """Bring the named networks and tokenizers in, unless they are there; `on_bytes(component, n)` as bytes arrive.
+
+    Raises ModelRefused when a file lacks a tensor or holds one of another shape, Cancelled between tensors.
+    """
+    missing = [n for n in names if n not in model.networks and n not in model.tokenizers]
+    sources = [model.sources.components[name] for name in missing]
+    for source in sources:
+        if not source.files:
+            model.tokenizers[source.name] = _tokenizer(source)
+    for files in dict.fromkeys(source.files for source in sources if source.files):
+        group = [source for source in sources if source.files == files]
+        for source, network in zip(group, _load_group(model, group, files, on_bytes, cancelled), strict=True):
+            model.networks[source.name] = network
+
+
+def _load_group(
+    model: LoadedModel,
+    group: Sequence[ComponentSource],
+    files: tuple[Path, ...],
+    on_bytes: Callable[[str, int], None],
+    cancelled: Callable[[], bool],
+) -> list[Network]:
+    networks = {source.name: _empty_network(source) for source in group}
+    shapes = {name: {k: v.shape for k, v in network.state_dict().items()} for name, network in networks.items()}
+    filled: dict[str, dict[str, torch.Tensor]] = {source.name: {} for source in group}
+    dtypes = {source.name: component_dtype(source, model.dtype) for source in group}
+    wanted = route(model.sources, [source.name for source in group], shapes)
+    for name, tensor in read_tensors(files, on_bytes=_uncounted, cancelled=cancelled, names=wanted.keys()):
+        for placed in wanted[name]:
+            shape = shapes[placed.component][placed.name]
+            part = _checked(placed.take(tensor), shape, placed, files)
+            filled[placed.component][placed.name] = _moved(part, dtypes[placed.component], model.device)
+        on_bytes(wanted[name][0].component, tensor.nbytes)
+    return [
+        _finish(networks[source.name], filled[source.name], dtypes[source.name], model.device, source)
+        for source in group
+    ]
+
+
+def _uncounted(_: int) -> None:
+    """Bytes are counted once they are in their network."""
+
+
+def component_dtype(source: ComponentSource, dtype: torch.dtype) -> torch.dtype:
+    """The format that a component can bear: some overflow in float16."""
+    if dtype == torch.float16 and (source.config.get("force_upcast") or source.class_name == "T5EncoderModel"):
+        return torch.float32
+    return dtype
+
+
+def _empty_network(source: ComponentSource) -> Network:
+    import accelerate
+
+    _check_numbers(source.config, source.name)
+    try:
+        with accelerate.init_empty_weights(include_buffers=False):
+            return _construct(source)
+    except (AttributeError, AssertionError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        reason = str(error).partition("\n")[0][:200]
+        raise ModelRefused(f"the configuration of {source.name} describes no network: {reason}") from error
+
+
+def _construct(source: ComponentSource) -> Network:
+    import diffusers
+    import transformers
+
+    config = {key: value for key, value in source.config.items() if not key.startswith("_name")}
+    if source.library == "diffusers":
+        network_class = getattr(diffusers, source.class_name)
+        return network_class.from_config(config)
+    network_class = getattr(transformers, source.class_name)
+    config.pop("torch_dtype", None)
+    config.pop("dtype", None)
+    return network_class(network_class.config_class(**config))
+
+
+def _check_numbers(value: object, where: str) -> None:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            _check_numbers(item, f"{where}.{key}")
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _check_numbers(item, where)
+    elif isinstance(value, int) and value > _LARGEST_NUMBER:
+        raise ModelRefused(f"{where} is {value}: larger than any network's; the model's configuration is damaged")
+
+
+def _checked(part: torch.Tensor, shape: torch.Size, placed: Placed, files: tuple[Path, ...]) -> torch.Tensor:
+    if part.shape == shape:
+        return part
+    if part.shape[: len(shape)] == shape and part.numel() == shape.numel():
+        return part.reshape(shape)  # a linear layer written as a 1x1 convolution
+    raise ModelRefused(
+        f"{files[0]}: tensor {placed.name} of {placed.component} has shape {tuple(part.shape)}, "
+        f"its configuration says {tuple(shape)}; the file belongs to another model"
+    )
+
+
+def _moved(tensor: torch.Tensor, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    return tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
+
+
+def _finish(
+    network: Network, filled: dict[str, torch.Tensor], dtype: torch.dtype, device: torch.device, source: ComponentSource
+) -> Network:
+    network.load_state_dict(filled, strict=False, assign=True)
+    if hasattr(network, "tie_weights"):
+        network.tie_weights()
+    empty = [name for name, parameter in network.named_parameters() if parameter.is_meta]
+    if empty:
+        raise ModelRefused(
+            f"{source.files[0]}: {len(empty)} tensors of {source.name} are missing, the first is {empty[0]}; "
+            "the download is incomplete or belongs to another model"
+        )
+    network.requires_grad_(False).eval()
+    for module in network.modules():
+        for name, buffer in module.named_buffers(recurse=False):
+            setattr(module, name, _moved(buffer, dtype, device))  # what no file holds, such as position tables
+    return network
+
+
+def _tokenizer(source: ComponentSource) -> Tokenizer:
+    import transformers
+
+    from mezzotint.families.tokenizers import clip_tokenizer
+
+    if source.folder is None:
+        return clip_tokenizer(pad_token=str(source.config["pad_token"]))
+    try:
+        tokenizer_class = getattr(transformers, source.class_name)
+        return tokenizer_class.from_pretrained(str(source.folder), local_files_only=True)
+    except (OSError, TypeError, ValueError, KeyError) as error:
+        reason = str(error).partition("\n")[0][:200]
+        raise ModelRefused(f"{source.folder}: the tokenizer cannot be read: {reason}") from error

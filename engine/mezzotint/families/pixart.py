@@ -1,0 +1,93 @@
+"""PixArt: a diffusion transformer with cross-attention to T5's tokens (arXiv 2310.00426, 2403.04692)."""
+
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
+from mezzotint.errors import ModelRefused
+from mezzotint.families.detection import Detected
+from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, PromptInputs
+from mezzotint.families.sources import folder_sources
+
+if TYPE_CHECKING:
+    import torch
+
+MAX_TOKENS = {"alpha": 120, "sigma": 300}  # what each was trained with
+
+
+class PixArt:
+    """PixArt-alpha, PixArt-Sigma and models of their shape."""
+
+    name = "pixart"
+    denoiser_component = "transformer"
+    honours_weights = False
+    honours_embeddings = False
+
+    def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
+        """Name the parts of a checkpoint; ModelRefused when one is missing."""
+        if isinstance(checkpoint, FileCheckpoint):
+            raise ModelRefused(f"{checkpoint.path}: PixArt models are read from diffusers folders, not from one file")
+        return folder_sources(checkpoint, detected, ("transformer", "vae", "text_encoder", "tokenizer"))
+
+    def multiple(self, sources: ModelSources) -> int:
+        """The number of pixels that width and height must be multiples of."""
+        patch = sources.components["transformer"].config.get("patch_size")
+        return sources.vae_factor * (patch if isinstance(patch, int) else 2)
+
+    def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
+        """Turn words into `text` `(k, n, d)`, `mask` `(k, n)` and, where trained with them, sizes; k of 1 or 2."""
+        import torch
+
+        guided = inputs.guidance_scale > 1
+        text, mask = _encode_text(model, inputs.prompt)
+        if guided:
+            negative_text, negative_mask = _encode_text(model, inputs.negative_prompt)
+            text, mask = torch.cat([negative_text, text]), torch.cat([negative_mask, mask])
+        text = text.to(model.device, model.dtype)
+        tensors = {"text": text, "mask": mask.to(model.device)}
+        if model.sources.detected.variant == "alpha" and model.networks["transformer"].config.sample_size == 128:
+            rows = text.shape[0]
+            tensors["resolution"] = torch.tensor([[inputs.height, inputs.width]]).repeat(rows, 1).to(text)
+            tensors["aspect_ratio"] = torch.tensor([[inputs.height / inputs.width]]).repeat(rows, 1).to(text)
+        return Conditioning(
+            guided=guided,
+            guidance_scale=inputs.guidance_scale,
+            guidance_rescale=inputs.guidance_rescale,
+            tensors=tensors,
+        )
+
+    def predict(
+        self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
+    ) -> "torch.Tensor":
+        """The transformer's guided output for a scaled sample `(1, c, h, w)`, of the same shape."""
+        from mezzotint.families.guidance import guide, twice
+
+        tensors = conditioning.tensors
+        doubled = twice(sample, conditioning.guided).to(model.dtype)
+        output = model.networks["transformer"](
+            doubled,
+            encoder_hidden_states=tensors["text"],
+            encoder_attention_mask=tensors["mask"],
+            timestep=timestep[None].to(doubled.device).expand(doubled.shape[0]),
+            added_cond_kwargs={name: tensors.get(name) for name in ("resolution", "aspect_ratio")},
+            return_dict=False,
+        )[0].float()
+        channels = sample.shape[1]
+        output = output[:, :channels]  # a learned variance, if there is one, is not sampled with
+        if not conditioning.guided:
+            return output  # type: ignore[no-any-return]
+        return guide(output, conditioning.guidance_scale, conditioning.guidance_rescale)
+
+
+def _encode_text(model: LoadedModel, prompt: str) -> "tuple[torch.Tensor, torch.Tensor]":
+    """T5's tokens `(1, n, d)` and which of them are words `(1, n)`."""
+    encoder = model.networks["text_encoder"]
+    inputs = model.tokenizers["tokenizer"](
+        prompt.lower().strip(),  # PixArt was trained on lower-case captions
+        padding="max_length",
+        max_length=MAX_TOKENS[model.sources.detected.variant],
+        truncation=True,
+        add_special_tokens=True,
+        return_tensors="pt",
+    )
+    mask = inputs.attention_mask.to(encoder.device)
+    return encoder(inputs.input_ids.to(encoder.device), attention_mask=mask)[0], mask

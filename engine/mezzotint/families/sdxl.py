@@ -1,0 +1,118 @@
+"""SDXL: a U-Net under two CLIP text encoders, and its refiner under one (arXiv 2307.01952)."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
+from mezzotint.families.detection import Detected
+from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, PromptInputs
+from mezzotint.families.sources import folder_sources
+
+if TYPE_CHECKING:
+    import torch
+
+    from mezzotint.families.clip_encode import ClipEncoder
+
+AESTHETIC_SCORE = 6.0  # what the refiner is told a picture is worth, and a bad one: arXiv 2307.01952, appendix C
+NEGATIVE_AESTHETIC_SCORE = 2.5
+
+
+class Sdxl:
+    """Base, refiner and their finetunes."""
+
+    name = "sdxl"
+    denoiser_component = "unet"
+    honours_weights = True
+    honours_embeddings = True
+
+    def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
+        """Name the parts of a checkpoint; ModelRefused when one is missing."""
+        if isinstance(checkpoint, FileCheckpoint):
+            return single_file_sources(checkpoint, detected)
+        needed = ["unet", "vae", "text_encoder_2", "tokenizer_2"]
+        if detected.variant != "refiner":
+            needed += ["text_encoder", "tokenizer"]
+        return folder_sources(checkpoint, detected, needed)
+
+    def multiple(self, sources: ModelSources) -> int:
+        """The number of pixels that width and height must be multiples of."""
+        return sources.vae_factor
+
+    def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
+        """Turn words into `text` `(k, n, d)`, `pooled` `(k, d)` and `time_ids` `(k, 6 or 5)`, k of 1 or 2."""
+        import torch
+
+        from mezzotint.families.clip_encode import encode_pair
+        from mezzotint.families.guidance import guidance_embedding
+
+        unet = model.networks["unet"]
+        guided = inputs.guidance_scale > 1 and unet.config.time_cond_proj_dim is None
+        positive, negative = encode_pair(
+            inputs.prompt,
+            inputs.negative_prompt,
+            encoders=_encoders(model),
+            clip_skip=inputs.clip_skip,
+            zero_empty_negative=bool(model.sources.settings.get("force_zeros_for_empty_prompt", True)),
+            embeddings=inputs.embeddings,
+        )
+        times, negative_times = _time_ids(model.sources.settings, inputs, positive.embeds.dtype)
+        rows = (lambda a, b: torch.cat([a, b])) if guided else (lambda _, b: b)
+        tensors = {
+            "text": rows(negative.embeds, positive.embeds),
+            "pooled": rows(negative.pooled, positive.pooled),
+            "time_ids": rows(negative_times, times),
+        }
+        if unet.config.time_cond_proj_dim is not None:
+            tensors["guidance"] = guidance_embedding(
+                inputs.guidance_scale, unet.config.time_cond_proj_dim, torch.float32
+            )
+        return Conditioning(
+            guided=guided,
+            guidance_scale=inputs.guidance_scale,
+            guidance_rescale=inputs.guidance_rescale,
+            tensors={name: tensor.to(model.device, model.dtype) for name, tensor in tensors.items()},
+        )
+
+    def predict(
+        self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
+    ) -> "torch.Tensor":
+        """The U-Net's guided output for a scaled sample `(1, c, h, w)`, of the same shape."""
+        from mezzotint.families.guidance import guide, twice
+
+        tensors = conditioning.tensors
+        output = model.networks["unet"](
+            twice(sample, conditioning.guided).to(model.dtype),
+            timestep,
+            encoder_hidden_states=tensors["text"],
+            timestep_cond=tensors.get("guidance"),
+            added_cond_kwargs={"text_embeds": tensors["pooled"], "time_ids": tensors["time_ids"]},
+            return_dict=False,
+        )[0].float()
+        if not conditioning.guided:
+            return output  # type: ignore[no-any-return]
+        return guide(output, conditioning.guidance_scale, conditioning.guidance_rescale)
+
+
+def _encoders(model: LoadedModel) -> "list[ClipEncoder]":
+    from mezzotint.families.clip_encode import ClipEncoder
+
+    pairs = (("tokenizer", "text_encoder"), ("tokenizer_2", "text_encoder_2"))
+    return [
+        ClipEncoder(tokenizer=model.tokenizers[tokenizer], model=model.networks[network])
+        for tokenizer, network in pairs
+        if network in model.networks
+    ]
+
+
+def _time_ids(
+    settings: Mapping[str, object], inputs: PromptInputs, dtype: "torch.dtype"
+) -> "tuple[torch.Tensor, torch.Tensor]":
+    import torch
+
+    size = [inputs.height, inputs.width]
+    if settings.get("requires_aesthetics_score"):
+        ends: list[list[float]] = [[AESTHETIC_SCORE], [NEGATIVE_AESTHETIC_SCORE]]
+    else:
+        ends = [[*size], [*size]]
+    positive, negative = (torch.tensor([[*size, 0, 0, *end]], dtype=dtype) for end in ends)
+    return positive, negative

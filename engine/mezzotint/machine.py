@@ -1,0 +1,109 @@
+"""The machine the engine runs on: devices, number formats, threads, memory."""
+
+import importlib.metadata
+import platform
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint import __version__
+from mezzotint.errors import NoDevice
+from mezzotint.protocol import DeviceInfo, Dtype
+
+if TYPE_CHECKING:
+    import torch
+
+_LIBRARIES = ("torch", "diffusers", "transformers", "safetensors", "pillow")
+
+
+def versions() -> dict[str, str]:
+    """Of everything that can change a pixel."""
+    found = {"mezzotint": __version__, "python": platform.python_version()}
+    return found | {name: importlib.metadata.version(name) for name in _LIBRARIES}
+
+
+def devices() -> tuple[DeviceInfo, ...]:
+    """The devices that torch can use, best first."""
+    import psutil
+    import torch
+
+    cpu = DeviceInfo(id="cpu", name=_cpu_name(), memory_bytes=int(psutil.virtual_memory().total))
+    found = []
+    for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
+        properties = torch.cuda.get_device_properties(index)
+        found.append(DeviceInfo(id=f"cuda:{index}", name=properties.name, memory_bytes=properties.total_memory))
+    if torch.backends.mps.is_available():
+        found.append(DeviceInfo(id="mps", name="Apple GPU", memory_bytes=cpu.memory_bytes))
+    return (*found, cpu)
+
+
+def _cpu_name() -> str:
+    if sys.platform == "linux":
+        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def choose_device(wanted: str, available: tuple[DeviceInfo, ...]) -> DeviceInfo:
+    """The device of that name; `auto` is the best there is; NoDevice lists what there is."""
+    if wanted == "auto":
+        return available[0]
+    for device in available:
+        if device.id == wanted or device.id == f"{wanted}:0":
+            return device
+    names = ", ".join(device.id for device in available)
+    raise NoDevice(f"device {wanted!r} is not here; this machine has: {names} (`mezzotint doctor` says more)")
+
+
+def choose_dtype(wanted: Dtype, device: DeviceInfo) -> Dtype:
+    """The number format of weights and products: float32 on a CPU, 16 bits on a GPU."""
+    import torch
+
+    if wanted != "auto":
+        return wanted
+    if device.id == "cpu":
+        return "float32"
+    wide = device.id.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
+    return "bfloat16" if wide else "float16"
+
+
+class PeakMemory:
+    """The most memory that was in use since it was made."""
+
+    def __init__(self, device: "torch.device") -> None:
+        import torch
+
+        self._device = device
+        if device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(device)
+        if sys.platform == "linux":
+            try:
+                Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM: proc(5)
+            except OSError:
+                return  # the peak is then that of the whole process: larger, never smaller
+
+    def ram_bytes(self) -> int:
+        """Of the process."""
+        if sys.platform == "linux":
+            for line in Path("/proc/self/status").read_text().splitlines():
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) * 1024
+        return _peak_elsewhere()
+
+    def vram_bytes(self) -> int | None:
+        """Of torch on the GPU, if there is one."""
+        import torch
+
+        return torch.cuda.max_memory_allocated(self._device) if self._device.type == "cuda" else None
+
+
+def _peak_elsewhere() -> int:
+    if sys.platform == "win32":
+        import psutil
+
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,253 @@
+"""All stages of a picture, in order: the cascade at work."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from PIL import Image
+
+from mezzotint.checkpoints.fingerprint import fingerprint
+from mezzotint.families.family import Conditioning, LoadedModel, PromptInputs
+from mezzotint.images.writing import write_preview
+from mezzotint.protocol import (
+    Decoding,
+    Encoding,
+    GenerateRequest,
+    IsCancelled,
+    ModelUsed,
+    OnEvent,
+    ResolvedStage,
+    Step,
+    Timings,
+)
+from mezzotint.stages.decode import fit, to_latents, to_picture
+from mezzotint.stages.denoise import Denoised, denoise
+from mezzotint.stages.preview import Previewer, as_text
+from mezzotint.stages.schedule import Walk, add_noise, initial_noise, plan_walk
+from mezzotint.stages.setup import CascadeSetup, StageSetup
+from mezzotint.stages.transition import cross
+
+
+def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]:
+    """For each stage the parts of its model that will be used."""
+    last = len(setup.stages) - 1
+    needed = []
+    for index, stage in enumerate(setup.stages):
+        pixels_after = index == last or setup.transitions[index].space == "pixel"
+        pixels_before = setup.transitions[index - 1].space == "pixel" if index else setup.init is not None
+        with_vae = pixels_after or pixels_before or previews
+        needed.append([n for n in stage.sources.components if n != "vae" or with_vae])
+    return needed
+
+
+def plan_walks(setup: CascadeSetup, device: torch.device) -> list[Walk]:
+    """The part of its schedule that each stage takes, with fresh samplers; UsageError when one is left with none."""
+    walks: list[Walk] = []
+    for index, stage in enumerate(setup.stages):
+        strength, cut = setup.strength if index == 0 else None, None
+        if index:
+            strength = setup.transitions[index - 1].strength
+            cut = walks[-1].log_snr_cut if strength is None else None
+        walks.append(plan_walk(stage, device, strength=strength, from_log_snr=cut))
+    return walks
+
+
+@dataclass(slots=True)
+class Clock:
+    """Seconds by phase."""
+
+    encode_seconds: float = 0.0
+    decode_seconds: float = 0.0
+    save_seconds: float = 0.0
+    denoise_seconds: dict[int, float] = field(default_factory=dict)
+
+    @contextmanager
+    def encode(self) -> Iterator[None]:
+        """Count what runs inside as encoding."""
+        start = time.perf_counter()
+        yield
+        self.encode_seconds += time.perf_counter() - start
+
+    @contextmanager
+    def decode(self) -> Iterator[None]:
+        """Count what runs inside as decoding."""
+        start = time.perf_counter()
+        yield
+        self.decode_seconds += time.perf_counter() - start
+
+    @contextmanager
+    def save(self) -> Iterator[None]:
+        """Count what runs inside as saving."""
+        start = time.perf_counter()
+        yield
+        self.save_seconds += time.perf_counter() - start
+
+    @contextmanager
+    def denoise(self, stage: int) -> Iterator[None]:
+        """Count what runs inside as denoising of a stage."""
+        start = time.perf_counter()
+        yield
+        self.denoise_seconds[stage] = self.denoise_seconds.get(stage, 0.0) + time.perf_counter() - start
+
+    def timings(self, *, load: float, total: float, stages: int) -> Timings:
+        """The record of them all."""
+        return Timings(
+            load=load,
+            encode=self.encode_seconds,
+            denoise=tuple(self.denoise_seconds.get(stage, 0.0) for stage in range(stages)),
+            decode=self.decode_seconds,
+            save=self.save_seconds,
+            total=total,
+        )
+
+
+class Painter:
+    """Makes the pictures of one job with models that are in memory."""
+
+    def __init__(
+        self,
+        *,
+        setup: CascadeSetup,
+        models: list[LoadedModel],
+        on_event: OnEvent,
+        cancelled: IsCancelled,
+        request: GenerateRequest,
+    ) -> None:
+        self.clock = Clock()
+        self._setup, self._models, self._request = setup, models, request
+        self._on_event, self._cancelled = on_event, cancelled
+        self._conditionings: list[Conditioning] = []
+        self._previewers: dict[int, Previewer] = {}
+        self._used: list[ModelUsed] = []
+        self._walks = plan_walks(setup, models[0].device)
+
+    def encode(self, embeddings: tuple[Path, ...]) -> None:
+        """Turn the words of every stage into conditioning."""
+        stages = self._setup.stages
+        with self.clock.encode():
+            for index, (stage, model) in enumerate(zip(stages, self._models, strict=True)):
+                self._on_event(Encoding(stage=index, stages=len(stages)))
+                inputs = PromptInputs(
+                    prompt=stage.prompt,
+                    negative_prompt=stage.negative_prompt,
+                    width=stage.width,
+                    height=stage.height,
+                    guidance_scale=stage.guidance_scale,
+                    guidance_rescale=stage.guidance_rescale,
+                    clip_skip=stage.clip_skip,
+                    embeddings=embeddings,
+                )
+                self._conditionings.append(stage.family.encode(model, inputs))
+
+    def paint(self, index: int, seed: int, init: Image.Image | None) -> Image.Image:
+        """One picture, from its seed alone."""
+        generator = torch.Generator("cpu").manual_seed(seed)
+        self._walks = plan_walks(self._setup, self._models[0].device)  # samplers remember: each picture has fresh ones
+        with self.clock.denoise(0):
+            done = self._denoise(index, 0, self._first_latents(init, generator), generator)
+        for stage in range(1, len(self._setup.stages)):
+            with self.clock.denoise(stage):
+                done = self._denoise(index, stage, self._cross(stage, done, generator), generator)
+        self._on_event(Decoding(image=index, images=self._request.count))
+        with self.clock.decode():
+            return to_picture(self._models[-1], done.latents)
+
+    def fingerprint_models(self, cache: Path) -> None:
+        """Hash the files that decide the pictures; known ones come from the cache."""
+        self._used = [_model_used(stage, cache) for stage in self._setup.stages]
+
+    def resolved(self) -> tuple[ResolvedStage, ...]:
+        """Every stage with every value that was used."""
+        stages = zip(self._setup.stages, self._walks, self._used, strict=True)
+        return tuple(_resolved(stage, walk, used) for stage, walk, used in stages)
+
+    def _first_latents(self, init: Image.Image | None, generator: torch.Generator) -> torch.Tensor:
+        stage, model, walk = self._setup.stages[0], self._models[0], self._walks[0]
+        if init is not None:
+            fitted = fit(init, stage.width, stage.height, Image.Resampling.LANCZOS)
+            return add_noise(walk, to_latents(model, fitted, generator), generator)
+        factor = stage.sources.vae_factor
+        channels = model.networks[stage.family.denoiser_component].config.in_channels
+        shape = (1, channels, stage.height // factor, stage.width // factor)
+        return initial_noise(walk, shape, generator, model.device)
+
+    def _cross(self, stage: int, done: Denoised, generator: torch.Generator) -> torch.Tensor:
+        before = (self._models[stage - 1], self._walks[stage - 1])
+        after = (self._models[stage], self._setup.stages[stage], self._walks[stage])
+        return cross(self._setup.transitions[stage - 1], done, before, after, generator)
+
+    def _denoise(self, image: int, stage: int, latents: torch.Tensor, generator: torch.Generator) -> Denoised:
+        walk = self._walks[stage]
+        folder = self._request.output.preview_folder
+
+        def on_step(step: int, clean: torch.Tensor | None) -> None:
+            jpeg = None if clean is None else self._previewer(stage).jpeg(clean)
+            if jpeg is not None and folder is not None:
+                write_preview(jpeg, Path(folder), image=image, stage=stage, step=step)
+            self._on_event(
+                Step(
+                    image=image,
+                    images=self._request.count,
+                    stage=stage,
+                    stages=len(self._setup.stages),
+                    step=step,
+                    steps=len(walk.timesteps),
+                    sigma=walk.sigmas[step],
+                    preview=as_text(jpeg) if jpeg is not None and self._request.previews else None,
+                )
+            )
+
+        return denoise(
+            self._setup.stages[stage].family,
+            self._models[stage],
+            walk,
+            self._conditionings[stage],
+            latents,
+            generator,
+            estimates=self._request.previews or folder is not None,
+            on_step=on_step,
+            cancelled=self._cancelled,
+        )
+
+    def _previewer(self, stage: int) -> Previewer:
+        if stage not in self._previewers:
+            vae = self._models[stage].networks["vae"]
+            self._previewers[stage] = Previewer(vae, self._setup.stages[stage].sources.vae_factor)
+        return self._previewers[stage]
+
+
+def _model_used(stage: StageSetup, cache: Path) -> ModelUsed:
+    info = stage.found.info
+    files = dict.fromkeys(path for source in stage.sources.components.values() for path in source.files)
+    return ModelUsed(
+        id=info.id,
+        family=info.family,
+        variant=info.variant,
+        path=info.path,
+        files=tuple(fingerprint(path, cache) for path in files),
+    )
+
+
+def _resolved(stage: StageSetup, walk: Walk, used: ModelUsed) -> ResolvedStage:
+    return ResolvedStage(
+        model=used,
+        width=stage.width,
+        height=stage.height,
+        prompt=stage.prompt,
+        negative_prompt=stage.negative_prompt,
+        sampler=stage.scheduler.sampler,
+        schedule=stage.scheduler.schedule,
+        steps=stage.steps,
+        guidance_scale=stage.guidance_scale,
+        guidance_rescale=stage.guidance_rescale,
+        prediction_type=stage.scheduler.prediction_type,
+        zero_terminal_snr=stage.scheduler.zero_terminal_snr,
+        clip_skip=stage.clip_skip,
+        log_snr_start=walk.entered_by,
+        log_snr_end=walk.log_snr_cut,
+        timesteps=tuple(float(t) for t in walk.timesteps),
+        sigmas=walk.sigmas,
+    )

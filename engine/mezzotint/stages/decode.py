@@ -1,0 +1,33 @@
+"""Latents to pictures and back."""
+
+import numpy
+import torch
+from PIL import Image
+
+from mezzotint.families.autoencoder import decode_latents, encode_pixels
+from mezzotint.families.family import LoadedModel
+
+
+def to_picture(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
+    """The picture of latents `(1, c, h, w)`."""
+    pixels = decode_latents(model.networks["vae"], latents)
+    unit = (pixels * 0.5 + 0.5).clamp(0, 1)
+    array = unit.cpu().permute(0, 2, 3, 1).float().numpy()
+    return Image.fromarray((array * 255).round().astype("uint8")[0])
+
+
+def to_latents(model: LoadedModel, picture: Image.Image, generator: torch.Generator) -> torch.Tensor:
+    """Latents `(1, c, h, w)` of a picture whose size fits."""
+    array = numpy.array(picture.convert("RGB")).astype(numpy.float32) / 255.0
+    pixels = 2.0 * torch.from_numpy(array[None].transpose(0, 3, 1, 2).copy()) - 1.0
+    return encode_pixels(model.networks["vae"], pixels, generator).to(model.device)
+
+
+def fit(picture: Image.Image, width: int, height: int, resample: Image.Resampling) -> Image.Image:
+    """The middle of a picture at the given size, its shape kept; untouched if it has that size."""
+    if picture.size == (width, height):
+        return picture
+    scale = max(width / picture.width, height / picture.height)
+    left = (picture.width - width / scale) / 2
+    top = (picture.height - height / scale) / 2
+    return picture.resize((width, height), resample, box=(left, top, picture.width - left, picture.height - top))

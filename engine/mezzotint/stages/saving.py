@@ -1,0 +1,144 @@
+"""Pictures to disk, each with a record from which it can be made again."""
+
+import random
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from PIL import Image
+
+from mezzotint import __version__
+from mezzotint.images.naming import NameFields, picture_path
+from mezzotint.images.record import PictureRecord
+from mezzotint.images.writing import pixels_sha256, write_picture
+from mezzotint.protocol import (
+    SCHEMA_VERSION,
+    Attention,
+    Dtype,
+    FileUsed,
+    GeneratedImage,
+    GenerateRequest,
+    ModelRef,
+    Output,
+    ResolvedStage,
+    Stage,
+)
+from mezzotint.stages.setup import CascadeSetup, StageSetup
+
+_SEEDS_DRAWN_BELOW = 2**32  # what other programs can read back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """What was the same for all pictures of a job."""
+
+    device: str
+    device_name: str
+    dtype: Dtype
+    attention: Attention
+    threads: int
+    versions: dict[str, str]
+    images_used: tuple[FileUsed, ...]
+
+
+class Saver:
+    """Names and writes the pictures of one job."""
+
+    def __init__(self, *, request: GenerateRequest, setup: CascadeSetup, circumstances: Circumstances) -> None:
+        self._request, self._setup, self._circumstances = request, setup, circumstances
+        self.first_seed = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
+
+    def save(self, picture: Image.Image, index: int, stages: tuple[ResolvedStage, ...]) -> GeneratedImage:
+        """Write one picture; StorageError when the disk will not take it."""
+        request, last = self._request, stages[-1]
+        seed = self.first_seed + index
+        wanted = picture_path(
+            request.output,
+            NameFields(
+                seed=seed,
+                prompt=request.prompt,
+                model=stages[0].model.id,
+                width=picture.width,
+                height=picture.height,
+                steps=last.steps,
+                sampler=last.sampler,
+                index=index,
+                count=request.count,
+                now=datetime.now(),
+            ),
+        )
+        image = GeneratedImage(
+            path=wanted.name,
+            width=picture.width,
+            height=picture.height,
+            seed=seed,
+            index=index,
+            sha256=pixels_sha256(picture),
+        )
+        path = write_picture(picture, wanted, self._record(image, stages), overwrite=request.output.overwrite)
+        return replace(image, path=str(path))
+
+    def _record(self, image: GeneratedImage, stages: tuple[ResolvedStage, ...]) -> PictureRecord:
+        at = self._circumstances
+        return PictureRecord(
+            schema_version=SCHEMA_VERSION,
+            program_version=__version__,
+            request=settled_request(self._request, self._setup, image.seed, at),
+            image=image,
+            stages=stages,
+            transitions=self._setup.transitions,
+            images_used=at.images_used,
+            device=at.device,
+            device_name=at.device_name,
+            dtype=at.dtype,
+            attention=at.attention,
+            threads=at.threads,
+            versions=at.versions,
+        )
+
+
+def settled_request(request: GenerateRequest, setup: CascadeSetup, seed: int, at: Circumstances) -> GenerateRequest:
+    """A request that makes one picture of the job again, with nothing left to defaults that may change."""
+    stages = tuple(
+        _settled_stage(stage, found) for stage, found in zip(request.cascade.stages, setup.stages, strict=True)
+    )
+    inits = tuple(
+        replace(image, path=str(Path(image.path).resolve()), sha256=at.images_used[0].sha256)
+        for image in request.images
+    )
+    return replace(
+        request,
+        cascade=replace(request.cascade, stages=stages),
+        images=inits,
+        strength=setup.strength,
+        seed=seed,
+        count=1,
+        dtype=at.dtype,
+        attention=at.attention,
+        previews=False,
+        embeddings=tuple(str(Path(path).resolve()) for path in request.embeddings),
+        output=Output(),
+    )
+
+
+def _settled_stage(stage: Stage, setup: StageSetup) -> Stage:
+    sampling = replace(
+        stage.sampling,
+        sampler=setup.scheduler.sampler,
+        schedule=setup.scheduler.schedule,
+        steps=setup.steps,
+        guidance_scale=setup.guidance_scale,
+        guidance_rescale=setup.guidance_rescale,
+        prediction_type=setup.scheduler.prediction_type,
+        zero_terminal_snr=setup.scheduler.zero_terminal_snr,
+        clip_skip=setup.clip_skip,
+    )
+    return replace(
+        stage,
+        model=ModelRef(id=setup.found.info.id),
+        width=setup.width,
+        height=setup.height,
+        sampling=sampling,
+        prompt=setup.prompt,
+        negative_prompt=setup.negative_prompt,
+    )

@@ -1,0 +1,138 @@
+"""The part of a schedule that a stage walks, and how noise levels of unlike models meet.
+
+Levels are compared as log-SNR, ln(alpha^2 / sigma^2) (arXiv 2107.00630): it means the same for every model, whatever
+its timesteps. Between samplers the noise is counted as sigma = exp(-log_snr / 2), that of x = x0 + sigma n.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from mezzotint.errors import UsageError
+from mezzotint.families.family import Scheduler
+from mezzotint.families.samplers import (
+    build_scheduler,
+    log_snr_at,
+    noise_levels,
+    set_steps,
+    state_convention,
+    timestep_at,
+)
+from mezzotint.stages.setup import StageSetup
+
+_SAME = 1e-4  # relative; two levels this near are one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """A fresh sampler, and the steps that a stage takes with it."""
+
+    scheduler: Scheduler
+    timesteps: torch.Tensor  # of the steps taken
+    sigmas: tuple[float, ...]  # of the steps taken, and where they end; as the sampler counts them
+    log_snr_start: float
+    log_snr_end: float  # inf: no noise is left
+    log_snr_cut: float | None  # where the stage was told to hand over
+    entered_by: float | None  # the log-SNR where it was told to begin
+
+
+def plan_walk(
+    setup: StageSetup, device: torch.device, *, strength: float | None = None, from_log_snr: float | None = None
+) -> Walk:
+    """Take all of the schedule, its last `strength` of steps, or what lies below `from_log_snr`; up to `until`."""
+    scheduler = build_scheduler(setup.scheduler)
+    set_steps(scheduler, setup.steps, device)
+    order = int(scheduler.order)
+    begin = 0
+    if strength is not None:
+        begin = (setup.steps - min(int(setup.steps * strength), setup.steps)) * order
+    elif from_log_snr is not None:
+        begin = _first_below(scheduler, timestep_at(scheduler, from_log_snr), order)
+    end, cut = len(scheduler.timesteps), None
+    if setup.until is not None:
+        cut_timestep = _cut_timestep(scheduler, setup.until)
+        end = _last_above(scheduler, cut_timestep, order)
+        cut = log_snr_at(scheduler, cut_timestep)
+    if begin >= end:
+        raise UsageError(
+            f"a stage of {setup.found.info.id} is left with no step out of {setup.steps} "
+            f"(strength {strength}, handing over at {setup.until}); raise the steps or the strength"
+        )
+    if hasattr(scheduler, "set_begin_index"):
+        scheduler.set_begin_index(begin)
+    levels = noise_levels(scheduler)
+    log_snr = (*levels.log_snr, math.inf)
+    return Walk(
+        scheduler=scheduler,
+        timesteps=scheduler.timesteps[begin:end],
+        sigmas=levels.sigmas[begin : end + 1],
+        log_snr_start=log_snr[begin],
+        log_snr_end=log_snr[end],
+        log_snr_cut=cut,
+        entered_by=from_log_snr,
+    )
+
+
+def _cut_timestep(scheduler: Scheduler, until: float) -> int:
+    steps = int(scheduler.config.num_train_timesteps)
+    return round(steps - until * steps)
+
+
+def _last_above(scheduler: Scheduler, timestep: float, order: int) -> int:
+    """How many evaluations stand at or above a timestep; whole steps only."""
+    count = int((scheduler.timesteps >= timestep).sum())
+    return count - count % order
+
+
+def _first_below(scheduler: Scheduler, timestep: float, order: int) -> int:
+    """The first evaluation below a timestep; with samplers of two evaluations, the step that leads there."""
+    below = int((scheduler.timesteps < timestep).sum())
+    if order == 2 and below % 2 == 0:
+        below += 1  # every level but the first is evaluated twice: begin with the first of a pair
+    return len(scheduler.timesteps) - below
+
+
+def sigma_of(log_snr: float) -> float:
+    """The noise of x = x0 + sigma n at a log-SNR."""
+    return math.exp(-log_snr / 2) if log_snr < math.inf else 0.0
+
+
+def initial_noise(walk: Walk, shape: tuple[int, ...], generator: torch.Generator, device: torch.device) -> torch.Tensor:
+    """Pure noise `(1, c, h, w)` at the sampler's highest level, drawn on the CPU so that a seed means one picture."""
+    noise = torch.randn(shape, generator=generator, dtype=torch.float32).to(device)
+    return noise * getattr(walk.scheduler, "init_noise_sigma", 1.0)
+
+
+def add_noise(walk: Walk, clean: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Clean latents `(1, c, h, w)` with the noise of the walk's first step."""
+    noise = torch.randn(clean.shape, generator=generator, dtype=torch.float32).to(clean.device)
+    first = walk.timesteps[:1]
+    if hasattr(walk.scheduler, "add_noise"):
+        return walk.scheduler.add_noise(clean, noise, first)  # type: ignore[no-any-return]
+    return walk.scheduler.scale_noise(clean, first, noise)  # type: ignore[no-any-return]
+
+
+def carry_over(latents: torch.Tensor, before: Walk, after: Walk, generator: torch.Generator) -> torch.Tensor:
+    """Latents where one walk ended, as the next walk's sampler expects them where it begins.
+
+    Equal levels in equal conventions pass untouched. Where the next begins higher, the missing noise is added: the
+    variances of independent Gaussians add up.
+    """
+    left, right = state_convention(before.scheduler), state_convention(after.scheduler)
+    low, high = sigma_of(before.log_snr_end), sigma_of(after.log_snr_start)
+    level = abs(high - low) <= _SAME * max(high, low)
+    if left == right and level:
+        return latents
+    plain = latents * _scale_to_plain(left, low)
+    if not level and high > low:
+        noise = torch.randn(plain.shape, generator=generator, dtype=torch.float32).to(plain.device)
+        plain = plain + math.sqrt(high**2 - low**2) * noise
+    return plain / _scale_to_plain(right, high)
+
+
+def _scale_to_plain(convention: str, sigma: float) -> float:
+    """What turns a sampler's state into x0 + sigma n: 1 / alpha of its convention."""
+    if convention == "ve":
+        return 1.0
+    return math.sqrt(1 + sigma**2) if convention == "vp" else 1 + sigma

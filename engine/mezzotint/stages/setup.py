@@ -1,0 +1,235 @@
+"""A request with every value settled, before anything is loaded: models found, sizes fitted, samplers chosen."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mezzotint.catalog.catalog import FoundModel
+from mezzotint.errors import UsageError
+from mezzotint.families.autoencoder_space import latent_space
+from mezzotint.families.family import Family, ModelSources
+from mezzotint.families.known import family_of
+from mezzotint.families.samplers import ResolvedScheduler, resolve_scheduler
+from mezzotint.protocol import (
+    GenerateRequest,
+    ModelRef,
+    ResolvedTransition,
+    Sampling,
+    Stage,
+    Transition,
+)
+from mezzotint.stages.sizes import check_size, nearest_multiple, size_for_picture
+
+Find = Callable[[ModelRef], FoundModel]
+
+MAX_STEPS = 1000
+MAX_GUIDANCE = 100.0
+MAX_COUNT = 10_000
+MAX_SEED = 2**63 - 1
+RESCALE_FOR_ZERO_SNR = 0.7  # phi of arXiv 2305.08891, section 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageSetup:
+    """One stage with nothing left open but its place on the schedule."""
+
+    found: FoundModel
+    family: Family
+    sources: ModelSources
+    width: int
+    height: int
+    prompt: str
+    negative_prompt: str
+    scheduler: ResolvedScheduler
+    steps: int
+    guidance_scale: float
+    guidance_rescale: float
+    clip_skip: int
+    until: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CascadeSetup:
+    """All stages, what lies between them, and what goes in."""
+
+    stages: tuple[StageSetup, ...]
+    transitions: tuple[ResolvedTransition, ...]
+    init: Path | None
+    strength: float | None  # None: no init picture
+
+
+def set_up(
+    request: GenerateRequest, find: Find, default_model: ModelRef, picture_size: Callable[[Path], tuple[int, int]]
+) -> CascadeSetup:
+    """Settle every value of a request; UsageError, UnknownModel or ModelRefused say what cannot be."""
+    _check_request(request)
+    init = _init_picture(request)
+    stages: list[StageSetup] = []
+    for index, stage in enumerate(request.cascade.stages):
+        transition = request.cascade.transitions[index - 1] if index else None
+        before = stages[-1] if stages else None
+        found = before.found if stage.model is None and before else find(stage.model or default_model)
+        source_size = picture_size(init) if init is not None and index == 0 else None
+        stages.append(_set_up_stage(request, stage, transition, before, found, source_size))
+    transitions = tuple(
+        _settle_transition(transition, before, after)
+        for transition, before, after in zip(request.cascade.transitions, stages, stages[1:], strict=False)
+    )
+    strength = None if init is None else (0.6 if request.strength is None else request.strength)
+    return CascadeSetup(stages=tuple(stages), transitions=transitions, init=init, strength=strength)
+
+
+def _check_request(request: GenerateRequest) -> None:
+    cascade = request.cascade
+    if not cascade.stages or len(cascade.transitions) != len(cascade.stages) - 1:
+        raise UsageError(
+            f"a cascade of {len(cascade.stages)} stages with {len(cascade.transitions)} transitions; "
+            "there must be at least one stage, and one transition between each two"
+        )
+    _within("count", request.count, 1, MAX_COUNT)
+    if request.seed is not None:
+        _within("seed", request.seed, 0, MAX_SEED)
+    if request.strength is not None:
+        _within("strength", request.strength, 0.0, 1.0)
+    if cascade.stages[-1].until is not None:
+        raise UsageError(f"the last stage stops at {cascade.stages[-1].until}; the last stage must go to the end")
+    for previous, transition in zip(cascade.stages, cascade.transitions, strict=False):
+        if transition.strength is None and previous.until is None:
+            raise UsageError("a stage that follows a finished one needs a strength, 0 to 1, in its transition")
+        if transition.strength is not None:
+            _within("transition strength", transition.strength, 0.0, 1.0)
+        _within("transition scale", transition.scale, 0.25, 8.0)
+
+
+def _within(name: str, value: float, low: float, high: float) -> None:
+    if not math.isfinite(value) or not low <= value <= high:
+        raise UsageError(f"{name} is {value}; it must be from {low} to {high}")
+
+
+def _init_picture(request: GenerateRequest) -> Path | None:
+    for image in request.images:
+        if image.role != "init":
+            raise UsageError(f"a picture in the role {image.role!r} is not honoured yet; only 'init' is")
+        if (image.weight, image.interval) != (1.0, (0.0, 1.0)):
+            raise UsageError(f"weight {image.weight} or interval {image.interval} of an init picture is not honoured")
+    if len(request.images) > 1:
+        raise UsageError(f"{len(request.images)} init pictures are given; only one can be used")
+    if request.strength is not None and not request.images:
+        raise UsageError(f"strength {request.strength} is given without an init picture; add one or leave it out")
+    return Path(request.images[0].path) if request.images else None
+
+
+def _set_up_stage(
+    request: GenerateRequest,
+    stage: Stage,
+    transition: Transition | None,
+    before: StageSetup | None,
+    found: FoundModel,
+    picture: tuple[int, int] | None,
+) -> StageSetup:
+    detected = found.detected
+    family = family_of(detected.family)
+    sources = family.sources(found.checkpoint, detected)
+    sampling = stage.sampling
+    _check_sampling(sampling, stage)
+    if request.embeddings and not family.honours_embeddings:
+        raise UsageError(f"{found.info.id} is of the family {family.name}, which takes no embeddings; leave them out")
+    scheduler = _scheduler(sampling, sources)
+    width, height = _stage_size(stage, transition, before, family.multiple(sources), sources, picture)
+    check_size(width, height, family.multiple(sources))
+    continues = before is not None and transition is not None and transition.strength is None
+    steps = sampling.steps or (before.steps if continues and before else detected.defaults.steps)
+    guidance = sampling.guidance_scale
+    rescale = sampling.guidance_rescale
+    return StageSetup(
+        found=found,
+        family=family,
+        sources=sources,
+        width=width,
+        height=height,
+        prompt=request.prompt if stage.prompt is None else stage.prompt,
+        negative_prompt=request.negative_prompt if stage.negative_prompt is None else stage.negative_prompt,
+        scheduler=scheduler,
+        steps=steps,
+        guidance_scale=detected.defaults.guidance_scale if guidance is None else guidance,
+        guidance_rescale=(RESCALE_FOR_ZERO_SNR if scheduler.zero_terminal_snr else 0.0) if rescale is None else rescale,
+        clip_skip=sampling.clip_skip or 0,
+        until=stage.until,
+    )
+
+
+def _check_sampling(sampling: Sampling, stage: Stage) -> None:
+    if sampling.steps is not None:
+        _within("steps", sampling.steps, 1, MAX_STEPS)
+    if sampling.guidance_scale is not None:
+        _within("guidance", sampling.guidance_scale, 0.0, MAX_GUIDANCE)
+    if sampling.guidance_rescale is not None:
+        _within("guidance rescale", sampling.guidance_rescale, 0.0, 1.0)
+    if sampling.clip_skip is not None:
+        _within("clip skip", sampling.clip_skip, 0, 10)
+    if stage.until is not None and not 0.0 < stage.until < 1.0:
+        raise UsageError(f"a stage hands over at {stage.until}; it must be between 0 and 1, such as 0.8")
+
+
+def _scheduler(sampling: Sampling, sources: ModelSources) -> ResolvedScheduler:
+    detected = sources.detected
+    own_type = sources.scheduler.get("prediction_type", "epsilon")
+    own_zero_snr = bool(sources.scheduler.get("rescale_betas_zero_snr", False))
+    prediction = sampling.prediction_type or detected.prediction_type
+    zero_snr = detected.zero_terminal_snr if sampling.zero_terminal_snr is None else sampling.zero_terminal_snr
+    sampler = sampling.sampler or detected.sampler
+    schedule = sampling.schedule or (detected.schedule if sampling.sampler is None else None)
+    return resolve_scheduler(
+        sources.scheduler,
+        sampler=sampler,
+        schedule=schedule,
+        prediction_type=None if prediction == own_type else prediction,
+        zero_terminal_snr=None if zero_snr == own_zero_snr else zero_snr,
+    )
+
+
+def _stage_size(
+    stage: Stage,
+    transition: Transition | None,
+    before: StageSetup | None,
+    multiple: int,
+    sources: ModelSources,
+    picture: tuple[int, int] | None,
+) -> tuple[int, int]:
+    if before is not None and transition is not None:
+        natural = (
+            nearest_multiple(before.width * transition.scale, multiple),
+            nearest_multiple(before.height * transition.scale, multiple),
+        )
+    else:
+        defaults = sources.detected.defaults
+        natural = (defaults.width, defaults.height)
+        if picture is not None:
+            natural = size_for_picture(picture, natural, multiple)
+    return (
+        natural[0] if stage.width is None else stage.width,
+        natural[1] if stage.height is None else stage.height,
+    )
+
+
+def _settle_transition(transition: Transition, before: StageSetup, after: StageSetup) -> ResolvedTransition:
+    if transition.space == "latent":
+        if transition.upscaler == "lanczos":
+            raise UsageError("the upscaler 'lanczos' works on pixels; use bicubic, or a transition in pixel space")
+        unlike = latent_space(before.sources.components["vae"].config) != latent_space(
+            after.sources.components["vae"].config
+        )
+        if unlike:
+            raise UsageError(
+                f"the latents of {before.found.info.id} mean nothing to {after.found.info.id}: their autoencoders "
+                "differ; use a transition in pixel space with a strength, or models of one family"
+            )
+    elif transition.strength is None:
+        raise UsageError("a transition in pixel space needs a strength, 0 to 1: noise does not survive as pixels")
+    return ResolvedTransition(
+        space=transition.space,
+        upscaler=transition.upscaler,
+        scale=after.width / before.width,
+        strength=transition.strength,
+    )

@@ -1,0 +1,40 @@
+"""Sizes of pictures: what a model can make, and the nearest to what was asked."""
+
+import math
+
+from mezzotint.errors import UsageError
+
+SMALLEST = 64  # pixels of a side
+LARGEST_AREA = 64 * 2**20  # pixels
+
+
+def nearest_multiple(pixels: float, multiple: int) -> int:
+    """The multiple nearest to a number of pixels, at least one."""
+    return max(1, round(pixels / multiple)) * multiple
+
+
+def check_size(width: int, height: int, multiple: int) -> None:
+    """UsageError, with the nearest size that works, for one that the model cannot make."""
+    fitted = tuple(max(nearest_multiple(side, multiple), _smallest(multiple)) for side in (width, height))
+    if min(width, height) < _smallest(multiple):
+        raise UsageError(f"size {width}x{height} is too small; the nearest that works is {fitted[0]}x{fitted[1]}")
+    if width * height > LARGEST_AREA:
+        raise UsageError(f"size {width}x{height} is too large; at most {LARGEST_AREA // 2**20} megapixels can be made")
+    if (width, height) != fitted:
+        raise UsageError(
+            f"size {width}x{height} does not fit: this model makes multiples of {multiple}; "
+            f"the nearest is {fitted[0]}x{fitted[1]}"
+        )
+
+
+def _smallest(multiple: int) -> int:
+    return math.ceil(SMALLEST / multiple) * multiple
+
+
+def size_for_picture(picture: tuple[int, int], default: tuple[int, int], multiple: int) -> tuple[int, int]:
+    """The size for an init picture: its shape, at about the area that the model is best at, unless it is smaller."""
+    width, height = picture
+    scale = min(1.0, math.sqrt(default[0] * default[1] / (width * height)))
+    fitted = (nearest_multiple(side * scale, multiple) for side in (width, height))
+    fitted_width, fitted_height = (max(side, _smallest(multiple)) for side in fitted)
+    return fitted_width, fitted_height

@@ -1,0 +1,54 @@
+"""From the end of one stage to the beginning of the next."""
+
+import torch
+from PIL import Image
+
+from mezzotint.families.family import LoadedModel
+from mezzotint.protocol import ResolvedTransition
+from mezzotint.stages.decode import fit, to_latents, to_picture
+from mezzotint.stages.denoise import Denoised
+from mezzotint.stages.schedule import Walk, add_noise, carry_over
+from mezzotint.stages.setup import StageSetup
+
+_RESAMPLING = {
+    "nearest": Image.Resampling.NEAREST,
+    "bilinear": Image.Resampling.BILINEAR,
+    "bicubic": Image.Resampling.BICUBIC,
+    "lanczos": Image.Resampling.LANCZOS,
+}
+_MODES = {"nearest": "nearest-exact", "bilinear": "bilinear", "bicubic": "bicubic"}
+
+
+def cross(
+    transition: ResolvedTransition,
+    done: Denoised,
+    before: tuple[LoadedModel, Walk],
+    after: tuple[LoadedModel, StageSetup, Walk],
+    generator: torch.Generator,
+) -> torch.Tensor:
+    """The next stage's first latents `(1, c, h, w)`.
+
+    At one size the noise that is left is carried over. At another the clean estimate is resized, and noise of the next
+    stage's first level is added: enlarged noise is no longer white, so it is never enlarged.
+    """
+    (model_before, walk_before), (model_after, setup, walk_after) = before, after
+    factor = setup.sources.vae_factor
+    size = (setup.height // factor, setup.width // factor)
+    if transition.strength is None and done.latents.shape[-2:] == size:
+        return carry_over(done.latents, walk_before, walk_after, generator)
+    if transition.space == "pixel":
+        picture = to_picture(model_before, done.clean)
+        picture = fit(picture, setup.width, setup.height, _RESAMPLING[transition.upscaler])
+        clean = to_latents(model_after, picture, generator)
+    else:
+        clean = resize_latents(done.clean, size, transition.upscaler)
+    return add_noise(walk_after, clean, generator)
+
+
+def resize_latents(latents: torch.Tensor, size: tuple[int, int], upscaler: str) -> torch.Tensor:
+    """Latents `(1, c, h, w)` at another size (h, w)."""
+    if latents.shape[-2:] == size:
+        return latents
+    mode = _MODES[upscaler]
+    corners = None if mode == "nearest-exact" else False
+    return torch.nn.functional.interpolate(latents, size=size, mode=mode, align_corners=corners)

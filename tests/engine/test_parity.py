@@ -1,0 +1,165 @@
+"""Bit for bit what the diffusers pipelines of the same models make: CPU, float32, one seed, equal threads, SDPA."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.engine import Engine
+from mezzotint.protocol import (
+    Cascade,
+    GenerateRequest,
+    ImageInput,
+    ModelRef,
+    Output,
+    Sampling,
+    Stage,
+    Transition,
+)
+
+PROMPT, NEGATIVE, SEED, SIDE = "a red house by the sea at dusk", "rain", 7, 64
+
+
+def ours(folder: Path, tmp_path: Path, *, cascade: Cascade | None = None, **fields) -> np.ndarray:
+    sampling = Sampling(steps=fields.pop("steps", 5), sampler=fields.pop("sampler", None))
+    if cascade is None:
+        cascade = Cascade(stages=(Stage(model=ModelRef(id=str(folder)), width=SIDE, height=SIDE, sampling=sampling),))
+    request = GenerateRequest(
+        prompt=PROMPT,
+        cascade=cascade,
+        seed=SEED,
+        attention="sdpa",
+        output=Output(path=str(tmp_path / "ours.png")),
+        **fields,
+    )
+    result = Engine(Catalog.standard()).generate(request, lambda _: None, lambda: False)
+    return np.array(Image.open(result.images[0].path))
+
+
+def generator() -> torch.Generator:
+    return torch.Generator("cpu").manual_seed(SEED)
+
+
+def same(picture: Image.Image, mine: np.ndarray) -> None:
+    theirs = np.array(picture)
+    assert theirs.std() > 1  # two grey pictures would prove nothing
+    np.testing.assert_array_equal(theirs, mine)
+
+
+@pytest.fixture(scope="module")
+def base(tiny_sdxl_folder):
+    from diffusers import StableDiffusionXLPipeline
+
+    return StableDiffusionXLPipeline.from_pretrained(tiny_sdxl_folder, torch_dtype=torch.float32)
+
+
+@pytest.mark.parametrize("negative", ["", NEGATIVE])
+def test_sdxl_base(base, tiny_sdxl_folder, tmp_path, negative):
+    theirs = base(
+        PROMPT,
+        negative_prompt=negative or None,
+        height=SIDE,
+        width=SIDE,
+        num_inference_steps=5,
+        guidance_scale=5.0,
+        generator=generator(),
+    ).images[0]
+    same(theirs, ours(tiny_sdxl_folder, tmp_path, negative_prompt=negative))
+
+
+def test_sdxl_base_without_guidance(base, tiny_sdxl_folder, tmp_path):
+    theirs = base(
+        PROMPT, height=SIDE, width=SIDE, num_inference_steps=5, guidance_scale=1.0, generator=generator()
+    ).images[0]
+    stage = Stage(
+        model=ModelRef(id=str(tiny_sdxl_folder)),
+        width=SIDE,
+        height=SIDE,
+        sampling=Sampling(steps=5, guidance_scale=1.0),
+    )
+    same(theirs, ours(tiny_sdxl_folder, tmp_path, cascade=Cascade(stages=(stage,))))
+
+
+def test_sdxl_base_and_refiner_split_at_four_fifths(base, tiny_sdxl_folder, tiny_refiner_folder, tmp_path):
+    from diffusers import StableDiffusionXLImg2ImgPipeline
+
+    refiner = StableDiffusionXLImg2ImgPipeline.from_pretrained(tiny_refiner_folder, torch_dtype=torch.float32)
+    drawn = generator()
+    latents = base(
+        PROMPT,
+        height=SIDE,
+        width=SIDE,
+        num_inference_steps=10,
+        guidance_scale=5.0,
+        denoising_end=0.8,
+        output_type="latent",
+        generator=drawn,
+    ).images
+    theirs = refiner(
+        PROMPT, image=latents, num_inference_steps=10, guidance_scale=5.0, denoising_start=0.8, generator=drawn
+    ).images[0]
+    cascade = Cascade(
+        stages=(
+            Stage(
+                model=ModelRef(id=str(tiny_sdxl_folder)),
+                width=SIDE,
+                height=SIDE,
+                until=0.8,
+                sampling=Sampling(steps=10),
+            ),
+            Stage(model=ModelRef(id=str(tiny_refiner_folder)), sampling=Sampling(guidance_scale=5.0)),
+        ),
+        transitions=(Transition(),),
+    )
+    same(theirs, ours(tiny_sdxl_folder, tmp_path, cascade=cascade))
+
+
+def test_sdxl_image_to_image(tiny_sdxl_folder, tmp_path):
+    from diffusers import StableDiffusionXLImg2ImgPipeline
+
+    rng = np.random.default_rng(0)
+    init = Image.fromarray(rng.integers(0, 255, (SIDE, SIDE, 3), dtype=np.uint8))
+    init.save(tmp_path / "init.png")
+    pipeline = StableDiffusionXLImg2ImgPipeline.from_pretrained(tiny_sdxl_folder, torch_dtype=torch.float32)
+    theirs = pipeline(
+        PROMPT, image=init, strength=0.6, num_inference_steps=10, guidance_scale=5.0, generator=generator()
+    ).images[0]
+    mine = ours(
+        tiny_sdxl_folder, tmp_path, steps=10, images=(ImageInput(path=str(tmp_path / "init.png")),), strength=0.6
+    )
+    same(theirs, mine)
+
+
+@pytest.mark.parametrize("variant", ["alpha", "sigma"])
+def test_pixart(request, variant, tmp_path):
+    import diffusers
+
+    folder = request.getfixturevalue(f"tiny_pixart_{variant}_folder")
+    pipeline_class = diffusers.PixArtAlphaPipeline if variant == "alpha" else diffusers.PixArtSigmaPipeline
+    theirs = pipeline_class.from_pretrained(folder, torch_dtype=torch.float32)(
+        PROMPT,
+        negative_prompt=NEGATIVE,
+        height=SIDE,
+        width=SIDE,
+        num_inference_steps=5,
+        guidance_scale=4.5,
+        use_resolution_binning=False,
+        clean_caption=False,
+        generator=generator(),
+    ).images[0]
+    same(theirs, ours(folder, tmp_path, negative_prompt=NEGATIVE))
+
+
+def test_single_file_sdxl(tiny_sdxl_folder, tiny_single_file, tmp_path):
+    from diffusers import StableDiffusionXLPipeline
+
+    pipeline = StableDiffusionXLPipeline.from_single_file(
+        str(tiny_single_file), config=str(tiny_sdxl_folder), local_files_only=True, torch_dtype=torch.float32
+    )
+    theirs = pipeline(
+        PROMPT, height=SIDE, width=SIDE, num_inference_steps=5, guidance_scale=5.0, generator=generator()
+    ).images[0]
+    same(theirs, ours(tiny_single_file, tmp_path))
