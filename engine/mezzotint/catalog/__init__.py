@@ -1,1 +1,5 @@
 """Which models exist, and where. Read-only: nothing is copied or moved."""
+
+from mezzotint.catalog.catalog import Catalog, FoundModel
+
+__all__ = ["Catalog", "FoundModel"]

@@ -94,10 +94,10 @@ def _why_no_header(beginning: bytes, length: int, total: int) -> str:
     kind = foreign_kind(beginning)
     if kind is not None:
         return kind
-    if total < _PREFIX + 2:
-        return f"incomplete: {total} bytes cannot hold a header"
     if beginning[_PREFIX : _PREFIX + 1] == b"{":
         return f"a header of {size(length)}; at most {size(MAX_HEADER)} are read"
+    if total < _PREFIX + 2:
+        return f"incomplete: {total} bytes cannot hold a header"
     return "not a safetensors file: there is no header at its start"
 
 
