@@ -18,6 +18,7 @@ _SDXL_PIPELINES = ("StableDiffusionXLPipeline", "StableDiffusionXLImg2ImgPipelin
 _PIXART_PIPELINES = {"PixArtAlphaPipeline": "alpha", "PixArtSigmaPipeline": "sigma"}
 _VARIANTS = {"sdxl": ("base", "refiner", "turbo", "lightning", "lcm"), "pixart": ("alpha", "sigma")}
 _UNET = "model.diffusion_model."
+_SCALES = ("scaled_fp8", ".scale_weight", ".weight_scale", ".comfy_quant", ".weight.absmax")
 _TRUE = ("true", "1", "yes")
 
 
@@ -175,6 +176,10 @@ def _detect_file(file: FileCheckpoint) -> Detected:
     header = file.header
     if missing := missing_parts(header.tensors):
         raise _refused(file.path, f"{why_not_whole(header.tensors, missing)} {SUPPORTED}")
+    if scaled := next((name for name in header.tensors if name.endswith(_SCALES)), None):
+        raise _refused(
+            file.path, f"already quantized ({plain(scaled, 80)}); get it in float16 or bfloat16. {SUPPORTED}"
+        )
     kernel = header.tensors[_UNET + "input_blocks.0.0.weight"].shape
     _refuse_inputs(file.path, kernel[1] if len(kernel) == 4 else None)
     words = _file_words(file.path, header.metadata)

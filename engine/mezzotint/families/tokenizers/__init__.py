@@ -14,6 +14,7 @@ _MAX_TOKENS = 77  # positions of every CLIP text encoder
 START = "<|startoftext|>"
 END = "<|endoftext|>"
 VOCABULARY_SIZE = 49_408
+START_ID, END_ID = VOCABULARY_SIZE - 2, VOCABULARY_SIZE - 1
 
 
 def clip_tokenizer(*, pad_token: str) -> "CLIPTokenizer":
