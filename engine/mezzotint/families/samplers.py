@@ -142,6 +142,8 @@ def set_steps(scheduler: Any, steps: int, device: "torch.device | str" = "cpu") 
         scheduler.set_timesteps(steps, device=device)
     except (ValueError, IndexError, ZeroDivisionError) as error:
         raise UsageError(f"{type(scheduler).__name__} cannot take {steps} steps: {plain(error)}") from error
+    if float(scheduler.timesteps[-1]) < 0:  # trailing spacing counts down in floats, and some counts overshoot zero
+        raise UsageError(f"{type(scheduler).__name__} cannot divide its schedule into {steps} steps; take a few more.")
 
 
 # ---- the checkpoint's own scheduler
@@ -170,6 +172,8 @@ class _Own:
                 f" run; it runs {classes}."
             )
         sampler = table[name]
+        if not sampler.zero_snr:
+            settings.pop(_ZERO_SNR, None)  # the class has no such setting, and diffusers passes over it
         schedules = sampler.schedules | {_schedule_of(settings)}
         return cls(name, replace(sampler, schedules=schedules), settings, prediction)
 
@@ -267,22 +271,17 @@ def _with_zero_snr(
 ) -> tuple[dict[str, object], bool]:
     """Settings for noise that ends without signal, with the spacing that reaches it (arXiv 2305.08891, 3.1 and 3.3)."""
     said = bool(settings.get(_ZERO_SNR))
-    if asked is None or asked == said:
-        if asked and not chosen.zero_snr:
-            raise _no_zero_snr(name)
-        return settings, said and chosen.zero_snr
-    if not asked:
+    wanted = said if asked is None else asked
+    if wanted and not chosen.zero_snr:
+        able = ", ".join(other for other, sampler in _NOISE_SAMPLERS.items() if sampler.zero_snr)
+        raise UsageError(f"The sampler {name} cannot run zero terminal SNR; those that can, with v_prediction: {able}.")
+    if wanted == said:
+        return settings, wanted
+    if not wanted:
         return {**settings, _ZERO_SNR: False}, False
-    if not chosen.zero_snr:
-        raise _no_zero_snr(name)
     if prediction != "v_prediction":
         raise UsageError(f"Zero terminal SNR needs v_prediction; with {prediction} pure noise says nothing.")
     return {**settings, _ZERO_SNR: True, "timestep_spacing": "trailing"}, True
-
-
-def _no_zero_snr(name: str) -> UsageError:
-    able = ", ".join(other for other, sampler in _NOISE_SAMPLERS.items() if sampler.zero_snr)
-    return UsageError(f"The sampler {name} cannot run zero terminal SNR; those that can, with v_prediction: {able}.")
 
 
 # ---- the noise that a scheduler sees

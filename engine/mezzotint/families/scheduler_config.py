@@ -74,7 +74,7 @@ def _check(key: str, value: object) -> None:
         if _UNREADABLE[key](value):
             raise _refused(key, value, "a setting that this program can run")
     elif key in _CHOICES:
-        if value not in _CHOICES[key]:
+        if not isinstance(value, str) or value not in _CHOICES[key]:
             raise _refused(key, value, f"one of {', '.join(sorted(_CHOICES[key]))}")
     elif key in _RANGES:
         _check_range(key, value)
