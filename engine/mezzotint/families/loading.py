@@ -8,7 +8,8 @@ import torch
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ModelRefused
 from mezzotint.families.family import ComponentSource, LoadedModel, Network, Tokenizer
-from mezzotint.families.routing import Placed, route
+from mezzotint.families.original_names import Placement
+from mezzotint.families.routing import route
 
 _LARGEST_NUMBER = 10_000_000  # in a configuration: above every real size, below what exhausts memory
 
@@ -107,7 +108,7 @@ def _check_numbers(value: object, where: str) -> None:
         raise ModelRefused(f"{where} is {value}: larger than any network's; the model's configuration is damaged")
 
 
-def _checked(part: torch.Tensor, shape: torch.Size, placed: Placed, files: tuple[Path, ...]) -> torch.Tensor:
+def _checked(part: torch.Tensor, shape: torch.Size, placed: Placement, files: tuple[Path, ...]) -> torch.Tensor:
     if part.shape == shape:
         return part
     if part.shape[: len(shape)] == shape and part.numel() == shape.numel():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.families.detection import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, PromptInputs
-from mezzotint.families.sources import folder_sources
+from mezzotint.families.sources import folder_sources, single_file_sources
 
 if TYPE_CHECKING:
     import torch

@@ -1,12 +1,15 @@
 """The parts of a checkpoint as a family names them, whatever the layout on disk."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mezzotint.checkpoints.folder import Component, FolderCheckpoint
 from mezzotint.checkpoints.header import Header, read_header
+from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.errors import ModelRefused
 from mezzotint.families.detection import Detected
 from mezzotint.families.family import ComponentSource, ModelSources
+from mezzotint.families.original_names import layout_of, place
+from mezzotint.families.original_sdxl import PIPELINE_SETTINGS, TOKENIZERS, component_configs, is_refiner
 
 _RENAMED_CLASSES = {"Transformer2DModel": "PixArtTransformer2DModel"}  # what PixArt's first files still say
 
@@ -28,6 +31,62 @@ def folder_sources(checkpoint: FolderCheckpoint, detected: Detected, needed: Seq
         scheduler=checkpoint.components["scheduler"].config,
         settings=checkpoint.options,
     )
+
+
+def single_file_sources(checkpoint: FileCheckpoint, detected: Detected) -> ModelSources:
+    """The parts of a single-file SDXL checkpoint; its tokenizers are bundled, for no file holds them."""
+    configs = component_configs(
+        checkpoint.header,
+        prediction_type=detected.prediction_type,
+        zero_terminal_snr=detected.zero_terminal_snr,
+    )
+    scheduler = configs.pop("scheduler")
+    sizes = _bytes_by_component(checkpoint.header)
+    components = {
+        name: ComponentSource(
+            name=name,
+            library="transformers" if name.startswith("text_encoder") else "diffusers",
+            class_name=_class_of(config),
+            config=config,
+            folder=None,
+            files=(checkpoint.path,),
+            bytes=sizes.get(name, 0),
+        )
+        for name, config in configs.items()
+    }
+    for name, settings in TOKENIZERS.items():
+        if name.replace("tokenizer", "text_encoder") in components:
+            components[name] = ComponentSource(
+                name=name,
+                library="transformers",
+                class_name="CLIPTokenizer",
+                config=settings,
+                folder=None,
+                files=(),
+                bytes=0,
+            )
+    return ModelSources(
+        family=detected.family,
+        detected=detected,
+        checkpoint=checkpoint,
+        components=components,
+        scheduler=scheduler,
+        settings=PIPELINE_SETTINGS[is_refiner(checkpoint.header)],
+    )
+
+
+def _class_of(config: Mapping[str, object]) -> str:
+    architectures = config.get("architectures")
+    return str(architectures[0] if isinstance(architectures, list) else config["_class_name"])
+
+
+def _bytes_by_component(header: Header) -> dict[str, int]:
+    layout = layout_of(header.tensors)
+    sizes: dict[str, int] = {}
+    for name, tensor in header.tensors.items():
+        for component in {part.component for part in place(name, layout)}:
+            sizes[component] = sizes.get(component, 0) + tensor.end - tensor.start
+    return sizes
 
 
 def tensor_bytes(header: Header) -> int:
