@@ -1,6 +1,6 @@
 """What the engine costs beside the bare diffusers pipeline: same model, same seed, same machine, one run.
 
-python bench/overhead.py [MODEL] [--pairs 8] [--steps 20]
+python bench/overhead.py [MODEL] [--pairs 8] [--steps 20] [--size WxH]
 
 Both are warm. Each pair runs one after the other, the order changing from pair to pair, so that what slows the machine
 for a while slows both. The ratio is taken within each pair.
@@ -27,10 +27,21 @@ SEED = 7
 
 
 @dataclass(frozen=True)
+class Work:
+    """What both sides are to do."""
+
+    model: ModelInfo
+    width: int
+    height: int
+    steps: int
+    guidance_scale: float
+
+
+@dataclass(frozen=True)
 class Measured:
     """One picture: seconds of denoising and decoding, seconds of everything with saving, and its pixels."""
 
-    work: float
+    core: float
     whole: float
     pixels: str
 
@@ -41,6 +52,7 @@ def main() -> int:
     parser.add_argument("model", nargs="?", default="starter-dit", help="a diffusers folder or a model's id")
     parser.add_argument("--pairs", type=int, default=8)
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--size", help="such as 512x512; the model's own unless told")
     options = parser.parse_args()
     catalog = Catalog.standard()
     try:
@@ -51,20 +63,33 @@ def main() -> int:
     if info.defaults is None or not (Path(info.path) / "model_index.json").is_file():
         print(f"{options.model} is not a diffusers folder: the bare pipeline cannot load it")
         return 2
+    width, height = map(int, options.size.split("x")) if options.size else (info.defaults.width, info.defaults.height)
+    work = Work(
+        model=info,
+        width=width,
+        height=height,
+        steps=options.steps,
+        guidance_scale=info.defaults.guidance_scale,
+    )
     with tempfile.TemporaryDirectory() as folder:
-        ours = with_engine(Engine(catalog), info, options.steps, Path(folder))
-        bare = with_diffusers(info, options.steps, Path(folder))
+        ours = with_engine(Engine(catalog), work, Path(folder))
+        bare = with_diffusers(work, Path(folder))
         ours(), bare()
         pairs = [_pair(ours, bare, swapped=number % 2 == 1) for number in range(options.pairs)]
-    report(info, options.steps, pairs)
+    report(work, pairs)
     same = len({measured.pixels for pair in pairs for measured in pair}) == 1
     print("Both make the same picture, bit for bit." if same else "The pictures differ: this compares unlike work.")
     return 0 if same else 1
 
 
-def with_engine(engine: Engine, info: ModelInfo, steps: int, folder: Path) -> Callable[[], Measured]:
+def with_engine(engine: Engine, work: Work, folder: Path) -> Callable[[], Measured]:
     """The engine's way to one picture."""
-    stage = Stage(model=ModelRef(id=info.path), sampling=Sampling(steps=steps))
+    stage = Stage(
+        model=ModelRef(id=work.model.path),
+        width=work.width,
+        height=work.height,
+        sampling=Sampling(steps=work.steps, guidance_scale=work.guidance_scale),
+    )
     request = GenerateRequest(
         prompt=PROMPT,
         cascade=Cascade(stages=(stage,)),
@@ -79,20 +104,22 @@ def with_engine(engine: Engine, info: ModelInfo, steps: int, folder: Path) -> Ca
         start = time.perf_counter()
         result = engine.generate(request, lambda _event: None, lambda: False)
         whole = time.perf_counter() - start
-        work = sum(result.timings.denoise) + result.timings.decode
-        return Measured(work=work, whole=whole, pixels=result.images[0].sha256)
+        core = sum(result.timings.denoise) + result.timings.decode
+        return Measured(core=core, whole=whole, pixels=result.images[0].sha256)
 
     return run
 
 
-def with_diffusers(info: ModelInfo, steps: int, folder: Path) -> Callable[[], Measured]:
+def with_diffusers(work: Work, folder: Path) -> Callable[[], Measured]:
     """The pipeline's way to the same picture."""
     import torch
     from diffusers import DiffusionPipeline
+    from diffusers.utils.logging import disable_progress_bar
 
-    pipeline = DiffusionPipeline.from_pretrained(info.path, torch_dtype=torch.float32, local_files_only=True)
+    disable_progress_bar()
+    pipeline = DiffusionPipeline.from_pretrained(work.model.path, dtype=torch.float32, local_files_only=True)
     pipeline.set_progress_bar_config(disable=True)
-    plain = {"use_resolution_binning": False, "clean_caption": False} if info.family == "pixart" else {}
+    plain = {"use_resolution_binning": False, "clean_caption": False} if work.model.family == "pixart" else {}
     encoding = _Timed(pipeline.encode_prompt)
     pipeline.encode_prompt = encoding
 
@@ -101,30 +128,30 @@ def with_diffusers(info: ModelInfo, steps: int, folder: Path) -> Callable[[], Me
         start = time.perf_counter()
         picture = pipeline(
             PROMPT,
-            num_inference_steps=steps,
-            guidance_scale=info.defaults.guidance_scale,
-            width=info.defaults.width,
-            height=info.defaults.height,
+            num_inference_steps=work.steps,
+            guidance_scale=work.guidance_scale,
+            width=work.width,
+            height=work.height,
             generator=torch.Generator().manual_seed(SEED),
             **plain,
         ).images[0]
-        work = time.perf_counter() - start - encoding.seconds
+        core = time.perf_counter() - start - encoding.seconds
         picture.save(folder / "bare.png")
         whole = time.perf_counter() - start
-        return Measured(work=work, whole=whole, pixels=hashlib.sha256(picture.convert("RGB").tobytes()).hexdigest())
+        return Measured(core=core, whole=whole, pixels=hashlib.sha256(picture.convert("RGB").tobytes()).hexdigest())
 
     return run
 
 
-def report(info: ModelInfo, steps: int, pairs: list[tuple[Measured, Measured]]) -> None:
+def report(work: Work, pairs: list[tuple[Measured, Measured]]) -> None:
     """Print the table: seconds of both, and the ratio with its spread over the pairs."""
     import diffusers
     import torch
 
-    print(f"{info.id}, {info.defaults.width}x{info.defaults.height}, {steps} steps, {len(pairs)} pairs; ", end="")
+    print(f"{work.model.id}, {work.width}x{work.height}, {work.steps} steps, {len(pairs)} pairs; ", end="")
     print(f"float32, {torch.get_num_threads()} threads, torch {torch.__version__}, diffusers {diffusers.__version__}")
     print(f"{'median seconds':26} {'engine':>8} {'bare':>8} {'ratio':>7}   ratio of the pairs, least to most")
-    for label, name in (("denoising and decoding", "work"), ("all, with saving", "whole")):
+    for label, name in (("denoising and decoding", "core"), ("all, with saving", "whole")):
         ours, bare = ([getattr(measured, name) for measured in side] for side in zip(*pairs, strict=True))
         ratios = sorted(a / b for a, b in zip(ours, bare, strict=True))
         middle = f"{statistics.median(ours):8.3f} {statistics.median(bare):8.3f} {statistics.median(ratios):7.3f}"

@@ -2,7 +2,7 @@
 
 import re
 
-MIRRORED = {"engine": "engine/mezzotint", "app": "app/mezzotint_app", "kernels": "kernels"}
+MIRRORED = {"engine": "engine/mezzotint", "app": "app/mezzotint_app", "bench": "bench", "kernels": "kernels"}
 CODE = {".py", ".cu", ".cuh", ".h", ".cpp"}
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "misc", "common"}
 MEGABYTE = 2**20
