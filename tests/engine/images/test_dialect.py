@@ -1,0 +1,32 @@
+import pytest
+
+from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES, from_a1111, from_comfyui, from_invokeai
+
+
+@pytest.mark.parametrize("sampler", A1111_SAMPLERS)
+@pytest.mark.parametrize("schedule", A1111_SCHEDULES)
+def test_both_forms_of_a1111_are_ours(sampler: str, schedule: str) -> None:
+    shown, kind = A1111_SAMPLERS[sampler], A1111_SCHEDULES[schedule]
+    assert from_a1111(shown, kind) == (sampler, schedule)
+    assert from_a1111(f"{shown} {kind}", None) == (sampler, schedule)
+    assert from_a1111(shown.lower(), kind.upper()) == (sampler, schedule)
+
+
+def test_names_that_we_lack_stay() -> None:
+    assert from_a1111("DPM++ SDE Karras", None) == ("DPM++ SDE", "karras")
+    assert from_a1111("Restart", "Beta") == ("Restart", "Beta")
+    assert from_a1111("Karras", None) == ("Karras", None)
+    assert from_a1111(None, None) == (None, None)
+
+
+def test_automatic_says_nothing() -> None:
+    assert from_a1111("Euler", "Automatic") == ("euler", None)
+
+
+def test_comfyui_and_invokeai() -> None:
+    assert from_comfyui("euler_ancestral", "karras") == ("euler_a", "karras")
+    assert from_comfyui("uni_pc", "normal") == ("unipc", "normal")
+    assert from_comfyui("dpmpp_2m", "sgm_uniform") == ("dpmpp_2m", "sgm_uniform")
+    assert from_invokeai("dpmpp_2m_k") == ("dpmpp_2m", "karras")
+    assert from_invokeai("kdpm_2") == ("kdpm_2", None)
+    assert from_invokeai(None) == (None, None)
