@@ -68,6 +68,6 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except SafetensorError as error:
-        raise ModelRefused(f"{plain(path, 300)} changed or is damaged: {plain(error)}") from None
+        raise ModelRefused(f"{plain(path, 300)} changed meanwhile, or cannot be used: {plain(error)}") from None
     except OSError as error:
         raise StorageError(f"{plain(path, 300)} cannot be read: {reason(error)}") from None
