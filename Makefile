@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input $(if $(V),,-q)
 INSTALLED := $(VENV)/installed
-PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
+PYTHONS := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11)
 
 # Python must not find kernels/ in the current folder: that is also the name of a package that diffusers looks for.
 export PYTHONSAFEPATH := 1
@@ -84,11 +84,11 @@ $(INSTALLED)/%: $(VENV)/made pyproject.toml constraints.txt
 
 $(VENV)/made:
 	@for python in $(PYTHONS); do \
-		"$$python" -c 'import sys; sys.exit(not sys.version_info >= (3, 11))' 2>/dev/null && break; \
+		"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null && break; \
 		python=; \
 	done; \
 	[ -n "$$python" ] || { \
-		echo "Mezzotint needs Python 3.11 or newer; none among: $(PYTHONS)." >&2; \
+		echo "Mezzotint needs Python 3.11 to 3.14; none among: $(PYTHONS)." >&2; \
 		echo "Install it (Debian and Ubuntu: sudo apt-get install python3 python3-venv; macOS: brew install python3)," >&2; \
 		echo "or name one that you have: make PYTHON=/path/to/python3" >&2; \
 		exit 1; }; \
