@@ -5,7 +5,7 @@ Every size that a single file cannot show (attention heads, above all) follows t
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -154,8 +154,8 @@ def write_single_file(
     return path
 
 
-def unet_name(name: str, layers: int = LAYERS) -> str:
-    """The original name of a diffusers U-Net tensor."""
+def unet_name(name: str, layers: int = LAYERS, attending: Collection[int] = (0,)) -> str:
+    """The original name of a diffusers U-Net tensor; `attending` are the blocks with attention on the way up."""
     for new, old in _UNET_ENDS.items():
         if name.startswith(new + "."):
             return old + name.removeprefix(new)
@@ -172,8 +172,7 @@ def unet_name(name: str, layers: int = LAYERS) -> str:
     if part == "downsamplers":
         return f"{group}.{number + layers}.0.op.{rest.removeprefix('conv.')}"
     if part == "upsamplers":
-        attends = block == "0"  # only the deepest level of these models does
-        return f"{group}.{number + layers}.{2 if attends else 1}.{rest}"
+        return f"{group}.{number + layers}.{2 if int(block) in attending else 1}.{rest}"
     return f"{group}.{number + int(layer)}.{int(part == 'attentions')}.{_resnet(rest)}"
 
 

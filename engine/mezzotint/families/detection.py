@@ -222,8 +222,9 @@ def _true(metadata: Mapping[str, str], name: str) -> bool:
 
 
 def _side_of_file(metadata: Mapping[str, str]) -> int | None:
-    match = re.fullmatch(r"(\d{3,4})x\1", metadata.get("modelspec.resolution", ""))
-    return int(match[1]) if match else None
+    match = re.fullmatch(r"(\d{2,4})x\1", metadata.get("modelspec.resolution", ""))
+    side = int(match[1]) if match else 0
+    return side if 64 <= side <= 2048 and side % 64 == 0 else None
 
 
 # ---- both
