@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from tiny_pixart import write_tiny_pixart
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
@@ -133,12 +134,12 @@ def test_sdxl_image_to_image(tiny_sdxl_folder, tmp_path):
     same(theirs, mine)
 
 
-@pytest.mark.parametrize("variant", ["alpha", "sigma"])
-def test_pixart(request, variant, tmp_path):
+@pytest.mark.parametrize("variant", ["alpha", "alpha told sizes", "sigma"])
+def test_pixart(variant, tmp_path):
     import diffusers
 
-    folder = request.getfixturevalue(f"tiny_pixart_{variant}_folder")
-    pipeline_class = diffusers.PixArtAlphaPipeline if variant == "alpha" else diffusers.PixArtSigmaPipeline
+    folder = write_tiny_pixart(tmp_path / "model", sigma=variant == "sigma", told_sizes="told" in variant)
+    pipeline_class = diffusers.PixArtSigmaPipeline if variant == "sigma" else diffusers.PixArtAlphaPipeline
     theirs = pipeline_class.from_pretrained(folder, torch_dtype=torch.float32)(
         PROMPT,
         negative_prompt=NEGATIVE,

@@ -13,8 +13,13 @@ _SENTENCES = (
 _TOKENS = 300
 
 
-def write_tiny_pixart(folder: Path, *, sigma: bool = True, seed: int = 0, **scheduler: object) -> Path:
-    """Write a whole PixArt folder of about 3 MB; `scheduler` overrides the scheduler's settings."""
+def write_tiny_pixart(
+    folder: Path, *, sigma: bool = True, told_sizes: bool = False, seed: int = 0, **scheduler: object
+) -> Path:
+    """Write a whole PixArt folder of about 3 MB; `scheduler` overrides the scheduler's settings.
+
+    `told_sizes`: the network is told the picture's size, as PixArt-alpha of 1024 pixels is.
+    """
     import torch
     from diffusers import DPMSolverMultistepScheduler, PixArtAlphaPipeline, PixArtSigmaPipeline
 
@@ -22,7 +27,7 @@ def write_tiny_pixart(folder: Path, *, sigma: bool = True, seed: int = 0, **sche
     pipeline_class = PixArtSigmaPipeline if sigma else PixArtAlphaPipeline
     pipeline = pipeline_class(
         vae=_vae(sigma=sigma).eval(),
-        transformer=_transformer().eval(),
+        transformer=_transformer(told_sizes).eval(),
         text_encoder=_text_encoder().eval(),
         tokenizer=_tokenizer(folder),
         scheduler=DPMSolverMultistepScheduler(**scheduler),
@@ -45,11 +50,11 @@ def _vae(*, sigma: bool) -> Any:
     )
 
 
-def _transformer() -> Any:
+def _transformer(told_sizes: bool) -> Any:
     from diffusers import PixArtTransformer2DModel
 
     return PixArtTransformer2DModel(
-        sample_size=16,
+        sample_size=128 if told_sizes else 16,
         num_layers=2,
         patch_size=2,
         attention_head_dim=8,
@@ -63,7 +68,7 @@ def _transformer() -> Any:
         norm_elementwise_affine=False,
         norm_eps=1e-6,
         attention_bias=True,
-        use_additional_conditions=False,
+        use_additional_conditions=told_sizes,
     )
 
 

@@ -47,11 +47,8 @@ def plan_walks(setup: CascadeSetup, device: torch.device) -> list[Walk]:
     """The part of its schedule that each stage takes, with fresh samplers; UsageError when one is left with none."""
     walks: list[Walk] = []
     for index, stage in enumerate(setup.stages):
-        strength, cut = setup.strength if index == 0 else None, None
-        if index:
-            strength = setup.transitions[index - 1].strength
-            cut = walks[-1].log_snr_cut if strength is None else None
-        walks.append(plan_walk(stage, device, strength=strength, from_log_snr=cut))
+        strength = setup.transitions[index - 1].strength if index else setup.strength
+        walks.append(plan_walk(stage, device, strength=strength, after=walks[-1] if index else None))
     return walks
 
 

@@ -50,7 +50,7 @@ def denoise(
         if estimates or (unfinished and index == last):
             estimate = denoised(scheduler, latents, output, timestep)
         latents = scheduler.step(output, timestep, latents, **extra, return_dict=False)[0]
-        on_step(index + 1, estimate)
+        on_step(index + 1, estimate if estimates else None)
     if not bool(torch.isfinite(latents).all()):
         raise MezzotintError(
             "the picture came out as not-a-number: the weights are damaged, or overflow in this dtype; "

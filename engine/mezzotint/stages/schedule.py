@@ -38,21 +38,22 @@ class Walk:
 
 
 def plan_walk(
-    setup: StageSetup, device: torch.device, *, strength: float | None = None, from_log_snr: float | None = None
+    setup: StageSetup, device: torch.device, *, strength: float | None = None, after: Walk | None = None
 ) -> Walk:
-    """Take all of the schedule, its last `strength` of steps, or what lies below `from_log_snr`; up to `until`."""
+    """Take all of the schedule, its last `strength` of steps, or what the walk before has left; up to `until`."""
     scheduler = build_scheduler(setup.scheduler)
     set_steps(scheduler, setup.steps, device)
     order = int(scheduler.order)
     begin = 0
     if strength is not None:
         begin = (setup.steps - min(int(setup.steps * strength), setup.steps)) * order
-    elif from_log_snr is not None:
-        begin = _first_below(scheduler, timestep_at(scheduler, from_log_snr), order)
+    elif after is not None and after.log_snr_cut is not None:
+        begin = _evaluations_above(scheduler, timestep_at(scheduler, after.log_snr_cut), order)
+        begin = _not_below(scheduler, begin, after.log_snr_end, order)
     end, cut = len(scheduler.timesteps), None
     if setup.until is not None:
         cut_timestep = _cut_timestep(scheduler, setup.until)
-        end = _last_above(scheduler, cut_timestep, order)
+        end = _evaluations_above(scheduler, cut_timestep, order)
         cut = log_snr_at(scheduler, cut_timestep)
     if begin >= end:
         raise UsageError(
@@ -70,7 +71,7 @@ def plan_walk(
         log_snr_start=log_snr[begin],
         log_snr_end=log_snr[end],
         log_snr_cut=cut,
-        entered_by=from_log_snr,
+        entered_by=None if strength is not None or after is None else after.log_snr_cut,
     )
 
 
@@ -79,18 +80,22 @@ def _cut_timestep(scheduler: Scheduler, until: float) -> int:
     return round(steps - until * steps)
 
 
-def _last_above(scheduler: Scheduler, timestep: float, order: int) -> int:
-    """How many evaluations stand at or above a timestep; whole steps only."""
-    count = int((scheduler.timesteps >= timestep).sum())
-    return count - count % order
+def _evaluations_above(scheduler: Scheduler, timestep: float, order: int) -> int:
+    """How many evaluations come before the first step that begins below a timestep; a step begun above is finished.
+
+    Samplers of order 2 look twice at every level but the first: at the end of one step, at the beginning of the next.
+    """
+    above = int((scheduler.timesteps >= timestep).sum())
+    return min(above + above % order, len(scheduler.timesteps))
 
 
-def _first_below(scheduler: Scheduler, timestep: float, order: int) -> int:
-    """The first evaluation below a timestep; with samplers of two evaluations, the step that leads there."""
-    below = int((scheduler.timesteps < timestep).sum())
-    if order == 2 and below % 2 == 0:
-        below += 1  # every level but the first is evaluated twice: begin with the first of a pair
-    return len(scheduler.timesteps) - below
+def _not_below(scheduler: Scheduler, begin: int, log_snr: float, order: int) -> int:
+    """One step earlier where the first would stand below what is left of the noise: it would remain in the picture."""
+    if begin >= order and begin < len(scheduler.timesteps):
+        first = noise_levels(scheduler).log_snr[begin]
+        if sigma_of(first) < sigma_of(log_snr) * (1 - _SAME):
+            return begin - order
+    return begin
 
 
 def sigma_of(log_snr: float) -> float:

@@ -35,6 +35,5 @@ def size_for_picture(picture: tuple[int, int], default: tuple[int, int], multipl
     """The size for an init picture: its shape, at about the area that the model is best at, unless it is smaller."""
     width, height = picture
     scale = min(1.0, math.sqrt(default[0] * default[1] / (width * height)))
-    fitted = (nearest_multiple(side * scale, multiple) for side in (width, height))
-    fitted_width, fitted_height = (max(side, _smallest(multiple)) for side in fitted)
-    return fitted_width, fitted_height
+    scale = max(scale, _smallest(multiple) / min(width, height))
+    return nearest_multiple(width * scale, multiple), nearest_multiple(height * scale, multiple)
