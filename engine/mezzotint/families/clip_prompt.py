@@ -52,9 +52,16 @@ class Chunk:
 
 
 def parse(prompt: str) -> tuple[Fragment | Break, ...]:
-    """The prompt as weighted fragments, in time linear in its length; `UsageError` beyond `PROMPT_LIMIT` characters."""
+    """The prompt as weighted fragments, in time linear in its length.
+
+    `UsageError` beyond `PROMPT_LIMIT` characters, or for half a surrogate pair, which is no character.
+    """
     if len(prompt) > PROMPT_LIMIT:
         raise UsageError(f"The prompt has {len(prompt)} characters; at most {PROMPT_LIMIT} can be read. Shorten it.")
+    try:
+        prompt.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"The prompt is not valid text at character {error.start + 1}; is it in UTF-8?") from None
     return _parse(prompt)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mezzotint.checkpoints.header import Header, TensorSpec, read_header
+from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.clip_prompt import CHUNK_CAPACITY
@@ -42,8 +43,10 @@ def load_inversions(paths: Sequence[Path], widths: Mapping[str, int]) -> tuple[I
     for inversion in inversions:
         other = by_word.setdefault(inversion.word.lower(), inversion)
         if other is not inversion:
-            both = f"{other.path} and {inversion.path}"
-            raise UsageError(f"Two embeddings have the name '{inversion.word}': {both}. Rename or leave out one.")
+            both = f"{plain(other.path, 300)} and {plain(inversion.path, 300)}"
+            raise UsageError(
+                f"Two embeddings have the name '{plain(inversion.word, 60)}': {both}. Rename or leave out one."
+            )
     return inversions
 
 
@@ -109,7 +112,9 @@ def vectors_in_place(
 def _load(path: Path, widths: Mapping[str, int]) -> Inversion:
     header = read_header(path)
     if header.bytes > _LARGEST_FILE:
-        raise ModelRefused(f"{path} has {header.bytes} bytes; an embedding has at most {_LARGEST_FILE}. Is it a model?")
+        raise ModelRefused(
+            f"{plain(path, 300)} has {header.bytes} bytes; an embedding has at most {_LARGEST_FILE}. Is it a model?"
+        )
     names = _names_by_key(path, header, widths)
     for name in names.values():
         _check_count(path, header.tensors[name])
@@ -134,7 +139,9 @@ def _names_by_key(path: Path, header: Header, widths: Mapping[str, int]) -> dict
     tables = [name for name, spec in header.tensors.items() if 1 <= len(spec.shape) <= 2]
     name = "emb_params" if "emb_params" in tables else tables[0] if len(tables) == 1 else None
     if name is None:
-        raise ModelRefused(f"{path} is no textual-inversion file: it holds neither clip_l, clip_g nor one embedding.")
+        raise ModelRefused(
+            f"{plain(path, 300)} is no textual-inversion file: it holds neither clip_l, clip_g nor one embedding."
+        )
     for key, width in widths.items():
         if _width(header.tensors[name]) == width:
             return {key: name}
@@ -149,8 +156,8 @@ def _check_count(path: Path, spec: TensorSpec) -> None:
     count = spec.shape[0] if len(spec.shape) == 2 else 1
     if len(spec.shape) > 2 or not 1 <= count <= CHUNK_CAPACITY or spec.dtype not in _DTYPES:
         raise ModelRefused(
-            f"{path} holds {spec.dtype} of shape {spec.shape}; an embedding is 1 to {CHUNK_CAPACITY} vectors"
-            f" of {', '.join(_DTYPES)}."
+            f"{plain(path, 300)} holds {spec.dtype} of shape {spec.shape};"
+            f" an embedding is 1 to {CHUNK_CAPACITY} vectors of {', '.join(_DTYPES)}."
         )
 
 
@@ -158,11 +165,13 @@ def _finite(path: Path, vectors: "torch.Tensor") -> "torch.Tensor":
     import torch
 
     if not torch.isfinite(vectors).all():
-        raise ModelRefused(f"{path} holds numbers that are not finite; it is damaged. Download it again.")
+        raise ModelRefused(f"{plain(path, 300)} holds numbers that are not finite; it is damaged. Download it again.")
     return vectors
 
 
 def _mismatch(path: Path, header: Header, widths: Mapping[str, int]) -> ModelRefused:
-    has = ", ".join(f"{name} {_width(spec)} wide" for name, spec in list(header.tensors.items())[:4])
+    has = ", ".join(f"{plain(name, 60)} {_width(spec)} wide" for name, spec in list(header.tensors.items())[:4])
     takes = ", ".join(f"{key} {width}" for key, width in widths.items())
-    return ModelRefused(f"Embedding {path} does not fit this model: it has {has}; the encoders take {takes}.")
+    return ModelRefused(
+        f"Embedding {plain(path, 300)} does not fit this model: it has {has}; the encoders take {takes}."
+    )

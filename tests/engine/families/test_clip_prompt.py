@@ -132,6 +132,11 @@ def test_a_very_long_prompt_is_refused_but_can_be_looked_at(pattern):
     assert parse(prompt[:PROMPT_LIMIT])
 
 
+def test_what_is_no_text_is_refused():
+    with pytest.raises(UsageError, match="character 3"):
+        parse("ab\udcff")
+
+
 # ---- chunks
 
 WORD = {word: index for index, word in enumerate(["<end>", ",", *string.ascii_lowercase])}
