@@ -1,0 +1,7 @@
+"""`python -m mezzotint` is `mezzotint`."""
+
+import sys
+
+from mezzotint.cli import main
+
+sys.exit(main())

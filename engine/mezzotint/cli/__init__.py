@@ -1,0 +1,13 @@
+"""The command line: one file per command, and nothing heavy imported before a command needs it."""
+
+from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command, and give its exit code."""
+    try:
+        from mezzotint.cli.entry import run
+
+        return run(argv)
+    except KeyboardInterrupt:  # only before and after a command: while it runs, see interrupt.py
+        return 130

@@ -1,0 +1,37 @@
+"""`mezzotint app`: the window, as a process of its own."""
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from mezzotint.cli.command_options import add_command
+from mezzotint.errors import MezzotintError
+
+if TYPE_CHECKING:
+    from mezzotint.cli.command_options import Commands
+
+INSTALL = '"PySide6-Essentials>=6.8,<6.12"'
+
+
+def add(commands: "Commands") -> None:
+    """The command."""
+    add_command(commands, "app", "Open the window.", lambda _arguments, _context: open_window())
+
+
+def open_window(
+    is_there: Callable[[str], bool] = lambda name: importlib.util.find_spec(name) is not None,
+    call: Callable[[Sequence[str]], int] = subprocess.call,
+) -> int:
+    """Open the window and wait until it is closed."""
+    if not is_there("PySide6"):
+        raise MezzotintError(
+            f"the window needs PySide6, which is not installed: {sys.executable} -m pip install {INSTALL}"
+        )
+    if not is_there("mezzotint_app"):
+        raise MezzotintError("the window's part of Mezzotint, mezzotint_app, is not installed; install mezzotint again")
+    code = call([sys.executable, "-m", "mezzotint_app"])
+    if code:
+        raise MezzotintError(f"the window ended with code {code}; what it said is above")
+    return 0

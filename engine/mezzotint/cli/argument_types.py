@@ -1,0 +1,63 @@
+"""What the words of an option may be; each message says what would be right."""
+
+import math
+import re
+from argparse import ArgumentTypeError
+from collections.abc import Callable
+
+from mezzotint.checkpoints.plain_text import plain
+
+_SIZE = re.compile(r"([0-9]{1,6})[xX\u00d7]([0-9]{1,6})")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
+
+
+def text(words: str) -> str:
+    """Words that are characters; bytes that are none arrive from a shell as surrogates."""
+    try:
+        words.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ArgumentTypeError(f"'{plain(words)}' holds bytes that are no text in this terminal's encoding") from None
+    return words
+
+
+def size(words: str) -> tuple[int, int]:
+    """WIDTHxHEIGHT in pixels."""
+    match = _SIZE.fullmatch(words)
+    if match is None or not int(match[1]) or not int(match[2]):
+        raise ArgumentTypeError(f"'{plain(words)}' is no size; write width x height in pixels, such as 1024x1024")
+    return int(match[1]), int(match[2])
+
+
+def integer(low: int, high: int, example: int) -> Callable[[str], int]:
+    """Whole numbers from `low` to `high`."""
+
+    def parse(words: str) -> int:
+        number = int(words) if _INTEGER.fullmatch(words) else None
+        if number is None or not low <= number <= high:
+            raise ArgumentTypeError(
+                f"'{plain(words)}' will not do; give a whole number from {low} to {high}, such as {example}"
+            )
+        return number
+
+    return parse
+
+
+def number(low: float, high: float, example: float, *, inside: bool = False) -> Callable[[str], float]:
+    """Numbers from `low` to `high`; `inside`: not these two themselves."""
+
+    def parse(words: str) -> float:
+        value = _float(words)
+        fits = low < value < high if inside else low <= value <= high  # false for NaN
+        if not fits:
+            span = f"between {low:g} and {high:g}" if inside else f"from {low:g} to {high:g}"
+            raise ArgumentTypeError(f"'{plain(words)}' will not do; give a number {span}, such as {example:g}")
+        return value
+
+    return parse
+
+
+def _float(words: str) -> float:
+    try:
+        return float(words)
+    except ValueError:
+        return math.nan

@@ -1,0 +1,47 @@
+"""Options that several commands share, and how a command is added."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.cli.context import Context
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+Run = Callable[[argparse.Namespace, Context], int]
+
+
+def add_command(
+    commands: "Commands", name: str, summary: str, run: Run | None = None, examples: str = ""
+) -> argparse.ArgumentParser:
+    """One command; without `run` it has commands of its own."""
+    parser = commands.add_parser(
+        name,
+        help=summary[0].lower() + summary[1:].rstrip("."),
+        description=summary,
+        epilog=examples and f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    if run is not None:
+        parser.set_defaults(run=run)
+    return parser
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """`--json`."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout, errors too")
+
+
+def add_models_folder(parser: argparse.ArgumentParser) -> None:
+    """`--models-folder`."""
+    parser.add_argument(
+        "--models-folder",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        default=[],
+        help="look for models in this folder, too (may be repeated)",
+    )

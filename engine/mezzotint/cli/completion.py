@@ -1,0 +1,48 @@
+"""`mezzotint completion`: a script that lets a shell complete our words."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from mezzotint.cli.command_options import add_command
+from mezzotint.cli.context import Context
+
+if TYPE_CHECKING:
+    from mezzotint.cli.command_options import Commands
+
+SHELLS = ("bash", "zsh", "fish", "tcsh")
+_EXAMPLES = """\
+  eval "$(mezzotint completion bash)"                                # in ~/.bashrc
+  mezzotint completion zsh > ~/.zfunc/_mezzotint                     # a folder of $fpath
+  mezzotint completion fish > ~/.config/fish/completions/mezzotint.fish
+"""
+_FILES = {"FILE", "IMAGE", "PATH", "MODEL"}
+_FOLDERS = {"DIR"}
+
+
+def add(commands: "Commands") -> None:
+    """The command and its option."""
+    parser = add_command(
+        commands, "completion", "Print a script that completes Mezzotint's words in a shell.", run, _EXAMPLES
+    )
+    parser.add_argument("shell", choices=SHELLS, help="the shell that the script is for")
+
+
+def run(arguments: argparse.Namespace, context: Context) -> int:
+    """Print the script."""
+    import shtab
+
+    _complete_paths(arguments.parser, shtab.FILE, shtab.DIRECTORY)
+    context.terminal.result(shtab.complete(arguments.parser, arguments.shell))
+    return 0
+
+
+def _complete_paths(parser: argparse.ArgumentParser, files: object, folders: object) -> None:
+    """Tell shtab, by the name of each value, where paths belong."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                _complete_paths(below, files, folders)
+        elif action.metavar in _FILES:
+            setattr(action, "complete", files)  # noqa: B010  an attribute that argparse does not declare
+        elif action.metavar in _FOLDERS:
+            setattr(action, "complete", folders)  # noqa: B010

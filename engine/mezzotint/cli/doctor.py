@@ -1,0 +1,55 @@
+"""`mezzotint doctor`: what is here, what is missing, and how to get it."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.plain_text import plain, size
+from mezzotint.cli.columns import facts
+from mezzotint.cli.command_options import add_command, add_json, add_models_folder
+from mezzotint.cli.context import Context
+
+if TYPE_CHECKING:
+    from mezzotint.cli.command_options import Commands
+    from mezzotint.cli.doctor_report import DoctorReport, Probes
+
+
+def add(commands: "Commands") -> None:
+    """The command and its options."""
+    parser = add_command(commands, "doctor", "Say what this machine has, what is missing, and how to get it.", run)
+    add_json(parser)
+    add_models_folder(parser)
+
+
+def run(arguments: argparse.Namespace, context: Context, probes: "Probes | None" = None) -> int:
+    """Examine and tell; warnings are no failure."""
+    from mezzotint.cli.doctor_report import Probes, examine
+
+    report = examine(context.make_catalog(arguments.models_folder), probes or Probes())
+    if arguments.json:
+        context.terminal.json(report)
+        return 0
+    context.terminal.result(facts(_told(report)))
+    for warning in report.warnings:
+        context.terminal.result(f"warning: {plain(warning, 1000)}")
+    if not report.warnings:
+        context.terminal.result("no trouble found")
+    return 0
+
+
+def _told(report: "DoctorReport") -> dict[str, str]:
+    told = dict(report.versions)
+    told["platform"] = report.platform
+    told["interpreter"] = report.python
+    if report.torch is not None:
+        told["torch's CUDA"] = report.torch.cuda or "none: torch is built without it"
+        for device in report.torch.devices:
+            told[f"device {device.id}"] = f"{device.name}, {size(device.memory_bytes)}"
+    told["NVIDIA card"] = "yes" if report.nvidia_card else "none found"
+    told["attention"] = ", ".join(report.attention)
+    for folder in report.folders:
+        free = "" if folder.free_bytes is None else f", {size(folder.free_bytes)} free"
+        told[folder.name] = f"{folder.path}{'' if folder.exists else ' (not there yet)'}{free}"
+    told["models found"] = f"{report.models}{f', and {report.models_refused} refused' if report.models_refused else ''}"
+    for name, there in report.optional.items():
+        told[name] = "installed" if there else "not installed (optional, for `mezzotint app`)"
+    return told

@@ -1,0 +1,67 @@
+"""One command from its words to its exit code."""
+
+import sys
+import traceback
+from collections.abc import Sequence
+
+from mezzotint.cli.context import Context
+from mezzotint.cli.parser import make_parser
+from mezzotint.errors import MezzotintError, OutOfMemory
+from mezzotint.offline import offline_environment
+
+REPORT = "mezzotint: this is a bug: please report it with the lines above and what `mezzotint doctor` says"
+
+
+def run(argv: Sequence[str] | None = None, context: Context | None = None) -> int:
+    """Do what the words say; the codes are those of `mezzotint --help`."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    context = context or Context()
+    offline_environment()
+    with context.interrupt.installed():
+        try:
+            code = _run(words, context)
+            return code if context.terminal.finish() else (code or 1)
+        except BrokenPipeError:  # the reader of our output has seen enough
+            context.terminal.give_up()
+            return 1
+
+
+def _run(words: list[str], context: Context) -> int:
+    try:
+        return _do(words, context)
+    except BrokenPipeError:
+        raise
+    except MezzotintError as error:
+        return _tell(error, words, context)
+    except MemoryError:
+        return _tell(OutOfMemory("the machine's memory is used up; a smaller size needs less"), words, context)
+    except Exception as error:  # noqa: BLE001  shown in full, as the bug that it is
+        context.terminal.stderr.write(f"{traceback.format_exc()}{REPORT}\n")
+        _tell_programs("bug", f"unexpected {type(error).__name__}", 1, words, context)
+        return 1
+
+
+def _do(words: list[str], context: Context) -> int:
+    parser = make_parser()
+    try:
+        arguments = parser.parse_args(words)
+    except SystemExit as end:  # argparse has printed the help or the version
+        return int(end.code or 0)
+    context.terminal.quiet = getattr(arguments, "quiet", False)
+    return int(arguments.run(arguments, context))
+
+
+def _tell(error: MezzotintError, words: list[str], context: Context) -> int:
+    context.terminal.error(error)
+    _tell_programs(error.kind, str(error), error.exit_code, words, context)
+    return error.exit_code
+
+
+def _tell_programs(kind: str, message: str, exit_code: int, words: list[str], context: Context) -> None:
+    """The words are asked, since the error may be that they could not be parsed."""
+    options = words[: words.index("--")] if "--" in words else words
+    if "--json" in options or "--jsonl" in options:
+        try:
+            context.terminal.json({"error": {"kind": kind, "message": message, "exit_code": exit_code}})
+        except MezzotintError:
+            context.terminal.give_up()  # stdout is what failed, and stderr has been told

@@ -1,0 +1,71 @@
+"""`mezzotint generate`: words in, pictures out."""
+
+import argparse
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mezzotint.cli.again import base_of
+from mezzotint.cli.command_options import add_command
+from mezzotint.cli.context import Context
+from mezzotint.cli.generate_options import EXAMPLES, add_generate_options, options_of
+from mezzotint.cli.reporter import Format, Reporter
+from mezzotint.cli.request import Options, request_of
+from mezzotint.errors import Cancelled, MezzotintError, ModelRefused, StorageError, UnknownModel
+from mezzotint.protocol import GenerateRequest, ModelRef
+
+if TYPE_CHECKING:
+    from mezzotint.catalog import Catalog
+    from mezzotint.cli.command_options import Commands
+
+PARTLY_DONE = 3
+
+
+def add(commands: "Commands") -> None:
+    """The command and its options."""
+    add_generate_options(add_command(commands, "generate", "Make pictures from words.", run, EXAMPLES))
+
+
+def run(arguments: argparse.Namespace, context: Context) -> int:
+    """Make the pictures."""
+    options = options_of(arguments)
+    if options.prompt is None and arguments.from_image is None:
+        request_of(options)  # says that the prompt is missing, before anything is looked for
+    catalog = context.make_catalog(arguments.models_folder)
+    request = _request(options, arguments, catalog, context)
+    form: Format = "json" if arguments.json else "jsonl" if arguments.jsonl else "paths"
+    with contextlib.closing(context.make_engine(catalog)) as engine, Reporter(context, form) as reporter:
+        try:
+            result = engine.generate(request, reporter.on_event, context.interrupt.asked)
+        except Cancelled:
+            raise
+        except MezzotintError as error:
+            if reporter.saved:
+                error.exit_code = PARTLY_DONE
+                context.terminal.talk(f"{reporter.saved} of {request.count} pictures were saved")
+            raise
+    reporter.finish(result)
+    return 0
+
+
+def _request(options: Options, arguments: argparse.Namespace, catalog: "Catalog", context: Context) -> GenerateRequest:
+    if arguments.from_image is None:
+        return request_of(options)
+    metadata = context.read_metadata(arguments.from_image)
+
+    def is_model(name: str) -> bool:
+        if options.model is not None:
+            return False  # it is replaced anyway
+        try:
+            return catalog.find(ModelRef(id=name)).info.problem is None
+        except (UnknownModel, ModelRefused, StorageError):
+            return False
+
+    base = base_of(metadata, str(arguments.from_image), is_model, context.terminal.talk)
+    if metadata.request is None and options.init is not None and options.strength is None:
+        base = _with_strength(base, metadata.strength)
+    return request_of(options, base)
+
+
+def _with_strength(base: GenerateRequest, strength: float | None) -> GenerateRequest:
+    return replace(base, strength=strength if strength is not None and 0 <= strength <= 1 else None)

@@ -1,0 +1,156 @@
+"""The words of `mezzotint generate`."""
+
+import argparse
+import dataclasses
+from pathlib import Path
+from typing import get_args
+
+from mezzotint.cli.again import MAX_GUIDANCE, MAX_SEED, MAX_STEPS
+from mezzotint.cli.argument_types import integer, number, size, text
+from mezzotint.cli.command_options import add_models_folder
+from mezzotint.cli.request import HIRES_STRENGTH, REFINER_AT, Options
+from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES
+from mezzotint.protocol import Attention, Dtype, PredictionType, Space, Upscaler
+
+EXAMPLES = """\
+  mezzotint generate "a red house by the sea at dusk" --seed 7 -o out/
+  mezzotint generate "a blue boat" --count 4 --steps 30 --guidance 5 -o "out/[seed].png"
+  mezzotint generate "the same at night" --init out/7.png --strength 0.6
+  mezzotint generate "..." -m sdxl-base --refiner sdxl-refiner --refiner-at 0.8
+  mezzotint generate "..." -m /models/finetune.safetensors --hires 1.5
+  mezzotint generate --from out/7.png
+
+output names may hold [seed] [prompt] [model] [width] [height] [steps] [sampler] [index] [count] [date] [time];
+a name in use is never replaced: the new picture gets another, unless you say --overwrite.
+A prompt that starts with a hyphen goes last, after `--`.
+"""
+
+
+def add_generate_options(parser: argparse.ArgumentParser) -> None:
+    """Every option, grouped as a person would look for it."""
+    parser.add_argument("prompt", metavar="PROMPT", nargs="?", type=text, help="what to see, in words")
+    _add_picture(parser.add_argument_group("picture"))
+    _add_sampling(parser.add_argument_group("sampling"))
+    _add_cascade(parser.add_argument_group("refiner and second pass"))
+    _add_output(parser.add_argument_group("output"))
+    _add_machine(parser.add_argument_group("machine"))
+    add_models_folder(parser)
+
+
+def options_of(arguments: argparse.Namespace) -> Options:
+    """The parsed words."""
+    values = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(Options)}
+    return Options(**values | {"embedding": tuple(arguments.embedding)})
+
+
+def _add_picture(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "-m",
+        "--model",
+        metavar="MODEL",
+        help="an id of `mezzotint models list`, or a path (default: the bundled starter)",
+    )
+    group.add_argument("--negative", metavar="TEXT", type=text, help="what not to see (default: nothing)")
+    group.add_argument("--size", metavar="WxH", type=size, help="pixels, such as 1024x768 (default: the model's own)")
+    group.add_argument(
+        "--seed",
+        metavar="N",
+        type=integer(0, MAX_SEED, 7),
+        help="of the first picture, the next ones count up (default: drawn, and told)",
+    )
+    group.add_argument("--count", metavar="N", type=integer(1, 10_000, 4), help="how many pictures (default: 1)")
+    group.add_argument("--init", metavar="FILE", help="a picture to start from")
+    group.add_argument(
+        "--strength", metavar="0..1", type=number(0, 1, 0.6), help="how much of that is made anew (default: 0.6)"
+    )
+    group.add_argument(
+        "--embedding",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a textual-inversion file, used by its name in the prompt (may be repeated)",
+    )
+    group.add_argument(
+        "--from",
+        dest="from_image",
+        metavar="IMAGE",
+        type=Path,
+        help="make this picture again; options beside it change what they name",
+    )
+
+
+def _add_sampling(group: argparse._ArgumentGroup) -> None:
+    own = "(default: the model's own)"
+    group.add_argument("--steps", metavar="N", type=integer(1, MAX_STEPS, 20), help=f"of the whole schedule {own}")
+    group.add_argument(
+        "--guidance", metavar="G", type=number(0, MAX_GUIDANCE, 5), help=f"how strictly the words are followed {own}"
+    )
+    group.add_argument(
+        "--guidance-rescale", metavar="0..1", type=number(0, 1, 0.7), help=f"against overexposure by guidance {own}"
+    )
+    group.add_argument("--sampler", metavar="NAME", help=f"{', '.join(A1111_SAMPLERS)} {own}")
+    group.add_argument("--schedule", metavar="NAME", help=f"default, {', '.join(A1111_SCHEDULES)} {own}")
+    group.add_argument(
+        "--clip-skip",
+        metavar="N",
+        type=integer(0, 10, 1),
+        help="take the text encoder's output N layers earlier (default: 0)",
+    )
+    group.add_argument("--prediction-type", choices=get_args(PredictionType), help="overrides what the file says")
+    group.add_argument(
+        "--zero-terminal-snr", action=argparse.BooleanOptionalAction, default=None, help="overrides what the file says"
+    )
+
+
+def _add_cascade(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--refiner", metavar="MODEL", help="a second model that does the last part of the schedule")
+    group.add_argument(
+        "--refiner-at",
+        metavar="0..1",
+        type=number(0, 1, REFINER_AT, inside=True),
+        help=f"the part of the schedule done before it takes over (default: {REFINER_AT})",
+    )
+    group.add_argument(
+        "--hires", metavar="SCALE", type=number(1, 4, 1.5), help="a second pass at 1 to 4 times the size"
+    )
+    group.add_argument(
+        "--hires-strength",
+        metavar="0..1",
+        type=number(0, 1, HIRES_STRENGTH),
+        help=f"how much that pass makes anew (default: {HIRES_STRENGTH})",
+    )
+    group.add_argument("--hires-space", choices=get_args(Space), help="enlarge latents or pixels (default: latent)")
+    group.add_argument("--hires-upscaler", choices=get_args(Upscaler), help="how to enlarge (default: bicubic)")
+
+
+def _add_output(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "-o",
+        "--output",
+        metavar="PATH",
+        help="a folder, a file name or one with [tokens]; .png, .jpg, .webp (default: [date]-[time]-[seed].png here)",
+    )
+    group.add_argument(
+        "--overwrite", action="store_true", help="replace a file that exists (default: take another name)"
+    )
+    group.add_argument("--preview", metavar="DIR", help="write a small picture of every step into this folder")
+    programs = group.add_mutually_exclusive_group()
+    programs.add_argument(
+        "--json", action="store_true", help="print one JSON object on stdout: every value that was used, or the error"
+    )
+    programs.add_argument(
+        "--jsonl",
+        action="store_true",
+        help='print JSON lines on stdout: {"event": ...} as it happens, then {"result": ...} or {"error": ...}',
+    )
+    group.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
+
+
+def _add_machine(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--device", metavar="NAME", help="auto, cpu, cuda, cuda:1, mps (default: auto, the best there is)"
+    )
+    group.add_argument(
+        "--dtype", choices=get_args(Dtype), help="number format (default: auto, float32 on a CPU, 16 bits on a GPU)"
+    )
+    group.add_argument("--attention", choices=get_args(Attention), help="implementation of attention (default: auto)")

@@ -1,0 +1,64 @@
+"""`mezzotint inspect`: how a picture was made, as far as it says so itself."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.cli.columns import facts
+from mezzotint.cli.command_options import add_command, add_json
+from mezzotint.cli.context import Context
+from mezzotint.protocol import ImageMetadata
+
+if TYPE_CHECKING:
+    from mezzotint.cli.command_options import Commands
+
+_NAMES = {
+    "program": "program",
+    "prompt": "prompt",
+    "negative_prompt": "negative prompt",
+    "seed": "seed",
+    "steps": "steps",
+    "sampler": "sampler",
+    "schedule": "schedule",
+    "guidance_scale": "guidance",
+    "strength": "strength",
+    "model": "model",
+    "model_hash": "model hash",
+}
+_EXAMPLES = "  mezzotint inspect out/7.png\n  mezzotint inspect --json downloaded.webp\n"
+
+
+def add(commands: "Commands") -> None:
+    """The command and its options."""
+    parser = add_command(
+        commands,
+        "inspect",
+        "Say how a picture was made: by Mezzotint, A1111, ComfyUI, InvokeAI, SwarmUI or Fooocus.",
+        run,
+        _EXAMPLES,
+    )
+    parser.add_argument("image", metavar="IMAGE", type=Path, help="a PNG, JPEG or WebP file")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace, context: Context) -> int:
+    """Tell what the picture says."""
+    metadata = context.read_metadata(arguments.image)
+    if arguments.json:
+        context.terminal.json(metadata)
+        return 0
+    context.terminal.result(facts(_told(metadata)))
+    if metadata.request is not None:
+        context.terminal.talk("`mezzotint generate --from` makes this picture again")
+    return 0
+
+
+def _told(metadata: ImageMetadata) -> dict[str, str]:
+    told: dict[str, str] = {}
+    for field, name in _NAMES.items():
+        value = getattr(metadata, field)
+        if value is not None and value != "":
+            told[name] = f"{value:g}" if isinstance(value, float) else str(value)
+    if metadata.width is not None and metadata.height is not None:
+        told["size"] = f"{metadata.width}x{metadata.height}"
+    return told | {name: value for name, value in metadata.other.items() if name not in told}

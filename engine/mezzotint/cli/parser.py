@@ -1,0 +1,56 @@
+"""The words of the command line: every command's options, and help that can be read."""
+
+import argparse
+from typing import NoReturn
+
+from mezzotint import __version__
+from mezzotint.cli import app, completion, doctor, generate, inspect, models
+from mezzotint.errors import UsageError
+
+EXIT_CODES = """\
+exit codes:
+  0    done
+  1    failed
+  2    an option or value that cannot work
+  3    partly done: some pictures were made, then it failed
+  4    not enough memory
+  5    the model was refused: damaged, unsafe or of no known kind
+  6    the device is absent or cannot be used
+  7    a file, folder or disk cannot be read or written
+  130  interrupted
+
+Results go to stdout, talk to stderr. NO_COLOR=1 switches colours off.
+"""
+
+EXAMPLES = """\
+examples:
+  mezzotint generate "a red house by the sea at dusk" --seed 7 -o out/
+  mezzotint models list
+  mezzotint inspect out/7.png
+
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Like argparse's, but a mistake is one line, told as every other error is."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the words."""
+        raise UsageError(f"{message} (see `{self.prog} --help`)")
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    parser = Parser(
+        prog="mezzotint",
+        description="Makes pictures from words on your own machine.",
+        epilog=EXAMPLES + EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"mezzotint {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
+    parser.set_defaults(parser=parser)
+    for command in (generate, models, inspect, doctor, app, completion):
+        command.add(commands)
+    return parser

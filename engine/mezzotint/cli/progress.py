@@ -1,0 +1,61 @@
+"""One line on a terminal that says what is being done and how long it will take."""
+
+from typing import TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from mezzotint.checkpoints.plain_text import plain, size_of
+from mezzotint.protocol import Decoding, Encoding, Event, Loading, Step
+
+
+class ProgressBar:
+    """Follows the events of a job."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=30),
+            TextColumn("{task.fields[detail]}", markup=False),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(compact=True),
+            console=Console(file=stream),
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._task = self._progress.add_task("starting", total=None, detail="")
+        self._phase = "starting"
+        self._progress.start()
+
+    def show(self, event: Event) -> None:
+        """Say what the event says."""
+        match event:
+            case Loading():
+                done = size_of(event.bytes_done, event.bytes_total)
+                self._set("loading", event.bytes_done, event.bytes_total, f"{plain(event.model, 40)}, {done}")
+            case Encoding():
+                self._set("reading the words", None, None, "")
+            case Step():
+                self._set(f"painting{_of(event)}", event.step, event.steps, f"step {event.step} of {event.steps}")
+            case Decoding():
+                self._set("developing", None, None, "")
+        self._progress.start()  # it may have been hidden for a line
+
+    def hide(self) -> None:
+        """Take the line off the screen."""
+        self._progress.stop()
+
+    def _set(self, phase: str, done: int | None, total: int | None, detail: str) -> None:
+        if phase != self._phase:  # anew, and with it the reckoning of the time left
+            self._progress.remove_task(self._task)
+            self._task = self._progress.add_task(phase, total=total, detail=detail)
+            self._phase = phase
+        self._progress.update(self._task, completed=done, total=total, detail=detail)
+
+
+def _of(event: Step) -> str:
+    picture = f" {event.image + 1} of {event.images}" if event.images > 1 else ""
+    stage = f", stage {event.stage + 1} of {event.stages}" if event.stages > 1 else ""
+    return picture + stage

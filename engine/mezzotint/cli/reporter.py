@@ -1,0 +1,95 @@
+"""What a person or a program hears while pictures are made, and after."""
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.cli.context import Context
+from mezzotint.codec import encode
+from mezzotint.protocol import Event, GenerateResult, Notice, Saved
+
+if TYPE_CHECKING:
+    from mezzotint.cli.progress import ProgressBar
+
+Format = Literal["paths", "json", "jsonl"]
+
+
+class Reporter:
+    """Listens to one job."""
+
+    def __init__(self, context: Context, form: Format) -> None:
+        self._terminal = context.terminal
+        self._interrupt = context.interrupt
+        self._form = form
+        self._told: set[str] = set()
+        self._bar: ProgressBar | None = None
+        self.saved = 0
+
+    def __enter__(self) -> Self:
+        stdout, stderr = self._terminal.stdout, self._terminal.stderr
+        lines_between = self._form == "jsonl" and stdout.isatty()
+        if stderr.isatty() and not self._terminal.quiet and not lines_between:
+            from mezzotint.cli.progress import ProgressBar
+
+            self._bar = ProgressBar(stderr)
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None
+    ) -> None:
+        self._hide()
+
+    def on_event(self, event: Event) -> None:
+        """One event of the job."""
+        self._interrupt.soften()  # from here on there is work to stop in good order
+        if self._form == "jsonl":
+            self._terminal.json({"event": encode(event)})
+        match event:
+            case Saved():
+                self._save(event)
+            case Notice():
+                self._hide()
+                self._tell_notice(event.message)
+        if self._bar is not None:
+            self._bar.show(event)
+
+    def finish(self, result: GenerateResult) -> None:
+        """The job is done."""
+        self._hide()
+        if self._form == "json":
+            self._terminal.json(result)
+        elif self._form == "jsonl":
+            self._terminal.json({"result": encode(result)})
+        for notice in result.notices:
+            self._tell_notice(notice)
+        self._terminal.talk(summary(result))
+
+    def _save(self, event: Saved) -> None:
+        self.saved += 1
+        if self._form == "paths":
+            self._hide()
+            self._terminal.result(event.image.path)
+
+    def _tell_notice(self, message: str) -> None:
+        if message not in self._told:
+            self._told.add(message)
+            self._terminal.talk(f"notice: {plain(message, 500)}")
+
+    def _hide(self) -> None:
+        """Lines may be written now: the bar is off the screen until its next event."""
+        if self._bar is not None:
+            self._bar.hide()
+
+
+def summary(result: GenerateResult) -> str:
+    """Size, steps, seeds and seconds: `128x128, 20 steps, seed 7, 3.2 s`."""
+    parts = []
+    if len(result.images) != 1:
+        parts.append(f"{len(result.images)} pictures")
+    if result.images:
+        parts.append(f"{result.images[0].width}x{result.images[0].height}")
+    if result.stages:
+        parts.append(f"{' + '.join(str(len(stage.timesteps)) for stage in result.stages)} steps")
+    last = result.seed + len(result.images) - 1
+    parts.append(f"seeds {result.seed} to {last}" if last > result.seed else f"seed {result.seed}")
+    return ", ".join([*parts, f"{result.timings.total:.1f} s"])
