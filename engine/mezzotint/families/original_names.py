@@ -163,12 +163,11 @@ def _part(part: int, layer: int, rest: str) -> str:
 def _vae(name: str, layout: Layout) -> tuple[Placement, ...]:
     match = re.fullmatch(r"(encoder|decoder)\.(.+)\.(weight|bias)", name)
     if not match:
-        known = re.fullmatch(r"(post_)?quant_conv\.(weight|bias)", name)
-        return _whole("vae", name) if known else ()
+        return _whole("vae", name) if re.fullmatch(r"(post_)?quant_conv\.(weight|bias)", name) else ()
     side, head, kind = match.groups()
     if head.startswith("mid.attn_1."):
-        part, form = _VAE_ATTENTION.get(head.removeprefix("mid.attn_1."), (None, "whole"))
-        return _whole("vae", part and f"{side}.mid_block.attentions.0.{part}.{kind}", form)
+        known = _VAE_ATTENTION.get(head.removeprefix("mid.attn_1."))
+        return _whole("vae", f"{side}.mid_block.attentions.0.{known[0]}.{kind}", known[1]) if known else ()
     inner = _VAE_ENDS.get(head) or _vae_block(head, layout)
     return _whole("vae", inner and f"{side}.{inner}.{kind}")
 
