@@ -162,7 +162,7 @@ def test_windows_renames_and_never_replaces(tmp_path: Path) -> None:
     def windows_rename(source: Path, target: Path) -> None:
         if target.exists():
             raise FileExistsError(errno.EEXIST, "exists", str(target))
-        os.rename(source, target)
+        source.rename(target)
 
     (tmp_path / "t.part").write_bytes(b"new")
     publish_new(tmp_path / "t.part", tmp_path / "a.bin", windows=True, rename=windows_rename)
@@ -184,7 +184,7 @@ def test_a_file_that_another_program_holds_is_waited_for(tmp_path: Path) -> None
     def move(source: Path, target: Path) -> None:
         if len(waits) < 3:
             raise Held
-        os.replace(source, target)
+        source.replace(target)
 
     (tmp_path / "t.part").write_bytes(b"new")
     retry_sharing(move, tmp_path / "t.part", tmp_path / "a.bin", sleep=waits.append)

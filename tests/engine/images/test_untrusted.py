@@ -46,7 +46,7 @@ def test_finite_numbers() -> None:
 def test_cleaned_text_is_harmless_to_a_terminal(value: str) -> None:
     clean = cleaned(value)
     clean.encode()
-    assert not any(ord(one) < 32 and one not in "\n\t" or 127 <= ord(one) < 160 for one in clean)
+    assert not any((ord(one) < 32 and one not in "\n\t") or 127 <= ord(one) < 160 for one in clean)
 
 
 def test_long_text_is_cut_and_says_so() -> None:

@@ -1,0 +1,92 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+from mezzotint.images.a1111 import infotext_of, metadata_of
+from mezzotint.images.infotext import Infotext, parse_infotext, write_infotext
+from mezzotint.images.record import PictureRecord
+from mezzotint.protocol import ResolvedTransition
+
+MakeRecord = Callable[..., PictureRecord]
+
+
+def test_keys_are_in_a1111s_order(make_record: MakeRecord) -> None:
+    assert list(infotext_of(make_record()).settings.items()) == [
+        ("Steps", "20"),
+        ("Sampler", "DPM++ 2M"),
+        ("Schedule type", "Karras"),
+        ("CFG scale", "7.5"),
+        ("Seed", "965400086"),
+        ("Size", "48x32"),
+        ("Model hash", "0123456789"),
+        ("Model", "sd_xl_base_1.0"),
+        ("Version", "mezzotint 0.1.0"),
+    ]
+
+
+def test_what_we_write_reads_back(make_record: MakeRecord) -> None:
+    record = make_record(prompt="a, b: c", negative_prompt="d")
+    info = parse_infotext(write_infotext(infotext_of(record)))
+    assert info is not None
+    found = metadata_of(info)
+    assert (found.program, found.prompt, found.negative_prompt) == ("mezzotint", "a, b: c", "d")
+    assert (found.width, found.height, found.seed, found.steps) == (48, 32, 965400086, 20)
+    assert (found.sampler, found.schedule, found.guidance_scale) == ("dpmpp_2m", "karras", 7.5)
+    assert (found.model, found.model_hash) == ("sd_xl_base_1.0", "0123456789")
+
+
+def test_names_without_a_word_in_a1111_stay(make_record: MakeRecord) -> None:
+    record = make_record()
+    stage = replace(record.stages[0], sampler="strange", schedule="default", guidance_scale=7.0)
+    settings = infotext_of(replace(record, stages=(stage,))).settings
+    assert (settings["Sampler"], settings["Schedule type"], settings["CFG scale"]) == ("strange", "default", "7")
+
+
+def test_a_folder_has_no_short_hash(make_record: MakeRecord) -> None:
+    record = make_record()
+    stage = record.stages[0]
+    model = replace(stage.model, id="/models/starter", files=stage.model.files * 2)
+    settings = infotext_of(replace(record, stages=(replace(stage, model=model),))).settings
+    assert settings["Model"] == "starter" and "Model hash" not in settings
+
+
+def test_a_cascade_is_told_in_a1111s_words(make_record: MakeRecord) -> None:
+    record = make_record()
+    base, asked = record.stages[0], record.request.cascade.stages[0]
+    refiner = replace(base, model=replace(base.model, id="refiner"), clip_skip=0)
+    cascade = replace(record.request.cascade, stages=(replace(asked, until=0.8), asked))
+    hires = ResolvedTransition(space="latent", upscaler="bicubic", scale=1.5, strength=0.45)
+    record = replace(
+        record,
+        stages=(replace(base, clip_skip=1), refiner),
+        transitions=(hires,),
+        request=replace(record.request, cascade=cascade),
+    )
+    settings = infotext_of(record).settings
+    keys = list(settings)
+    assert keys[keys.index("Model") + 1 :] == [
+        "Denoising strength",
+        "Clip skip",
+        "Hires upscale",
+        "Hires upscaler",
+        "Refiner",
+        "Refiner switch at",
+        "Version",
+    ]
+    assert settings["Denoising strength"] == "0.45" and settings["Clip skip"] == "2"
+    assert settings["Hires upscale"] == "1.5" and settings["Hires upscaler"] == "Latent (bicubic)"
+    assert settings["Refiner"] == "refiner [0123456789]" and settings["Refiner switch at"] == "0.8"
+    pixel = replace(record, transitions=(replace(hires, space="pixel", upscaler="lanczos"),))
+    assert infotext_of(pixel).settings["Hires upscaler"] == "Lanczos"
+
+
+def test_a_record_without_stages_still_names_seed_and_size(make_record: MakeRecord) -> None:
+    settings = infotext_of(replace(make_record(), stages=())).settings
+    assert settings == {"Seed": "965400086", "Size": "48x32", "Version": "mezzotint 0.1.0"}
+
+
+def test_foreign_settings_go_to_other_and_are_cleaned() -> None:
+    settings = {"Steps": "x", "Sampler": "Euler a", "Seed": "-1", "Size": "big", "Clip skip": "2", "Odd": "a\x1b[31mb"}
+    found = metadata_of(Infotext(prompt="a\x07", negative_prompt="", settings=settings))
+    assert found.program == "a1111" and found.prompt == "a"
+    assert (found.steps, found.seed, found.width, found.height) == (None, -1, None, None)
+    assert found.other == {"Clip skip": "2", "Odd": "a[31mb"}
