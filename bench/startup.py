@@ -27,27 +27,33 @@ def main() -> int:
         print(f"mezzotint is not installed beside {sys.executable}: pip install -c constraints.txt -e .")
         return 1
     machine = f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.system()}"
-    print(f"Seconds of wall time over {runs} runs; {machine}")
-    print(f"{'command':24} {'min':>7} {'median':>7} {'max':>7} {'goal':>7}")
+    print(
+        f"Seconds over {runs} runs, by the clock and of the processor (which other programs do not lengthen); {machine}"
+    )
+    print(f"{'command':24} {'min':>7} {'median':>7} {'max':>7} {'processor':>9} {'goal':>7}")
     for words, goal in COMMANDS:
         try:
-            seconds = measure([program, *words], runs)
+            seconds, processor = measure([program, *words], runs)
         except subprocess.CalledProcessError as failure:
             print(f"mezzotint {' '.join(words)} ended with exit code {failure.returncode}: {failure.stderr.decode()}")
             return 1
-        line = (min(seconds), statistics.median(seconds), max(seconds))
-        print(f"{'mezzotint ' + ' '.join(words):24} {line[0]:7.3f} {line[1]:7.3f} {line[2]:7.3f} {goal:7.1f}")
+        clock = " ".join(f"{number:7.3f}" for number in (min(seconds), statistics.median(seconds), max(seconds)))
+        print(f"{'mezzotint ' + ' '.join(words):24} {clock} {processor:9.3f} {goal:7.1f}")
     return 0
 
 
-def measure(command: list[str], runs: int) -> list[float]:
-    """Seconds of each run, the first one (cold caches) left out."""
+def measure(command: list[str], runs: int) -> tuple[list[float], float]:
+    """Seconds of each run by the clock, and of the processor on average; a first run (cold caches) is left out."""
     seconds = []
-    for _ in range(runs + 1):
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    before = os.times()
+    for _ in range(runs):
         start = time.perf_counter()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         seconds.append(time.perf_counter() - start)
-    return seconds[1:]
+    after = os.times()
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
+    return seconds, spent / runs
 
 
 if __name__ == "__main__":

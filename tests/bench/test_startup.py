@@ -10,7 +10,7 @@ def run(script, monkeypatch, *words):
 
 def test_one_run_more_than_asked_is_made_and_left_out(script, tmp_path):
     log = tmp_path / "log"
-    seconds = script.measure([sys.executable, "-S", "-c", f"open({str(log)!r}, 'a').write('x')"], 2)
+    seconds, _ = script.measure([sys.executable, "-S", "-c", f"open({str(log)!r}, 'a').write('x')"], 2)
     assert log.read_text() == "xxx"
     assert len(seconds) == 2
     assert min(seconds) > 0
@@ -18,13 +18,13 @@ def test_one_run_more_than_asked_is_made_and_left_out(script, tmp_path):
 
 def test_a_line_for_every_command(script, monkeypatch, capsys):
     monkeypatch.setattr(script.shutil, "which", lambda name, path: "mezzotint")
-    monkeypatch.setattr(script, "measure", lambda command, runs: [0.25] * runs)
+    monkeypatch.setattr(script, "measure", lambda command, runs: ([0.25] * runs, 0.125))
     assert run(script, monkeypatch, "--runs", "3") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split("  ")[0] for line in lines[2:]] == [
+    assert [line.split("  ")[0] for line in lines[3:]] == [
         f"mezzotint {' '.join(words)}" for words, _ in script.COMMANDS
     ]
-    assert all(line.split()[-4:-1] == ["0.250"] * 3 for line in lines[2:])
+    assert all(line.split()[-5:-1] == ["0.250"] * 3 + ["0.125"] for line in lines[3:])
 
 
 def test_a_command_that_fails_is_told(script, monkeypatch, capsys):
