@@ -60,7 +60,7 @@ class Catalog:
         if identity is not None:
             return _open(identity, candidates[identity])
         path = at_home(Path(ref.id))
-        if is_folder(path) or is_file(path):
+        if ref.id and (is_folder(path) or is_file(path)):
             return _open_path(path)
         raise UnknownModel(_unknown(ref.id, path, candidates))
 

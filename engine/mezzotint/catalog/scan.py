@@ -53,13 +53,13 @@ def file_name(path: Path) -> str:
 def _candidate(place: Place, path: Path) -> Candidate:
     folder = is_folder(path)
     name = path.name if folder else file_name(path)
-    below = () if path == place.path else path.parent.relative_to(place.path).parts
+    root = place.path.parent if path == place.path else place.path
     return Candidate(
         path=path,
         layout="folder" if folder else "file",
         source=place.source,
         name=plain(name),
-        long_name=plain("/".join((place.path.name, *below, name)), 300),
+        long_name=plain("/".join((root.name, *path.parent.relative_to(root).parts, name)), 300),
     )
 
 

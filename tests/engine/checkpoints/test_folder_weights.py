@@ -60,7 +60,7 @@ def test_shards_come_in_the_order_of_the_index_and_once(unet):
 def test_missing_shards_are_counted(unet):
     put(unet, "1.safetensors")
     index(unet, {"a": "1.safetensors", "b": "2.safetensors", "c": "3.safetensors"})
-    with pytest.raises(ModelRefused, match="2 of 3 files are missing, the first is 2.safetensors"):
+    with pytest.raises(ModelRefused, match=r"2 of 3 files are missing, the first is 2.safetensors"):
         files(unet)
 
 

@@ -1,6 +1,5 @@
 """Headers: what the library reads we read alike; what is broken is refused by name, and nothing else can happen."""
 
-import os
 import struct
 import tracemalloc
 
@@ -47,7 +46,7 @@ def test_a_proper_file_is_read(tmp_path):
     path = tmp_path / "model.safetensors"
     path.write_bytes(small({"a": [2, 3], "b": [], "c": [0]}, {"format": "pt"}))
     header = read_header(path)
-    start = os.path.getsize(path) - 28
+    start = path.stat().st_size - 28
     assert header == Header(
         path=path,
         tensors={
@@ -86,7 +85,7 @@ def test_a_bloated_header_takes_no_memory(tmp_path):
         file.write(struct.pack("<Q", 75 * 2**20) + b"{")
         file.truncate(80 * 2**20)
     tracemalloc.start()
-    with pytest.raises(ModelRefused, match="a header of 75.0 MB"):
+    with pytest.raises(ModelRefused, match=r"a header of 75.0 MB"):
         read_header(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

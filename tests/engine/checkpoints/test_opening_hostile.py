@@ -16,8 +16,10 @@ WATCH = """if True:
 
     path = Path(sys.argv[1])
     seen = []
-    FORBIDDEN = ("exec", "compile", "import", "marshal", "pickle", "subprocess", "os.system", "os.exec", "os.posix_spawn",
-                 "os.fork", "socket", "urllib", "ctypes", "code.", "shutil", "os.remove", "os.rename", "os.mkdir")
+    FORBIDDEN = (
+        "exec", "compile", "import", "marshal", "pickle", "subprocess", "os.system", "os.exec", "os.posix_spawn",
+        "os.fork", "socket", "urllib", "ctypes", "code.", "shutil", "os.remove", "os.rename", "os.mkdir",
+    )
 
     def watch(event, arguments):
         if event.startswith(FORBIDDEN) or (event == "open" and arguments[1] not in (None, "r", "rb")):

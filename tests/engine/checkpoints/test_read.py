@@ -106,7 +106,7 @@ def test_it_stops_between_tensors(file):
     tensors = read(file, on_bytes=done.append, cancelled=lambda: len(done) == 2)
     next(tensors)
     next(tensors)
-    with pytest.raises(Cancelled, match="Stopped while model.safetensors was read"):
+    with pytest.raises(Cancelled, match=r"Stopped while model.safetensors was read"):
         next(tensors)
     assert len(done) == 2
 
