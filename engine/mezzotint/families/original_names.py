@@ -76,12 +76,12 @@ class Placement:
     form: Form
 
     def take(self, tensor: "torch.Tensor") -> "torch.Tensor":
-        """The parameter out of the file's tensor: a view of a third of its rows, its transpose, its first two axes."""
+        """The parameter out of the file's tensor: a third of its rows, its transpose, its first two axes."""
         match self.form:
             case "query" | "key" | "value":
                 return tensor.chunk(3)[("query", "key", "value").index(self.form)]
             case "transposed":
-                return tensor.T
+                return tensor.T.contiguous()
             case "matrix":  # a 1x1 convolution that is a linear layer today
                 return tensor.flatten(1) if tensor.ndim > 1 else tensor
         return tensor
