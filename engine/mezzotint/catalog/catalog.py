@@ -150,7 +150,7 @@ def _match(wanted: str, candidates: dict[str, Candidate]) -> str | None:
     """The id meant; None when there is none, UnknownModel when it could be one of several."""
     if wanted in candidates:
         return wanted
-    for fits in (_is_file_name, _is_name):
+    for fits in (_is_file_name, _is_id, _is_name):
         found = [identity for identity, candidate in candidates.items() if fits(wanted, identity, candidate)]
         if len(found) > 1:
             raise UnknownModel(
@@ -165,8 +165,12 @@ def _is_file_name(wanted: str, _identity: str, candidate: Candidate) -> bool:
     return wanted == candidate.path.name
 
 
-def _is_name(wanted: str, identity: str, candidate: Candidate) -> bool:
-    return wanted.casefold() in (identity.casefold(), candidate.name.casefold(), candidate.path.stem.casefold())
+def _is_id(wanted: str, identity: str, _candidate: Candidate) -> bool:
+    return wanted.casefold() == identity.casefold()
+
+
+def _is_name(wanted: str, _identity: str, candidate: Candidate) -> bool:
+    return wanted.casefold() in (candidate.name.casefold(), candidate.path.stem.casefold())
 
 
 def _unknown(wanted: str, path: Path, candidates: dict[str, Candidate]) -> str:

@@ -62,13 +62,15 @@ def places_of_file(path: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
 
 
 def _own_places(folder: Path) -> tuple[Place, ...]:
-    models = folder / "models"
-    own = (
+    # The person may name the program's folder, or the folder of models in it: that one is known by its neighbours.
+    own = is_folder(folder / "Stable-diffusion") or (is_folder(folder / "checkpoints") and is_folder(folder / "loras"))
+    models = folder if own else folder / "models"
+    places = (
         Place(path=models / "Stable-diffusion", source="a1111"),
         Place(path=models / "checkpoints", source="comfyui"),
         Place(path=models / "diffusers", source="comfyui"),
     )
-    return tuple(place for place in own if is_folder(place.path))
+    return tuple(place for place in places if is_folder(place.path))
 
 
 def _named(path: Path, section: dict[object, object]) -> list[Path]:

@@ -80,17 +80,15 @@ def _entry(value: object) -> _Entry | None:
 def _write_cache(cache: Path, entries: dict[str, _Entry]) -> None:
     kept = dict(list(entries.items())[-MAX_REMEMBERED:])
     data = json.dumps({"version": 1, "files": kept}).encode("utf-8")
-    temporary: Path | None = None
     # The cache only saves time: on a full or read-only disk the fingerprint is as good without it.
     with contextlib.suppress(OSError):
         cache.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{cache.name}.", dir=cache.parent)
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(cache)
-        return
-    if temporary is not None:
-        temporary.unlink(missing_ok=True)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(cache)
+        finally:
+            Path(name).unlink(missing_ok=True)

@@ -104,6 +104,14 @@ def test_or_by_its_file_name_or_in_other_letters(catalog_of, models, name):
     assert catalog_of(models).find(ModelRef(id=name)).info.id == "juggernaut_xl"
 
 
+def test_a_pickle_does_not_take_the_name_of_the_file_beside_it(catalog_of, models):
+    (models / "paper.ckpt").touch()
+    catalog = catalog_of(models)
+    assert {"paper", "paper.ckpt"} <= set(ids(catalog))
+    for name in ("paper", "PAPER"):
+        assert catalog.find(ModelRef(id=name)).info.path.endswith("paper.safetensors")
+
+
 def test_or_by_its_path(catalog_of, models, monkeypatch):
     path = models / "style" / "paper.safetensors"
     info = catalog_of().find(ModelRef(id=str(path))).info

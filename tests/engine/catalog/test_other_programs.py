@@ -38,6 +38,14 @@ def test_a_tree_of_comfyui(tmp_path, catalog_of):
     assert listed == {"starter-dit": "bundled", "paper": "comfyui"}
 
 
+@pytest.mark.parametrize(("name", "source"), [("Stable-diffusion", "a1111"), ("checkpoints", "comfyui")])
+def test_the_models_folder_of_a_tree_stands_for_the_tree(tmp_path, catalog_of, name, source):
+    sdxl_file(tmp_path / "models" / name / "paper.safetensors")
+    sdxl_file(tmp_path / "models" / "loras" / "small.safetensors")
+    listed = {info.id: info.source for info in catalog_of(tmp_path / "models").models()}
+    assert listed == {"starter-dit": "bundled", "paper": source}
+
+
 def test_the_file_of_more_paths(tmp_path, file):
     base = tmp_path / "webui"
     named = [folder(base / name) for name in ("models/Stable-diffusion", "models/more", "models/diffusers")]
