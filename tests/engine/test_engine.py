@@ -311,6 +311,8 @@ def test_pictures_that_are_finished_stay(engine, request_for, tiny_sdxl_folder):
         ({"images": (ImageInput(path="x.png", weight=0.5),)}, "weight 0.5"),
         ({"images": (ImageInput(path="x.png"), ImageInput(path="y.png"))}, "2 init pictures"),
         ({"attention": "flash"}, "flash"),
+        ({"prompt": "x" * 70_000}, "70000 characters"),
+        ({"negative_prompt": "a \udcff"}, "half a character"),
         ({"cascade": Cascade(stages=())}, "0 stages"),
         ({"cascade": Cascade(stages=(Stage(until=0.5),))}, "last stage stops at 0.5"),
         ({"cascade": Cascade(stages=(Stage(), Stage()), transitions=(Transition(),))}, "needs a strength"),

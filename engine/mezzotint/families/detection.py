@@ -123,7 +123,8 @@ def _side(folder: FolderCheckpoint, network: Mapping[str, object], fallback: int
 def _hint(folder: FolderCheckpoint, prediction: PredictionType, zero_snr: bool) -> str | None:
     """The scheduler that distilled models are published with.
 
-    Trailing timesteps without zero terminal SNR are what Turbo and Lightning need and hardly anything else uses.
+    An ancestral sampler on trailing timesteps is what SDXL-Turbo is published with and hardly anything else uses;
+    plain Euler on trailing timesteps is common among models that want all their steps.
     """
     class_name = _class_of(folder, "scheduler")
     if class_name == "LCMScheduler":
@@ -131,7 +132,7 @@ def _hint(folder: FolderCheckpoint, prediction: PredictionType, zero_snr: bool) 
     trailing = _config(folder, "scheduler").get("timestep_spacing") == "trailing"
     if not trailing or zero_snr or prediction != "epsilon":
         return None
-    return {"EulerAncestralDiscreteScheduler": "turbo", "EulerDiscreteScheduler": "lightning"}.get(class_name)
+    return "turbo" if class_name == "EulerAncestralDiscreteScheduler" else None
 
 
 def _lcm(unet: Mapping[str, object]) -> LcmUnet:

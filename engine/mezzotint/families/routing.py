@@ -1,6 +1,7 @@
 """Where each tensor of a file belongs: names that older versions of the libraries wrote are understood."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.opening import FileCheckpoint
@@ -31,10 +32,16 @@ def _route_single_file(checkpoint: FileCheckpoint, names: Names) -> dict[str, tu
     layout = layout_of(checkpoint.header.tensors)
     routed = {}
     for tensor in checkpoint.header.tensors:
-        placed = tuple(part for part in place(tensor, layout) if part.name in names.get(part.component, ()))
+        parts = (_known(part, names.get(part.component, ())) for part in place(tensor, layout))
+        placed = tuple(part for part in parts if part is not None)
         if placed:
             routed[tensor] = placed
     return routed
+
+
+def _known(part: Placement, names: Collection[str]) -> Placement | None:
+    known = next((alias for alias in _aliases(part.name) if alias in names), None)
+    return None if known is None else replace(part, name=known)
 
 
 def _aliases(name: str) -> Iterator[str]:

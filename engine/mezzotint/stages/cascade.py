@@ -154,7 +154,7 @@ class Painter:
 
     def fingerprint_models(self, cache: Path) -> None:
         """Hash the files that decide the pictures; known ones come from the cache."""
-        self._used = [_model_used(stage, cache) for stage in self._setup.stages]
+        self._used = [_model_used(stage, cache, self._cancelled) for stage in self._setup.stages]
 
     def resolved(self) -> tuple[ResolvedStage, ...]:
         """Every stage with every value that was used."""
@@ -216,7 +216,7 @@ class Painter:
         return self._previewers[stage]
 
 
-def _model_used(stage: StageSetup, cache: Path) -> ModelUsed:
+def _model_used(stage: StageSetup, cache: Path, cancelled: IsCancelled) -> ModelUsed:
     info = stage.found.info
     files = dict.fromkeys(path for source in stage.sources.components.values() for path in source.files)
     return ModelUsed(
@@ -224,7 +224,7 @@ def _model_used(stage: StageSetup, cache: Path) -> ModelUsed:
         family=info.family,
         variant=info.variant,
         path=info.path,
-        files=tuple(fingerprint(path, cache) for path in files),
+        files=tuple(fingerprint(path, cache, cancelled=cancelled) for path in files),
     )
 
 

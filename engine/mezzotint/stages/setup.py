@@ -1,7 +1,7 @@
 """A request with every value settled, before anything is loaded: models found, sizes fitted, samplers chosen."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,7 @@ MAX_STEPS = 1000
 MAX_GUIDANCE = 100.0
 MAX_COUNT = 10_000
 MAX_SEED = 2**63 - 1
+MAX_PROMPT = 65_536  # characters
 RESCALE_FOR_ZERO_SNR = 0.7  # phi of arXiv 2305.08891, section 4
 
 
@@ -88,6 +89,8 @@ def _check_request(request: GenerateRequest) -> None:
             "there must be at least one stage, and one transition between each two"
         )
     _within("count", request.count, 1, MAX_COUNT)
+    for words in _all_words(request):
+        _check_words(words)
     if request.seed is not None:
         _within("seed", request.seed, 0, MAX_SEED)
     if request.strength is not None:
@@ -100,6 +103,19 @@ def _check_request(request: GenerateRequest) -> None:
         if transition.strength is not None:
             _within("transition strength", transition.strength, 0.0, 1.0)
         _within("transition scale", transition.scale, 0.25, 8.0)
+
+
+def _all_words(request: GenerateRequest) -> Iterator[str]:
+    yield from (request.prompt, request.negative_prompt)
+    for stage in request.cascade.stages:
+        yield from (words for words in (stage.prompt, stage.negative_prompt) if words is not None)
+
+
+def _check_words(words: str) -> None:
+    if len(words) > MAX_PROMPT:
+        raise UsageError(f"the prompt has {len(words)} characters; at most {MAX_PROMPT} can be read")
+    if any("\ud800" <= letter <= "\udfff" for letter in words):
+        raise UsageError("the prompt holds half a character (a lone surrogate); write it in proper UTF-8")
 
 
 def _within(name: str, value: float, low: float, high: float) -> None:

@@ -106,7 +106,8 @@ TURBO = "models--stabilityai--sdxl-turbo/snapshots/71153311d3dbb46851df1931d3ca6
             ("turbo", 512, 4, 1.0, None, None),
         ),
         (folder("sdxl-lightning-8step"), ("lightning", 1024, 8, 1.0, "euler", "sgm_uniform")),
-        (folder("lightning", scheduler_says=TRAILING), ("lightning", 1024, 4, 1.0, None, None)),
+        (folder("lightning", scheduler_says=TRAILING), ("lightning", 1024, 4, 1.0, "euler", "sgm_uniform")),
+        (folder("finetune", scheduler_says=TRAILING), ("base", 1024, 30, 5.0, None, None)),
         (folder(scheduler="LCMScheduler"), ("lcm", 1024, 4, 1.0, None, None)),
         (
             folder(scheduler="LCMScheduler", unet={"time_cond_proj_dim": 256}),

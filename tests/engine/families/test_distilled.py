@@ -32,7 +32,7 @@ def test_usual_models(words):
     assert recipe_of(words, None, "plain") is None
 
 
-@pytest.mark.parametrize("hint", ["turbo", "lightning", "lcm"])
+@pytest.mark.parametrize("hint", ["turbo", "lcm"])
 def test_a_fitting_scheduler_is_kept(hint):
     recipe = recipe_of("model", hint, "plain")
     assert recipe is not None
