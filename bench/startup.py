@@ -27,9 +27,8 @@ def main() -> int:
         print(f"mezzotint is not installed beside {sys.executable}: pip install -c constraints.txt -e .")
         return 1
     machine = f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.system()}"
-    print(
-        f"Seconds over {runs} runs, by the clock and of the processor (which other programs do not lengthen); {machine}"
-    )
+    print(f"Seconds over {runs} runs, by the clock and of the processor (what runs beside does not lengthen that).")
+    print(machine)
     print(f"{'command':24} {'min':>7} {'median':>7} {'max':>7} {'processor':>9} {'goal':>7}")
     for words, goal in COMMANDS:
         try:
