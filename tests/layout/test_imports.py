@@ -43,7 +43,7 @@ def test_the_boundary_needs_the_standard_library_only(sources, name):
     "start",
     [
         "import mezzotint.cli",
-        "import mezzotint_app, mezzotint_app.main",
+        pytest.param("import mezzotint_app.main", marks=pytest.mark.requires_package("PySide6")),
         "command('--help')",
         "command('--version')",
         "command('generate', '--help')",

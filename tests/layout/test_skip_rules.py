@@ -110,6 +110,14 @@ def test_what_is_there_runs(outcome):
     assert counts == {"passed": 1}
 
 
+def test_a_package_without_its_system_libraries_counts_as_missing(monkeypatch):
+    lacking = {"json": ("json.no_such_module", "apt-get install libsomething")}
+    monkeypatch.setattr(skip_rules, "SYSTEM_LIBRARIES", lacking)
+    assert skip_rules.missing_package("json").endswith(": apt-get install libsomething")
+    monkeypatch.setattr(skip_rules, "SYSTEM_LIBRARIES", {"json": ("json.decoder", "never needed")})
+    assert skip_rules.missing_package("json") is None
+
+
 @pytest.mark.parametrize(("variables", "expected"), [({}, False), ({"DISPLAY": ":0"}, True), ({"DISPLAY": ""}, False)])
 def test_a_display_is_a_matter_of_variables_on_linux(monkeypatch, variables, expected):
     monkeypatch.setattr(skip_rules.sys, "platform", "linux")

@@ -9,6 +9,7 @@ A module that cannot even be imported without a package calls `skip_module_witho
 """
 
 import functools
+import importlib
 import importlib.util
 import os
 import shutil
@@ -18,6 +19,8 @@ from collections.abc import Generator
 import pytest
 
 INSTALL_LINES = {"PySide6": "pip install -c constraints.txt -e '.[app]'"}
+# A package that is there may still lack libraries of the system: the module that needs them, and how to get them.
+SYSTEM_LIBRARIES = {"PySide6": ("PySide6.QtWidgets", "sudo apt-get install libegl1 libgl1 libxkbcommon0 libdbus-1-3")}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -75,9 +78,15 @@ def skip_module_without(package: str, install: str | None = None) -> None:
 
 def missing_package(name: str, install: str | None = None) -> str | None:
     """Say how to install a package that is not there."""
-    if importlib.util.find_spec(name) is not None:
-        return None
-    return f"needs the package {name}: {install or INSTALL_LINES.get(name) or f'pip install {name}'}"
+    if importlib.util.find_spec(name) is None:
+        return f"needs the package {name}: {install or INSTALL_LINES.get(name) or f'pip install {name}'}"
+    module, libraries = SYSTEM_LIBRARIES.get(name, (name, ""))
+    try:
+        if libraries:
+            importlib.import_module(module)
+    except ImportError as error:
+        return f"{module} cannot be loaded ({error}): {libraries}"
+    return None
 
 
 def skips_are_failures() -> bool:
