@@ -28,6 +28,7 @@ def comment(image: Image.Image) -> str:
     """EXIF's comment as A1111 and its kin read it."""
     raw = image.getexif().get_ifd(ExifTags.IFD.Exif)[ExifTags.Base.UserComment]
     assert raw[:8] == b"UNICODE\0"
+    assert image.info["exif"].removeprefix(b"Exif\0\0").startswith(b"MM")  # the file's order is the comment's
     return raw[8:].decode("utf-16-be")
 
 
