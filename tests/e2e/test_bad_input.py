@@ -1,4 +1,4 @@
-"""Bad input on the command line: one clear line, the right exit code, nothing run from the file, nothing left behind."""
+"""Bad input on the command line: one clear line, the right exit code, nothing executed, nothing left behind."""
 
 import json
 import os

@@ -82,9 +82,8 @@ def test_an_init_picture_and_a_preview_of_each_step(generate, tiny_sdxl_folder, 
 
 
 def test_json_lines_tell_what_happens(mezzotint, tiny_sdxl_folder, tmp_path):
-    code, out, _ = mezzotint(
-        "generate", "a house", "-m", tiny_sdxl_folder, "--size", "64x64", "--steps", 2, "-o", tmp_path / "a.png", "--jsonl"
-    )  # fmt: skip
+    words = ("a house", "-m", tiny_sdxl_folder, "--size", "64x64", "--steps", 2, "-o", tmp_path / "a.png")
+    code, out, _ = mezzotint("generate", *words, "--jsonl")
     lines = [json.loads(line) for line in io.StringIO(out)]
     assert code == 0 and [next(iter(line)) for line in lines[-2:]] == ["event", "result"]
     assert {line["event"]["type"] for line in lines[:-1]} == {"Loading", "Encoding", "Step", "Decoding", "Saved"}

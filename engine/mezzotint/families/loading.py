@@ -78,7 +78,9 @@ def _empty_network(source: ComponentSource) -> Network:
     try:
         with accelerate.init_empty_weights(include_buffers=False):
             return _construct(source)
-    except (AttributeError, AssertionError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:
         reason = str(error).partition("\n")[0][:200]
         raise ModelRefused(f"the configuration of {source.name} describes no network: {reason}") from error
 
@@ -152,6 +154,8 @@ def _tokenizer(source: ComponentSource) -> Tokenizer:
     try:
         tokenizer_class = getattr(transformers, source.class_name)
         return tokenizer_class.from_pretrained(str(source.folder), local_files_only=True)
-    except (OSError, TypeError, ValueError, KeyError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:
         reason = str(error).partition("\n")[0][:200]
         raise ModelRefused(f"{source.folder}: the tokenizer cannot be read: {reason}") from error

@@ -28,6 +28,6 @@ def fit(picture: Image.Image, width: int, height: int, resample: Image.Resamplin
     if picture.size == (width, height):
         return picture
     scale = max(width / picture.width, height / picture.height)
-    left = (picture.width - width / scale) / 2
-    top = (picture.height - height / scale) / 2
+    left = max(0.0, (picture.width - width / scale) / 2)  # rounding may fall just outside
+    top = max(0.0, (picture.height - height / scale) / 2)
     return picture.resize((width, height), resample, box=(left, top, picture.width - left, picture.height - top))

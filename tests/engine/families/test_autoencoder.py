@@ -1,0 +1,46 @@
+"""The scaling between pixels and latents, with an autoencoder that changes nothing."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from mezzotint.families.autoencoder import decode_latents, encode_pixels
+from mezzotint.families.autoencoder_space import latent_space
+
+
+class Identity:
+    """Encodes to the same numbers, with no noise."""
+
+    device, dtype = torch.device("cpu"), torch.float32
+
+    def __init__(self, **config):
+        self.config = SimpleNamespace(**{"scaling_factor": 0.5} | config)
+
+    def encode(self, pixels):
+        return SimpleNamespace(latent_dist=SimpleNamespace(sample=lambda generator: pixels))
+
+    def decode(self, latents, return_dict):
+        return (latents,)
+
+
+@pytest.mark.parametrize(
+    ("config", "latent"),
+    [
+        ({}, 0.5),
+        ({"shift_factor": 0.2}, 0.4),
+        ({"latents_mean": [0.2, 0.2, 0.2], "latents_std": [2.0, 2.0, 2.0]}, 0.2),
+    ],
+)
+def test_there_and_back(config, latent):
+    vae, pixels = Identity(**config), torch.ones(1, 3, 4, 4)
+    latents = encode_pixels(vae, pixels, torch.Generator())
+    torch.testing.assert_close(latents, torch.full_like(pixels, latent))
+    torch.testing.assert_close(decode_latents(vae, latents), pixels)
+
+
+def test_latent_spaces_are_told_apart():
+    sdxl = {"latent_channels": 4, "scaling_factor": 0.13025, "block_out_channels": [128, 256, 512, 512]}
+    assert latent_space(sdxl) == latent_space({**sdxl, "block_out_channels": [1, 2, 3, 4], "sample_size": 512})
+    for other in ({"scaling_factor": 0.18215}, {"latent_channels": 16}, {"block_out_channels": [128, 256]}):
+        assert latent_space(sdxl) != latent_space(sdxl | other)

@@ -1,0 +1,49 @@
+"""Devices, number formats and memory, on whatever machine the tests run."""
+
+import numpy as np
+import pytest
+import torch
+
+from mezzotint.errors import NoDevice
+from mezzotint.machine import PeakMemory, choose_device, choose_dtype, devices, versions
+from mezzotint.protocol import DeviceInfo
+
+CPU = DeviceInfo(id="cpu", name="a processor", memory_bytes=2**34)
+CARD = DeviceInfo(id="cuda:0", name="a card", memory_bytes=2**33)
+
+
+def test_the_processor_is_always_there_and_last():
+    assert devices()[-1].id == "cpu"
+    assert devices()[-1].memory_bytes > 2**28
+
+
+def test_auto_takes_the_best():
+    assert choose_device("auto", (CARD, CPU)) is CARD
+    assert choose_device("cuda", (CARD, CPU)) is CARD
+    assert choose_device("cpu", (CARD, CPU)) is CPU
+
+
+@pytest.mark.parametrize("wanted", ["cuda:1", "mps", "tpu", ""])
+def test_a_device_that_is_not_here(wanted):
+    with pytest.raises(NoDevice, match="cuda:0, cpu"):
+        choose_device(wanted, (CARD, CPU))
+
+
+def test_formats(monkeypatch):
+    assert choose_dtype("auto", CPU) == "float32"
+    assert choose_dtype("bfloat16", CPU) == "bfloat16"
+    for supported, expected in ((True, "bfloat16"), (False, "float16")):  # Turing has no bfloat16
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation, s=supported: s)
+        assert choose_dtype("auto", CARD) == expected
+
+
+def test_the_peak_is_seen_after_it_is_over():
+    memory = PeakMemory(torch.device("cpu"))
+    before = memory.ram_bytes()
+    np.ones(50_000_000, dtype=np.uint8).sum()
+    assert memory.ram_bytes() >= before + 40_000_000
+    assert memory.vram_bytes() is None
+
+
+def test_versions_name_what_can_change_a_pixel():
+    assert {"mezzotint", "python", "torch", "diffusers", "transformers"} <= versions().keys()
