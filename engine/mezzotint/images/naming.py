@@ -66,7 +66,7 @@ def check_output(output: Output, count: int) -> None:
     _check_space(folder, count)
     if output.preview_folder is not None:
         _refuse_odd_characters(output.preview_folder)
-        _probe(_nearest_existing(Path(output.preview_folder).expanduser()))
+        _probe(_nearest_existing(_expand_home(output.preview_folder)))
 
 
 def _parse(output: Output, count: int) -> _Template:

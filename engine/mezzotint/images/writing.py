@@ -33,7 +33,7 @@ def write_picture(image: Image.Image, path: Path, record: PictureRecord, *, over
 
 def write_preview(jpeg: bytes, folder: Path, *, image: int, stage: int, step: int) -> Path:
     """Write the small picture of one step (image and stage from 0, step from 1); earlier previews stay."""
-    path = folder / f"preview-{image + 1:02d}-{stage + 1}-{step:03d}.jpg"
+    path = folder.expanduser() / f"preview-{image + 1:02d}-{stage + 1}-{step:03d}.jpg"
     return _write(path, lambda _: jpeg, overwrite=False)
 
 

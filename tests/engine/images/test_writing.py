@@ -90,6 +90,13 @@ def test_previews_are_numbered_and_kept(tmp_path: Path) -> None:
     assert paths[0].read_bytes() == b"jpeg"
 
 
+def test_previews_know_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    path = write_preview(b"jpeg", Path("~/p"), image=0, stage=0, step=1)
+    assert path == tmp_path / "p" / "preview-01-1-001.jpg" and path.is_file()
+
+
 def test_the_hash_is_of_the_pixels_row_by_row() -> None:
     image = Image.new("RGB", (2, 2))
     image.putdata([(1, 2, 3), (4, 5, 6), (7, 8, 9), (10, 11, 12)])
