@@ -9,11 +9,11 @@ from skip_rules import skip_module_without
 
 skip_module_without("PySide6")
 
-from mezzotint_app.main import EXPLANATION, MainWindow  # noqa: E402
 from PySide6.QtCore import Qt  # noqa: E402
 from PySide6.QtWidgets import QApplication, QLabel  # noqa: E402
 
 from mezzotint import __version__  # noqa: E402
+from mezzotint_app.main import EXPLANATION, MainWindow  # noqa: E402
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
 """An engine and a catalog without networks; the prompt says which fault to make."""
 
+import dataclasses
 import os
 import threading
 
-from mezzotint.errors import Cancelled, ModelRefused
+from mezzotint.errors import Cancelled, ModelRefused, UnknownModel
 from mezzotint.protocol import (
     DeviceInfo,
     EngineInfo,
@@ -22,12 +23,26 @@ VERSIONS = {"mezzotint": "0"}
 DEVICE = DeviceInfo(id="cpu", name="Slow and steady", memory_bytes=1 << 30)
 
 
+@dataclasses.dataclass
+class FoundFake:
+    info: ModelInfo
+
+
 class FakeCatalog:
     def __init__(self, models=()):
         self._models = tuple(models)
 
     def models(self):
         return self._models
+
+    def notices(self):
+        return ("a folder is gone",) if self._models else ()
+
+    def find(self, ref):
+        for model in self._models:
+            if model.id == ref.id:
+                return FoundFake(info=model)
+        raise UnknownModel(f"No model is called {ref.id!r}")
 
 
 def model_info(**changes):

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.codec import encode
-from mezzotint.errors import MezzotintError, StorageError
+from mezzotint.errors import Cancelled, MezzotintError, StorageError
 
 
 class Terminal:
@@ -37,8 +37,9 @@ class Terminal:
             self.stderr.flush()
 
     def error(self, error: MezzotintError) -> None:
-        """Why the command failed, in one line."""
-        self.stderr.write(f"mezzotint: error: {plain(error, 2000)}\n")
+        """Why the command failed, or was stopped, in one line."""
+        kind = "" if isinstance(error, Cancelled) else "error: "
+        self.stderr.write(f"mezzotint: {kind}{plain(error, 2000)}\n")
         self.stderr.flush()
 
     def finish(self) -> bool:

@@ -1,0 +1,61 @@
+"""Words that are refused, and what the refusal says."""
+
+from argparse import ArgumentTypeError
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mezzotint.cli.argument_types import integer, number, size, text
+
+
+@given(st.integers(1, 999_999), st.integers(1, 999_999), st.sampled_from("xX\u00d7"))
+def test_sizes_are_read(width, height, cross):
+    assert size(f"{width}{cross}{height}") == (width, height)
+
+
+@pytest.mark.parametrize(
+    "words", ["", "x", "1024", "0x64", "64x0", "-64x64", "64x64x64", "64 x 64", "1e3x64", "9999999x1"]
+)
+def test_no_sizes_are_refused_with_an_example(words):
+    with pytest.raises(ArgumentTypeError, match="1024x1024"):
+        size(words)
+
+
+def test_integers_within_bounds():
+    parse = integer(0, 10, 7)
+    assert [parse("0"), parse("10"), parse("+3")] == [0, 10, 3]
+
+
+@pytest.mark.parametrize("words", ["-1", "11", "1.5", "x", "", "1e1", "1_0", "\u0663", "9" * 30, "nan"])
+def test_other_integers_are_refused_with_the_bounds(words):
+    with pytest.raises(ArgumentTypeError, match="whole number from 0 to 10, such as 7"):
+        integer(0, 10, 7)(words)
+
+
+@given(st.floats(0, 1))
+def test_numbers_within_bounds(value):
+    assert number(0, 1, 0.5)(repr(value)) == value
+
+
+@pytest.mark.parametrize("words", ["nan", "NaN", "inf", "-inf", "-0.1", "1.1", "", "x", "1,5"])
+def test_other_numbers_are_refused_with_the_bounds(words):
+    with pytest.raises(ArgumentTypeError, match=r"number from 0 to 1, such as 0\.5"):
+        number(0, 1, 0.5)(words)
+
+
+@pytest.mark.parametrize("words", ["0", "1", "0.0", "1.0", "nan"])
+def test_a_number_inside_is_not_the_bounds(words):
+    with pytest.raises(ArgumentTypeError, match="between 0 and 1"):
+        number(0, 1, 0.5, inside=True)(words)
+
+
+@given(st.text())
+def test_text_is_taken_as_it_is(words):
+    assert text(words) == words
+
+
+def test_bytes_that_are_no_text_are_refused_in_plain_characters():
+    with pytest.raises(ArgumentTypeError, match="no text") as caught:
+        text("a \udcff barn")
+    assert str(caught.value).isascii()

@@ -1,0 +1,46 @@
+"""`mezzotint doctor` tells its report; warnings are no failure."""
+
+import argparse
+import dataclasses
+
+from fake_engine import DEVICE, FakeCatalog, model_info
+
+from mezzotint.cli.context import Context
+from mezzotint.cli.doctor import run
+from mezzotint.cli.doctor_report import DoctorReport, Probes, TorchFacts
+from mezzotint.cli.terminal import Terminal
+from mezzotint.codec import from_json
+
+TORCH = TorchFacts(version="2.13.0+cpu", cuda=None, devices=(DEVICE,))
+PROBES = Probes(
+    torch=lambda: TORCH,
+    nvidia_card=lambda: True,
+    versions=lambda: {"torch": "2.13.0"},
+    installed=lambda name: False,
+    free=lambda path: 10 << 30,
+)
+
+
+def tell(stream, json, probes=PROBES, models=()):
+    terminal = Terminal(stream(), stream())
+    context = Context(terminal=terminal, make_catalog=lambda folders: FakeCatalog(models))
+    assert run(argparse.Namespace(json=json, models_folder=[]), context, probes) == 0
+    return terminal.stdout.getvalue()
+
+
+def test_it_tells_what_is_here_and_what_is_missing(stream):
+    told = tell(stream, False, models=[model_info(), model_info(problem="no")])
+    for words in ("Slow and steady, 1.0 GB", "1, and 1 refused", "10.0 GB free", "not installed (optional"):
+        assert words in told
+    assert "warning: an NVIDIA card is here, but torch 2.13.0+cpu is built without CUDA" in told
+    assert "no trouble found" not in told
+
+
+def test_without_trouble_it_says_so(stream):
+    assert tell(stream, False, dataclasses.replace(PROBES, nvidia_card=lambda: False)).endswith("no trouble found\n")
+
+
+def test_json_is_the_report(stream):
+    report = from_json(DoctorReport, tell(stream, True))
+    assert report.torch == TORCH
+    assert len(report.warnings) == 1

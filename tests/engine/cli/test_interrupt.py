@@ -1,0 +1,42 @@
+"""Ctrl-C: before work at once, during work after the step, twice at once."""
+
+import signal
+
+from mezzotint.cli.interrupt import Interrupt
+
+
+class Ears:
+    def __init__(self):
+        self.told = []
+        self.ended = []
+        self.interrupt = Interrupt(self.told.append, self.ended.append)
+
+    def press(self):
+        self.interrupt.handle(signal.SIGINT, None)
+
+
+def test_before_there_is_work_it_ends_at_once():
+    ears = Ears()
+    ears.press()
+    assert ears.ended == [130]
+    assert not ears.interrupt.asked()
+
+
+def test_during_work_the_first_asks_and_the_second_ends():
+    ears = Ears()
+    ears.interrupt.soften()
+    ears.press()
+    assert ears.interrupt.asked()
+    assert ears.ended == []
+    assert "again to stop now" in ears.told[0]
+    ears.press()
+    assert ears.ended == [130]
+
+
+def test_it_is_what_the_signal_does_for_a_while():
+    ears = Ears()
+    before = signal.getsignal(signal.SIGINT)
+    with ears.interrupt.installed():
+        signal.raise_signal(signal.SIGINT)
+    assert ears.ended == [130]
+    assert signal.getsignal(signal.SIGINT) is before

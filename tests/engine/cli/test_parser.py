@@ -1,0 +1,47 @@
+"""Help that can be read, and mistakes told in one line."""
+
+import pytest
+
+from mezzotint import __version__
+from mezzotint.cli.parser import make_parser
+from mezzotint.errors import UsageError
+
+COMMANDS = [
+    (),
+    ("generate",),
+    ("models",),
+    ("models", "list"),
+    ("models", "inspect"),
+    ("inspect",),
+    ("doctor",),
+    ("app",),
+    ("completion",),
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_has_help(words, capsys):
+    with pytest.raises(SystemExit) as end:
+        make_parser().parse_args([*words, "--help"])
+    assert end.value.code == 0
+    assert "usage: mezzotint" in capsys.readouterr().out
+
+
+def test_the_exit_codes_are_documented(capsys):
+    with pytest.raises(SystemExit):
+        make_parser().parse_args(["--help"])
+    shown = capsys.readouterr().out
+    for code in ("0", "1", "2", "3", "4", "5", "6", "7", "130"):
+        assert f"\n  {code} " in shown
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit):
+        make_parser().parse_args(["--version"])
+    assert capsys.readouterr().out == f"mezzotint {__version__}\n"
+
+
+@pytest.mark.parametrize("words", [[], ["paint"], ["models"], ["--verson"], ["inspect"], ["doctor", "x"]])
+def test_a_mistake_is_one_line_that_names_the_help(words):
+    with pytest.raises(UsageError, match=r"^[^\n]*--help`\)$"):
+        make_parser().parse_args(words)

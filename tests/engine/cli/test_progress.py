@@ -1,0 +1,35 @@
+"""The progress line says what is being done."""
+
+import re
+
+from mezzotint.cli.progress import ProgressBar
+from mezzotint.protocol import Decoding, Encoding, Loading, Step
+
+
+def test_every_phase_is_named(stream, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    screen = stream(tty=True)
+    bar = ProgressBar(screen)
+    for event, words in (
+        (Loading(model="[red]a\x1b[2J", component="vae", bytes_done=1, bytes_total=2), "loading"),
+        (Encoding(stage=0, stages=2), "reading the words"),
+        (
+            Step(image=1, images=4, stage=0, stages=2, step=3, steps=20, sigma=1, preview=None),
+            "painting 2 of 4, stage 1 of 2",
+        ),
+        (Decoding(image=0, images=1), "developing"),
+    ):
+        bar.show(event)
+        bar.hide()
+        shown = screen.getvalue()
+        assert words in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown)
+        assert "\x1b[2J" not in shown
+    assert "[red]a" in shown
+    assert shown.rstrip().endswith("\x1b[2K")  # nothing is left on the screen
+
+
+def test_hiding_twice_is_harmless(stream):
+    bar = ProgressBar(stream())
+    bar.hide()
+    bar.hide()

@@ -1,0 +1,181 @@
+"""Options to requests: the cascades that they mean, and what an earlier picture keeps."""
+
+import pytest
+
+from mezzotint.cli.request import Options, request_of
+from mezzotint.errors import UsageError
+from mezzotint.protocol import (
+    Cascade,
+    GenerateRequest,
+    ImageInput,
+    ModelRef,
+    Output,
+    Sampling,
+    Stage,
+    Transition,
+)
+
+WALK = Sampling(sampler="euler", schedule="karras", steps=20, guidance_scale=5.0)
+BASE = Stage(model=ModelRef(id="base"), width=64, height=96, sampling=WALK)
+SAID = Options(prompt="a barn", model="base", size=(64, 96), sampler="euler", schedule="karras", steps=20, guidance=5.0)
+
+
+def with_options(options, **changes):
+    return Options(**{name: getattr(options, name) for name in Options.__slots__} | changes)
+
+
+def cascade(**changes):
+    return request_of(with_options(SAID, **changes)).cascade
+
+
+def test_a_prompt_alone_leaves_all_to_the_model():
+    assert request_of(Options(prompt="a barn")) == GenerateRequest(prompt="a barn")
+
+
+def test_one_stage():
+    assert cascade() == Cascade(stages=(BASE,))
+
+
+def test_a_refiner_does_the_last_part_of_the_schedule():
+    refiner = Stage(model=ModelRef(id="fine"), sampling=WALK)
+    stopped = Stage(model=ModelRef(id="base"), width=64, height=96, sampling=WALK, until=0.8)
+    assert cascade(refiner="fine") == Cascade(stages=(stopped, refiner), transitions=(Transition(),))
+    assert cascade(refiner="fine", refiner_at=0.6).stages[0].until == 0.6
+
+
+def test_a_refiner_is_not_described_by_what_describes_the_base():
+    stages = cascade(refiner="fine", prediction_type="v_prediction", zero_terminal_snr=True, clip_skip=2).stages
+    assert stages[0].sampling.prediction_type == "v_prediction"
+    assert stages[1].sampling == WALK
+
+
+def test_a_second_pass_is_larger_and_by_the_same_model():
+    second = Stage(model=ModelRef(id="base"), sampling=WALK)
+    enlarged = Transition(scale=1.5, strength=0.5)
+    assert cascade(hires=1.5) == Cascade(stages=(BASE, second), transitions=(enlarged,))
+
+
+def test_how_the_second_pass_enlarges():
+    changed = cascade(hires=2.0, hires_strength=0.3, hires_space="pixel", hires_upscaler="lanczos")
+    assert changed.transitions == (Transition(scale=2.0, strength=0.3, space="pixel", upscaler="lanczos"),)
+
+
+def test_both_end_the_base_then_refine_the_second_pass():
+    both = cascade(hires=1.5, refiner="fine", refiner_at=0.7)
+    assert [stage.until for stage in both.stages] == [None, 0.7, None]
+    assert [stage.model.id for stage in both.stages] == ["base", "base", "fine"]
+    assert both.transitions == (Transition(scale=1.5, strength=0.5), Transition())
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (Options(), "prompt"),
+        (Options(prompt="a", strength=0.5), "--init"),
+        (Options(prompt="a", refiner_at=0.5), "--refiner"),
+        (Options(prompt="a", hires_strength=0.5), "--hires-strength"),
+        (Options(prompt="a", hires_space="pixel"), "--hires-space"),
+        (Options(prompt="a", hires_upscaler="nearest"), "--hires-upscaler"),
+    ],
+)
+def test_an_option_that_needs_another_says_which(options, word):
+    with pytest.raises(UsageError, match=word):
+        request_of(options)
+
+
+def test_everything_else_goes_where_it_belongs():
+    said = Options(
+        prompt="a",
+        negative="b",
+        seed=7,
+        count=2,
+        init="i.png",
+        strength=0.4,
+        embedding=("e.safetensors",),
+        device="cpu",
+    )
+    where = with_options(said, dtype="float32", attention="sdpa", output="out/", overwrite=True, preview="steps")
+    assert request_of(where) == GenerateRequest(
+        prompt="a",
+        negative_prompt="b",
+        seed=7,
+        count=2,
+        images=(ImageInput(path="i.png"),),
+        strength=0.4,
+        embeddings=("e.safetensors",),
+        device="cpu",
+        dtype="float32",
+        attention="sdpa",
+        output=Output(path="out/", overwrite=True, preview_folder="steps"),
+    )
+
+
+# ---- over an earlier picture
+
+NETWORK = Sampling(sampler="euler", schedule="karras", steps=20, prediction_type="epsilon", clip_skip=1)
+EARLIER = GenerateRequest(
+    prompt="a barn",
+    negative_prompt="rain",
+    seed=7,
+    strength=0.4,
+    dtype="float32",
+    images=(ImageInput(path="i.png", sha256="0"),),
+    cascade=Cascade(
+        stages=(
+            Stage(model=ModelRef(id="base"), width=64, height=64, prompt="a barn", sampling=NETWORK),
+            Stage(model=ModelRef(id="base"), width=96, height=96, until=0.8, prompt="a barn", sampling=NETWORK),
+            Stage(model=ModelRef(id="fine"), width=96, height=96, prompt="a barn", sampling=NETWORK),
+        ),
+        transitions=(Transition(scale=1.5, strength=0.5), Transition()),
+    ),
+)
+
+
+def test_without_options_the_earlier_request_stays_but_for_its_output():
+    from_hostile = GenerateRequest(prompt="a", output=Output(path="/home/me/.bashrc", overwrite=True))
+    assert request_of(Options(output="out/"), from_hostile) == GenerateRequest(prompt="a", output=Output(path="out/"))
+    assert request_of(Options(), EARLIER) == EARLIER
+
+
+def test_another_prompt_reaches_every_stage():
+    changed = request_of(Options(prompt="a boat"), EARLIER)
+    assert changed.prompt == "a boat"
+    assert {stage.prompt for stage in changed.cascade.stages} == {None}
+
+
+def test_another_size_keeps_the_scales():
+    stages = request_of(Options(size=(128, 96)), EARLIER).cascade.stages
+    assert [(stage.width, stage.height) for stage in stages] == [(128, 96), (None, None), (None, None)]
+
+
+def test_another_model_takes_the_stages_of_the_first_and_none_of_its_description():
+    stages = request_of(Options(model="new"), EARLIER).cascade.stages
+    assert [stage.model.id for stage in stages] == ["new", "new", "fine"]
+    assert [stage.sampling.prediction_type for stage in stages] == [None, None, "epsilon"]
+    assert [stage.sampling.clip_skip for stage in stages] == [None, None, 1]
+    assert {stage.sampling.steps for stage in stages} == {20}
+
+
+def test_another_sampler_drops_the_schedule_that_was_for_the_old_one():
+    sampling = request_of(Options(sampler="lcm"), EARLIER).cascade.stages[0].sampling
+    assert (sampling.sampler, sampling.schedule) == ("lcm", None)
+    sampling = request_of(Options(sampler="heun", schedule="simple"), EARLIER).cascade.stages[0].sampling
+    assert (sampling.sampler, sampling.schedule) == ("heun", "simple")
+
+
+def test_steps_and_guidance_reach_every_stage():
+    stages = request_of(Options(steps=9, guidance=2.0), EARLIER).cascade.stages
+    assert {(stage.sampling.steps, stage.sampling.guidance_scale) for stage in stages} == {(9, 2.0)}
+
+
+def test_another_cascade_starts_from_the_first_stage():
+    stages = request_of(Options(refiner="other"), EARLIER).cascade.stages
+    assert [stage.model.id for stage in stages] == ["base", "other"]
+    assert (stages[0].width, stages[0].until) == (64, 0.8)
+
+
+def test_another_init_picture_and_strength():
+    changed = request_of(Options(init="other.png"), EARLIER)
+    assert changed.images == (ImageInput(path="other.png"),)
+    assert changed.strength == 0.4
+    assert request_of(Options(strength=0.9), EARLIER).strength == 0.9
