@@ -11,7 +11,7 @@ from mezzotint.attention.backends import attention_scope, choose_attention
 from mezzotint.catalog.catalog import Catalog, FoundModel
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import Cancelled, ImageRefused, MezzotintError, OutOfMemory
-from mezzotint.families.family import LoadedModel
+from mezzotint.families.family import LoadedModel, ModelSources
 from mezzotint.images.naming import check_output
 from mezzotint.images.reading import read_image
 from mezzotint.protocol import (
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from mezzotint.stages.cascade import Painter
     from mezzotint.stages.saving import Saver
 
-_Key = tuple[str, str, str]  # path, device, dtype
+_Key = tuple[str, str, str, tuple[tuple[int, int], ...]]  # path, device, dtype, size and time of each file
 
 
 class Engine:
@@ -90,7 +90,7 @@ class Engine:
         kept: dict[_Key, LoadedModel] = {}
         models = []
         for stage in setup.stages:
-            key = (stage.found.info.path, device.id, dtype)
+            key = (stage.found.info.path, device.id, dtype, _stamps(stage.sources))
             if key not in kept:
                 kept[key] = self._loaded.get(key) or LoadedModel(
                     sources=stage.sources, device=torch.device(device.id), dtype=getattr(torch, dtype)
@@ -250,6 +250,12 @@ class _LoadProgress:
             self._on_event(Loading(model=model, component=component, bytes_done=self._done, bytes_total=self._total))
 
         return report
+
+
+def _stamps(sources: ModelSources) -> tuple[tuple[int, int], ...]:
+    """What changes when a file is replaced: its weights must not be taken for the old ones."""
+    stats = (path.stat() for source in sources.components.values() for path in source.files)
+    return tuple((stat.st_size, stat.st_mtime_ns) for stat in stats)
 
 
 def _bytes_of(models: list[LoadedModel], missing: list[list[str]]) -> int:

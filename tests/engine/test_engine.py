@@ -137,6 +137,16 @@ def test_what_is_loaded_is_kept_for_the_next_job(request_for, tiny_sdxl_folder):
     assert not [event for event in events if isinstance(event, Loading)]
 
 
+def test_a_replaced_file_is_loaded_anew(request_for, tmp_path):
+    engine, events = Engine(Catalog.standard()), []
+    folder = write_tiny_pixart(tmp_path / "model", seed=1)
+    first = run(engine, request_for(folder))
+    write_tiny_pixart(folder, seed=2)
+    second = run(engine, request_for(folder), events)
+    assert [event for event in events if isinstance(event, Loading)]
+    assert first.images[0].sha256 != second.images[0].sha256
+
+
 def test_reference_attention_agrees(engine, request_for, tiny_sdxl_folder):
     plain = run(engine, request_for(tiny_sdxl_folder))
     reference = run(engine, request_for(tiny_sdxl_folder, attention="reference"))
