@@ -18,7 +18,7 @@ from mezzotint.protocol import DeviceInfo
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
 
-CUDA_WHEELS = "https://download.pytorch.org/whl/cu126"
+CUDA_WHEELS = "https://download.pytorch.org/whl/cu130"
 _OPTIONAL = {"PySide6": "the window"}
 _LOW_DISK = 2 << 30  # bytes
 

@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mezzotint.cli import again
 from mezzotint.cli.again import base_of
 from mezzotint.errors import UsageError
 from mezzotint.protocol import GenerateRequest, ImageMetadata, ModelRef, Sampling, Stage
+from mezzotint.stages import setup
 
 FOREIGN = {
     "program": "a1111",
@@ -92,3 +94,12 @@ def test_any_foreign_metadata_gives_a_request_or_lines_that_are_plain(found):
     assert request.prompt == found.prompt
     assert "\n" not in told[0]
     assert "\x1b" not in told[0]
+
+
+def test_the_bounds_are_the_engines():
+    # Said twice, since the engine's own take too long to import for `--help`.
+    assert (again.MAX_SEED, again.MAX_STEPS, again.MAX_GUIDANCE) == (
+        setup.MAX_SEED,
+        setup.MAX_STEPS,
+        setup.MAX_GUIDANCE,
+    )
