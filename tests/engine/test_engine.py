@@ -155,6 +155,18 @@ def test_reference_attention_agrees(engine, request_for, tiny_sdxl_folder):
     assert np.abs(difference).max() <= 2
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("model", ["tiny_sdxl_folder", "tiny_pixart_folder"])
+def test_sixteen_bits_make_about_the_same_picture(engine, request_for, request, model, dtype):
+    """What a GPU computes in, here on the processor."""
+    folder = request.getfixturevalue(model)
+    plain = run(engine, request_for(folder))
+    short = run(engine, request_for(folder, dtype=dtype))
+    assert short.dtype == dtype
+    difference = pixels(plain.images[0]).astype(float) - pixels(short.images[0])
+    assert 0 < np.abs(difference).mean() < 4
+
+
 def test_previews_sharpen_towards_the_picture(engine, request_for, tiny_sdxl_folder, tmp_path):
     events = []
     output = Output(path=f"{tmp_path}/out/", preview_folder=str(tmp_path / "steps"))

@@ -1,9 +1,5 @@
 """All stages of a picture, in order: the cascade at work."""
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -21,8 +17,8 @@ from mezzotint.protocol import (
     OnEvent,
     ResolvedStage,
     Step,
-    Timings,
 )
+from mezzotint.stages.clock import Clock
 from mezzotint.stages.decode import fit, to_latents, to_picture
 from mezzotint.stages.denoise import Denoised, denoise
 from mezzotint.stages.preview import Previewer, as_text
@@ -52,55 +48,6 @@ def plan_walks(setup: CascadeSetup, device: torch.device) -> list[Walk]:
     return walks
 
 
-@dataclass(slots=True)
-class Clock:
-    """Seconds by phase."""
-
-    encode_seconds: float = 0.0
-    decode_seconds: float = 0.0
-    save_seconds: float = 0.0
-    denoise_seconds: dict[int, float] = field(default_factory=dict)
-
-    @contextmanager
-    def encode(self) -> Iterator[None]:
-        """Count what runs inside as encoding."""
-        start = time.perf_counter()
-        yield
-        self.encode_seconds += time.perf_counter() - start
-
-    @contextmanager
-    def decode(self) -> Iterator[None]:
-        """Count what runs inside as decoding."""
-        start = time.perf_counter()
-        yield
-        self.decode_seconds += time.perf_counter() - start
-
-    @contextmanager
-    def save(self) -> Iterator[None]:
-        """Count what runs inside as saving."""
-        start = time.perf_counter()
-        yield
-        self.save_seconds += time.perf_counter() - start
-
-    @contextmanager
-    def denoise(self, stage: int) -> Iterator[None]:
-        """Count what runs inside as denoising of a stage."""
-        start = time.perf_counter()
-        yield
-        self.denoise_seconds[stage] = self.denoise_seconds.get(stage, 0.0) + time.perf_counter() - start
-
-    def timings(self, *, load: float, total: float, stages: int) -> Timings:
-        """The record of them all."""
-        return Timings(
-            load=load,
-            encode=self.encode_seconds,
-            denoise=tuple(self.denoise_seconds.get(stage, 0.0) for stage in range(stages)),
-            decode=self.decode_seconds,
-            save=self.save_seconds,
-            total=total,
-        )
-
-
 class Painter:
     """Makes the pictures of one job with models that are in memory."""
 
@@ -109,11 +56,12 @@ class Painter:
         *,
         setup: CascadeSetup,
         models: list[LoadedModel],
+        clock: Clock,
         on_event: OnEvent,
         cancelled: IsCancelled,
         request: GenerateRequest,
     ) -> None:
-        self.clock = Clock()
+        self._clock = clock
         self._setup, self._models, self._request = setup, models, request
         self._on_event, self._cancelled = on_event, cancelled
         self._conditionings: list[Conditioning] = []
@@ -124,7 +72,7 @@ class Painter:
     def encode(self, embeddings: tuple[Path, ...]) -> None:
         """Turn the words of every stage into conditioning."""
         stages = self._setup.stages
-        with self.clock.encode():
+        with self._clock.phase("encode"):
             for index, (stage, model) in enumerate(zip(stages, self._models, strict=True)):
                 self._on_event(Encoding(stage=index, stages=len(stages)))
                 inputs = PromptInputs(
@@ -143,13 +91,13 @@ class Painter:
         """One picture, from its seed alone."""
         generator = torch.Generator("cpu").manual_seed(seed)
         self._walks = plan_walks(self._setup, self._models[0].device)  # samplers remember: each picture has fresh ones
-        with self.clock.denoise(0):
+        with self._clock.stage(0):
             done = self._denoise(index, 0, self._first_latents(init, generator), generator)
         for stage in range(1, len(self._setup.stages)):
-            with self.clock.denoise(stage):
+            with self._clock.stage(stage):
                 done = self._denoise(index, stage, self._cross(stage, done, generator), generator)
         self._on_event(Decoding(image=index, images=self._request.count))
-        with self.clock.decode():
+        with self._clock.phase("decode"):
             return to_picture(self._models[-1], done.latents)
 
     def fingerprint_models(self, cache: Path) -> None:

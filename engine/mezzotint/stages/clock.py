@@ -1,0 +1,46 @@
+"""Seconds of wall time by phase."""
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Literal
+
+from mezzotint.protocol import Timings
+
+Phase = Literal["load", "encode", "decode", "save"]
+
+
+class Clock:
+    """Runs from the moment it is made; what runs inside a phase is counted as that phase."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+        self._seconds: dict[Phase | int, float] = {}
+
+    def phase(self, name: Phase) -> AbstractContextManager[None]:
+        """Count what runs inside as the phase of that name."""
+        return self._count(name)
+
+    def stage(self, index: int) -> AbstractContextManager[None]:
+        """Count what runs inside as denoising of that stage."""
+        return self._count(index)
+
+    def timings(self, stages: int) -> Timings:
+        """The record of them all, up to now."""
+        seconds = self._seconds
+        return Timings(
+            load=seconds.get("load", 0.0),
+            encode=seconds.get("encode", 0.0),
+            denoise=tuple(seconds.get(stage, 0.0) for stage in range(stages)),
+            decode=seconds.get("decode", 0.0),
+            save=seconds.get("save", 0.0),
+            total=time.perf_counter() - self._started,
+        )
+
+    @contextmanager
+    def _count(self, key: Phase | int) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds[key] = self._seconds.get(key, 0.0) + time.perf_counter() - start

@@ -1,0 +1,192 @@
+"""One request from its words to its pictures."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint import machine, paths
+from mezzotint.attention.backends import attention_scope, choose_attention
+from mezzotint.checkpoints.fingerprint import fingerprint
+from mezzotint.errors import Cancelled, ImageRefused
+from mezzotint.families.clip_prompt import has_weights
+from mezzotint.families.family import LoadedModel
+from mezzotint.images.naming import check_output
+from mezzotint.images.reading import read_image
+from mezzotint.protocol import (
+    SCHEMA_VERSION,
+    DeviceInfo,
+    Dtype,
+    GeneratedImage,
+    GenerateRequest,
+    GenerateResult,
+    IsCancelled,
+    Loading,
+    MemoryReport,
+    ModelRef,
+    Notice,
+    OnEvent,
+    Saved,
+)
+from mezzotint.stages.clock import Clock
+from mezzotint.stages.saving import Circumstances, Saver
+from mezzotint.stages.setup import CascadeSetup, Find, set_up
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from mezzotint.stages.cascade import Painter
+
+ModelsFor = Callable[[CascadeSetup, DeviceInfo, Dtype], list[LoadedModel]]
+
+
+class Job:
+    """One request on its way."""
+
+    def __init__(
+        self,
+        *,
+        request: GenerateRequest,
+        find: Find,
+        default_model: ModelRef,
+        models_for: ModelsFor,
+        on_event: OnEvent,
+        cancelled: IsCancelled,
+    ) -> None:
+        self._request, self._find, self._default_model = request, find, default_model
+        self._models_for, self._on_event, self._cancelled = models_for, on_event, cancelled
+        self._embeddings = tuple(Path(path) for path in request.embeddings)
+        self._clock = Clock()
+        self._notices: list[str] = []
+
+    def run(self) -> GenerateResult:
+        """Everything that can be refused first, then the work."""
+        import torch
+
+        request = self._request
+        setup = set_up(request, self._find, self._default_model, _picture_size)
+        check_output(request.output, request.count)
+        init = self._read_init(setup)
+        device = machine.choose_device(request.device, machine.devices())
+        at = self._circumstances(setup, device)
+        self._warn(setup)
+        memory = machine.PeakMemory(torch.device(device.id))
+        with torch.inference_mode(), attention_scope(at.attention):
+            with self._clock.phase("load"):
+                painter = self._load(setup, device, at.dtype)
+            painter.encode(self._embeddings)
+            saver = Saver(request=request, setup=setup, circumstances=at)
+            images = tuple(self._paint(painter, saver, init, index) for index in range(request.count))
+        return GenerateResult(
+            schema_version=SCHEMA_VERSION,
+            images=images,
+            seed=saver.first_seed,
+            stages=painter.resolved(),
+            transitions=setup.transitions,
+            images_used=at.images_used,
+            strength=setup.strength,
+            device=at.device,
+            device_name=at.device_name,
+            dtype=at.dtype,
+            attention=at.attention,
+            threads=at.threads,
+            versions=at.versions,
+            timings=self._clock.timings(len(setup.stages)),
+            memory=MemoryReport(peak_ram_bytes=memory.ram_bytes(), peak_vram_bytes=memory.vram_bytes()),
+            notices=tuple(self._notices),
+        )
+
+    def _circumstances(self, setup: CascadeSetup, device: DeviceInfo) -> Circumstances:
+        import torch
+
+        inputs = (*([setup.init] if setup.init else []), *self._embeddings)
+        return Circumstances(
+            device=device.id,
+            device_name=device.name,
+            dtype=machine.choose_dtype(self._request.dtype, device),
+            attention=choose_attention(self._request.attention),
+            threads=torch.get_num_threads(),
+            versions=machine.versions(),
+            images_used=tuple(fingerprint(path, None) for path in inputs),
+        )
+
+    def _read_init(self, setup: CascadeSetup) -> "Image.Image | None":
+        if setup.init is None:
+            return None
+        used, wanted = fingerprint(setup.init, None), self._request.images[0].sha256
+        if wanted is not None and wanted != used.sha256:
+            raise ImageRefused(
+                f"{setup.init}: the picture has changed since it was used (sha256 {used.sha256[:12]}, "
+                f"was {wanted[:12]}); give it again with --init"
+            )
+        return read_image(setup.init)
+
+    def _warn(self, setup: CascadeSetup) -> None:
+        for stage in setup.stages:
+            if not stage.family.honours_weights and has_weights(stage.prompt):
+                message = f"{stage.found.info.id} reads plain words: weights such as (word:1.2) are taken as text"
+                self._notices.append(message)
+                self._on_event(Notice(code="weights_ignored", message=message))
+                return
+
+    def _load(self, setup: CascadeSetup, device: DeviceInfo, dtype: Dtype) -> "Painter":
+        import torch
+
+        from mezzotint.families.loading import load_components
+        from mezzotint.stages.cascade import Painter, components_needed, plan_walks
+
+        plan_walks(setup, torch.device(device.id))  # what leaves a stage without a step is told before weights are read
+        models = self._models_for(setup, device, dtype)
+        previews = self._request.previews or self._request.output.preview_folder is not None
+        needed = components_needed(setup, previews=previews)
+        progress = _LoadProgress(self._on_event, _bytes_to_load(models, needed))
+        for stage, model, names in zip(setup.stages, models, needed, strict=True):
+            load_components(model, names, on_bytes=progress.of(stage.found.info.id), cancelled=self._cancelled)
+        painter = Painter(
+            setup=setup,
+            models=models,
+            clock=self._clock,
+            on_event=self._on_event,
+            cancelled=self._cancelled,
+            request=self._request,
+        )
+        painter.fingerprint_models(paths.cache_folder() / "fingerprints.json")
+        return painter
+
+    def _paint(self, painter: "Painter", saver: Saver, init: "Image.Image | None", index: int) -> GeneratedImage:
+        if self._cancelled():
+            raise Cancelled(f"stopped after {index} of {self._request.count} pictures")
+        picture = painter.paint(index, saver.first_seed + index, init)
+        with self._clock.phase("save"):
+            image = saver.save(picture, index, painter.resolved())
+        self._on_event(Saved(image=image, images=self._request.count))
+        return image
+
+
+class _LoadProgress:
+    """Counts the bytes of all components of a job."""
+
+    def __init__(self, on_event: OnEvent, total: int) -> None:
+        self._on_event, self._done, self._total = on_event, 0, total
+
+    def of(self, model: str) -> Callable[[str, int], None]:
+        """What a model's loading reports to."""
+
+        def report(component: str, count: int) -> None:
+            self._done = min(self._done + count, self._total)
+            self._on_event(Loading(model=model, component=component, bytes_done=self._done, bytes_total=self._total))
+
+        return report
+
+
+def _bytes_to_load(models: list[LoadedModel], needed: list[list[str]]) -> int:
+    wanted = {
+        (id(model), name): model.sources.components[name].bytes
+        for model, names in zip(models, needed, strict=True)
+        for name in names
+        if name not in model.networks
+    }
+    return sum(wanted.values())
+
+
+def _picture_size(path: Path) -> tuple[int, int]:
+    return read_image(path).size  # upright: the orientation in its EXIF may swap the sides
