@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from mezzotint.checkpoints.plain_text import plain
+
 _CONVERT = "convert it to safetensors with a tool you trust, or get the safetensors version"
 _PICKLE_OPCODES = b"c(}]l}K(X\x8a\x95"  # what a stream of protocol 2 to 5 begins with, after the protocol
 
@@ -44,5 +46,5 @@ def _plain_kind(start: bytes, text: bytes) -> str | None:
     if text.startswith(b"{"):
         return "JSON text, not a model: perhaps what a server answered instead of the file"
     if text and all(32 <= byte < 127 or byte in b"\t\r\n" for byte in start):
-        return f"text, not a model: it begins '{start.decode('ascii').split(chr(10))[0].strip()[:60]}'"
+        return f"text, not a model: it begins '{plain(start.decode('ascii').strip().splitlines()[0], 60)}'"
     return None

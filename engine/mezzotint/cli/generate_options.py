@@ -13,12 +13,12 @@ from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES
 from mezzotint.protocol import Attention, Dtype, PredictionType, Space, Upscaler
 
 EXAMPLES = """\
-  mezzotint generate "a red house by the sea at dusk" --seed 7 -o out/
+  mezzotint generate "a red house by the sea at dusk" --seed 7 -o house.png
   mezzotint generate "a blue boat" --count 4 --steps 30 --guidance 5 -o "out/[seed].png"
-  mezzotint generate "the same at night" --init out/7.png --strength 0.6
+  mezzotint generate "the same at night" --init house.png --strength 0.6
   mezzotint generate "..." -m sdxl-base --refiner sdxl-refiner --refiner-at 0.8
   mezzotint generate "..." -m /models/finetune.safetensors --hires 1.5
-  mezzotint generate --from out/7.png
+  mezzotint generate --from house.png
 
 output names may hold [seed] [prompt] [model] [width] [height] [steps] [sampler] [index] [count] [date] [time];
 a name in use is never replaced: the new picture gets another, unless you say --overwrite.

@@ -25,7 +25,7 @@ _NAMES = {
     "model": "model",
     "model_hash": "model hash",
 }
-_EXAMPLES = "  mezzotint inspect out/7.png\n  mezzotint inspect --json downloaded.webp\n"
+_EXAMPLES = "  mezzotint inspect house.png\n  mezzotint inspect --json downloaded.webp\n"
 
 
 def add(commands: "Commands") -> None:

@@ -24,9 +24,9 @@ Results go to stdout, talk to stderr. NO_COLOR=1 switches colours off.
 
 EXAMPLES = """\
 examples:
-  mezzotint generate "a red house by the sea at dusk" --seed 7 -o out/
+  mezzotint generate "a red house by the sea at dusk" --seed 7 -o house.png
   mezzotint models list
-  mezzotint inspect out/7.png
+  mezzotint inspect house.png
 
 """
 

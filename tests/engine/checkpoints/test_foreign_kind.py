@@ -1,0 +1,15 @@
+"""What a file is instead of safetensors; the parts of hostile files stand in test_opening_hostile.py."""
+
+import pytest
+
+from mezzotint.checkpoints.opening import open_checkpoint
+from mezzotint.errors import ModelRefused
+
+
+@pytest.mark.parametrize("start", [b"!\r!", b"a\tb\nc", b" \n\r\t x \r\n"])
+def test_text_in_a_message_stays_one_line(tmp_path, start):
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(start + b" " * 20)
+    with pytest.raises(ModelRefused) as refusal:
+        open_checkpoint(path)
+    assert str(refusal.value).isprintable()
