@@ -3,7 +3,7 @@
 import argparse
 import dataclasses
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from mezzotint.cli.again import MAX_GUIDANCE, MAX_SEED, MAX_STEPS
 from mezzotint.cli.argument_types import integer, number, size, text
@@ -30,17 +30,24 @@ def add_generate_options(parser: argparse.ArgumentParser) -> None:
     """Every option, grouped as a person would look for it."""
     parser.add_argument("prompt", metavar="PROMPT", nargs="?", type=text, help="what to see, in words")
     _add_picture(parser.add_argument_group("picture"))
-    _add_sampling(parser.add_argument_group("sampling"))
-    _add_cascade(parser.add_argument_group("refiner and second pass"))
+    add_how_options(parser)
     _add_output(parser.add_argument_group("output"))
-    _add_machine(parser.add_argument_group("machine"))
     add_models_folder(parser)
 
 
+def add_how_options(parser: argparse.ArgumentParser) -> None:
+    """What decides how a picture is made, whatever it shows."""
+    _add_sampling(parser.add_argument_group("sampling"))
+    _add_cascade(parser.add_argument_group("refiner and second pass"))
+    _add_machine(parser.add_argument_group("machine"))
+
+
 def options_of(arguments: argparse.Namespace) -> Options:
-    """The parsed words."""
-    values = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(Options)}
-    return Options(**values | {"embedding": tuple(arguments.embedding)})
+    """The parsed words; what a command has no option for is what it is when nothing is said."""
+    said: dict[str, Any] = {
+        field.name: getattr(arguments, field.name, field.default) for field in dataclasses.fields(Options)
+    }
+    return Options(**said | {"embedding": tuple(said["embedding"])})
 
 
 def _add_picture(group: argparse._ArgumentGroup) -> None:

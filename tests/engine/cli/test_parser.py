@@ -13,6 +13,8 @@ COMMANDS = [
     ("models", "list"),
     ("models", "inspect"),
     ("inspect",),
+    ("bench",),
+    ("bench", "starter"),
     ("doctor",),
     ("app",),
     ("completion",),
@@ -41,7 +43,7 @@ def test_the_version(capsys):
     assert capsys.readouterr().out == f"mezzotint {__version__}\n"
 
 
-@pytest.mark.parametrize("words", [[], ["paint"], ["models"], ["--verson"], ["inspect"], ["doctor", "x"]])
+@pytest.mark.parametrize("words", [[], ["paint"], ["models"], ["bench"], ["--verson"], ["inspect"], ["doctor", "x"]])
 def test_a_mistake_is_one_line_that_names_the_help(words):
     with pytest.raises(UsageError, match=r"^[^\n]*--help`\)$"):
         make_parser().parse_args(words)

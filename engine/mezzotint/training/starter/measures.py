@@ -1,0 +1,59 @@
+"""Numbers that say how good pictures are: intervals of a share, a distance between two sets, sharpness of detail."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+Array = NDArray[np.float64]
+
+NORMAL_95 = 1.959963984540054  # the two-sided 95 % point of the unit normal
+
+
+def wilson_interval(right: int, asked: int, z: float = NORMAL_95) -> tuple[float, float]:
+    """The score interval of a share of which `right` in `asked` were seen.
+
+    E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927), 209-212.
+    """
+    share, weight = right / asked, z * z / asked
+    middle = (share + weight / 2) / (1 + weight)
+    half = z / (1 + weight) * math.sqrt(share * (1 - share) / asked + weight / (4 * asked))
+    low, high = max(0.0, middle - half), min(1.0, middle + half)
+    return (0.0 if right == 0 else low), (1.0 if right == asked else high)
+
+
+def frechet_distance(first: Array, second: Array) -> float:
+    """|m1 - m2|^2 + tr(C1 + C2 - 2 (C1^1/2 C2 C1^1/2)^1/2) for features (n, d) and (m, d), each taken as normal.
+
+    D. C. Dowson and B. V. Landau, "The Frechet distance between multivariate normal distributions", J. Multivariate
+    Analysis 12 (1982), eq. 4; squared, as Heusel et al. (arXiv 1706.08500, eq. 6) print it for their FID.
+    """
+    apart = first.mean(axis=0) - second.mean(axis=0)
+    one, other = covariance(first), covariance(second)
+    root = symmetric_root(one)
+    shared = symmetric_root(root @ other @ root)
+    distance = apart @ apart + np.trace(one) + np.trace(other) - 2 * np.trace(shared)
+    return max(0.0, float(distance))
+
+
+def covariance(features: Array) -> Array:
+    """The unbiased covariance (d, d) of features (n, d), n at least 2."""
+    centred = features - features.mean(axis=0)
+    spread: Array = centred.T @ centred / (len(features) - 1)
+    return spread
+
+
+def symmetric_root(matrix: Array) -> Array:
+    """The symmetric square root (d, d) of a matrix that has no negative eigenvalues but by rounding."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    root: Array = (vectors * np.sqrt(values.clip(min=0))) @ vectors.T
+    return root
+
+
+def detail(picture: Image.Image) -> float:
+    """The mean absolute Laplacian of the luminance (BT.601, 0 to 255): four times a pixel less its four neighbours."""
+    luminance = np.asarray(picture.convert("L"), dtype=np.float64)
+    middle = luminance[1:-1, 1:-1]
+    around = luminance[:-2, 1:-1] + luminance[2:, 1:-1] + luminance[1:-1, :-2] + luminance[1:-1, 2:]
+    return float(np.abs(4 * middle - around).mean())
