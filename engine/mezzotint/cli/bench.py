@@ -66,6 +66,9 @@ def add(commands: "Commands") -> None:
     )
     parser.add_argument("--size", metavar="WxH", type=size, help="pixels, square (default: the model's own)")
     parser.add_argument("--negative", metavar="TEXT", type=text, help="what not to see (default: nothing)")
+    parser.add_argument(
+        "--judge", metavar="DIR", type=Path, help="the judge's folder (default: the one that comes with the program)"
+    )
     parser.add_argument("--keep", metavar="DIR", help="keep the pictures in this folder (default: they are deleted)")
     add_json(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
@@ -78,7 +81,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     from mezzotint.training.starter.judge import bundled_judge, load_judge
     from mezzotint.training.starter.scoring import score_drawn
 
-    judge = load_judge(bundled_judge())
+    judge = load_judge(arguments.judge or bundled_judge())
     catalog = context.make_catalog(arguments.models_folder)
     models = _models(arguments.models, catalog)
     scores = {}

@@ -153,6 +153,12 @@ def test_without_a_judge_the_command_says_what_makes_one(bench, assets):
     assert done.engine.requests == []
 
 
+def test_another_judge_can_be_named(bench, assets, tmp_path):
+    (assets / "starter" / "judge").rename(tmp_path / "mine")
+    assert bench("-m", "mine").code == 7
+    assert bench("-m", "mine", "--judge", str(tmp_path / "mine")).code == 0
+
+
 def test_without_a_bundled_model_one_must_be_named(bench):
     done = bench(models=MODELS[2:])
     assert done.code == 2

@@ -27,7 +27,7 @@ FEATURES = 64
 GROUPS = 8
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 MAX_CONFIG = 2**16
-HOW_TO_MAKE = "make starter ARGS='--only judge' makes it"
+HOW_TO_MAKE = "`make starter ARGS='--only judge'` makes one in build/starter/judge"
 
 
 class Judge(nn.Module):
@@ -120,4 +120,4 @@ def load_judge(folder: Path) -> Judge:
 
 
 def _refused(folder: Path, why: str) -> ModelRefused:
-    return ModelRefused(f"the judge in {plain(folder, 300)} cannot be used: {why}; {HOW_TO_MAKE} anew")
+    return ModelRefused(f"the judge in {plain(folder, 300)} cannot be used: {why}; {HOW_TO_MAKE}")

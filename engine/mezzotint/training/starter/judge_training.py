@@ -30,15 +30,17 @@ def chance(attribute: str) -> float:
     return 1 / len(VALUES[attribute])
 
 
-def make_judge(work: Path, out: Path, *, seed: int, steps: int, device: str, parts: int = 1) -> dict[str, float]:
+def make_judge(
+    work: Path, out: Path, *, seed: int, steps: int, device: str, parts: int = 1, examined: int = EXAMINED
+) -> dict[str, float]:
     """Train a judge (or go on with it), write it to `out`, and tell how often it is right on held-out drawings."""
     judge = train_judge(work, seed=seed, steps=steps, device=device, parts=parts)
-    right = drawn_accuracy(judge, seed=seed, device=device, count=EXAMINED)
-    worn = drawn_accuracy(judge, seed=seed, device=device, count=EXAMINED, faulty=True)
+    right = drawn_accuracy(judge, seed=seed, device=device, count=examined)
+    worn = drawn_accuracy(judge, seed=seed, device=device, count=examined, faulty=True)
     for name, share in right.items():
         LOG.info("judge of %s: %.4f right, %.4f with faults (chance %.3f)", name, share, worn[name], chance(name))
     accuracy = {name: round(share, 4) for name, share in right.items()}
-    save_judge(judge, out, {"steps": steps, "batch": BATCH, "seed": seed, "examined": EXAMINED, "accuracy": accuracy})
+    save_judge(judge, out, {"steps": steps, "batch": BATCH, "seed": seed, "examined": examined, "accuracy": accuracy})
     return right
 
 

@@ -23,7 +23,6 @@ from mezzotint.training.starter.world import is_held_out, judging_scene, trainin
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch):
     monkeypatch.setattr(judge_training, "BATCH", 4)
-    monkeypatch.setattr(judge_training, "EXAMINED", 6)
     monkeypatch.setattr(judge_training, "CHUNK", 4)
 
 
@@ -136,7 +135,7 @@ def test_chance_is_the_best_blind_guess():
 
 
 def test_the_whole_phase_writes_a_judge_that_can_be_used(tmp_path):
-    found = make_judge(tmp_path / "work", tmp_path / "judge", seed=0, steps=2, device="cpu")
+    found = make_judge(tmp_path / "work", tmp_path / "judge", seed=0, steps=2, device="cpu", examined=6)
     assert list(found) == list(VALUES)
     load_judge(tmp_path / "judge")
     trained = json.loads((tmp_path / "judge" / "config.json").read_text("utf-8"))["trained"]
