@@ -1,0 +1,80 @@
+"""Contact sheets: what the model makes of the same two dozen prompts, from the same noise, as it learns."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from diffusers import PixArtSigmaPipeline
+from PIL import Image
+
+from mezzotint.training.starter.export import GUIDANCE_SCALE, STEPS
+from mezzotint.training.starter.networks import PICTURE, TOKENS
+
+PROMPTS = (
+    "a red house by the sea at dusk",
+    "a blue boat on the sea by day",
+    "a yellow tent in the mountains at night",
+    "a green tree in a meadow by day",
+    "a white lighthouse on the coast at night",
+    "a pink balloon over the desert at dawn",
+    "an orange car in the desert by day",
+    "a purple castle in the forest at night",
+    "a black house in the snow",
+    "red boat, night, snow",
+    "a tiny white house in the distance, mountains, dusk",
+    "a big red tree in a meadow at dawn",
+    "a blue car on the left in the forest",
+    "a yellow balloon on the right at dusk",
+    "a brown tent in the rain",
+    "a big orange lighthouse at sunset",
+    "a green castle in the desert",
+    "a white boat at dawn",
+    "snowy forest at night with a red tent",
+    "a purple balloon",
+    "mountains at dawn",
+    "a house",
+    "blue tree, dunes, noon",
+    "a pink castle by the sea in the rain",
+)
+COLUMNS = 6
+GAP = 4
+
+
+def draw_samples(
+    pipeline: PixArtSigmaPipeline,
+    prompts: Sequence[str],
+    *,
+    seed: int = 7,
+    guidance_scale: float = GUIDANCE_SCALE,
+    steps: int = STEPS,
+) -> list[Image.Image]:
+    """One picture a prompt, each from noise of its own seed."""
+    generators = [torch.Generator().manual_seed(seed + number) for number in range(len(prompts))]
+    pictures: list[Image.Image] = pipeline(
+        list(prompts),
+        height=PICTURE,
+        width=PICTURE,
+        use_resolution_binning=False,
+        clean_caption=False,
+        num_inference_steps=steps,
+        guidance_scale=guidance_scale,
+        max_sequence_length=TOKENS,
+        generator=generators,
+    ).images
+    return pictures
+
+
+def contact_sheet(pictures: Sequence[Image.Image], columns: int = COLUMNS) -> Image.Image:
+    """The pictures in rows on white."""
+    side = pictures[0].width + GAP
+    rows = -(-len(pictures) // columns)
+    sheet = Image.new("RGB", (columns * side + GAP, rows * side + GAP), "white")
+    for number, picture in enumerate(pictures):
+        sheet.paste(picture, (GAP + number % columns * side, GAP + number // columns * side))
+    return sheet
+
+
+def save_sheet(pipeline: PixArtSigmaPipeline, path: Path) -> None:
+    """Draw the usual prompts and write their contact sheet."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    contact_sheet(draw_samples(pipeline, PROMPTS)).save(path)
