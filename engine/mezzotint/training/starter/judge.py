@@ -27,7 +27,7 @@ FEATURES = 64
 GROUPS = 8
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 MAX_CONFIG = 2**16
-HOW_TO_MAKE = "`make starter ARGS='--only judge'` makes one in build/starter/judge"
+HOW_TO_MAKE = "`make starter ARGS='--only judge'` makes it"
 
 
 class Judge(nn.Module):

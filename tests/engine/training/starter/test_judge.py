@@ -84,7 +84,7 @@ def test_the_bundled_one_lies_beside_the_bundled_models(monkeypatch, tmp_path):
 
 
 def test_where_there_is_none_the_error_says_what_makes_one(tmp_path):
-    with pytest.raises(StorageError, match="no judge in .*: `make starter .* makes one"):
+    with pytest.raises(StorageError, match="no judge in .*: `make starter .* makes it"):
         load_judge(tmp_path / "judge")
 
 
