@@ -35,8 +35,8 @@ class Plan:
     autoencoder_steps: int = 7000
     pictures: int = 14336
     reading_steps: int = 400
-    denoiser_steps: int = 4700
-    sharpening_steps: int = 2500
+    denoiser_steps: int = 5200
+    sharpening_steps: int = 600
     judge_steps: int = 2000
     measured: int = 64
     sheet_minutes: float = 6.0

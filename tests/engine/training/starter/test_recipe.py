@@ -9,8 +9,11 @@ from safetensors.torch import load_file
 from mezzotint.training.starter import recipe, sheets
 from mezzotint.training.starter.__main__ import parser, plan_from
 from mezzotint.training.starter.autoencoder import encode_scenes, normalize_latents, picture_tensor
-from mezzotint.training.starter.denoising import HIGH_FROM, noise_levels, prompts_for
-from mezzotint.training.starter.networks import build_autoencoder
+from mezzotint.training.starter.denoising import HIGH_FROM, Reader, noise_levels, prompts_for
+from mezzotint.training.starter.judge import bundled_judge
+from mezzotint.training.starter.networks import build_autoencoder, build_text_encoder
+from mezzotint.training.starter.sharpening import train_decoder
+from mezzotint.training.starter.vocabulary import build_tokenizer
 from mezzotint.training.starter.world import training_scene
 
 
@@ -99,6 +102,23 @@ def test_normalized_latents_are_standard_and_decode_as_before():
     torch.testing.assert_close(latents.std(dim=(0, 2, 3)), torch.ones(4), atol=1e-3, rtol=0)
 
 
+def test_sharpening_leaves_the_latents_alone(tmp_path):
+    network, scenes = build_autoencoder(0).eval(), [training_scene(0, 1)]
+    latents = encode_scenes(network, scenes, "cpu")
+    weight = network.decoder.conv_out.weight.clone()
+    train_decoder(network, tmp_path, seed=0, steps=1, device="cpu")
+    assert torch.equal(encode_scenes(network, scenes, "cpu"), latents)
+    assert not torch.equal(network.decoder.conv_out.weight, weight)
+
+
+def test_the_text_encoder_learns_nothing_from_pictures():
+    tokenizer = build_tokenizer(0, captions=500)
+    reader = Reader(tokenizer=tokenizer, encoder=build_text_encoder(0, len(tokenizer)), device="cpu")
+    tokens, mask = reader(["a red house", ""])
+    assert not tokens.requires_grad
+    assert tokens.shape[:2] == mask.shape
+
+
 def test_more_than_a_third_of_the_noise_levels_are_high():
     sigmas = noise_levels(4000, torch.Generator().manual_seed(0))
     assert 0 <= float(sigmas.min()) <= float(sigmas.max()) <= 1
@@ -115,3 +135,8 @@ def test_the_options_make_the_plan(tmp_path):
     assert (plan.denoiser_steps, plan.parts, plan.out) == (7, 3, tmp_path / "starter-dit")
     assert plan_from(parser().parse_args(["--steps", "5"])).reading_steps == 5
     assert plan_from(parser().parse_args(["--device", "cuda"])).parts == 1
+
+
+def test_the_judge_is_made_where_the_program_looks_for_it(tmp_path):
+    assert plan_from(parser().parse_args(["--only", "judge"])).out == bundled_judge()
+    assert plan_from(parser().parse_args(["--only", "judge", "--out", str(tmp_path)])).out == tmp_path
