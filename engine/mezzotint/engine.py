@@ -22,6 +22,8 @@ from mezzotint.stages.setup import CascadeSetup
 
 _Key = tuple[str, str, str, tuple[tuple[int, int], ...]]  # path, device, dtype, size and time of each file
 
+_GPU_MEMORY = ("out of memory", "ALLOC_FAILED")  # of the allocator, the driver, cuBLAS, Metal: no class is shared
+
 
 class Engine:
     """Holds what is loaded, and makes pictures one job at a time."""
@@ -96,9 +98,7 @@ def _memory_errors() -> Iterator[None]:
     except MemoryError as error:
         raise OutOfMemory("the machine ran out of memory (RAM); use a smaller size or close other programs") from error
     except RuntimeError as error:
-        import torch
-
-        if isinstance(error, torch.OutOfMemoryError):
+        if any(mark in str(error) for mark in _GPU_MEMORY):
             raise OutOfMemory(f"the GPU ran out of memory: {_first_line(error)}; use a smaller size") from error
         if "DefaultCPUAllocator" in str(error):
             raise OutOfMemory(

@@ -58,14 +58,20 @@ def choose_device(wanted: str, available: tuple[DeviceInfo, ...]) -> DeviceInfo:
 
 def choose_dtype(wanted: Dtype, device: DeviceInfo) -> Dtype:
     """The number format of weights and products: float32 on a CPU, 16 bits on a GPU."""
-    import torch
-
     if wanted != "auto":
         return wanted
     if device.id == "cpu":
         return "float32"
-    wide = device.id.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
-    return "bfloat16" if wide else "float16"
+    return "bfloat16" if _has_bfloat16(device) else "float16"
+
+
+def _has_bfloat16(device: DeviceInfo) -> bool:
+    import torch
+
+    if not device.id.startswith("cuda:"):
+        return False
+    index = int(device.id.partition(":")[2])
+    return bool(torch.version.hip) or torch.cuda.get_device_properties(index).major >= 8  # Ampere
 
 
 class PeakMemory:

@@ -16,3 +16,4 @@ _OFFLINE = {
 def offline_environment(environ: MutableMapping[str, str] = os.environ) -> None:
     """Switch off network, telemetry, tokens and remote code; call before any of the libraries is imported."""
     environ.update(_OFFLINE)
+    environ.pop("DIFFUSERS_ATTN_BACKEND", None)  # what runs is chosen here, and told in the result

@@ -25,6 +25,7 @@ class ModelRef:
     """A model by its catalog id, or by the path of its folder or file."""
 
     id: str
+    sha256: str | None = None  # of the sha256 of its weight files; given, other files are told in a notice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

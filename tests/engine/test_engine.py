@@ -147,6 +147,26 @@ def test_a_replaced_file_is_loaded_anew(request_for, tmp_path):
     assert first.images[0].sha256 != second.images[0].sha256
 
 
+def test_with_guidance_off_the_negative_prompt_has_no_part(engine, request_for, tiny_sdxl_folder):
+    plain = run(engine, request_for(tiny_sdxl_folder, sampling={"guidance_scale": 1.0}))
+    long = request_for(tiny_sdxl_folder, sampling={"guidance_scale": 1.0}, negative_prompt="rain, snow, " * 60)
+    told = run(engine, long)
+    assert told.images[0].sha256 == plain.images[0].sha256
+    assert "negative prompt has no part" in told.notices[0]
+
+
+def test_a_replay_with_other_weights_is_told(request_for, tmp_path):
+    engine, folder = Engine(Catalog.standard()), write_tiny_pixart(tmp_path / "model", seed=1)
+    request = request_for(folder)
+    recorded = read_metadata(Path(run(engine, request).images[0].path)).request
+    assert not run(engine, replace(recorded, output=request.output)).notices
+    write_tiny_pixart(folder, seed=2)
+    events = []
+    again = run(engine, replace(recorded, output=request.output), events)
+    assert "not the same files" in again.notices[0]
+    assert [event.code for event in events if isinstance(event, Notice)] == ["model_changed"]
+
+
 def test_reference_attention_agrees(engine, request_for, tiny_sdxl_folder):
     plain = run(engine, request_for(tiny_sdxl_folder))
     reference = run(engine, request_for(tiny_sdxl_folder, attention="reference"))
@@ -259,6 +279,7 @@ def test_an_init_picture_gives_its_shape(engine, request_for, tiny_sdxl_folder, 
     request = request_for(tiny_sdxl_folder, width=None, height=None, images=(ImageInput(path=str(init)),), steps=4)
     result = run(engine, request)
     assert result.strength == 0.6
+    assert result.stages[0].log_snr_start is not None  # not from pure noise
     width, height = result.images[0].width, result.images[0].height
     assert width / height == pytest.approx(2, rel=0.1)
     assert result.images_used[0].path == str(init)
@@ -328,6 +349,10 @@ def test_pictures_that_are_finished_stay(engine, request_for, tiny_sdxl_folder):
         ({"sampling": {"sampler": "ddim", "schedule": "karras"}}, "karras.*euler"),
         ({"count": 0}, "count is 0"),
         ({"seed": -1}, "seed is -1"),
+        ({"seed": 10**400}, "seed is 1000"),
+        ({"seed": 2**63 - 1, "count": 2}, "seed is"),
+        ({"width": 10**400}, "too large"),
+        ({"cascade": Cascade(stages=(Stage(),) * 99, transitions=(Transition(),) * 98)}, "number of stages"),
         ({"strength": 0.5}, "without an init picture"),
         ({"images": (ImageInput(path="x.png", role="mask"),)}, "'mask' is not honoured"),
         ({"images": (ImageInput(path="x.png", weight=0.5),)}, "weight 0.5"),
@@ -385,6 +410,8 @@ def test_words_with_weights_for_a_model_that_reads_plain_words(engine, request_f
     assert len(result.notices) == 1
     with pytest.raises(UsageError, match="takes no embeddings"):
         run(engine, request_for(tiny_pixart_folder, embeddings=("x.safetensors",)))
+    with pytest.raises(UsageError, match="has no clip skip"):
+        run(engine, request_for(tiny_pixart_folder, sampling={"clip_skip": 1}))
 
 
 class _Raising:
@@ -399,6 +426,8 @@ class _Raising:
     "error",
     [
         torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20 GiB"),
+        RuntimeError("MPS backend out of memory (MPS allocated: 20 GB)"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate"),
         RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"),
         MemoryError(),
     ],
@@ -420,6 +449,21 @@ def test_numbers_that_overflow_make_no_picture(engine, request_for, tiny_sdxl_fo
     monkeypatch.setattr(Sdxl, "predict", lambda self, model, sample, *_: sample * float("nan"))
     with pytest.raises(MezzotintError, match="not-a-number"):
         run(engine, request_for(tiny_sdxl_folder))
+    assert not list(tmp_path.glob("out/*"))
+
+
+def test_an_autoencoder_that_overflows_makes_no_picture(engine, request_for, tiny_sdxl_folder, monkeypatch, tmp_path):
+    monkeypatch.setattr("mezzotint.stages.decode.decode_latents", lambda vae, latents: latents * float("nan"))
+    with pytest.raises(MezzotintError, match="autoencoder made not-a-number"):
+        run(engine, request_for(tiny_sdxl_folder))
+    assert not list(tmp_path.glob("out/*"))
+
+
+def test_cancel_before_decoding(engine, request_for, tiny_sdxl_folder, tmp_path):
+    events = []
+    with pytest.raises(Cancelled):
+        run(engine, request_for(tiny_sdxl_folder), events, lambda: sum(isinstance(e, Step) for e in events) == 3)
+    assert not any(isinstance(event, Decoding) for event in events)
     assert not list(tmp_path.glob("out/*"))
 
 

@@ -1,5 +1,8 @@
 """Devices, number formats and memory, on whatever machine the tests run."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -32,9 +35,11 @@ def test_a_device_that_is_not_here(wanted):
 def test_formats(monkeypatch):
     assert choose_dtype("auto", CPU) == "float32"
     assert choose_dtype("bfloat16", CPU) == "bfloat16"
-    for supported, expected in ((True, "bfloat16"), (False, "float16")):  # Turing has no bfloat16
-        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation, s=supported: s)
-        assert choose_dtype("auto", CARD) == expected
+    majors = [8, 7]  # Ampere, and Turing, which only emulates bfloat16
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda index: SimpleNamespace(major=majors[index]))
+    assert choose_dtype("auto", CARD) == "bfloat16"
+    assert choose_dtype("auto", replace(CARD, id="cuda:1")) == "float16"
+    assert choose_dtype("auto", replace(CARD, id="mps")) == "float16"
 
 
 def test_the_peak_is_seen_after_it_is_over():

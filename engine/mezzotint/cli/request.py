@@ -67,6 +67,7 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
         if options.prompt is None:
             raise UsageError('a prompt is missing: mezzotint generate "a red house by the sea at dusk"')
         base = GenerateRequest(prompt=options.prompt)
+    options = _with_recorded_cascade(options, base.cascade)
     _check_pairs(options, base)
     return GenerateRequest(
         prompt=_said(options.prompt, base.prompt),
@@ -82,6 +83,33 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
         embeddings=options.embedding or base.embeddings,
         output=Output(path=options.output, overwrite=options.overwrite, preview_folder=options.preview),
     )
+
+
+def _with_recorded_cascade(options: Options, base: Cascade) -> Options:
+    """Where one part of the cascade is said anew, the other parts stay as the earlier picture had them."""
+    said = (options.refiner, options.refiner_at, options.hires, *_hires_details(options))
+    if all(value is None for value in said):
+        return options
+    for before, after, transition in zip(base.stages, base.stages[1:], base.transitions, strict=False):
+        if transition.strength is None and after.model is not None:
+            options = replace(
+                options,
+                refiner=_said(options.refiner, after.model.id),
+                refiner_at=_said(options.refiner_at, before.until),
+            )
+        elif transition.strength is not None:
+            options = replace(
+                options,
+                hires=_said(options.hires, transition.scale),
+                hires_strength=_said(options.hires_strength, transition.strength),
+                hires_space=_said(options.hires_space, transition.space),
+                hires_upscaler=_said(options.hires_upscaler, transition.upscaler),
+            )
+    return options
+
+
+def _hires_details(options: Options) -> tuple[object, ...]:
+    return options.hires_strength, options.hires_space, options.hires_upscaler
 
 
 def _said(said: T | None, otherwise: T) -> T:
@@ -175,6 +203,8 @@ def _walk(options: Options, sampling: Sampling) -> Sampling:
 def _network(options: Options, sampling: Sampling) -> Sampling:
     if options.model is not None:  # what was recorded describes another network
         sampling = replace(sampling, prediction_type=None, zero_terminal_snr=None, clip_skip=None)
+    if (options.model, options.zero_terminal_snr) != (None, None) and options.guidance_rescale is None:
+        sampling = replace(sampling, guidance_rescale=None)  # its default follows from the network
     return replace(
         sampling,
         prediction_type=_said(options.prediction_type, sampling.prediction_type),

@@ -53,7 +53,7 @@ class SdxlConditioning:
 
 def encode_pair(
     prompt: str,
-    negative: str,
+    negative: str | None,
     *,
     encoders: Sequence[ClipEncoder],
     clip_skip: int,
@@ -62,7 +62,8 @@ def encode_pair(
 ) -> tuple[SdxlConditioning, SdxlConditioning]:
     """Prompt and negative prompt, padded with empty chunks to one length.
 
-    An empty negative prompt becomes zeros where `zero_empty_negative` is set (`force_zeros_for_empty_prompt` of the
+    No negative prompt (None: guidance is off) leaves the prompt as long as it is; zeros stand in for the other.
+    An empty one becomes zeros where `zero_empty_negative` is set (`force_zeros_for_empty_prompt` of the
     pipeline: base yes, refiner no), as diffusers does for `negative_prompt=None`; otherwise it is encoded as "".
     `embeddings` are textual-inversion files, of which each serves the encoders whose width it has.
     """
@@ -71,7 +72,7 @@ def encode_pair(
     _check_clip_skip(clip_skip, encoders)
     inversions = load_inversions(embeddings, {encoder.key: encoder.width for encoder in encoders})
     positive_chunks = _chunks(prompt, encoders, inversions)
-    if zero_empty_negative and not negative.strip():
+    if negative is None or (zero_empty_negative and not negative.strip()):
         positive = _encode(positive_chunks, encoders, inversions, clip_skip)
         zeros = SdxlConditioning(embeds=torch.zeros_like(positive.embeds), pooled=torch.zeros_like(positive.pooled))
         return positive, zeros

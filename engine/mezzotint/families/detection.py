@@ -19,6 +19,8 @@ _PIXART_PIPELINES = {"PixArtAlphaPipeline": "alpha", "PixArtSigmaPipeline": "sig
 _VARIANTS = {"sdxl": ("base", "refiner", "turbo", "lightning", "lcm"), "pixart": ("alpha", "sigma")}
 _UNET = "model.diffusion_model."
 _SCALES = ("scaled_fp8", ".scale_weight", ".weight_scale", ".comfy_quant", ".weight.absmax")
+_LARGEST_SIDE = 4096  # latents
+_MOST_LEVELS = 8
 _TRUE = ("true", "1", "yes")
 
 
@@ -116,6 +118,9 @@ def _side(folder: FolderCheckpoint, network: Mapping[str, object], fallback: int
     channels = _config(folder, "vae").get("block_out_channels")
     if not isinstance(latent, int) or latent <= 0 or not isinstance(channels, list | tuple):
         return fallback
+    if latent > _LARGEST_SIDE or len(channels) > _MOST_LEVELS:
+        sizes = f"sample_size {str(latent)[:20]} and {len(channels)} levels of its VAE"
+        raise _refused(folder.path, f"{sizes}: its configuration is damaged.")
     side: int = latent * 2 ** (len(channels) - 1)
     return side
 

@@ -105,6 +105,10 @@ class Family(Protocol):
     def honours_embeddings(self) -> bool:
         """Whether textual-inversion files mean something to it."""
 
+    @property
+    def honours_clip_skip(self) -> bool:
+        """Whether earlier layers of its text encoder mean something to it."""
+
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
         """Name the parts of a checkpoint; ModelRefused when one is missing."""
 

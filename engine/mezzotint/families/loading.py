@@ -12,6 +12,8 @@ from mezzotint.families.original_names import Placement
 from mezzotint.families.routing import route
 
 _LARGEST_NUMBER = 10_000_000  # in a configuration: above every real size, below what exhausts memory
+_MOST_LAYERS = 4096  # of what is built one by one, or squared
+_COUNTS = {"num_layers", "num_hidden_layers", "layers_per_block", "transformer_layers_per_block", "sample_size"}
 
 
 def load_components(
@@ -66,7 +68,9 @@ def _uncounted(_: int) -> None:
 
 def component_dtype(source: ComponentSource, dtype: torch.dtype) -> torch.dtype:
     """The format that a component can bear: some overflow in float16."""
-    if dtype == torch.float16 and (source.config.get("force_upcast") or source.class_name == "T5EncoderModel"):
+    if dtype == torch.float16 and (
+        source.config.get("force_upcast", source.class_name == "AutoencoderKL") or source.class_name == "T5EncoderModel"
+    ):
         return torch.float32
     return dtype
 
@@ -106,8 +110,14 @@ def _check_numbers(value: object, where: str) -> None:
     elif isinstance(value, (list, tuple)):
         for item in value:
             _check_numbers(item, where)
-    elif isinstance(value, int) and value > _LARGEST_NUMBER:
-        raise ModelRefused(f"{where} is {value}: larger than any network's; the model's configuration is damaged")
+    elif isinstance(value, int) and value > _most(where):
+        raise ModelRefused(
+            f"{where} is {str(value)[:20]}: more than any network's; the model's configuration is damaged"
+        )
+
+
+def _most(where: str) -> int:
+    return _MOST_LAYERS if where.rpartition(".")[2] in _COUNTS else _LARGEST_NUMBER
 
 
 def _checked(part: torch.Tensor, shape: torch.Size, placed: Placement, files: tuple[Path, ...]) -> torch.Tensor:

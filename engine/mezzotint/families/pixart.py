@@ -11,6 +11,7 @@ from mezzotint.families.sources import folder_sources
 if TYPE_CHECKING:
     import torch
 
+MAX_PATCH = 16
 MAX_TOKENS = {"alpha": 120, "sigma": 300}  # what each was trained with
 
 
@@ -21,6 +22,7 @@ class PixArt:
     denoiser_component = "transformer"
     honours_weights = False
     honours_embeddings = False
+    honours_clip_skip = False
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
         """Name the parts of a checkpoint; ModelRefused when one is missing."""
@@ -31,7 +33,13 @@ class PixArt:
     def multiple(self, sources: ModelSources) -> int:
         """The number of pixels that width and height must be multiples of."""
         patch = sources.components["transformer"].config.get("patch_size")
-        return sources.vae_factor * (patch if isinstance(patch, int) else 2)
+        if patch is None:
+            patch = 2
+        if not isinstance(patch, int) or not 1 <= patch <= MAX_PATCH:
+            raise ModelRefused(
+                f"{sources.checkpoint.path}: patch_size is {str(patch)[:20]}; the configuration is damaged"
+            )
+        return sources.vae_factor * patch
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Turn words into `text` `(k, n, d)`, `mask` `(k, n)` and, where trained with them, sizes; k of 1 or 2."""

@@ -124,6 +124,11 @@ def resolve_scheduler(
     )
 
 
+def own_prediction(config: Mapping[str, object]) -> PredictionType:
+    """What a checkpoint's network predicts, by its scheduler's class and settings."""
+    return _own_prediction(str(config.get("_class_name")), config)
+
+
 def build_scheduler(resolved: ResolvedScheduler) -> Any:  # noqa: ANN401  # diffusers has no type for a scheduler
     """A fresh diffusers scheduler; settings of other classes are left out, as `from_config` does."""
     import diffusers
@@ -394,5 +399,6 @@ def _table_sigma(scheduler: Any, timestep: float) -> float:  # noqa: ANN401
 
 def _training_sigmas(scheduler: Any) -> "np.ndarray[Any, Any]":  # noqa: ANN401
     """Sigma of every training timestep, ascending, in float64."""
-    abar = scheduler.alphas_cumprod.double().clamp_min(2.0**-24)
+    # Some schedulers move the table to the latents' device.
+    abar = scheduler.alphas_cumprod.cpu().double().clamp_min(2.0**-24)
     return ((1 - abar) / abar).sqrt().numpy()  # type: ignore[no-any-return]

@@ -24,6 +24,7 @@ class Sdxl:
     denoiser_component = "unet"
     honours_weights = True
     honours_embeddings = True
+    honours_clip_skip = True
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
         """Name the parts of a checkpoint; ModelRefused when one is missing."""
@@ -49,7 +50,7 @@ class Sdxl:
         guided = inputs.guidance_scale > 1 and unet.config.time_cond_proj_dim is None
         positive, negative = encode_pair(
             inputs.prompt,
-            inputs.negative_prompt,
+            inputs.negative_prompt if guided else None,
             encoders=_encoders(model),
             clip_skip=inputs.clip_skip,
             zero_empty_negative=bool(model.sources.settings.get("force_zeros_for_empty_prompt", True)),

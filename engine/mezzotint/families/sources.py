@@ -23,6 +23,7 @@ def folder_sources(checkpoint: FolderCheckpoint, detected: Detected, needed: Seq
     for source in components.values():
         if not source.files and not source.name.startswith("tokenizer"):
             raise ModelRefused(f"{checkpoint.path}: {source.name} has no safetensors weights; download it again")
+    _check_fit(checkpoint, components)
     return ModelSources(
         family=detected.family,
         detected=detected,
@@ -31,6 +32,17 @@ def folder_sources(checkpoint: FolderCheckpoint, detected: Detected, needed: Seq
         scheduler=checkpoint.components["scheduler"].config,
         settings=checkpoint.options,
     )
+
+
+def _check_fit(checkpoint: FolderCheckpoint, components: Mapping[str, ComponentSource]) -> None:
+    """Parts of unlike models would fail only after minutes of work."""
+    channels = components["vae"].config.get("latent_channels", 4)
+    for name in ("unet", "transformer"):
+        if name in components and components[name].config.get("in_channels", 4) != channels:
+            raise ModelRefused(
+                f"{checkpoint.path}: {name} takes {components[name].config.get('in_channels')} channels, its vae makes "
+                f"{channels}; the parts belong to different models"
+            )
 
 
 def single_file_sources(checkpoint: FileCheckpoint, detected: Detected) -> ModelSources:

@@ -6,6 +6,7 @@ import torch
 from PIL import Image
 
 from mezzotint.checkpoints.fingerprint import fingerprint
+from mezzotint.errors import Cancelled
 from mezzotint.families.family import Conditioning, LoadedModel, PromptInputs
 from mezzotint.images.writing import write_preview
 from mezzotint.protocol import (
@@ -67,13 +68,14 @@ class Painter:
         self._conditionings: list[Conditioning] = []
         self._previewers: dict[int, Previewer] = {}
         self._used: list[ModelUsed] = []
-        self._walks = plan_walks(setup, models[0].device)
+        self._walks: list[Walk] = []  # of the picture that is being made
 
     def encode(self, embeddings: tuple[Path, ...]) -> None:
         """Turn the words of every stage into conditioning."""
         stages = self._setup.stages
         with self._clock.phase("encode"):
             for index, (stage, model) in enumerate(zip(stages, self._models, strict=True)):
+                self._stop_if_asked()
                 self._on_event(Encoding(stage=index, stages=len(stages)))
                 inputs = PromptInputs(
                     prompt=stage.prompt,
@@ -96,13 +98,15 @@ class Painter:
         for stage in range(1, len(self._setup.stages)):
             with self._clock.stage(stage):
                 done = self._denoise(index, stage, self._cross(stage, done, generator), generator)
+        self._stop_if_asked()
         self._on_event(Decoding(image=index, images=self._request.count))
         with self._clock.phase("decode"):
             return to_picture(self._models[-1], done.latents)
 
-    def fingerprint_models(self, cache: Path) -> None:
+    def fingerprint_models(self, cache: Path) -> list[ModelUsed]:
         """Hash the files that decide the pictures; known ones come from the cache."""
         self._used = [_model_used(stage, cache, self._cancelled) for stage in self._setup.stages]
+        return self._used
 
     def resolved(self) -> tuple[ResolvedStage, ...]:
         """Every stage with every value that was used."""
@@ -119,7 +123,12 @@ class Painter:
         shape = (1, channels, stage.height // factor, stage.width // factor)
         return initial_noise(walk, shape, generator, model.device)
 
+    def _stop_if_asked(self) -> None:
+        if self._cancelled():
+            raise Cancelled("stopped between two phases of a picture")
+
     def _cross(self, stage: int, done: Denoised, generator: torch.Generator) -> torch.Tensor:
+        self._stop_if_asked()
         before = (self._models[stage - 1], self._walks[stage - 1])
         after = (self._models[stage], self._setup.stages[stage], self._walks[stage])
         return cross(self._setup.transitions[stage - 1], done, before, after, generator)
@@ -191,7 +200,7 @@ def _resolved(stage: StageSetup, walk: Walk, used: ModelUsed) -> ResolvedStage:
         prediction_type=stage.scheduler.prediction_type,
         zero_terminal_snr=stage.scheduler.zero_terminal_snr,
         clip_skip=stage.clip_skip,
-        log_snr_start=walk.entered_by,
+        log_snr_start=walk.entered_at,
         log_snr_end=walk.log_snr_cut,
         timesteps=tuple(float(t) for t in walk.timesteps),
         sigmas=walk.sigmas,

@@ -4,6 +4,7 @@ import numpy
 import torch
 from PIL import Image
 
+from mezzotint.errors import MezzotintError
 from mezzotint.families.autoencoder import decode_latents, encode_pixels
 from mezzotint.families.family import LoadedModel
 
@@ -11,6 +12,11 @@ from mezzotint.families.family import LoadedModel
 def to_picture(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
     """The picture of latents `(1, c, h, w)`."""
     pixels = decode_latents(model.networks["vae"], latents)
+    if not bool(torch.isfinite(pixels).all()):
+        raise MezzotintError(
+            "the autoencoder made not-a-number of the picture: its weights are damaged, or overflow in this dtype; "
+            "try --dtype float32"
+        )
     unit = (pixels * 0.5 + 0.5).clamp(0, 1)
     array = unit.cpu().permute(0, 2, 3, 1).float().numpy()
     return Image.fromarray((array * 255).round().astype("uint8")[0])

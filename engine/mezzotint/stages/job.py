@@ -23,12 +23,13 @@ from mezzotint.protocol import (
     Loading,
     MemoryReport,
     ModelRef,
+    ModelUsed,
     Notice,
     OnEvent,
     Saved,
 )
 from mezzotint.stages.clock import Clock
-from mezzotint.stages.saving import Circumstances, Saver
+from mezzotint.stages.saving import Circumstances, Saver, files_sha256
 from mezzotint.stages.setup import CascadeSetup, Find, set_up
 
 if TYPE_CHECKING:
@@ -106,13 +107,13 @@ class Job:
             attention=choose_attention(self._request.attention),
             threads=torch.get_num_threads(),
             versions=machine.versions(),
-            images_used=tuple(fingerprint(path, None) for path in inputs),
+            images_used=tuple(fingerprint(path, None, cancelled=self._cancelled) for path in inputs),
         )
 
     def _read_init(self, setup: CascadeSetup) -> "Image.Image | None":
         if setup.init is None:
             return None
-        used, wanted = fingerprint(setup.init, None), self._request.images[0].sha256
+        used, wanted = fingerprint(setup.init, None, cancelled=self._cancelled), self._request.images[0].sha256
         if wanted is not None and wanted != used.sha256:
             raise ImageRefused(
                 f"{setup.init}: the picture has changed since it was used (sha256 {used.sha256[:12]}, "
@@ -122,10 +123,13 @@ class Job:
 
     def _warn(self, setup: CascadeSetup) -> None:
         for stage in setup.stages:
+            if stage.negative_prompt.strip() and stage.guidance_scale <= 1:
+                self._notice(
+                    "negative_ignored", f"guidance is {stage.guidance_scale:g}: the negative prompt has no part"
+                )
             if not stage.family.honours_weights and has_weights(stage.prompt):
                 message = f"{stage.found.info.id} reads plain words: weights such as (word:1.2) are taken as text"
-                self._notices.append(message)
-                self._on_event(Notice(code="weights_ignored", message=message))
+                self._notice("weights_ignored", message)
                 return
 
     def _load(self, setup: CascadeSetup, device: DeviceInfo, dtype: Dtype) -> "Painter":
@@ -149,8 +153,20 @@ class Job:
             cancelled=self._cancelled,
             request=self._request,
         )
-        painter.fingerprint_models(paths.cache_folder() / "fingerprints.json")
+        used = painter.fingerprint_models(paths.cache_folder() / "fingerprints.json")
+        self._compare_models(used)
         return painter
+
+    def _compare_models(self, used: list[ModelUsed]) -> None:
+        """A request read from a picture knows its model's files; with others it is another picture."""
+        for stage, model in zip(self._request.cascade.stages, used, strict=True):
+            wanted = stage.model.sha256 if stage.model is not None else None
+            if wanted is not None and wanted != files_sha256(model):
+                self._notice("model_changed", f"{model.id} is not the same files as before: the picture will differ")
+
+    def _notice(self, code: str, message: str) -> None:
+        self._notices.append(message)
+        self._on_event(Notice(code=code, message=message))
 
     def _paint(self, painter: "Painter", saver: Saver, init: "Image.Image | None", index: int) -> GeneratedImage:
         if self._cancelled():

@@ -1,5 +1,6 @@
 """Pictures to disk, each with a record from which it can be made again."""
 
+import hashlib
 import random
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,6 +20,7 @@ from mezzotint.protocol import (
     GeneratedImage,
     GenerateRequest,
     ModelRef,
+    ModelUsed,
     Output,
     ResolvedStage,
     Stage,
@@ -83,7 +85,7 @@ class Saver:
         return PictureRecord(
             schema_version=SCHEMA_VERSION,
             program_version=__version__,
-            request=settled_request(self._request, self._setup, image.seed, at),
+            request=settled_request(self._request, self._setup, stages, image.seed, at),
             image=image,
             stages=stages,
             transitions=self._setup.transitions,
@@ -97,10 +99,13 @@ class Saver:
         )
 
 
-def settled_request(request: GenerateRequest, setup: CascadeSetup, seed: int, at: Circumstances) -> GenerateRequest:
+def settled_request(
+    request: GenerateRequest, setup: CascadeSetup, resolved: tuple[ResolvedStage, ...], seed: int, at: Circumstances
+) -> GenerateRequest:
     """A request that makes one picture of the job again, with nothing left to defaults that may change."""
     stages = tuple(
-        _settled_stage(stage, found) for stage, found in zip(request.cascade.stages, setup.stages, strict=True)
+        _settled_stage(stage, found, done.model)
+        for stage, found, done in zip(request.cascade.stages, setup.stages, resolved, strict=True)
     )
     inits = tuple(
         replace(image, path=str(Path(image.path).resolve()), sha256=at.images_used[0].sha256)
@@ -121,7 +126,12 @@ def settled_request(request: GenerateRequest, setup: CascadeSetup, seed: int, at
     )
 
 
-def _settled_stage(stage: Stage, setup: StageSetup) -> Stage:
+def files_sha256(model: ModelUsed) -> str:
+    """One hash for all weight files of a model, in their order."""
+    return hashlib.sha256("\n".join(file.sha256 for file in model.files).encode("ascii")).hexdigest()
+
+
+def _settled_stage(stage: Stage, setup: StageSetup, used: ModelUsed) -> Stage:
     sampling = replace(
         stage.sampling,
         sampler=setup.scheduler.sampler,
@@ -135,7 +145,7 @@ def _settled_stage(stage: Stage, setup: StageSetup) -> Stage:
     )
     return replace(
         stage,
-        model=ModelRef(id=setup.found.info.id),
+        model=ModelRef(id=used.id, sha256=files_sha256(used)),
         width=setup.width,
         height=setup.height,
         sampling=sampling,

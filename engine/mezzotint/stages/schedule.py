@@ -34,7 +34,7 @@ class Walk:
     log_snr_start: float
     log_snr_end: float  # inf: no noise is left
     log_snr_cut: float | None  # where the stage was told to hand over
-    entered_by: float | None  # the log-SNR where it was told to begin
+    entered_at: float | None  # the log-SNR where it was told to begin; None: at pure noise
 
 
 def plan_walk(
@@ -71,8 +71,14 @@ def plan_walk(
         log_snr_start=log_snr[begin],
         log_snr_end=log_snr[end],
         log_snr_cut=cut,
-        entered_by=None if strength is not None or after is None else after.log_snr_cut,
+        entered_at=_entered_at(begin, log_snr[begin], None if strength is not None else after),
     )
+
+
+def _entered_at(begin: int, log_snr: float, after: Walk | None) -> float | None:
+    if after is not None:
+        return after.log_snr_cut
+    return log_snr if begin else None
 
 
 def _cut_timestep(scheduler: Scheduler, until: float) -> int:

@@ -1,6 +1,5 @@
 """A request with every value settled, before anything is loaded: models found, sizes fitted, samplers chosen."""
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from mezzotint.errors import UsageError
 from mezzotint.families.autoencoder_space import latent_space
 from mezzotint.families.family import Family, ModelSources
 from mezzotint.families.known import family_of
-from mezzotint.families.samplers import ResolvedScheduler, resolve_scheduler
+from mezzotint.families.samplers import ResolvedScheduler, own_prediction, resolve_scheduler
 from mezzotint.protocol import (
     GenerateRequest,
     ModelRef,
@@ -26,6 +25,8 @@ Find = Callable[[ModelRef], FoundModel]
 MAX_STEPS = 1000
 MAX_GUIDANCE = 100.0
 MAX_COUNT = 10_000
+MAX_STAGES = 16
+MAX_CLIP_SKIP = 31
 MAX_SEED = 2**63 - 1
 MAX_PROMPT = 65_536  # characters
 RESCALE_FOR_ZERO_SNR = 0.7  # phi of arXiv 2305.08891, section 4
@@ -83,6 +84,7 @@ def set_up(
 
 def _check_request(request: GenerateRequest) -> None:
     cascade = request.cascade
+    _within("the number of stages", len(cascade.stages), 0, MAX_STAGES)
     if not cascade.stages or len(cascade.transitions) != len(cascade.stages) - 1:
         raise UsageError(
             f"a cascade of {len(cascade.stages)} stages with {len(cascade.transitions)} transitions; "
@@ -92,7 +94,7 @@ def _check_request(request: GenerateRequest) -> None:
     for words in _all_words(request):
         _check_words(words)
     if request.seed is not None:
-        _within("seed", request.seed, 0, MAX_SEED)
+        _within("seed", request.seed, 0, MAX_SEED - request.count + 1)
     if request.strength is not None:
         _within("strength", request.strength, 0.0, 1.0)
     if cascade.stages[-1].until is not None:
@@ -119,8 +121,8 @@ def _check_words(words: str) -> None:
 
 
 def _within(name: str, value: float, low: float, high: float) -> None:
-    if not math.isfinite(value) or not low <= value <= high:
-        raise UsageError(f"{name} is {value}; it must be from {low} to {high}")
+    if not low <= value <= high:  # neither is NaN
+        raise UsageError(f"{name} is {str(value)[:40]}; it must be from {low} to {high}")
 
 
 def _init_picture(request: GenerateRequest) -> Path | None:
@@ -149,6 +151,9 @@ def _set_up_stage(
     sources = family.sources(found.checkpoint, detected)
     sampling = stage.sampling
     _check_sampling(sampling, stage)
+    if sampling.clip_skip and not family.honours_clip_skip:
+        raise UsageError(f"{found.info.id} is of the family {family.name}, which has no clip skip; leave it out")
+    _check_clip_skip(sampling.clip_skip or 0, sources)
     if request.embeddings and not family.honours_embeddings:
         raise UsageError(f"{found.info.id} is of the family {family.name}, which takes no embeddings; leave them out")
     scheduler = _scheduler(sampling, sources)
@@ -183,14 +188,22 @@ def _check_sampling(sampling: Sampling, stage: Stage) -> None:
     if sampling.guidance_rescale is not None:
         _within("guidance rescale", sampling.guidance_rescale, 0.0, 1.0)
     if sampling.clip_skip is not None:
-        _within("clip skip", sampling.clip_skip, 0, 10)
+        _within("clip skip", sampling.clip_skip, 0, MAX_CLIP_SKIP)
     if stage.until is not None and not 0.0 < stage.until < 1.0:
         raise UsageError(f"a stage hands over at {stage.until}; it must be between 0 and 1, such as 0.8")
 
 
+def _check_clip_skip(clip_skip: int, sources: ModelSources) -> None:
+    texts = [source for name, source in sources.components.items() if name.startswith("text_encoder")]
+    layers = [source.config.get("num_hidden_layers") for source in texts]
+    most = min((count for count in layers if isinstance(count, int)), default=MAX_CLIP_SKIP + 1) - 1
+    if clip_skip > most:
+        raise UsageError(f"clip skip {clip_skip} is outside 0..{most}, the layers that this model's encoders can skip")
+
+
 def _scheduler(sampling: Sampling, sources: ModelSources) -> ResolvedScheduler:
     detected = sources.detected
-    own_type = sources.scheduler.get("prediction_type", "epsilon")
+    own_type = own_prediction(sources.scheduler)
     own_zero_snr = bool(sources.scheduler.get("rescale_betas_zero_snr", False))
     prediction = sampling.prediction_type or detected.prediction_type
     zero_snr = detected.zero_terminal_snr if sampling.zero_terminal_snr is None else sampling.zero_terminal_snr

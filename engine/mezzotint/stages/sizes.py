@@ -15,6 +15,8 @@ def nearest_multiple(pixels: float, multiple: int) -> int:
 
 def check_size(width: int, height: int, multiple: int) -> None:
     """UsageError, with the nearest size that works, for one that the model cannot make."""
+    if max(width, height) > LARGEST_AREA:
+        raise UsageError(f"a side of {str(max(width, height))[:20]} pixels is too large")
     fitted = tuple(max(nearest_multiple(side, multiple), _smallest(multiple)) for side in (width, height))
     if min(width, height) < _smallest(multiple):
         raise UsageError(f"size {width}x{height} is too small; the nearest that works is {fitted[0]}x{fitted[1]}")

@@ -1,5 +1,7 @@
 """Options to requests: the cascades that they mean, and what an earlier picture keeps."""
 
+from dataclasses import replace
+
 import pytest
 
 from mezzotint.cli.request import Options, request_of
@@ -168,10 +170,27 @@ def test_steps_and_guidance_reach_every_stage():
     assert {(stage.sampling.steps, stage.sampling.guidance_scale) for stage in stages} == {(9, 2.0)}
 
 
-def test_another_cascade_starts_from_the_first_stage():
-    stages = request_of(Options(refiner="other"), EARLIER).cascade.stages
-    assert [stage.model.id for stage in stages] == ["base", "other"]
-    assert (stages[0].width, stages[0].until) == (64, 0.8)
+@pytest.mark.parametrize(
+    ("options", "models", "transition", "until"),
+    [
+        (Options(refiner="other"), ["base", "base", "other"], Transition(scale=1.5, strength=0.5), 0.8),
+        (Options(refiner_at=0.6), ["base", "base", "fine"], Transition(scale=1.5, strength=0.5), 0.6),
+        (Options(hires=2.0), ["base", "base", "fine"], Transition(scale=2.0, strength=0.5), 0.8),
+        (Options(hires_strength=0.3), ["base", "base", "fine"], Transition(scale=1.5, strength=0.3), 0.8),
+    ],
+)
+def test_one_part_of_a_cascade_is_changed_and_the_others_stay(options, models, transition, until):
+    cascade = request_of(options, EARLIER).cascade
+    assert [stage.model.id for stage in cascade.stages] == models
+    assert cascade.transitions == (transition, Transition())
+    assert [stage.until for stage in cascade.stages] == [None, until, None]
+
+
+def test_another_network_has_its_own_rescale():
+    sampling = Sampling(guidance_rescale=0.7)
+    base = replace(EARLIER, cascade=Cascade(stages=(Stage(model=ModelRef(id="base"), sampling=sampling),)))
+    assert request_of(Options(model="other"), base).cascade.stages[0].sampling.guidance_rescale is None
+    assert request_of(Options(steps=3), base).cascade.stages[0].sampling.guidance_rescale == 0.7
 
 
 def test_another_init_picture_and_strength():

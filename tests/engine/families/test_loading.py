@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from mezzotint.errors import Cancelled, ModelRefused
 from mezzotint.families.detection import detect
 from mezzotint.families.family import LoadedModel
 from mezzotint.families.known import family_of
-from mezzotint.families.loading import load_components
+from mezzotint.families.loading import component_dtype, load_components
 
 
 def loaded(folder, names, dtype=torch.float32, cancelled=lambda: False, seen=None):
@@ -114,7 +115,8 @@ def test_a_tensor_of_another_shape_is_named(pixart):
 @pytest.mark.parametrize(
     ("component", "setting", "message"),
     [
-        ("transformer", {"sample_size": 10**9}, "sample_size is 1000000000"),
+        ("transformer", {"sample_size": 10**9}, "sample_size 1000000000"),
+        ("transformer", {"num_layers": 1_000_000}, "num_layers is 1000000"),
         ("transformer", {"num_attention_heads": 0}, "has shape"),
         ("vae", {"block_out_channels": ["a", "b"]}, "describes no network"),
         ("text_encoder", {"d_model": "wide"}, "describes no network"),
@@ -138,3 +140,16 @@ def test_a_tokenizer_that_is_none(pixart):
     (pixart / "tokenizer" / "tokenizer.json").write_text('{"version": "1.0"}')
     with pytest.raises(ModelRefused, match="tokenizer cannot be read"):
         loaded(pixart, ["tokenizer"])
+
+
+def test_parts_of_different_models(pixart):
+    path = pixart / "vae" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"latent_channels": 8}))
+    with pytest.raises(ModelRefused, match="takes 4 channels, its vae makes 8"):
+        loaded(pixart, ["vae"])
+
+
+def test_a_vae_that_says_nothing_of_upcasting_is_upcast(tiny_pixart_folder):
+    vae = loaded(tiny_pixart_folder, []).sources.components["vae"]
+    assert component_dtype(replace(vae, config={}), torch.float16) == torch.float32
+    assert component_dtype(replace(vae, config={"force_upcast": False}), torch.float16) == torch.float16

@@ -386,3 +386,25 @@ def test_the_choice_needs_no_torch():
     root = Path(__file__).parents[3]
     code = "import sys; import mezzotint.families.samplers; assert not {'torch', 'diffusers'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=root, env={"PYTHONPATH": str(root / "engine")})
+
+
+class _OnACard:
+    """A table of noise whose numbers cannot be read until it is fetched from the device."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def cpu(self):
+        return self._table
+
+
+def test_a_table_that_was_moved_to_a_device_is_fetched():
+    """add_noise of DDIM, LCM and others leaves it there."""
+    from diffusers import DDIMScheduler
+
+    from mezzotint.families.samplers import log_snr_at
+
+    scheduler = DDIMScheduler()
+    before = log_snr_at(scheduler, 500)
+    scheduler.alphas_cumprod = _OnACard(scheduler.alphas_cumprod)
+    assert log_snr_at(scheduler, 500) == before

@@ -49,7 +49,7 @@ def test_the_split_of_sdxl_is_at_timestep_200():
     first = plan_walk(stage(steps=25, until=0.8), CPU)
     second = plan_walk(stage(steps=25), CPU, after=first)
     assert float(first.timesteps.min()) >= 200 > float(second.timesteps.max())
-    assert first.log_snr_cut == second.entered_by
+    assert first.log_snr_cut == second.entered_at
 
 
 @given(NAMES, st.integers(1, 40), st.floats(0, 1))
