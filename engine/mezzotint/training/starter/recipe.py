@@ -11,7 +11,7 @@ from transformers import T5Tokenizer
 from mezzotint.training.starter.autoencoder import reconstruction_psnr, train_autoencoder
 from mezzotint.training.starter.denoising import Reader, train_denoiser
 from mezzotint.training.starter.export import Parts, build_pipeline, export_model
-from mezzotint.training.starter.judge_training import make_judge
+from mezzotint.training.starter.judge_training import EXAMINED, make_judge
 from mezzotint.training.starter.latents import training_latents
 from mezzotint.training.starter.learner import Learner
 from mezzotint.training.starter.networks import build_autoencoder, build_denoiser, build_text_encoder
@@ -37,7 +37,8 @@ class Plan:
     reading_steps: int = 400
     denoiser_steps: int = 5200
     sharpening_steps: int = 600
-    judge_steps: int = 2000
+    judge_steps: int = 900
+    examined: int = EXAMINED
     measured: int = 64
     sheet_minutes: float = 6.0
 
@@ -55,6 +56,7 @@ def miniature(work: Path, out: Path, *, steps: int, device: str = "cpu", seed: i
         denoiser_steps=steps,
         sharpening_steps=steps,
         judge_steps=steps,
+        examined=8,
         measured=4,
         sheet_minutes=float("inf"),
     )
@@ -79,7 +81,15 @@ def run(plan: Plan) -> Path:
 
 def run_judge(plan: Plan) -> Path:
     """Make the judge and write it to `plan.out`; returns that folder."""
-    make_judge(plan.work, plan.out, seed=plan.seed, steps=plan.judge_steps, device=plan.device, parts=plan.parts)
+    make_judge(
+        plan.work,
+        plan.out,
+        seed=plan.seed,
+        steps=plan.judge_steps,
+        device=plan.device,
+        parts=plan.parts,
+        examined=plan.examined,
+    )
     return plan.out
 
 

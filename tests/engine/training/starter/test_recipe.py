@@ -10,7 +10,7 @@ from mezzotint.training.starter import recipe, sheets
 from mezzotint.training.starter.__main__ import parser, plan_from
 from mezzotint.training.starter.autoencoder import encode_scenes, normalize_latents, picture_tensor
 from mezzotint.training.starter.denoising import HIGH_FROM, Reader, noise_levels, prompts_for
-from mezzotint.training.starter.judge import bundled_judge
+from mezzotint.training.starter.judge import bundled_judge, load_judge
 from mezzotint.training.starter.networks import build_autoencoder, build_text_encoder
 from mezzotint.training.starter.sharpening import train_decoder
 from mezzotint.training.starter.vocabulary import build_tokenizer
@@ -135,6 +135,12 @@ def test_the_options_make_the_plan(tmp_path):
     assert (plan.denoiser_steps, plan.parts, plan.out) == (7, 3, tmp_path / "starter-dit")
     assert plan_from(parser().parse_args(["--steps", "5"])).reading_steps == 5
     assert plan_from(parser().parse_args(["--device", "cuda"])).parts == 1
+
+
+def test_a_miniature_of_the_judge_can_be_used(tmp_path):
+    made = recipe.run_judge(recipe.miniature(tmp_path / "work", tmp_path / "judge", steps=1))
+    assert made == tmp_path / "judge"
+    load_judge(made)
 
 
 def test_the_judge_is_made_where_the_program_looks_for_it(tmp_path):
