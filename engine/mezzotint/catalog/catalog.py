@@ -83,7 +83,8 @@ def _scan(place: Place) -> Found:
     found = scan(place)
     if place.source != "bundled":
         return found
-    return replace(found, candidates=tuple(map(_with_own_name, found.candidates)))
+    # All bundled models are folders; what else lies there is no model, such as the judge of the starter's pictures.
+    return replace(found, candidates=tuple(_with_own_name(one) for one in found.candidates if one.layout == "folder"))
 
 
 def _with_own_name(candidate: Candidate) -> Candidate:

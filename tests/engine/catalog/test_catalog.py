@@ -229,3 +229,9 @@ def test_listing_loads_no_torch(models):
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment, timeout=60
     )
     assert {"torch", "diffusers", "transformers", "numpy", "safetensors", "yaml"}.isdisjoint(run.stdout.split())
+
+
+def test_what_lies_beside_the_bundled_models_is_no_model(catalog_of, bundled):
+    (bundled / "judge").mkdir()
+    (bundled / "judge" / "model.safetensors").write_bytes(small())
+    assert [model.id for model in catalog_of().models()] == ["starter-dit"]
