@@ -25,7 +25,7 @@ def to_picture(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
 def to_latents(model: LoadedModel, picture: Image.Image, generator: torch.Generator) -> torch.Tensor:
     """Latents `(1, c, h, w)` of a picture whose size fits."""
     array = numpy.array(picture.convert("RGB")).astype(numpy.float32) / 255.0
-    pixels = 2.0 * torch.from_numpy(array[None].transpose(0, 3, 1, 2).copy()) - 1.0
+    pixels = 2.0 * torch.from_numpy(array[None].transpose(0, 3, 1, 2)) - 1.0  # channels last, as diffusers has them
     return encode_pixels(model.networks["vae"], pixels, generator).to(model.device)
 
 
