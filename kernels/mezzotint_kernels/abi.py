@@ -1,0 +1,155 @@
+"""The structs and numbers of csrc/api.h, field by field."""
+
+import ctypes
+from collections.abc import Sequence
+from enum import IntEnum, IntFlag
+from typing import ClassVar
+
+ABI_VERSION = 1
+TEXT_BYTES = 240
+NAME_BYTES = 128
+
+_Three = ctypes.c_int64 * 3
+_Four = ctypes.c_int64 * 4
+
+Fields = Sequence[tuple[str, type]]
+
+
+class Status(IntEnum):
+    """MztStatus: what a function returns."""
+
+    OK = 0
+    UNSUPPORTED = 1
+    INVALID_ARGUMENT = 2
+    ABI_MISMATCH = 3
+    NO_DEVICE = 4
+    DRIVER_TOO_OLD = 5
+    WORKSPACE_TOO_SMALL = 6
+    LAUNCH_FAILED = 7
+
+
+class Dtype(IntEnum):
+    """MztDtype: the number format of a tensor."""
+
+    FLOAT16 = 0
+    BFLOAT16 = 1
+    FLOAT32 = 2
+
+
+class AttentionFlags(IntFlag):
+    """The bits of `AttentionArgs.flags`."""
+
+    CAUSAL = 1 << 0
+    INT8_SCORES = 1 << 1
+
+
+class _Versioned(ctypes.Structure):
+    """A struct that begins with its own size and the version, and is made with both filled in."""
+
+    size: int
+    abi: int
+
+    def __init__(self, *values: object, **fields: object) -> None:
+        super().__init__(*values, **fields)
+        self.size = ctypes.sizeof(self)
+        self.abi = ABI_VERSION
+
+
+class AttentionArgs(_Versioned):
+    """MztAttentionArgs: addresses as integers (0 or None for null), strides in elements."""
+
+    dtype: int
+    flags: int
+    batch: int
+    heads: int
+    kv_heads: int
+    nq: int
+    nk: int
+    head_dim: int
+    q: int | None
+    k: int | None
+    v: int | None
+    out: int | None
+    lse: int | None
+    q_stride: Sequence[int]
+    k_stride: Sequence[int]
+    v_stride: Sequence[int]
+    out_stride: Sequence[int]
+    key_lengths: int | None
+    key_mask: int | None
+    key_mask_stride: int
+    bias: int | None
+    bias_dtype: int
+    scale: float
+    bias_stride: Sequence[int]
+    workspace: int | None
+    workspace_bytes: int
+
+    _fields_: ClassVar[Fields] = (
+        ("size", ctypes.c_uint32),
+        ("abi", ctypes.c_uint32),
+        ("dtype", ctypes.c_uint32),
+        ("flags", ctypes.c_uint32),
+        ("batch", ctypes.c_int64),
+        ("heads", ctypes.c_int64),
+        ("kv_heads", ctypes.c_int64),
+        ("nq", ctypes.c_int64),
+        ("nk", ctypes.c_int64),
+        ("head_dim", ctypes.c_int64),
+        ("q", ctypes.c_void_p),
+        ("k", ctypes.c_void_p),
+        ("v", ctypes.c_void_p),
+        ("out", ctypes.c_void_p),
+        ("lse", ctypes.c_void_p),
+        ("q_stride", _Three),
+        ("k_stride", _Three),
+        ("v_stride", _Three),
+        ("out_stride", _Three),
+        ("key_lengths", ctypes.c_void_p),
+        ("key_mask", ctypes.c_void_p),
+        ("key_mask_stride", ctypes.c_int64),
+        ("bias", ctypes.c_void_p),
+        ("bias_dtype", ctypes.c_uint32),
+        ("scale", ctypes.c_float),
+        ("bias_stride", _Four),
+        ("workspace", ctypes.c_void_p),
+        ("workspace_bytes", ctypes.c_int64),
+    )
+
+
+class AttentionPlanStruct(_Versioned):
+    """MztAttentionPlan."""
+
+    supported: int
+    kernel: int
+    workspace_bytes: int
+    text: bytes
+
+    _fields_: ClassVar[Fields] = (
+        ("size", ctypes.c_uint32),
+        ("abi", ctypes.c_uint32),
+        ("supported", ctypes.c_uint32),
+        ("kernel", ctypes.c_uint32),
+        ("workspace_bytes", ctypes.c_int64),
+        ("text", ctypes.c_char * TEXT_BYTES),
+    )
+
+
+class DeviceStruct(_Versioned):
+    """MztDevice."""
+
+    major: int
+    minor: int
+    multiprocessors: int
+    shared_bytes: int
+    name: bytes
+
+    _fields_: ClassVar[Fields] = (
+        ("size", ctypes.c_uint32),
+        ("abi", ctypes.c_uint32),
+        ("major", ctypes.c_int32),
+        ("minor", ctypes.c_int32),
+        ("multiprocessors", ctypes.c_int32),
+        ("shared_bytes", ctypes.c_int32),
+        ("name", ctypes.c_char * NAME_BYTES),
+    )

@@ -1,0 +1,97 @@
+"""Finding, opening and asking the compiled library."""
+
+import ctypes
+import functools
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from mezzotint_kernels.abi import ABI_VERSION, AttentionArgs, AttentionPlanStruct, DeviceStruct, Status
+from mezzotint_kernels.errors import InvalidArgument, KernelsError, KernelsUnavailable, LaunchFailed, Unsupported
+
+VARIABLE = "MEZZOTINT_KERNELS_LIBRARY"
+_NAMES = {"win32": "mezzotint_kernels.dll", "darwin": "libmezzotint_kernels.dylib"}
+_ERRORS: dict[int, type[KernelsError]] = {
+    Status.UNSUPPORTED: Unsupported,
+    Status.INVALID_ARGUMENT: InvalidArgument,
+    Status.ABI_MISMATCH: KernelsUnavailable,
+    Status.NO_DEVICE: KernelsUnavailable,
+    Status.DRIVER_TOO_OLD: KernelsUnavailable,
+    Status.WORKSPACE_TOO_SMALL: InvalidArgument,
+    Status.LAUNCH_FAILED: LaunchFailed,
+}
+
+
+class Library:
+    """The opened library; its functions take and return what csrc/api.h says."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            handle = ctypes.CDLL(str(path))
+            # Asked before anything else: of a library of another version nothing more is known.
+            handle.mzt_abi_version.restype = ctypes.c_uint32
+            self.abi = int(handle.mzt_abi_version())
+        except (OSError, AttributeError) as error:
+            raise KernelsUnavailable(f"{path} is no library of Mezzotint's kernels: {error}") from error
+        if self.abi != ABI_VERSION:
+            raise KernelsUnavailable(
+                f"{path} has ABI version {self.abi}, and this package needs {ABI_VERSION}: "
+                "install mezzotint-kernels of the same version, or run make kernels"
+            )
+        self._declare(handle)
+
+    def _declare(self, handle: ctypes.CDLL) -> None:
+        number, status = ctypes.POINTER(ctypes.c_int32), ctypes.c_int
+        args = ctypes.POINTER(AttentionArgs)
+        for name in ("mzt_version", "mzt_architectures", "mzt_last_error"):
+            getattr(handle, name).restype = ctypes.c_char_p
+        for name, result, arguments in (
+            ("mzt_driver", status, (number, number)),
+            ("mzt_device", status, (ctypes.c_int32, ctypes.POINTER(DeviceStruct))),
+            ("mzt_attention_plan", status, (args, ctypes.c_int32, ctypes.POINTER(AttentionPlanStruct))),
+            ("mzt_attention_forward", status, (args, ctypes.c_int32, ctypes.c_void_p)),
+        ):
+            function = getattr(handle, name)
+            function.restype, function.argtypes = result, arguments
+        self.driver, self.device = handle.mzt_driver, handle.mzt_device
+        self.attention_plan, self.attention_forward = handle.mzt_attention_plan, handle.mzt_attention_forward
+        self._last_error = handle.mzt_last_error
+        self.version = str(handle.mzt_version().decode())
+        self.architectures = tuple(handle.mzt_architectures().decode().split())
+
+    def last_error(self) -> str:
+        """What the last failed call of this thread said."""
+        return str(self._last_error().decode("utf-8", "replace"))
+
+    def check(self, status: int) -> None:
+        """Raise what a status stands for, with the library's message."""
+        if status:
+            raise _ERRORS.get(status, KernelsError)(self.last_error() or f"the library returned status {status}")
+
+
+@functools.cache
+def library() -> Library:
+    """The library, opened at the first call; KernelsUnavailable where there is none."""
+    return Library(find_library())
+
+
+def find_library(
+    environment: Mapping[str, str] = os.environ, platform: str = sys.platform, package: Path = Path(__file__).parent
+) -> Path:
+    """Where the library is: as MEZZOTINT_KERNELS_LIBRARY says, in this package, or as `make kernels` built it."""
+    named = environment.get(VARIABLE)
+    if named:
+        if not Path(named).is_file():
+            raise KernelsUnavailable(f"{VARIABLE} is {named!r}, and no such file is there: correct or unset it")
+        return Path(named)
+    name = _NAMES.get(platform, "libmezzotint_kernels.so")
+    places = (package, package.parents[1] / "build" / "kernels")
+    for place in places:
+        if (place / name).is_file():
+            return place / name
+    raise KernelsUnavailable(
+        f"the compiled kernels are not here ({name} is in none of {', '.join(map(str, places))}): "
+        f"pip install mezzotint-kernels, run make kernels, or name the file in {VARIABLE}"
+    )
