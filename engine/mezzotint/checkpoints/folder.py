@@ -15,6 +15,7 @@ from mezzotint.checkpoints.folder_weights import weight_files
 from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder
+from mezzotint.checkpoints.shared_parts import part_folder
 from mezzotint.checkpoints.strict_json import read_json_object
 from mezzotint.errors import ModelRefused, StorageError
 
@@ -60,20 +61,21 @@ def open_folder(path: Path) -> FolderCheckpoint:
     if not isinstance(pipeline, str) or pipeline not in PIPELINES:
         known = ", ".join(sorted(PIPELINES))
         raise ModelRefused(f"{plain(path, 300)}: the pipeline {plain(pipeline)} is not one of {known}")
-    components = dict(_components(root, index, PIPELINES[pipeline]))
+    settings = read_settings(root)
+    components = dict(_components(root, index, PIPELINES[pipeline], settings))
     sizes = [read_header(file).bytes for component in components.values() for file in component.files]
     return FolderCheckpoint(
         path=root,
         pipeline_class=pipeline,
         components=components,
         bytes=sum(sizes),
-        settings=read_settings(root),
+        settings=settings,
         options={key: value for key, value in index.items() if isinstance(value, bool | int | float | str)},
     )
 
 
 def _components(
-    root: Path, index: Mapping[str, object], allowed: Mapping[str, Allowed]
+    root: Path, index: Mapping[str, object], allowed: Mapping[str, Allowed], settings: Mapping[str, object]
 ) -> Iterable[tuple[str, Component]]:
     where = root / INDEX_FILE
     named = {key: value for key, value in index.items() if not key.startswith("_") and isinstance(value, list | dict)}
@@ -89,7 +91,7 @@ def _components(
     if missing:
         raise ModelRefused(f"{plain(where, 300)}: no {', '.join(missing)}, which this pipeline needs")
     for key, (library, class_name) in present.items():
-        yield key, _component(root, key, library, class_name, allowed[key])
+        yield key, _component(part_folder(root, key, settings), key, library, class_name, allowed[key])
 
 
 def _pair(where: Path, key: str, value: object) -> tuple[str, str] | None:
@@ -101,10 +103,8 @@ def _pair(where: Path, key: str, value: object) -> tuple[str, str] | None:
     raise ModelRefused(f"{plain(where, 300)}: {plain(key)} is {plain(value)}, not a library and a class")
 
 
-def _component(root: Path, name: str, library: str, class_name: str, allowed: Allowed) -> Component:
-    folder = root / name
-    if not is_folder(folder):
-        raise ModelRefused(f"{plain(root, 300)}: incomplete: the folder {name} is missing")
+def _component(place: tuple[Path, Path], name: str, library: str, class_name: str, allowed: Allowed) -> Component:
+    folder, root = place
     configs = {
         path.name: read_json_object(path, MAX_CONFIG)
         for path in sorted(folder.iterdir())

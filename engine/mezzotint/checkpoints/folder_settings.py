@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file
+from mezzotint.checkpoints.shared_parts import is_shared_place
 from mezzotint.checkpoints.strict_json import read_json_object
 from mezzotint.errors import ModelRefused
 
@@ -27,8 +28,17 @@ def read_settings(folder: Path) -> Mapping[str, object]:
     for key in ("family", "variant", "description"):
         if not isinstance(settings.get(key, ""), str):
             raise _refused(path, key, settings[key], "text")
+    _check_shared(path, settings.get("shared", {}))
     _check_defaults(path, settings.get("defaults", {}))
     return settings
+
+
+def _check_shared(path: Path, shared: object) -> None:
+    if not isinstance(shared, dict):
+        raise _refused(path, "shared", shared, "an object")
+    for key, place in shared.items():
+        if not is_shared_place(place):
+            raise _refused(path, f"shared.{plain(key, 40)}", place, "a neighbour folder and a part of it, as dit/vae")
 
 
 def _check_defaults(path: Path, defaults: object) -> None:

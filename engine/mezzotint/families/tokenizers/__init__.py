@@ -45,13 +45,13 @@ def clip_merges() -> tuple[tuple[str, str], ...]:
 
 def clip_vocabulary() -> dict[str, int]:
     """CLIP's tokens and their ids: bytes, bytes that end a word, merges in their order, the special tokens."""
-    letters = _byte_letters()
+    letters = byte_letters()
     merged = [first + second for first, second in clip_merges()]
     tokens = [*letters, *(letter + _WORD_END for letter in letters), *merged, START, END]
     return {token: index for index, token in enumerate(tokens)}
 
 
-def _byte_letters() -> list[str]:
+def byte_letters() -> list[str]:
     """A visible letter for each byte, in the order of CLIP's ids: first the bytes that are visible in Latin-1.
 
     The mapping is that of byte-level byte-pair encoding (Radford et al., "Language models are unsupervised multitask

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mezzotint.training.starter.learner import Course, Learner, train
+from mezzotint.training.starter.networks import PICTURE
 from mezzotint.training.starter.painting import paint
 from mezzotint.training.starter.randomness import step_generator, step_random
 from mezzotint.training.starter.world import Scene, judging_scene, training_scene
@@ -24,9 +25,9 @@ KL_WEIGHT = 1e-3
 EDGE_WEIGHT = 0.5
 
 
-def picture_tensor(scene: Scene) -> Tensor:
-    """The scene's picture, (3, h, w), from -1 to 1."""
-    pixels = torch.from_numpy(np.array(paint(scene)))
+def picture_tensor(scene: Scene, side: int = PICTURE) -> Tensor:
+    """The scene's picture, (3, side, side), from -1 to 1."""
+    pixels = torch.from_numpy(np.array(paint(scene, side)))
     return pixels.permute(2, 0, 1).float() / 127.5 - 1
 
 
@@ -110,9 +111,9 @@ def normalize_latents(network: AutoencoderKL, *, seed: int, device: str, picture
 
 
 @torch.no_grad()
-def encode_scenes(network: AutoencoderKL, scenes: list[Scene], device: str) -> Tensor:
-    """The latents (b, 4, h/8, w/8) of the scenes' pictures, on the CPU."""
-    pictures = torch.stack([picture_tensor(scene) for scene in scenes]).to(device)
+def encode_scenes(network: AutoencoderKL, scenes: list[Scene], device: str, side: int = PICTURE) -> Tensor:
+    """The latents (b, 4, side/8, side/8) of the scenes' pictures, on the CPU."""
+    pictures = torch.stack([picture_tensor(scene, side) for scene in scenes]).to(device)
     latents: Tensor = network.encode(pictures).latent_dist.mean
     return latents.cpu()
 

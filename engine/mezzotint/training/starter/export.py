@@ -1,12 +1,19 @@
-"""The finished model as an ordinary diffusers folder, in float16, with a note of what it is."""
+"""The finished models as diffusers folders, in float16, each with a note of what it is."""
 
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from diffusers import AutoencoderKL, DPMSolverMultistepScheduler, PixArtSigmaPipeline, PixArtTransformer2DModel
+from diffusers import (
+    AutoencoderKL,
+    DiffusionPipeline,
+    DPMSolverMultistepScheduler,
+    PixArtSigmaPipeline,
+    PixArtTransformer2DModel,
+)
 from safetensors.torch import load_file, save_file
 from transformers import T5EncoderModel, T5Tokenizer
 
@@ -54,14 +61,24 @@ def build_pipeline(parts: Parts, flow_shift: float = FLOW_SHIFT) -> PixArtSigmaP
     return pipeline
 
 
-def export_model(parts: Parts, folder: Path, trained: dict[str, Any]) -> None:
-    """Write the folder anew: float16 safetensors, configs and mezzotint.json."""
+def export_model(parts: Parts, folder: Path, trained: Mapping[str, Any]) -> None:
+    """Write starter-dit's folder anew."""
+    write_folder(build_pipeline(parts), folder, note(trained))
+
+
+def write_folder(pipeline: DiffusionPipeline, folder: Path, said: Mapping[str, Any]) -> None:
+    """Write a model folder anew: float16 safetensors, configs and mezzotint.json.
+
+    Parts that it says are shared are left to the neighbour.
+    """
     fresh = folder.with_name(folder.name + ".part")
     shutil.rmtree(fresh, ignore_errors=True)
-    build_pipeline(parts).save_pretrained(fresh, safe_serialization=True)
+    pipeline.save_pretrained(fresh, safe_serialization=True)
+    for part in said.get("shared", {}):
+        shutil.rmtree(fresh / part)
     for file in fresh.rglob("*.safetensors"):
         _halve(file)
-    (fresh / "mezzotint.json").write_text(json.dumps(note(trained), indent=2) + "\n", encoding="utf-8")
+    (fresh / "mezzotint.json").write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     fresh.rename(folder)
 
@@ -73,7 +90,7 @@ def _halve(file: Path) -> None:
     file.chmod(0o644)
 
 
-def note(trained: dict[str, Any]) -> dict[str, Any]:
+def note(trained: Mapping[str, Any]) -> dict[str, Any]:
     """What mezzotint.json says of the model."""
     return {
         "name": "starter-dit",
@@ -81,5 +98,5 @@ def note(trained: dict[str, Any]) -> dict[str, Any]:
         "defaults": {"width": PICTURE, "height": PICTURE, "steps": STEPS, "guidance_scale": GUIDANCE_SCALE},
         "description": DESCRIPTION,
         "licence": "Apache-2.0",
-        "trained": trained,
+        "trained": dict(trained),
     }

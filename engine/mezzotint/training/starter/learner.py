@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -33,6 +33,7 @@ class Course:
     warm_up: int = 100
     decay_share: float = 0.4
     average: float = 0.998
+    betas: tuple[float, float] = (0.9, 0.98)
     save_seconds: float = 120.0
 
 
@@ -52,7 +53,7 @@ class Learner:
         self.parameters = dict(network.named_parameters())
         self.averages = {name: value.detach().clone() for name, value in self.parameters.items()}
         self.optimizer = torch.optim.AdamW(
-            self.parameters.values(), lr=course.peak_rate, betas=(0.9, 0.98), weight_decay=0.01
+            self.parameters.values(), lr=course.peak_rate, betas=course.betas, weight_decay=0.01
         )
         self.pool = ThreadPoolExecutor()
 
@@ -126,19 +127,32 @@ def train(
 
     `loss_at` gives the loss of a step over the rows of its batch that the slice names; `after` follows each step.
     """
-    held = load_tensors(state)
-    if held is not None:
-        learner.restore(held[0], held[1]["step"])
-    progress = Progress(learner.course.phase, learner.course.steps, first=learner.step)
+
+    def advance(step: int) -> float:
+        return learner.learn(shard_losses(loss_at, step, learner.course.parts))
+
+    train_together({"": learner}, state, advance, after)
+    learner.take_averages()
+
+
+def train_together(
+    learners: Mapping[str, Learner],
+    state: Path,
+    advance: Callable[[int], float],
+    after: Callable[[], None] = lambda: None,
+) -> None:
+    """Run a phase of several networks that learn in step; `advance` takes one step and tells the first's loss."""
+    leader = next(iter(learners.values()))
+    restore_state(learners, state)
+    progress = Progress(leader.course.phase, leader.course.steps, first=leader.step)
     saved = time.monotonic()
-    while learner.step < learner.course.steps:
-        progress.advance(learner.step, learner.learn(shard_losses(loss_at, learner.step, learner.course.parts)))
-        if time.monotonic() - saved > learner.course.save_seconds:
-            save_state(learner, state)
+    while leader.step < leader.course.steps:
+        progress.advance(leader.step, advance(leader.step))
+        if time.monotonic() - saved > leader.course.save_seconds:
+            save_state(learners, state)
             saved = time.monotonic()
         after()
-    save_state(learner, state)
-    learner.take_averages()
+    save_state(learners, state)
 
 
 def shard_losses(loss_at: Callable[[int, slice], Tensor], step: int, parts: int) -> list[Loss]:
@@ -146,6 +160,18 @@ def shard_losses(loss_at: Callable[[int, slice], Tensor], step: int, parts: int)
     return [partial(loss_at, step, slice(part, None, parts)) for part in range(parts)]
 
 
-def save_state(learner: Learner, state: Path) -> None:
-    """Write the learner's state to its file."""
-    save_tensors(state, learner.tensors(), {"step": learner.step})
+def save_state(learners: Mapping[str, Learner], state: Path) -> None:
+    """Write the learners' states to one file."""
+    tensors = {prefix + name: value for prefix, each in learners.items() for name, value in each.tensors().items()}
+    save_tensors(state, tensors, {"step": next(iter(learners.values())).step})
+
+
+def restore_state(learners: Mapping[str, Learner], state: Path) -> None:
+    """Put back what was saved; nothing where nothing was."""
+    held = load_tensors(state)
+    if held is None:
+        return
+    tensors, numbers = held
+    for prefix, learner in learners.items():
+        own = {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+        learner.restore(own, numbers["step"])

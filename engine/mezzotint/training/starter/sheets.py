@@ -1,6 +1,7 @@
 """Contact sheets: what the model makes of the same two dozen prompts, from the same noise, as it learns."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -8,6 +9,7 @@ from diffusers import PixArtSigmaPipeline
 from PIL import Image
 
 from mezzotint.training.starter.export import GUIDANCE_SCALE, STEPS
+from mezzotint.training.starter.learner import Learner
 from mezzotint.training.starter.networks import PICTURE, TOKENS
 
 PROMPTS = (
@@ -74,7 +76,29 @@ def contact_sheet(pictures: Sequence[Image.Image], columns: int = COLUMNS) -> Im
     return sheet
 
 
-def save_sheet(pipeline: PixArtSigmaPipeline, path: Path) -> None:
+Draw = Callable[[Sequence[str]], list[Image.Image]]
+
+
+def save_sheet(draw: Draw, path: Path) -> None:
     """Draw the usual prompts and write their contact sheet."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    contact_sheet(draw_samples(pipeline, PROMPTS)).save(path)
+    contact_sheet(draw(PROMPTS)).save(path)
+
+
+class Showing:
+    """Writes a contact sheet of what the averaged weights draw, every few minutes of a phase."""
+
+    def __init__(self, *, folder: Path, name: str, minutes: float, draw: Draw) -> None:
+        self._folder, self._name, self._minutes, self._draw = folder, name, minutes, draw
+        self._shown = time.monotonic()
+
+    def after(self, learner: Learner) -> None:
+        """What follows each step."""
+        if time.monotonic() - self._shown <= self._minutes * 60:
+            return
+        learner.swap_averages()
+        learner.network.eval()
+        save_sheet(self._draw, self._folder / f"{self._name}-{learner.step:06}.png")
+        learner.network.train()
+        learner.swap_averages()
+        self._shown = time.monotonic()

@@ -23,6 +23,17 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], numbers: Mapping[str
         raise StorageError(f"cannot write {path}: {error}; free some space or choose another --work") from error
 
 
+def write_json(path: Path, value: Any) -> None:  # noqa: ANN401  # whatever JSON can hold
+    """Write a value to a file that replaces the old one at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(path.name + ".part")
+    try:
+        fresh.write_text(json.dumps(value), encoding="utf-8")
+        fresh.replace(path)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error}; free some space or choose another --work") from error
+
+
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
     """The tensors and numbers of such a file, or None where there is none."""
     if not path.exists():

@@ -95,7 +95,7 @@ def test_stopped_and_gone_on_it_is_the_same(tmp_path, monkeypatch):
             if step == 2:
                 from mezzotint.training.starter.learner import save_state
 
-                save_state(learner, state)
+                save_state({"": learner}, state)
                 raise Stopped
             return loss_at(step, shard)
 

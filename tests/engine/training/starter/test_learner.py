@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from mezzotint.errors import StorageError
-from mezzotint.training.starter.learner import Course, Learner, rate_at, save_state, train
+from mezzotint.training.starter.learner import Course, Learner, rate_at, save_state, shard_losses, train, train_together
 from mezzotint.training.starter.randomness import step_generator, step_random
 from mezzotint.training.starter.state import load_tensors, save_tensors
 
@@ -40,6 +40,31 @@ def test_stopping_and_going_on_gives_the_weights_of_not_stopping(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "parts", 12, stop=5)
     again = run(tmp_path / "parts", 12)
+    assert all(torch.equal(whole[name], again[name]) for name in whole)
+
+
+def run_rivals(path, steps, *, stop=None):
+    nets = {"first/": network(), "second/": network()}
+    course = Course(phase="test", steps=steps, peak_rate=1e-2, save_seconds=0.0)
+    learners = {name: Learner(net, course) for name, net in nets.items()}
+
+    def advance(step):
+        losses = [learners[name].learn(shard_losses(loss_of(net), step, 1)) for name, net in nets.items()]
+        return losses[0]
+
+    def after():
+        if learners["first/"].step == stop:
+            raise KeyboardInterrupt
+
+    train_together(learners, path, advance, after)
+    return {prefix + name: value for prefix, net in nets.items() for name, value in net.state_dict().items()}
+
+
+def test_networks_that_learn_in_step_go_on_as_if_they_had_not_stopped(tmp_path):
+    whole = run_rivals(tmp_path / "whole", 12)
+    with pytest.raises(KeyboardInterrupt):
+        run_rivals(tmp_path / "parts", 12, stop=5)
+    again = run_rivals(tmp_path / "parts", 12)
     assert all(torch.equal(whole[name], again[name]) for name in whole)
 
 
@@ -92,7 +117,7 @@ def test_a_full_disk_is_told_in_one_line(tmp_path, monkeypatch):
 
     monkeypatch.setattr("mezzotint.training.starter.state.save_file", full)
     with pytest.raises(StorageError, match="free some space"):
-        save_state(Learner(network(), Course(phase="test", steps=1, peak_rate=1.0)), tmp_path / "state")
+        save_state({"": Learner(network(), Course(phase="test", steps=1, peak_rate=1.0))}, tmp_path / "state")
 
 
 def test_random_numbers_depend_on_seed_phase_and_step_alone():
