@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import io
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,10 +17,12 @@ from mezzotint.cli.context import Context
 from mezzotint.cli.generate_options import add_how_options, options_of
 from mezzotint.cli.reporter import Reporter
 from mezzotint.cli.request import Options, request_of
-from mezzotint.errors import UnknownModel
+from mezzotint.errors import UnknownModel, UsageError
 from mezzotint.protocol import Event, GenerateResult, ModelRef, Step
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
+
     from mezzotint.catalog import Catalog
     from mezzotint.cli.command_options import Commands
     from mezzotint.engine import Engine
@@ -31,6 +34,7 @@ EXAMPLES = """\
   mezzotint bench starter
   mezzotint bench starter -m starter-dit --prompts 500 --steps 10 --guidance 4 --json
   mezzotint bench starter --hires 2 --keep out/
+  mezzotint bench starter -m starter-xl --refiner starter-xl-refiner --prompts 48 --sheet sheet.png
 
 accuracy: how often the judge, a small network that has only ever seen drawn scenes, sees in a picture what the prompt
   asked for, with its 95 % interval (Wilson's); chance is the best blind guess. No training picture showed these scenes.
@@ -70,6 +74,13 @@ def add(commands: "Commands") -> None:
         "--judge", metavar="DIR", type=Path, help="the judge's folder (default: the one that comes with the program)"
     )
     parser.add_argument("--keep", metavar="DIR", help="keep the pictures in this folder (default: they are deleted)")
+    parser.add_argument("--sheet", metavar="FILE", type=Path, help="write all pictures of the one model as one, a PNG")
+    parser.add_argument(
+        "--enlarge",
+        metavar="N",
+        type=integer(2, 8, 2),
+        help="judge the finished pictures enlarged so many times (Lanczos): what a second pass has to be better than",
+    )
     add_json(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
     add_how_options(parser)
@@ -84,11 +95,12 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     judge = load_judge(arguments.judge or bundled_judge())
     catalog = context.make_catalog(arguments.models_folder)
     models = _models(arguments.models, catalog)
+    _check_sheet(arguments.sheet, models)
     scores = {}
     with contextlib.closing(context.make_engine(catalog)) as engine:
         for model in models:
-            bench = _Bench(engine, context, options_of(arguments), arguments.prompts)
-            scores[model] = bench.score(model, judge, arguments.keep)
+            bench = _Bench(engine, context, options_of(arguments), arguments.prompts, arguments.enlarge or 1)
+            scores[model] = bench.score(model, judge, arguments.keep, arguments.sheet)
     drawn = score_drawn(judge, arguments.prompts)
     if arguments.json:
         context.terminal.json({"models": scores, "judge": drawn})
@@ -108,24 +120,60 @@ def _models(named: Sequence[str], catalog: "Catalog") -> list[str]:
     return models
 
 
+def _check_sheet(sheet: Path | None, models: Sequence[str]) -> None:
+    if sheet is None:
+        return
+    if len(models) > 1:
+        raise UsageError(f"--sheet shows one model, and {len(models)} are asked: name one with --model")
+    if sheet.suffix.lower() != ".png":
+        raise UsageError(f"--sheet {plain(sheet, 200)}: a sheet is a .png")
+
+    if sheet.exists():
+        raise UsageError(f"--sheet {plain(sheet, 200)} is there already; give another name")
+
+
+def _write_sheet(picture: "Image", path: Path) -> None:
+    from mezzotint.images.atomic import atomic_write
+
+    data = io.BytesIO()
+    picture.save(data, "PNG", optimize=True)
+    atomic_write(path, data.getvalue(), overwrite=True)
+
+
 class _Bench:
     """One engine, asked for a picture after the other."""
 
-    def __init__(self, engine: "Engine", context: Context, options: Options, count: int) -> None:
-        self._engine, self._context, self._options, self._count = engine, context, options, count
+    def __init__(self, engine: "Engine", context: Context, options: Options, count: int, enlarge: int) -> None:
+        self._engine, self._context, self._options = engine, context, options
+        self._count, self._enlarge = count, enlarge
 
-    def score(self, model: str, judge: "Judge", keep: str | None) -> "Score":
+    def score(self, model: str, judge: "Judge", keep: str | None, sheet: Path | None) -> "Score":
         """Make the model's pictures and judge each."""
-        from mezzotint.images.reading import read_image
+        from mezzotint.training.starter.contact_sheet import contact_sheet
         from mezzotint.training.starter.scoring import Tally, questions
 
         self._context.terminal.talk(f"{plain(model, 100)}: {self._count} pictures")
         tally = Tally(judge)
+        shown: list[Image] = []
         with _folder(keep) as folder, Reporter(self._context, "json") as reporter:
             for question in questions(self._count):
                 result = self._generate(model, question, folder, reporter)
-                tally.add(question, read_image(Path(result.images[0].path)), _seconds(result))
+                picture = self._judged(Path(result.images[0].path))
+                tally.add(question, picture, _seconds(result))
+                shown += [picture] if sheet else []
+        if sheet:
+            _write_sheet(contact_sheet(shown, columns=8), sheet)
         return tally.score()
+
+    def _judged(self, path: Path) -> "Image":
+        from PIL.Image import Resampling
+
+        from mezzotint.images.reading import read_image
+
+        picture = read_image(path)
+        if self._enlarge == 1:
+            return picture
+        return picture.resize((picture.width * self._enlarge, picture.height * self._enlarge), Resampling.LANCZOS)
 
     def _generate(self, model: str, question: "Question", folder: str, reporter: Reporter) -> GenerateResult:
         options = replace(

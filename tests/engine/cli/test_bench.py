@@ -5,6 +5,7 @@ import re
 
 import pytest
 from fake_engine import FakeEngine, model_info
+from PIL import Image
 
 from mezzotint import paths
 from mezzotint.cli.interrupt import Interrupt
@@ -123,6 +124,35 @@ def test_pictures_are_kept_only_where_asked(bench, tmp_path):
 
     done = bench("-m", "mine")
     assert not Path(done.engine.requests[0].output.path).parent.exists()
+
+
+def test_a_sheet_shows_every_picture(bench, tmp_path):
+    done = bench("-m", "mine", "--sheet", str(tmp_path / "sheet.png"))
+    assert done.code == 0, done.err
+    with Image.open(tmp_path / "sheet.png") as sheet:
+        assert sheet.size == (8 * 68 + 4, 68 + 4)
+        shown = sheet.crop((4, 4, 68, 68)), sheet.crop((72, 4, 136, 68))
+    for question, picture in zip(questions(2), shown, strict=True):
+        assert picture.tobytes() == paint(question.scene, 64).tobytes()
+
+
+def test_a_sheet_is_of_one_model_a_png_and_new(bench, tmp_path):
+    (tmp_path / "old.png").write_bytes(b"mine")
+    for words in (
+        ["--sheet", "s.png"],
+        ["-m", "mine", "--sheet", "s.jpg"],
+        ["-m", "mine", "--sheet", str(tmp_path / "old.png")],
+    ):
+        done = bench(*words)
+        assert done.code == 2
+        assert "--sheet" in done.err
+        assert done.engine.requests == []
+    assert (tmp_path / "old.png").read_bytes() == b"mine"
+
+
+def test_enlarged_pictures_are_judged_beside_drawings_of_that_size(bench):
+    plain, large = (bench("-m", "mine", "--json", *words).json["models"]["mine"] for words in ([], ["--enlarge", "2"]))
+    assert large["detail"] < 0.9 < plain["detail"]
 
 
 def test_a_terminal_sees_how_far_the_whole_is(bench, stream):

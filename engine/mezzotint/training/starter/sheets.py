@@ -8,6 +8,7 @@ import torch
 from diffusers import PixArtSigmaPipeline
 from PIL import Image
 
+from mezzotint.training.starter.contact_sheet import contact_sheet
 from mezzotint.training.starter.export import GUIDANCE_SCALE, STEPS
 from mezzotint.training.starter.learner import Learner
 from mezzotint.training.starter.networks import PICTURE, TOKENS
@@ -38,8 +39,6 @@ PROMPTS = (
     "blue tree, dunes, noon",
     "a pink castle by the sea in the rain",
 )
-COLUMNS = 6
-GAP = 4
 
 
 def draw_samples(
@@ -64,16 +63,6 @@ def draw_samples(
         generator=generators,
     ).images
     return pictures
-
-
-def contact_sheet(pictures: Sequence[Image.Image], columns: int = COLUMNS) -> Image.Image:
-    """The pictures in rows on white."""
-    side = pictures[0].width + GAP
-    rows = -(-len(pictures) // columns)
-    sheet = Image.new("RGB", (columns * side + GAP, rows * side + GAP), "white")
-    for number, picture in enumerate(pictures):
-        sheet.paste(picture, (GAP + number % columns * side, GAP + number // columns * side))
-    return sheet
 
 
 Draw = Callable[[Sequence[str]], list[Image.Image]]
