@@ -42,7 +42,7 @@ check: $(INSTALLED)/app $(INSTALLED)/check ## lint, formatting, types, import co
 fix: $(INSTALLED)/check ## mend what lint can mend, and format
 	@$(BIN)/ruff check --fix . ; status=$$?; $(BIN)/ruff format . && exit $$status
 
-starter: $(INSTALLED)/base ## train the bundled model, or go on with it: make starter [STEPS=20] [DEVICE=cuda] [ARGS=...]
+starter: $(INSTALLED)/base ## train the bundled models, or go on with them: make starter [STEPS=20] [DEVICE=cuda] [ARGS=...]
 	@$(BIN)/python -m mezzotint.training.starter $(if $(STEPS),--steps $(STEPS)) $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
 
 bench: $(INSTALLED)/base ## measure start-up times and the engine against the bare diffusers pipeline
