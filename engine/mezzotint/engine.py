@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mezzotint import machine
+from mezzotint.attention.selection import AttentionBackends
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.errors import MezzotintError, OutOfMemory
 from mezzotint.families.family import LoadedModel, ModelSources
@@ -28,8 +29,9 @@ _GPU_MEMORY = ("out of memory", "ALLOC_FAILED")  # of the allocator, the driver,
 class Engine:
     """Holds what is loaded, and makes pictures one job at a time."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, attention: AttentionBackends | None = None) -> None:
         self._catalog = catalog
+        self._attention = attention or AttentionBackends()
         self._loaded: dict[_Key, LoadedModel] = {}
 
     def info(self) -> EngineInfo:
@@ -59,6 +61,7 @@ class Engine:
             find=self._catalog.find,
             default_model=self._catalog.default(),
             models_for=self._models_for,
+            attention=self._attention,
             on_event=on_event,
             cancelled=cancelled,
         )

@@ -201,6 +201,14 @@ class MemoryReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttentionFallback:
+    """Why torch's own attention did what another implementation was to do."""
+
+    reason: str
+    calls: int  # done by torch's own for this reason; 0: the implementation was given up between calls
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateResult:
     """The pictures, and every value that was used to make them."""
 
@@ -214,12 +222,14 @@ class GenerateResult:
     device: str
     device_name: str
     dtype: str
-    attention: str
+    attention: str  # that was used, at the end
     threads: int
     versions: dict[str, str]
     timings: Timings
     memory: MemoryReport
     notices: tuple[str, ...]
+    attention_asked: Attention = "auto"
+    attention_fallbacks: tuple[AttentionFallback, ...] = ()
 
 
 # ---- what happens on the way

@@ -10,6 +10,7 @@ from mezzotint.cli.context import Context
 
 if TYPE_CHECKING:
     from mezzotint.cli.command_options import Commands
+    from mezzotint.cli.doctor_kernels import KernelReport
     from mezzotint.cli.doctor_report import DoctorReport, Probes
 
 
@@ -45,7 +46,8 @@ def _told(report: "DoctorReport") -> dict[str, str]:
         for device in report.torch.devices:
             told[f"device {device.id}"] = f"{device.name}, {size(device.memory_bytes)}"
     told["NVIDIA card"] = "yes" if report.nvidia_card else "none found"
-    told["attention"] = ", ".join(report.attention)
+    told["attention"] = ", ".join(report.kernels.usable)
+    told |= _kernels_told(report.kernels)
     for folder in report.folders:
         free = "" if folder.free_bytes is None else f", {size(folder.free_bytes)} free"
         told[folder.name] = f"{folder.path}{'' if folder.exists else ' (not there yet)'}{free}"
@@ -53,3 +55,17 @@ def _told(report: "DoctorReport") -> dict[str, str]:
     for name, there in report.optional.items():
         told[name] = "installed" if there else "not installed (optional, for `mezzotint app`)"
     return told
+
+
+def _kernels_told(kernels: "KernelReport") -> dict[str, str]:
+    library = kernels.library
+    if library.version is None:
+        return {"CUDA kernels": library.problem or "none"}
+    told = {
+        "CUDA kernels": f"{library.version}, ABI {library.abi}",
+        "compiled for": " ".join(library.architectures),
+        "NVIDIA driver": f"CUDA {library.driver}" if library.driver else "none",
+    }
+    if library.problem is not None:
+        told["not usable"] = library.problem
+    return told | {f"self-test {name}": result for name, result in kernels.self_tests.items()}

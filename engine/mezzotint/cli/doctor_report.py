@@ -6,13 +6,13 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mezzotint import machine, paths
-from mezzotint.attention.backends import AVAILABLE
+from mezzotint.cli.doctor_kernels import KernelReport, kernel_report
 from mezzotint.protocol import DeviceInfo
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class DoctorReport:
     python: str
     torch: TorchFacts | None
     nvidia_card: bool
-    attention: tuple[str, ...]
+    kernels: KernelReport
     folders: tuple[FolderFacts, ...]
     models: int
     models_refused: int
@@ -87,6 +87,7 @@ class Probes:
 
     torch: Callable[[], TorchFacts] = torch_facts
     nvidia_card: Callable[[], bool] = has_nvidia_card
+    kernels: Callable[[Sequence[DeviceInfo]], KernelReport] = kernel_report
     versions: Callable[[], dict[str, str]] = machine.versions
     installed: Callable[[str], bool] = is_importable
     free: Callable[[Path], int] = field(default=lambda path: shutil.disk_usage(path).free)
@@ -99,6 +100,8 @@ def examine(catalog: "Catalog", probes: Probes) -> DoctorReport:
     card = probes.nvidia_card()
     if torch is not None and card and not any(device.id.startswith("cuda") for device in torch.devices):
         warnings.append(_no_cuda(torch))
+    kernels = probes.kernels(() if torch is None else torch.devices)
+    warnings.extend(_wrong_kernels(kernels, torch))
     models = catalog.models()
     warnings.extend(catalog.notices())
     folders = _folders(probes, warnings)
@@ -108,7 +111,7 @@ def examine(catalog: "Catalog", probes: Probes) -> DoctorReport:
         python=sys.executable,
         torch=torch,
         nvidia_card=card,
-        attention=AVAILABLE,
+        kernels=kernels,
         folders=folders,
         models=sum(model.problem is None for model in models),
         models_refused=sum(model.problem is not None for model in models),
@@ -145,6 +148,17 @@ def _no_cuda(torch: TorchFacts) -> str:
         f"an NVIDIA card is here, but torch {torch.version} is built without CUDA; get it with: "
         f"{sys.executable} -m pip install --force-reinstall {wanted} --index-url {CUDA_WHEELS}"
     )
+
+
+def _wrong_kernels(kernels: KernelReport, torch: TorchFacts | None) -> Iterator[str]:
+    """A library that is there for a card that is there, and cannot be used; without either nothing is wrong."""
+    library = kernels.library
+    if library.version is None or torch is None or not any(each.id.startswith("cuda") for each in torch.devices):
+        return
+    if library.problem is not None:
+        yield f"the CUDA kernels cannot be used, attention runs on torch's own: {library.problem}"
+    for name in kernels.failed:
+        yield f"the CUDA kernels are not used for {name}: {kernels.self_tests[name]}"
 
 
 def _folders(probes: Probes, warnings: list[str]) -> tuple[FolderFacts, ...]:

@@ -11,6 +11,8 @@ from mezzotint.families.detection import Detected
 if TYPE_CHECKING:
     import torch
 
+    from mezzotint.attention.session import AttentionSession
+
 # The libraries of networks publish no types that a strict checker could follow.
 Network: TypeAlias = Any
 Tokenizer: TypeAlias = Any
@@ -57,6 +59,7 @@ class LoadedModel:
     dtype: "torch.dtype"
     networks: dict[str, Network] = field(default_factory=dict)
     tokenizers: dict[str, Tokenizer] = field(default_factory=dict)
+    attention: "AttentionSession | None" = None  # what attends in the networks now; None: what diffusers put there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,6 +52,9 @@ class PixArt:
             text, mask = torch.cat([negative_text, text]), torch.cat([negative_mask, mask])
         text = text.to(model.device, model.dtype)
         tensors = {"text": text, "mask": mask.to(model.device)}
+        lengths = _lengths(mask)
+        if lengths is not None:
+            tensors["lengths"] = lengths.to(model.device)
         if model.sources.detected.variant == "alpha" and model.networks["transformer"].config.sample_size == 128:
             rows = text.shape[0]
             tensors["resolution"] = torch.tensor([[inputs.height, inputs.width]]).repeat(rows, 1).to(text)
@@ -71,12 +74,15 @@ class PixArt:
 
         tensors = conditioning.tensors
         doubled = twice(sample, conditioning.guided).to(model.dtype)
+        # Attention of ours skips what lies beyond a length; diffusers' own knows the mask only.
+        short = model.attention is not None and "lengths" in tensors
         output = model.networks["transformer"](
             doubled,
             encoder_hidden_states=tensors["text"],
             encoder_attention_mask=tensors["mask"],
             timestep=timestep[None].to(doubled.device).expand(doubled.shape[0]),
             added_cond_kwargs={name: tensors.get(name) for name in ("resolution", "aspect_ratio")},
+            cross_attention_kwargs={"key_lengths": tensors["lengths"]} if short else None,
             return_dict=False,
         )[0].float()
         channels = sample.shape[1]
@@ -99,3 +105,12 @@ def _encode_text(model: LoadedModel, prompt: str) -> "tuple[torch.Tensor, torch.
     )
     mask = inputs.attention_mask.to(encoder.device)
     return encoder(inputs.input_ids.to(encoder.device), attention_mask=mask)[0], mask
+
+
+def _lengths(mask: "torch.Tensor") -> "torch.Tensor | None":
+    """How many tokens of each row `(k, n)` are words, `(k,)` of int32; None where padding lies between words."""
+    import torch
+
+    lengths = mask.sum(dim=1)
+    within = torch.arange(mask.shape[1], device=mask.device) < lengths[:, None]
+    return lengths.to(torch.int32) if torch.equal(within, mask.bool()) else None

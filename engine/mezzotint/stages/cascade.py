@@ -1,10 +1,14 @@
 """All stages of a picture, in order: the cascade at work."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 from PIL import Image
 
+from mezzotint.attention.processor import attending
+from mezzotint.attention.session import AttentionSession
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import Cancelled
 from mezzotint.families.family import Conditioning, LoadedModel, PromptInputs
@@ -69,6 +73,18 @@ class Painter:
         self._previewers: dict[int, Previewer] = {}
         self._used: list[ModelUsed] = []
         self._walks: list[Walk] = []  # of the picture that is being made
+
+    @contextmanager
+    def attending(self, session: AttentionSession) -> Iterator[None]:
+        """Have the session attend in all networks, inside."""
+        with attending(session, [network for model in self._models for network in model.networks.values()]):
+            for model in self._models:
+                model.attention = None if session.used == "sdpa" else session
+            try:
+                yield
+            finally:
+                for model in self._models:
+                    model.attention = None
 
     def encode(self, embeddings: tuple[Path, ...]) -> None:
         """Turn the words of every stage into conditioning."""

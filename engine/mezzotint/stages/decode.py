@@ -1,9 +1,12 @@
 """Latents to pictures and back."""
 
+from functools import partial
+
 import numpy
 import torch
 from PIL import Image
 
+from mezzotint.attention.session import finite
 from mezzotint.errors import MezzotintError
 from mezzotint.families.autoencoder import decode_latents, encode_pixels
 from mezzotint.families.family import LoadedModel
@@ -11,7 +14,7 @@ from mezzotint.families.family import LoadedModel
 
 def to_picture(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
     """The picture of latents `(1, c, h, w)`."""
-    pixels = decode_latents(model.networks["vae"], latents)
+    pixels = finite(model.attention, partial(decode_latents, model.networks["vae"], latents), "the decoded picture")
     if not bool(torch.isfinite(pixels).all()):
         raise MezzotintError(
             "the autoencoder made not-a-number of the picture: its weights are damaged, or overflow in this dtype; "
@@ -26,7 +29,13 @@ def to_latents(model: LoadedModel, picture: Image.Image, generator: torch.Genera
     """Latents `(1, c, h, w)` of a picture whose size fits."""
     array = numpy.array(picture.convert("RGB")).astype(numpy.float32) / 255.0
     pixels = 2.0 * torch.from_numpy(array[None].transpose(0, 3, 1, 2)) - 1.0  # channels last, as diffusers has them
-    return encode_pixels(model.networks["vae"], pixels, generator).to(model.device)
+    state = generator.get_state()
+
+    def encode() -> torch.Tensor:
+        generator.set_state(state)  # a second try draws the same noise
+        return encode_pixels(model.networks["vae"], pixels, generator)
+
+    return finite(model.attention, encode, "the encoded picture").to(model.device)
 
 
 def fit(picture: Image.Image, width: int, height: int, resample: Image.Resampling) -> Image.Image:

@@ -3,10 +3,12 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 
+from mezzotint.attention.session import finite
 from mezzotint.errors import Cancelled, MezzotintError
 from mezzotint.families.family import Conditioning, Family, LoadedModel, Scheduler
 from mezzotint.families.samplers import denoised
@@ -45,7 +47,8 @@ def denoise(
         if cancelled():
             raise Cancelled(f"stopped after {index} of {last + 1} steps")
         scaled = scheduler.scale_model_input(latents, timestep) if hasattr(scheduler, "scale_model_input") else latents
-        output = family.predict(model, scaled, timestep, conditioning)
+        predict = partial(family.predict, model, scaled, timestep, conditioning)
+        output = finite(model.attention, predict, f"step {index + 1}")  # before the sampler takes it in
         estimate = None
         if estimates or (unfinished and index == last):
             estimate = denoised(scheduler, latents, output, timestep)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mezzotint import machine, paths
-from mezzotint.attention.backends import attention_scope, choose_attention
+from mezzotint.attention.selection import AttentionBackends, torch_attention
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import Cancelled, ImageRefused
 from mezzotint.families.clip_prompt import has_weights
@@ -14,6 +14,7 @@ from mezzotint.images.naming import check_output
 from mezzotint.images.reading import read_image
 from mezzotint.protocol import (
     SCHEMA_VERSION,
+    Attention,
     DeviceInfo,
     Dtype,
     GeneratedImage,
@@ -35,6 +36,7 @@ from mezzotint.stages.setup import CascadeSetup, Find, set_up
 if TYPE_CHECKING:
     from PIL import Image
 
+    from mezzotint.attention.session import AttentionSession
     from mezzotint.stages.cascade import Painter
 
 ModelsFor = Callable[[CascadeSetup, DeviceInfo, Dtype], list[LoadedModel]]
@@ -50,11 +52,13 @@ class Job:
         find: Find,
         default_model: ModelRef,
         models_for: ModelsFor,
+        attention: AttentionBackends,
         on_event: OnEvent,
         cancelled: IsCancelled,
     ) -> None:
         self._request, self._find, self._default_model = request, find, default_model
         self._models_for, self._on_event, self._cancelled = models_for, on_event, cancelled
+        self._attention = attention
         self._embeddings = tuple(Path(path) for path in request.embeddings)
         self._clock = Clock()
         self._notices: list[str] = []
@@ -68,15 +72,18 @@ class Job:
         check_output(request.output, request.count)
         init = self._read_init(setup)
         device = machine.choose_device(request.device, machine.devices())
-        at = self._circumstances(setup, device)
+        dtype = machine.choose_dtype(request.dtype, device)
+        session = self._attention.session(request.attention, device.id, dtype, self._notice)
+        at = self._circumstances(setup, device, dtype, session.used)
         self._warn(setup)
         memory = machine.PeakMemory(torch.device(device.id))
-        with torch.inference_mode(), attention_scope(at.attention):
+        with torch.inference_mode(), torch_attention(session):
             with self._clock.phase("load"):
-                painter = self._load(setup, device, at.dtype)
-            painter.encode(self._embeddings)
+                painter = self._load(setup, device, dtype)
             saver = Saver(request=request, setup=setup, circumstances=at)
-            images = tuple(self._paint(painter, saver, init, index) for index in range(request.count))
+            with painter.attending(session):
+                painter.encode(self._embeddings)
+                images = tuple(self._paint(painter, saver, session, init, index) for index in range(request.count))
         return GenerateResult(
             schema_version=SCHEMA_VERSION,
             images=images,
@@ -88,23 +95,27 @@ class Job:
             device=at.device,
             device_name=at.device_name,
             dtype=at.dtype,
-            attention=at.attention,
+            attention=session.used,
             threads=at.threads,
             versions=at.versions,
             timings=self._clock.timings(len(setup.stages)),
             memory=MemoryReport(peak_ram_bytes=memory.ram_bytes(), peak_vram_bytes=memory.vram_bytes()),
             notices=tuple(self._notices),
+            attention_asked=session.asked,
+            attention_fallbacks=session.fallbacks,
         )
 
-    def _circumstances(self, setup: CascadeSetup, device: DeviceInfo) -> Circumstances:
+    def _circumstances(
+        self, setup: CascadeSetup, device: DeviceInfo, dtype: Dtype, attention: Attention
+    ) -> Circumstances:
         import torch
 
         inputs = (*([setup.init] if setup.init else []), *self._embeddings)
         return Circumstances(
             device=device.id,
             device_name=device.name,
-            dtype=machine.choose_dtype(self._request.dtype, device),
-            attention=choose_attention(self._request.attention),
+            dtype=dtype,
+            attention=attention,
             threads=torch.get_num_threads(),
             versions=machine.versions(),
             images_used=tuple(fingerprint(path, None, cancelled=self._cancelled) for path in inputs),
@@ -168,12 +179,20 @@ class Job:
         self._notices.append(message)
         self._on_event(Notice(code=code, message=message))
 
-    def _paint(self, painter: "Painter", saver: Saver, init: "Image.Image | None", index: int) -> GeneratedImage:
+    def _paint(
+        self,
+        painter: "Painter",
+        saver: Saver,
+        session: "AttentionSession",
+        init: "Image.Image | None",
+        index: int,
+    ) -> GeneratedImage:
         if self._cancelled():
             raise Cancelled(f"stopped after {index} of {self._request.count} pictures")
+        begun_with = session.used
         picture = painter.paint(index, saver.first_seed + index, init)
         with self._clock.phase("save"):
-            image = saver.save(picture, index, painter.resolved())
+            image = saver.save(picture, index, painter.resolved(), begun_with)
         self._on_event(Saved(image=image, images=self._request.count))
         return image
 

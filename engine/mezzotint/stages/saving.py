@@ -50,8 +50,13 @@ class Saver:
         self._request, self._setup, self._circumstances = request, setup, circumstances
         self.first_seed = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
 
-    def save(self, picture: Image.Image, index: int, stages: tuple[ResolvedStage, ...]) -> GeneratedImage:
-        """Write one picture; StorageError when the disk will not take it."""
+    def save(
+        self, picture: Image.Image, index: int, stages: tuple[ResolvedStage, ...], attention: Attention
+    ) -> GeneratedImage:
+        """Write one picture; StorageError when the disk will not take it.
+
+        `attention` is what it was begun with: begun so again, it falls back where it did, and comes out the same.
+        """
         request, last = self._request, stages[-1]
         seed = self.first_seed + index
         wanted = picture_path(
@@ -77,11 +82,11 @@ class Saver:
             index=index,
             sha256=pixels_sha256(picture),
         )
-        path = write_picture(picture, wanted, self._record(image, stages), overwrite=request.output.overwrite)
+        record = self._record(image, stages, replace(self._circumstances, attention=attention))
+        path = write_picture(picture, wanted, record, overwrite=request.output.overwrite)
         return replace(image, path=str(path))
 
-    def _record(self, image: GeneratedImage, stages: tuple[ResolvedStage, ...]) -> PictureRecord:
-        at = self._circumstances
+    def _record(self, image: GeneratedImage, stages: tuple[ResolvedStage, ...], at: Circumstances) -> PictureRecord:
         return PictureRecord(
             schema_version=SCHEMA_VERSION,
             program_version=__version__,
@@ -119,11 +124,16 @@ def settled_request(
         seed=seed,
         count=1,
         dtype=at.dtype,
-        attention=at.attention,
+        attention=_settled_attention(request.attention, at.attention),
         previews=False,
         embeddings=tuple(str(Path(path).resolve()) for path in request.embeddings),
         output=Output(),
     )
+
+
+def _settled_attention(asked: Attention, used: Attention) -> Attention:
+    """What was not insisted on is not insisted on later: another machine may have no kernels for it."""
+    return "auto" if asked == "auto" and used == "flash" else used
 
 
 def files_sha256(model: ModelUsed) -> str:

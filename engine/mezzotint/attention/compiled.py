@@ -1,0 +1,206 @@
+"""Attention by the kernels' library: tensors into its argument structure, checked and planned once for each kind."""
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from mezzotint.attention.arguments import check_arguments
+from mezzotint.attention.layout import empty_output, output_strides
+from mezzotint.attention.library import Arguments, KernelLibrary, Unsupported
+from mezzotint.attention.masks import NO_MASKS, Masks
+
+_DTYPES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}  # MztDtype of kernels/csrc/api.h
+_CAUSAL, _INT8_SCORES = 1, 2  # its flags
+_ALIGNMENT = 16  # bytes, of every row
+_MOST_KINDS = 4096  # that are remembered; a person who tries many sizes starts anew
+
+Kind: TypeAlias = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What all calls of one kind share."""
+
+    arguments: Arguments
+    workspace_bytes: int
+    unsupported: str  # why it cannot be; empty: it can
+
+
+class CompiledAttention:
+    """The library's kernels as a function of tensors."""
+
+    def __init__(self, library: KernelLibrary) -> None:
+        self.device_type = library.device_type
+        self._library = library
+        self._prepared: dict[Kind, _Prepared] = {}
+
+    def __call__(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        masks: Masks = NO_MASKS,
+        scale: float | None = None,
+        *,
+        int8: bool = False,
+        with_lse: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """As `attention_reference`, the second only where it is wanted; Unsupported where there is no kernel for it.
+
+        The output is dense, in q's order of heads and tokens. Nothing is copied, nothing waits for the device.
+        """
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        kind = (scale, masks.causal, int8, with_lse, *_kinds(q, k, v, masks.bias, masks.key_mask, masks.key_lengths))
+        prepared = self._prepared.get(kind)
+        if prepared is None:
+            check_arguments(q, k, v, masks, scale)
+            prepared = self._remember(kind, self._prepare(_Call(q, k, v, masks, scale, int8, with_lse)))
+        if prepared.unsupported:
+            raise Unsupported(prepared.unsupported)
+        _refuse_gradients(q, k, v, masks.bias)
+        out, lse = _outputs(q, with_lse)
+        if q.numel() == 0 or k.shape[2] == 0:
+            return out.zero_(), lse.fill_(-math.inf) if lse is not None else None
+        arguments = type(prepared.arguments).from_buffer_copy(prepared.arguments)
+        _point(arguments, q, k, v, masks, out, lse)
+        self._launch(arguments, prepared.workspace_bytes, q)
+        return out, lse
+
+    def _launch(self, arguments: Arguments, workspace_bytes: int, q: Tensor) -> None:
+        workspace = None
+        if workspace_bytes:  # from torch's allocator: given back in the order of the stream, so it may go at once
+            workspace = torch.empty(workspace_bytes, dtype=torch.uint8, device=q.device)
+            arguments.workspace, arguments.workspace_bytes = workspace.data_ptr(), workspace_bytes
+        index = q.device.index or 0
+        if q.device.type != "cuda":
+            self._library.launch(arguments, index, 0)
+            return
+        stream = torch.cuda.current_stream(q.device).cuda_stream
+        if index == torch.cuda.current_device():
+            self._library.launch(arguments, index, stream)
+            return
+        with torch.cuda.device(q.device):
+            self._library.launch(arguments, index, stream)
+
+    def _prepare(self, call: "_Call") -> _Prepared:
+        arguments = self._library.new_arguments()
+        q, k, v, masks = call.q, call.k, call.v, call.masks
+        try:
+            _check_layout(self.device_type, q, k, v, masks)
+            _describe(arguments, call)
+            if q.numel() == 0 or k.shape[2] == 0:
+                return _Prepared(arguments, 0, "")
+            _point(arguments, q, k, v, masks, *_outputs(q, call.with_lse))
+            return _Prepared(arguments, self._library.plan(arguments, q.device.index or 0).workspace_bytes, "")
+        except Unsupported as error:
+            return _Prepared(arguments, 0, str(error))
+
+    def _remember(self, kind: Kind, prepared: _Prepared) -> _Prepared:
+        if len(self._prepared) >= _MOST_KINDS:
+            self._prepared.clear()
+        self._prepared[kind] = prepared
+        return prepared
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What is asked, in one piece."""
+
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    masks: Masks
+    scale: float
+    int8: bool
+    with_lse: bool
+
+
+def _outputs(q: Tensor, with_lse: bool) -> tuple[Tensor, Tensor | None]:
+    """For `(b, h, nq, d)` and, where it is wanted, `(b, h, nq)`."""
+    return empty_output(q), q.new_empty(q.shape[:3], dtype=torch.float32) if with_lse else None
+
+
+def _kinds(*tensors: Tensor | None) -> list[object]:
+    """Everything of the tensors but where they lie and what is in them."""
+    found: list[object] = []
+    for tensor in tensors:
+        if tensor is None:
+            found.append(None)
+        else:
+            found += (tensor.dtype, tensor.device, tensor.shape, tensor.stride())
+            found.append(tensor.data_ptr() % _ALIGNMENT)
+    return found
+
+
+def _check_layout(device_type: str, q: Tensor, k: Tensor, v: Tensor, masks: Masks) -> None:
+    if q.device.type != device_type:
+        raise Unsupported(f"q is on {q.device}; the kernels run on {device_type}")
+    if q.dtype not in (torch.float16, torch.bfloat16):
+        raise Unsupported(f"q is {q.dtype}; the kernels take torch.float16 and torch.bfloat16")
+    for name, tensor in (("q", q), ("k", k), ("v", v)):
+        _check_rows(name, tensor)
+    key_mask, key_lengths = masks.key_mask, masks.key_lengths
+    if key_mask is not None and key_mask.shape[1] > 1 and key_mask.stride(1) != 1:
+        raise Unsupported(f"key_mask has strides {key_mask.stride()}; the kernels need 1 from key to key")
+    if key_lengths is not None and key_lengths.shape[0] > 1 and key_lengths.stride(0) != 1:
+        raise Unsupported(f"key_lengths has a stride of {key_lengths.stride(0)}; the kernels need 1")
+
+
+def _check_rows(name: str, tensor: Tensor) -> None:
+    if tensor.shape[3] > 1 and tensor.stride(3) != 1:
+        raise Unsupported(f"{name} has strides {tensor.stride()}; the kernels need 1 along the head")
+    step = _ALIGNMENT // tensor.element_size()
+    if any(stride % step for stride in _strides(tensor)):
+        raise Unsupported(f"{name} has strides {tensor.stride()}; the kernels need multiples of {step}")
+    past = tensor.data_ptr() % _ALIGNMENT
+    if past:
+        raise Unsupported(f"{name} begins {past} bytes past a multiple of {_ALIGNMENT}; the kernels need one")
+
+
+def _strides(tensor: Tensor) -> tuple[int, int, int]:
+    """Of batch, head and token; 0 where there is only one."""
+    sizes, strides = tensor.shape, tensor.stride()
+    first, second, third = (stride if size > 1 else 0 for size, stride in zip(sizes[:3], strides[:3], strict=True))
+    return first, second, third
+
+
+def _describe(arguments: Arguments, call: _Call) -> None:
+    """Everything but the pointers."""
+    q, k, bias, key_mask = call.q, call.k, call.masks.bias, call.masks.key_mask
+    arguments.scale = call.scale
+    arguments.flags = (_CAUSAL if call.masks.causal else 0) | (_INT8_SCORES if call.int8 else 0)
+    arguments.dtype = _DTYPES[q.dtype]
+    arguments.batch, arguments.heads, arguments.nq, arguments.head_dim = q.shape
+    arguments.kv_heads, arguments.nk = k.shape[1:3]
+    for name, tensor in (("q", q), ("k", k), ("v", call.v)):
+        getattr(arguments, f"{name}_stride")[:] = _strides(tensor)
+    arguments.out_stride[:] = output_strides(q)[:3]
+    if key_mask is not None:
+        arguments.key_mask_stride = key_mask.stride(0) if key_mask.shape[0] > 1 else 0
+    if bias is not None:
+        arguments.bias_dtype = _DTYPES[bias.dtype]
+        each = zip(bias.shape, bias.stride(), strict=True)
+        arguments.bias_stride[:] = [stride if size > 1 else 0 for size, stride in each]
+
+
+def _point(
+    arguments: Arguments, q: Tensor, k: Tensor, v: Tensor, masks: Masks, out: Tensor, lse: Tensor | None
+) -> None:
+    arguments.q, arguments.k, arguments.v = q.data_ptr(), k.data_ptr(), v.data_ptr()
+    arguments.out = out.data_ptr()
+    if lse is not None:
+        arguments.lse = lse.data_ptr()
+    if masks.bias is not None:
+        arguments.bias = masks.bias.data_ptr()
+    if masks.key_mask is not None:
+        arguments.key_mask = masks.key_mask.data_ptr()
+    if masks.key_lengths is not None:
+        arguments.key_lengths = masks.key_lengths.data_ptr()
+
+
+def _refuse_gradients(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> None:
+    if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in (q, k, v, bias)):
+        raise Unsupported("gradients are wanted, and the kernels have no backward pass")

@@ -1,0 +1,127 @@
+"""The kernels' library as attention sees it: `mezzotint_kernels` where it is installed, or the reason why not."""
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Protocol, TypeAlias
+
+Arguments: TypeAlias = Any  # a ctypes structure with the fields of MztAttentionArgs in kernels/csrc/api.h
+
+PACKAGE = "mezzotint_kernels"
+INSTALL = "pip install mezzotint-kernels, or run make kernels"
+
+
+class Unavailable(Exception):
+    """There is no library, or it cannot be used on this machine; the text says what is missing and what to do."""
+
+
+class Unsupported(Exception):
+    """This library or device has no kernel for these arguments; another implementation must do it."""
+
+
+class LaunchFailed(Exception):
+    """The kernel did not start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LibraryFacts:
+    """What is known of the library and of the driver."""
+
+    version: str | None = None
+    abi: int | None = None
+    architectures: tuple[str, ...] = ()
+    driver: str | None = None  # the newest CUDA that it knows, such as 13.0
+    problem: str | None = None  # why it cannot be used here; None: it can
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelPlan:
+    """The kernel that would run."""
+
+    name: str
+    workspace_bytes: int
+
+
+class KernelLibrary(Protocol):
+    """What the library offers; tests give a stand-in."""
+
+    @property
+    def device_type(self) -> str:
+        """As torch names the devices that it runs on."""
+
+    def new_arguments(self) -> Arguments:
+        """An argument structure with its size and version filled in, and zeros."""
+
+    def plan(self, arguments: Arguments, device: int) -> KernelPlan:
+        """The kernel for these arguments; Unsupported when there is none."""
+
+    def launch(self, arguments: Arguments, device: int, stream: int) -> None:
+        """Queue it on a stream of the device that is current."""
+
+
+class InstalledKernels:
+    """The package `mezzotint_kernels`."""
+
+    device_type = "cuda"
+
+    def __init__(self, package: ModuleType) -> None:
+        self._package = package
+
+    def new_arguments(self) -> Arguments:
+        """An argument structure with its size and version filled in, and zeros."""
+        return self._package.AttentionArgs()
+
+    def plan(self, arguments: Arguments, device: int) -> KernelPlan:
+        """The kernel for these arguments; Unsupported when there is none."""
+        try:
+            plan = self._package.attention_plan(arguments, device)
+        except self._package.KernelsError as error:
+            raise self._as_ours(error) from error
+        if not plan.supported:
+            raise Unsupported(plan.text)
+        return KernelPlan(name=plan.text, workspace_bytes=plan.workspace_bytes)
+
+    def launch(self, arguments: Arguments, device: int, stream: int) -> None:
+        """Queue it on a stream of the device that is current."""
+        try:
+            self._package.attention_forward(arguments, device, stream)
+        except self._package.KernelsError as error:
+            raise self._as_ours(error) from error
+
+    def _as_ours(self, error: Exception) -> Exception:
+        package = self._package
+        pairs = (
+            (package.Unsupported, Unsupported),
+            (package.KernelsUnavailable, Unavailable),
+            (package.InvalidArgument, ValueError),
+        )
+        return next((ours(str(error)) for theirs, ours in pairs if isinstance(error, theirs)), LaunchFailed(str(error)))
+
+
+def installed_package() -> ModuleType | None:
+    """`mezzotint_kernels`, where it is installed."""
+    return importlib.import_module(PACKAGE) if importlib.util.find_spec(PACKAGE) is not None else None
+
+
+def library_facts(find: Callable[[], ModuleType | None] = installed_package) -> LibraryFacts:
+    """What is known of the installed library; never an error."""
+    package = find()
+    if package is None:
+        return LibraryFacts(problem=f"the package {PACKAGE} is not installed: {INSTALL}")
+    info = package.info()
+    return LibraryFacts(
+        version=info.version,
+        abi=info.abi,
+        architectures=info.architectures,
+        driver=info.driver,
+        problem=info.problem,
+    )
+
+
+def open_installed(find: Callable[[], ModuleType | None] = installed_package) -> KernelLibrary:
+    """The installed library; Unavailable says what is missing and what to do."""
+    package, problem = find(), library_facts(find).problem
+    if package is None or problem is not None:
+        raise Unavailable(problem or f"the package {PACKAGE} is not installed: {INSTALL}")
+    return InstalledKernels(package)

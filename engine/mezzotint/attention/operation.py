@@ -1,0 +1,141 @@
+"""The attention operation, declared to torch once: what a compiler or a graph sees of every implementation.
+
+Eager code calls the implementations themselves: going through torch's dispatcher costs about as much as a call of the
+kernels' library does.
+"""
+
+import functools
+from typing import Literal, TypeAlias, get_args
+
+import torch
+from torch import Tensor
+
+from mezzotint.attention.arguments import check_arguments
+from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.layout import empty_output, output_strides
+from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported, open_installed
+from mezzotint.attention.masks import NO_MASKS, Masks
+from mezzotint.attention.reference import attention_reference
+from mezzotint.attention.sdpa import attention_sdpa
+
+Implementation: TypeAlias = Literal["flash", "int8", "sdpa", "reference"]
+
+_ARGUMENTS = (
+    "Tensor q, Tensor k, Tensor v, Tensor? bias, Tensor? key_mask, Tensor? key_lengths, "
+    "bool causal, float scale, str implementation"
+)
+
+
+def _attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    bias: Tensor | None,
+    key_mask: Tensor | None,
+    key_lengths: Tensor | None,
+    causal: bool,
+    scale: float,
+    implementation: str,
+) -> Tensor:
+    """`(b, h, nq, d)` in q's layout; what the kernels cannot do, SDPA does."""
+    masks = Masks(bias=bias, key_mask=key_mask, key_lengths=key_lengths, causal=causal)
+    _check(q, k, v, masks, scale, implementation)
+    done = _by_kernels(q, k, v, masks, scale, implementation, with_lse=False)
+    if done is not None:
+        return done[0]
+    if implementation == "reference":
+        return _in_layout_of(q, attention_reference(q, k, v, masks, scale)[0])
+    return _in_layout_of(q, attention_sdpa(q, k, v, masks, scale))
+
+
+def _attention_with_lse(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    bias: Tensor | None,
+    key_mask: Tensor | None,
+    key_lengths: Tensor | None,
+    causal: bool,
+    scale: float,
+    implementation: str,
+) -> tuple[Tensor, Tensor]:
+    """`(b, h, nq, d)` in q's layout and `(b, h, nq)`; what the kernels cannot do, the reference does."""
+    masks = Masks(bias=bias, key_mask=key_mask, key_lengths=key_lengths, causal=causal)
+    _check(q, k, v, masks, scale, implementation)
+    done = _by_kernels(q, k, v, masks, scale, implementation, with_lse=True)
+    if done is not None and done[1] is not None:
+        return done[0], done[1]
+    out, lse = attention_reference(q, k, v, masks, scale)
+    return _in_layout_of(q, out), lse
+
+
+def _attention_fake(q: Tensor, *_: object) -> Tensor:
+    return empty_output(q)
+
+
+def _attention_with_lse_fake(q: Tensor, *_: object) -> tuple[Tensor, Tensor]:
+    return empty_output(q), q.new_empty(q.shape[:3], dtype=torch.promote_types(q.dtype, torch.float32))
+
+
+def _check(q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float, implementation: str) -> None:
+    if implementation not in get_args(Implementation):
+        raise ValueError(f"implementation is {implementation!r}; it must be one of {get_args(Implementation)}")
+    check_arguments(q, k, v, masks, scale)
+
+
+def _by_kernels(
+    q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float, implementation: str, *, with_lse: bool
+) -> tuple[Tensor, Tensor | None] | None:
+    kernels = _installed() if implementation in ("flash", "int8") else None
+    if kernels is None:
+        return None
+    try:
+        return kernels(q, k, v, masks, scale, int8=implementation == "int8", with_lse=with_lse)
+    except (Unsupported, LaunchFailed):
+        return None
+
+
+@functools.cache
+def _installed() -> CompiledAttention | None:
+    try:
+        return CompiledAttention(open_installed())
+    except Unavailable:
+        return None
+
+
+def _in_layout_of(q: Tensor, out: Tensor) -> Tensor:
+    """The layout that the declaration promises."""
+    return out if out.stride() == output_strides(q) else empty_output(q).copy_(out)
+
+
+def _declare() -> torch.library.Library:
+    library = torch.library.Library("mezzotint", "FRAGMENT")  # type: ignore[no-untyped-call]
+    library.define(f"attention({_ARGUMENTS}) -> Tensor")  # type: ignore[no-untyped-call]
+    library.define(f"attention_with_lse({_ARGUMENTS}) -> (Tensor, Tensor)")  # type: ignore[no-untyped-call]
+    library.impl("attention", _attention, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
+    library.impl("attention_with_lse", _attention_with_lse, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
+    torch.library.register_fake("mezzotint::attention", _attention_fake, lib=library)
+    torch.library.register_fake("mezzotint::attention_with_lse", _attention_with_lse_fake, lib=library)
+    return library
+
+
+_LIBRARY = _declare()  # torch forgets what was declared when this goes
+
+
+def attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    masks: Masks = NO_MASKS,
+    scale: float | None = None,
+    *,
+    implementation: Implementation = "sdpa",
+) -> Tensor:
+    """softmax(q k^T * scale + bias) v through torch's dispatcher, for code that is compiled.
+
+    q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`; scale is 1 / sqrt(d) unless said. Gives `(b, h, nq, d)`.
+    """
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    return torch.ops.mezzotint.attention(  # type: ignore[no-any-return]
+        q, k, v, masks.bias, masks.key_mask, masks.key_lengths, masks.causal, scale, implementation
+    )

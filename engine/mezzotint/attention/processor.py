@@ -1,0 +1,112 @@
+"""Our attention in the networks of diffusers: what stands in for their own processor while a job runs."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import torch
+from diffusers.models.attention_processor import AttnProcessor2_0
+from torch import Tensor
+
+from mezzotint.attention.masks import NO_MASKS, Masks
+from mezzotint.attention.session import AttentionSession
+
+Layer: TypeAlias = Any  # diffusers.models.attention_processor.Attention, which publishes no types
+
+_SHORT = (torch.float16, torch.bfloat16)
+
+
+class SessionProcessor:
+    """One attention layer of U-Nets, of transformers of PixArt's kind, and of autoencoders."""
+
+    def __init__(self, session: AttentionSession) -> None:
+        self._session = session
+
+    def __call__(
+        self,
+        attn: Layer,
+        hidden_states: Tensor,
+        encoder_hidden_states: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        temb: Tensor | None = None,
+        key_lengths: Tensor | None = None,
+    ) -> Tensor:
+        """Tokens `(b, n, c)` or pixels `(b, c, h, w)` to the same; key_lengths are of the encoder's tokens."""
+        residual = hidden_states
+        if attn.spatial_norm is not None:
+            hidden_states = attn.spatial_norm(hidden_states, temb)
+        shape = hidden_states.shape
+        if len(shape) == 4:
+            hidden_states = hidden_states.flatten(2).transpose(1, 2)
+        if attn.group_norm is not None:
+            hidden_states = attn.group_norm(hidden_states.transpose(1, 2)).transpose(1, 2)
+        q, k, v = _project(attn, hidden_states, encoder_hidden_states)
+        masks = _masks(attn, attention_mask, k, None if encoder_hidden_states is None else key_lengths)
+        out = self._session.attend(q, k, v, masks)
+        out = out.transpose(1, 2).flatten(2).to(q.dtype)
+        out = attn.to_out[1](attn.to_out[0](out))
+        if len(shape) == 4:
+            out = out.transpose(-1, -2).reshape(shape)
+        if attn.residual_connection:
+            out = out + residual
+        return out / attn.rescale_output_factor  # type: ignore[no-any-return]
+
+
+def _project(attn: Layer, tokens: Tensor, encoder_tokens: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values `(b, h, n, d)`, tokens before heads in memory."""
+    if encoder_tokens is None:
+        encoder_tokens = tokens
+    elif attn.norm_cross:
+        encoder_tokens = attn.norm_encoder_hidden_states(encoder_tokens)
+    projected = (attn.to_q(tokens), attn.to_k(encoder_tokens), attn.to_v(encoder_tokens))
+    q, k, v = (each.unflatten(2, (attn.heads, -1)).transpose(1, 2) for each in projected)
+    q = q if attn.norm_q is None else attn.norm_q(q)
+    k = k if attn.norm_k is None else attn.norm_k(k)
+    return q, k, v
+
+
+def _masks(attn: Layer, mask: Tensor | None, k: Tensor, key_lengths: Tensor | None) -> Masks:
+    """A layer's mask as attention takes it; what is the same for all heads or queries is not written out for each."""
+    if key_lengths is not None:
+        return Masks(key_lengths=key_lengths)  # of what is padding they say as much as the mask
+    if mask is None:
+        return NO_MASKS
+    batch, nk = k.shape[0], k.shape[2]
+    if mask.ndim == 3 and mask.shape[0] in (1, batch) and mask.shape[2] == nk:
+        if mask.dtype == torch.bool and mask.shape[1] == 1:
+            return Masks(key_mask=mask[:, 0])
+        mask = mask[:, None]
+    else:
+        mask = attn.prepare_attention_mask(mask, nk, batch)
+        mask = mask.view(batch, attn.heads, -1, mask.shape[-1])
+    if mask.dtype == torch.bool:
+        mask = torch.zeros_like(mask, dtype=k.dtype).masked_fill(~mask, -torch.inf)
+    return Masks(bias=mask)
+
+
+@contextmanager
+def attending(session: AttentionSession, networks: Iterable[object]) -> Iterator[None]:
+    """Have the session attend in these networks; afterwards they are as they were.
+
+    With `sdpa` nothing is touched: diffusers' own processors make the very same pictures. Networks that the kernels
+    cannot serve (of another device, or in 32 bits) keep theirs too.
+    """
+    layers = [] if session.used == "sdpa" else [layer for network in networks for layer in _layers(session, network)]
+    before = [layer.processor for layer in layers]
+    for layer in layers:
+        layer.processor = SessionProcessor(session)
+    try:
+        yield
+    finally:
+        for layer, processor in zip(layers, before, strict=True):
+            layer.processor = processor
+
+
+def _layers(session: AttentionSession, network: object) -> Iterator[Layer]:
+    if not isinstance(network, torch.nn.Module):
+        return
+    for module in network.modules():
+        if type(getattr(module, "processor", None)) is AttnProcessor2_0:
+            weight: Tensor = module.get_parameter("to_q.weight")
+            if session.device_type is None or (weight.device.type == session.device_type and weight.dtype in _SHORT):
+                yield module

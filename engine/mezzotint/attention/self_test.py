@@ -1,0 +1,102 @@
+"""Whether the kernels are right on a device: a few real shapes beside the reference, in under a second."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
+from mezzotint.attention.masks import NO_MASKS, Masks
+from mezzotint.attention.reference import attention_reference
+
+_INT8_ERROR = 0.05  # of the output, root mean square: what 8 bits of q and k cost on normal numbers is a tenth of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A shape that models run."""
+
+    name: str
+    batch: int
+    heads: int
+    nq: int
+    nk: int
+    head_dim: int
+    padded: bool = False
+
+
+CASES = (
+    Case(name="a U-Net's self-attention", batch=1, heads=4, nq=1024, nk=1024, head_dim=64),
+    Case(name="a U-Net's attention to 77 words", batch=2, heads=4, nq=1024, nk=77, head_dim=64),
+    Case(name="PixArt's self-attention", batch=1, heads=4, nq=512, nk=512, head_dim=72),
+    Case(name="PixArt's attention to padded words", batch=2, heads=4, nq=512, nk=300, head_dim=72, padded=True),
+    Case(name="a transformer's joint attention", batch=1, heads=2, nq=589, nk=589, head_dim=128),
+    Case(name="an autoencoder's attention", batch=1, heads=1, nq=1024, nk=1024, head_dim=512),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfTest:
+    """What came of it."""
+
+    passed: tuple[str, ...]  # names of cases
+    unsupported: tuple[str, ...]
+    problem: str | None  # None: it can be used
+
+
+def run_self_test(kernels: CompiledAttention, device: torch.device, dtype: torch.dtype, *, int8: bool) -> SelfTest:
+    """Run every case that the device has a kernel for; the first that is wrong ends it."""
+    passed: list[str] = []
+    unsupported: list[str] = []
+    reason = ""
+    for seed, case in enumerate(CASES):
+        try:
+            problem = _problem_of(kernels, case, seed, device, dtype, int8=int8)
+        except Unsupported as error:
+            unsupported.append(case.name)
+            reason = reason or str(error)
+            continue
+        except (LaunchFailed, Unavailable, ValueError, RuntimeError) as error:
+            problem = f"{type(error).__name__}: {error}"
+        if problem is not None:
+            message = f"the self-test failed at {case.name}: {problem}"
+            return SelfTest(passed=tuple(passed), unsupported=tuple(unsupported), problem=message)
+        passed.append(case.name)
+    problem = None if passed else f"no kernel for this device: {reason}"
+    return SelfTest(passed=tuple(passed), unsupported=tuple(unsupported), problem=problem)
+
+
+def _problem_of(
+    kernels: CompiledAttention, case: Case, seed: int, device: torch.device, dtype: torch.dtype, *, int8: bool
+) -> str | None:
+    q, k, v, masks = inputs(case, seed, device, dtype)
+    out = kernels(q, k, v, masks, int8=int8)[0].float()
+    exact = attention_reference(q.float(), k.float(), v.float(), masks)[0]
+    if not bool(torch.isfinite(out).all()):
+        return "not-a-number came out"
+    if int8:
+        error, allowed = float((out - exact).norm() / exact.norm()), _INT8_ERROR
+    else:
+        error, allowed = float((out - exact).abs().max()), _allowed(exact, dtype)
+    return None if error <= allowed else f"it is {error:.2g} off the reference, {allowed:.2g} is allowed"
+
+
+def _allowed(exact: Tensor, dtype: torch.dtype) -> float:
+    """Rounding of the weights and of the output, each by half a step at the most, and as much again."""
+    return 2 * torch.finfo(dtype).eps * float(exact.abs().max())
+
+
+def inputs(case: Case, seed: int, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor, Masks]:
+    """q, k, v `(b, h, n, d)` as layers make them, tokens before heads in memory, and the lengths of padded keys."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(tokens: int) -> Tensor:
+        size = (case.batch, tokens, case.heads, case.head_dim)
+        return torch.randn(size, generator=generator).to(device, dtype).transpose(1, 2)
+
+    q, k, v = draw(case.nq), draw(case.nk), draw(case.nk)
+    if not case.padded:
+        return q, k, v, NO_MASKS
+    lengths = [max(1, case.nk * (row + 1) // (case.batch + 1)) for row in range(case.batch)]
+    return q, k, v, Masks(key_lengths=torch.tensor(lengths, dtype=torch.int32, device=device))

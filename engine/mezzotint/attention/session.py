@@ -1,0 +1,91 @@
+"""What attends in one job: the implementation that was chosen, and torch's own wherever that one cannot."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
+from mezzotint.attention.masks import NO_MASKS, Masks
+from mezzotint.attention.operation import Implementation, attention
+from mezzotint.attention.reference import attention_reference
+from mezzotint.attention.sdpa import attention_sdpa
+from mezzotint.protocol import Attention, AttentionFallback
+
+Tell: TypeAlias = Callable[[str, str], None]  # a notice: its code and its words
+
+
+class AttentionSession:
+    """Counts what it could not do as it was asked, and tells of the first."""
+
+    def __init__(
+        self, *, asked: Attention, chosen: Implementation, kernels: CompiledAttention | None, tell: Tell
+    ) -> None:
+        self.asked = asked
+        self._used = chosen
+        self._kernels = kernels
+        self._tell = tell
+        self._told = False  # of what cannot be done
+        self._reasons: Counter[str] = Counter()
+
+    @property
+    def used(self) -> Implementation:
+        """What attends now."""
+        return self._used
+
+    @property
+    def fallbacks(self) -> tuple[AttentionFallback, ...]:
+        """Why something else attended, and how often; 0 calls: it was given up before it began."""
+        return tuple(AttentionFallback(reason=reason, calls=calls) for reason, calls in self._reasons.items())
+
+    @property
+    def device_type(self) -> str | None:
+        """The only kind of device that it is for; None: any."""
+        return None if self._kernels is None else self._kernels.device_type
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, masks: Masks = NO_MASKS, scale: float | None = None) -> Tensor:
+        """softmax(q k^T * scale + bias) v `(b, h, nq, d)`, of q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`."""
+        if torch.compiler.is_compiling():
+            return attention(q, k, v, masks, scale, implementation=self._used)
+        if self._used == "reference":
+            return attention_reference(q, k, v, masks, scale)[0]
+        if self._kernels is not None and self._used != "sdpa":
+            try:
+                return self._kernels(q, k, v, masks, scale, int8=self._used == "int8")[0]
+            except Unsupported as error:
+                self._fall_back(str(error))
+            except (LaunchFailed, Unavailable) as error:
+                self.give_up(str(error), calls=1)
+        return attention_sdpa(q, k, v, masks, scale)
+
+    def finite(self, make: Callable[[], Tensor], what: str) -> Tensor:
+        """What `make` gives; when kernels of ours make it not-a-number, once more without them.
+
+        Looks at the numbers, and so waits for the device: for whole steps, not for single calls.
+        """
+        made = make()
+        if self._kernels is None or self._used == "sdpa" or bool(torch.isfinite(made).all()):
+            return made
+        self.give_up(f"{what} came out as not-a-number")
+        return make()
+
+    def give_up(self, reason: str, calls: int = 0) -> None:
+        """From here on torch's own attends."""
+        self._reasons[reason] += calls
+        self._tell("attention_fell_back", f"attention {self._used!r} is given up for torch's own: {reason}")
+        self._used = "sdpa"
+
+    def _fall_back(self, reason: str) -> None:
+        self._reasons[reason] += 1
+        if not self._told:
+            self._told = True
+            message = f"attention {self._used!r} cannot do everything here, torch's own does the rest: {reason}"
+            self._tell("attention_fell_back", message)
+
+
+def finite(session: AttentionSession | None, make: Callable[[], Tensor], what: str) -> Tensor:
+    """`AttentionSession.finite`, where there may be no session."""
+    return make() if session is None else session.finite(make, what)

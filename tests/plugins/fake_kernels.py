@@ -1,0 +1,98 @@
+"""A stand-in for the kernels' library on the processor: it reads the argument structure as the real one would."""
+
+import ctypes
+import importlib.util
+from pathlib import Path
+
+import torch
+
+from mezzotint.attention.library import KernelPlan, LaunchFailed, Unsupported
+from mezzotint.attention.masks import Masks
+from mezzotint.attention.reference import attention_reference
+from mezzotint.attention.selection import AttentionBackends
+
+_DTYPES = {0: torch.float16, 1: torch.bfloat16, 2: torch.float32}
+WORKSPACE = 96  # bytes that it wants
+
+
+def _structure():
+    """The structure that the package hands to the library, from its own file; the package need not be installed."""
+    path = Path(__file__).parents[2] / "kernels" / "mezzotint_kernels" / "abi.py"
+    spec = importlib.util.spec_from_file_location("mezzotint_kernels_abi", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.AttentionArgs
+
+
+class FakeKernels:
+    """Computes by the reference; `faults` make it err: wrong, nan, unsupported, launch, after=<calls>."""
+
+    device_type = "cpu"
+    arguments_type = _structure()
+
+    def __init__(self, fault=None, after=0, head_sizes=None):
+        self.fault, self.after, self.head_sizes = fault, after, head_sizes
+        self.plans, self.launches = [], []
+
+    def new_arguments(self):
+        return self.arguments_type()
+
+    def plan(self, arguments, device):
+        self.plans.append(arguments)
+        if self.fault == "unsupported" or (self.head_sizes and arguments.head_dim not in self.head_sizes):
+            raise Unsupported(f"no kernel for head_dim {arguments.head_dim}")
+        return KernelPlan(name="fake", workspace_bytes=WORKSPACE)
+
+    def launch(self, arguments, device, stream):
+        assert arguments.size == ctypes.sizeof(arguments)
+        assert arguments.workspace_bytes == WORKSPACE and arguments.workspace % 16 == 0
+        self.launches.append(arguments)
+        faulty = len(self.launches) > self.after
+        if faulty and self.fault == "launch":
+            raise LaunchFailed("the launch failed")
+        if faulty and self.fault == "bug":
+            raise ValueError("q_stride[0] is 3")
+        out, lse = read_and_attend(arguments)
+        if faulty and self.fault == "nan":
+            out.fill_(float("nan"))
+        if faulty and self.fault == "wrong":
+            out.mul_(1.1)
+
+
+def read_and_attend(arguments):
+    """What the structure says, computed and written where it says."""
+    dtype, a = _DTYPES[arguments.dtype], arguments
+    queries, keys = (a.batch, a.heads, a.nq), (a.batch, a.kv_heads, a.nk)
+    q, out = (_tensor(p, (*queries, a.head_dim), (*s, 1), dtype) for p, s in ((a.q, a.q_stride), (a.out, a.out_stride)))
+    k, v = (_tensor(p, (*keys, a.head_dim), (*s, 1), dtype) for p, s in ((a.k, a.k_stride), (a.v, a.v_stride)))
+    masks = Masks(
+        bias=a.bias and _tensor(a.bias, (*queries, a.nk), tuple(a.bias_stride), _DTYPES[a.bias_dtype]),
+        key_mask=a.key_mask and _tensor(a.key_mask, (a.batch, a.nk), (a.key_mask_stride, 1), torch.uint8).bool(),
+        key_lengths=a.key_lengths and _tensor(a.key_lengths, (a.batch,), (1,), torch.int32),
+        causal=bool(a.flags & 1),
+    )
+    exact, sums = attention_reference(q, k, v, masks, a.scale)
+    out.copy_(exact)
+    lse = None
+    if a.lse:
+        lse = _tensor(a.lse, queries, (a.heads * a.nq, a.nq, 1), torch.float32)
+        lse.copy_(sums)
+    return out, lse
+
+
+def _tensor(pointer, sizes, strides, dtype):
+    strides = [stride if size > 1 else 0 for size, stride in zip(sizes, strides, strict=True)]
+    count = 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+    memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(pointer)
+    return torch.as_strided(torch.frombuffer(memory, dtype=dtype), sizes, strides)
+
+
+def fake_backends(kernels=None, error=None):
+    """Selection over the stand-in; with an error there is no library."""
+
+    def open_library():
+        if error is not None:
+            raise error
+        return kernels
+
+    return AttentionBackends(open_library, device_type="cpu")
