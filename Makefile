@@ -31,12 +31,13 @@ app: $(INSTALLED)/app ## open the window
 test: $(INSTALLED)/test ## run the tests: make test [ARGS="tests/engine -k size"]
 	@$(BIN)/pytest $(ARGS)
 
-check: $(INSTALLED)/app $(INSTALLED)/check ## lint, formatting, types, import contracts
+check: $(INSTALLED)/app $(INSTALLED)/check $(INSTALLED)/kernels ## lint, formatting, types, import contracts, machine code of the kernels
 	@failed=; step() { echo "$$*"; "$(BIN)/$$@" || failed="$$failed$${failed:+, }$$*"; }; \
 	step ruff check .; \
 	step ruff format --check .; \
 	step mypy; \
 	step lint-imports; \
+	step python -m kernel_build gates; \
 	[ -z "$$failed" ] || { echo "make check failed in: $$failed" >&2; exit 1; }
 
 fix: $(INSTALLED)/check ## mend what lint can mend, and format
@@ -49,17 +50,18 @@ bench: $(INSTALLED)/base ## measure start-up times and the engine against the ba
 	@$(BIN)/python bench/startup.py
 	@$(BIN)/python bench/overhead.py
 
-setup: $(INSTALLED)/app $(INSTALLED)/test $(INSTALLED)/check ## install everything that the commands above need
+setup: $(INSTALLED)/app $(INSTALLED)/test $(INSTALLED)/check $(INSTALLED)/kernels ## install everything that the commands above need
 
 clean: ## remove .venv, build leftovers and caches; pictures in out/ stay
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find app bench engine kernels tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-kernels: ## (not yet) compile the CUDA kernels
-	@echo "make kernels: there are no CUDA kernels yet; attention runs on torch's own" >&2; exit 1
+kernels: $(INSTALLED)/kernels ## compile the CUDA kernels into build/kernels: make kernels [ARGS="--architectures native"]
+	@$(BIN)/python -m kernel_build library $(ARGS)
 
-gpu-check: ## (not yet) run the GPU tests and kernel measurements
-	@echo "make gpu-check: there are no CUDA kernels to check yet; 'make test' runs the GPU tests where there is a card" >&2; exit 1
+# With the system's own Python, torch and CUDA compiler: nothing is installed for it.
+gpu-check: ## on a machine with a GPU: build, test and measure what is in PART (default: kernels)
+	@PYTHONPATH=engine:kernels $(or $(PYTHON),python3) -m kernel_build gpu-check $(or $(PART),kernels) $(ARGS)
 
 screenshots: ## (not yet) make the pictures of the window
 	@echo "make screenshots: the window has nothing to show yet" >&2; exit 1
@@ -74,6 +76,7 @@ $(INSTALLED)/base: EXTRA :=
 $(INSTALLED)/app: EXTRA := [app]
 $(INSTALLED)/test: EXTRA := [test]
 $(INSTALLED)/check: EXTRA := [check]
+$(INSTALLED)/kernels: EXTRA := [kernels]
 
 $(INSTALLED)/%: $(VENV)/made pyproject.toml constraints.txt
 	@echo "Installing mezzotint$(EXTRA) into $(VENV)" >&2

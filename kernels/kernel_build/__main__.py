@@ -1,0 +1,94 @@
+"""python -m kernel_build COMMAND: compile the kernels, and look at what became of them."""
+
+import argparse
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+from kernel_build.errors import BuildError
+from kernel_build.gates import failures
+from kernel_build.library import FOLDER, build_library
+from kernel_build.machine_code import Unit, read_machine_code
+from kernel_build.registers import TABLE, read_table, table_of, write_table
+from kernel_build.sources import ARCHITECTURES, kernel_sources
+from kernel_build.toolchain import find_toolchain
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; 1 when the kernels are not as they must be, 2 when they cannot be built."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except BuildError as error:
+        say(f"kernels: {error}")
+        return 2
+
+
+def say(line: str) -> None:
+    """Tell the person at the terminal."""
+    sys.stderr.write(line + "\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m kernel_build", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    library = commands.add_parser("library", help="build the library into build/kernels")
+    library.add_argument("--architectures", help="as CMake names them: 89-real, or native (default: all)")
+    library.set_defaults(run=_library)
+    gates = commands.add_parser(
+        "gates", help="compile every kernel for every architecture and look at the machine code"
+    )
+    gates.add_argument("--architectures", nargs="+", choices=ARCHITECTURES, default=ARCHITECTURES, metavar="sm_XX")
+    gates.add_argument("--write-table", action="store_true", help=f"write {TABLE.name} as it is now")
+    gates.set_defaults(run=_gates)
+    for command in (library, gates):
+        command.add_argument("-j", "--jobs", type=int, help="how many compilers at a time (default: one per core)")
+    return parser
+
+
+def _library(options: argparse.Namespace) -> int:
+    toolchain = find_toolchain()
+    say(f"kernels: nvcc {toolchain.version} ({toolchain.nvcc})")
+    started = time.monotonic()
+    build_library(toolchain, architectures=options.architectures, jobs=options.jobs)
+    say(
+        f"kernels: built in {FOLDER} in {time.monotonic() - started:.0f} s; python -c 'import mezzotint_kernels; "
+        "print(mezzotint_kernels.info())' tells about it"
+    )
+    return 0
+
+
+def _gates(options: argparse.Namespace) -> int:
+    toolchain = find_toolchain()
+    if options.write_table and set(options.architectures) != set(ARCHITECTURES):
+        raise BuildError("--write-table writes all architectures: leave --architectures out")
+    units = [Unit(source=source, architecture=name) for source in kernel_sources() for name in options.architectures]
+    kernels = read_machine_code(units, toolchain, jobs=options.jobs, on_compile=_Progress(len(units)).one)
+    if options.write_table:
+        write_table(table_of(kernels, toolchain.version))
+        say(f"kernels: wrote {TABLE}")
+    found = failures(kernels, read_table(), toolchain.version)
+    for line in found:
+        say(f"kernels: {line}")
+    if not found:
+        say(f"kernels: {len(kernels)} on {len(options.architectures)} architectures: no spill, no stack, as expected")
+    return 1 if found else 0
+
+
+class _Progress:
+    """A line for every tenth part of what may have to be compiled."""
+
+    def __init__(self, units: int) -> None:
+        self._units, self._done, self._lock = units, 0, threading.Lock()
+
+    def one(self, unit: Unit) -> None:
+        """A unit is being compiled now."""
+        with self._lock:
+            if self._done % max(1, self._units // 10) == 0:
+                say(f"kernels: compiling {unit} ({self._done + 1} of up to {self._units})")
+            self._done += 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""What machine code must be: no spill, no stack, registers within the table, the expected instructions."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kernel_build.machine_code import Kernel
+from kernel_build.registers import WRITE, RegisterTable
+from kernel_build.sass import count
+
+# Loads from and stores to local memory: registers that did not fit.
+FORBIDDEN = ("LDL", "STL")
+
+
+def expected(kernel: Kernel) -> Sequence[str]:
+    """The instructions that must stand in a kernel's loops; none of a kernel that only prepares or joins."""
+    if "attention_kernel" not in kernel.name:
+        return ()
+    words = ["HMMA", "LDSM", "MUFU.EX2"]
+    if "Int8" in kernel.name:
+        words.append("IMMA")
+    if int(kernel.architecture.removeprefix("sm_").rstrip("a")) >= 80:
+        words.append("LDGSTS")
+    return words
+
+
+def failures(kernels: Iterable[Kernel], table: RegisterTable, compiler: str) -> list[str]:
+    """Everything that is not as it must be, a line each."""
+    every = list(kernels)
+    if table.compiler != compiler:
+        return [
+            f"the table of registers is for nvcc {table.compiler}, and this is {compiler}: use that, or run {WRITE}"
+        ]
+    compiled = {kernel.architecture for kernel in every}
+    gone = table.registers.keys() - {(kernel.label, kernel.architecture) for kernel in every}
+    lines = [line for kernel in every for line in _of_kernel(kernel, table)]
+    return lines + [
+        f"{name} on {architecture} is in the table and was not compiled: {WRITE}"
+        for name, architecture in sorted(gone)
+        if architecture in compiled
+    ]
+
+
+def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
+    where = f"{kernel.label} on {kernel.architecture}"
+    used, code = kernel.resources, kernel.instructions
+    if used.spill_stores or used.spill_loads or used.stack:
+        yield (
+            f"{where} spills: {used.spill_stores} bytes stored, {used.spill_loads} loaded, a stack of {used.stack}; "
+            "hold less in registers (a smaller tile)"
+        )
+    if local := sum(count(code.everywhere, name) for name in FORBIDDEN):
+        yield f"{where} uses local memory: {local} of {' and '.join(FORBIDDEN)}; index arrays by constants only"
+    for name in expected(kernel):
+        if not count(code.in_loops, name):
+            yield f"{where} has no {name} in a loop: is it compiled for what it is meant for?"
+    allowed = table.registers.get((kernel.label, kernel.architecture))
+    if allowed is None:
+        yield f"{where} is not in the table of registers: {WRITE}"
+    elif used.registers > allowed:
+        yield f"{where} uses {used.registers} registers, and the table allows {allowed}: mend it, or {WRITE}"

@@ -1,0 +1,48 @@
+"""Building the library with CMake into build/kernels, where mezzotint_kernels finds it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from kernel_build.errors import BuildError
+from kernel_build.sources import KERNELS, OUTPUT
+from kernel_build.toolchain import INSTALL, Toolchain
+
+FOLDER = OUTPUT / "kernels"
+
+
+def build_library(
+    toolchain: Toolchain, *, architectures: str | None = None, jobs: int | None = None, folder: Path = FOLDER
+) -> None:
+    """Configure and compile; what is up to date is left alone. The compiler's own words go to the terminal."""
+    _run(configure_words(toolchain, architectures, folder))
+    _run([_tool("cmake"), "--build", str(folder), "--parallel", str(jobs or os.cpu_count() or 1)])
+
+
+def configure_words(toolchain: Toolchain, architectures: str | None, folder: Path) -> list[str]:
+    """The command that configures."""
+    flags = " ".join(f'-L"{path}"' for path in toolchain.link_folders)
+    words = [
+        *(_tool("cmake"), "-S", str(KERNELS), "-B", str(folder), "-G", "Ninja", "--log-level=NOTICE"),
+        f"-DCMAKE_MAKE_PROGRAM={_tool('ninja')}",
+        f"-DCMAKE_CUDA_COMPILER={toolchain.nvcc}",
+        f"-DCMAKE_CUDA_FLAGS={flags}",
+    ]
+    # Without -U, an earlier call's architectures would be remembered.
+    return [*words, f"-DCMAKE_CUDA_ARCHITECTURES={architectures}" if architectures else "-UCMAKE_CUDA_ARCHITECTURES"]
+
+
+def _tool(name: str) -> str:
+    """A program beside this Python, where its package has put it, or on the search path."""
+    found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+    if found is None:
+        raise BuildError(f"there is no {name} here: {INSTALL}")
+    return found
+
+
+def _run(words: Sequence[str]) -> None:
+    if status := subprocess.run(words, check=False).returncode:
+        raise BuildError(f"{Path(words[0]).name} failed with status {status}; its reason is above")

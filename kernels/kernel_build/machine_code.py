@@ -1,0 +1,124 @@
+"""Compiling each source for each architecture, and reading what became of its kernels; kept by a hash of contents."""
+
+import contextlib
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from kernel_build.errors import BuildError
+from kernel_build.mangled import readable
+from kernel_build.ptxas import Resources, parse_ptxas
+from kernel_build.sass import Instructions, parse_sass
+from kernel_build.sources import OUTPUT, digest
+from kernel_build.toolchain import INSTALL, Toolchain, run
+
+CACHE = OUTPUT / "kernel-gates"
+# As CMake compiles a release; a cubin needs no host compiler's optimizer and no linking.
+FLAGS = ("-std=c++17", "-O3", "-DNDEBUG", "-cubin", "-Xptxas=-v")
+_FORMAT = "1"  # of what is kept; a change of the parsers is one, too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One run of the compiler."""
+
+    source: Path
+    architecture: str
+
+    def __str__(self) -> str:
+        return f"{self.source.name} for {self.architecture}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """What became of a kernel on one architecture."""
+
+    name: str  # as the compiler mangled it
+    architecture: str
+    source: Path
+    resources: Resources
+    instructions: Instructions
+
+    @property
+    def label(self) -> str:
+        """Its name for people and for the table of registers, the same on every architecture."""
+        return f"{self.source.stem}:{readable(self.name)}"
+
+
+def read_machine_code(
+    units: Iterable[Unit],
+    toolchain: Toolchain,
+    *,
+    cache: Path | None = None,
+    jobs: int | None = None,
+    on_compile: Callable[[Unit], None] = lambda _unit: None,
+) -> list[Kernel]:
+    """The kernels of all units, compiled several at a time where they are not kept from before."""
+    if toolchain.nvdisasm is None:
+        raise BuildError(f"there is no nvdisasm here, which shows the machine code: {INSTALL}")
+    folder = cache or CACHE
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def read(unit: Unit) -> list[Kernel]:
+        kept = folder / f"{digest(unit.source, [_FORMAT, toolchain.version, unit.architecture, *FLAGS])}.json"
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            return list(_restored(unit, json.loads(kept.read_text("utf-8"))))
+        on_compile(unit)
+        kernels = _compiled(unit, toolchain)
+        _keep(kept, kernels)
+        return kernels
+
+    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        return [kernel for kernels in pool.map(read, units) for kernel in kernels]
+
+
+def _compiled(unit: Unit, toolchain: Toolchain) -> list[Kernel]:
+    with tempfile.TemporaryDirectory() as folder:
+        cubin = Path(folder, "kernel.cubin")
+        options = [*FLAGS, f"-arch={unit.architecture}", "-o"]
+        said = run([toolchain.nvcc, *options, cubin, unit.source], f"nvcc, on {unit},")
+        resources = parse_ptxas(said)
+        if not resources:  # a source with host code alone
+            return []
+        shown = run([toolchain.nvdisasm or "nvdisasm", cubin], f"nvdisasm, on {unit},")
+    instructions = parse_sass(shown)
+    if missing := resources.keys() - instructions.keys():
+        raise BuildError(f"nvdisasm shows no machine code of {', '.join(sorted(missing))} in {unit}")
+    return [_kernel(unit, name, resources[name], instructions[name]) for name in resources]
+
+
+def _kernel(unit: Unit, name: str, resources: Resources, instructions: Instructions) -> Kernel:
+    return Kernel(
+        name=name,
+        architecture=unit.architecture,
+        source=unit.source,
+        resources=resources,
+        instructions=instructions,
+    )
+
+
+def _keep(path: Path, kernels: Iterable[Kernel]) -> None:
+    values = {kernel.name: _as_json(kernel) for kernel in kernels}
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, suffix=".part", delete=False) as file:
+        json.dump(values, file)
+    Path(file.name).replace(path)
+
+
+def _as_json(kernel: Kernel) -> dict[str, object]:
+    counts = kernel.instructions
+    return {
+        "resources": asdict(kernel.resources),
+        "instructions": {"everywhere": dict(counts.everywhere), "in_loops": dict(counts.in_loops)},
+    }
+
+
+def _restored(unit: Unit, values: Mapping[str, Any]) -> Iterator[Kernel]:
+    for name, kernel in values.items():
+        counts = {where: Counter(numbers) for where, numbers in kernel["instructions"].items()}
+        yield _kernel(unit, name, Resources(**kernel["resources"]), Instructions(**counts))

@@ -1,0 +1,25 @@
+"""A short name for a kernel: the words of its mangled name, which tell its instance apart, in their order."""
+
+import re
+
+_LITERAL = re.compile(r"L[a-z](n?\d+)E")
+_NUMBER = re.compile(r"\d+")
+
+
+def readable(mangled: str, without: frozenset[str] = frozenset({"mezzotint"})) -> str:
+    """`_ZN9mezzotint5scaleILi64ELb1EEvPf` becomes `scale 64 1`, with points for blanks; others stay as they are."""
+    if not mangled.startswith("_Z"):
+        return mangled
+    words: list[str] = []
+    position = 2
+    while position < len(mangled):
+        if match := _LITERAL.match(mangled, position):
+            words.append(match[1].replace("n", "-"))
+            position = match.end()
+        elif match := _NUMBER.match(mangled, position):
+            start, length = match.end(), int(match[0])
+            words.append(mangled[start : start + length])
+            position = start + length
+        else:
+            position += 1
+    return ".".join(word for word in words if word not in without) or mangled

@@ -1,0 +1,94 @@
+"""A library whose API is the real one, and whose CUDA and kernels are whatever a test says."""
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mezzotint_kernels.abi import AttentionArgs, Dtype
+from mezzotint_kernels.library import Library
+
+ROOT = Path(__file__).parents[2]
+CSRC = ROOT / "kernels" / "csrc"
+STAND_IN = Path(__file__).parent / "csrc" / "stand_in.cpp"
+ARCHITECTURES = "sm_75 sm_80 sm_86 sm_89 sm_90a sm_120 compute_120"
+
+
+class StandIn(ctypes.Structure):
+    """What the stand-in answers, and what it was asked; the struct of stand_in.cpp."""
+
+    _fields_ = (
+        *((name, ctypes.c_int) for name in ("driver_version", "device_count", "count_error", "current_device")),
+        *((name, ctypes.c_int) for name in ("major", "minor", "attributes_error", "name_error")),
+        *((name, ctypes.c_int) for name in ("supported", "workspace_bytes", "launch_error")),
+        *((name, ctypes.c_int) for name in ("attribute_calls", "plans", "launches", "architecture", "kernel")),
+        ("nq", ctypes.c_longlong),
+        ("stream", ctypes.c_void_p),
+    )
+
+
+def build_stand_in(folder: Path) -> Path:
+    path = folder / "libstand_in.so"
+    sources = [CSRC / "api.cpp", *sorted((CSRC / "api").glob("*.cpp")), STAND_IN]
+    flags = ["-std=c++17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", f"-I{CSRC}"]
+    flags += ["-fsanitize=undefined", "-fno-sanitize-recover=all"]  # an overflow in the checks ends the test run
+    flags += ['-DMZT_VERSION="0.1.0"', f'-DMZT_ARCHITECTURES="{ARCHITECTURES}"', "-DMZT_BUILDING"]
+    flags += [f"-Wl,--version-script={CSRC / 'exports.map'}", "-Wl,--no-undefined"]
+    subprocess.run(["g++", *flags, "-o", path, *sources], check=True)
+    return path
+
+
+@pytest.fixture(scope="session")
+def stand_in_path(tmp_path_factory):
+    return build_stand_in(tmp_path_factory.mktemp("stand_in"))
+
+
+@pytest.fixture
+def stand_in(stand_in_path):
+    """A driver for CUDA 13.0 with one card of compute capability 8.9 and a kernel for everything, each time anew."""
+    handle = ctypes.CDLL(str(stand_in_path))
+    handle.mzt_stand_in.restype = ctypes.POINTER(StandIn)
+    state = handle.mzt_stand_in().contents
+    ctypes.memset(ctypes.byref(state), 0, ctypes.sizeof(state))
+    state.driver_version, state.device_count, state.major, state.minor, state.supported = 13000, 1, 8, 9, 1
+    return state
+
+
+@pytest.fixture
+def library(stand_in_path, stand_in):
+    return Library(stand_in_path)
+
+
+@pytest.fixture
+def args():
+    """Arguments that are well; tensors are (batch 2, 4 heads or 2, tokens, 64) one after the other, never read."""
+    return attention_args()
+
+
+def attention_args(**changes):
+    batch, heads, kv_heads, nq, nk, d = 2, 4, 2, 100, 77, 64
+    values = {
+        "dtype": Dtype.FLOAT16,
+        "batch": batch,
+        "heads": heads,
+        "kv_heads": kv_heads,
+        "nq": nq,
+        "nk": nk,
+        "head_dim": d,
+        "q": 0x10000,
+        "k": 0x20000,
+        "v": 0x30000,
+        "out": 0x40000,
+        "q_stride": (heads * nq * d, nq * d, d),
+        "k_stride": (kv_heads * nk * d, nk * d, d),
+        "v_stride": (kv_heads * nk * d, nk * d, d),
+        "out_stride": (heads * nq * d, nq * d, d),
+        "scale": 0.125,
+    }
+    return AttentionArgs(**values | changes)
+
+
+@pytest.fixture(scope="session")
+def root():
+    return ROOT

@@ -1,0 +1,78 @@
+// CUDA's runtime and the attention kernels as a test wants them: linked with the real API in their place.
+#include <cstdio>
+#include <cstring>
+
+#include "api/cuda_runtime.h"
+#include "attention/attention.h"
+
+extern "C" {
+
+struct StandIn {
+    int driver_version, device_count, count_error, current_device;
+    int major, minor, attributes_error, name_error;
+    int supported, workspace_bytes, launch_error;
+    // What was asked for.
+    int attribute_calls, plans, launches, architecture, kernel;
+    long long nq;
+    void* stream;
+};
+
+static StandIn state;
+
+MZT_API StandIn* mzt_stand_in(void) { return &state; }
+}
+
+namespace mezzotint {
+namespace cuda {
+
+int driver_version(int& version) {
+    version = state.driver_version;
+    return 0;
+}
+
+int device_count(int& count) {
+    count = state.device_count;
+    return state.count_error;
+}
+
+int current_device(int& ordinal) {
+    ordinal = state.current_device;
+    return 0;
+}
+
+int device_attributes(int, Attributes& attributes) {
+    ++state.attribute_calls;
+    attributes = Attributes{state.major, state.minor, 46, 101376};
+    return state.attributes_error;
+}
+
+int device_name(int ordinal, char* name, int size) {
+    std::snprintf(name, size, "Paper Card %d", ordinal);
+    return state.name_error;
+}
+
+const char* error_text(int error) { return error == 700 ? "an illegal memory access was encountered" : "something"; }
+
+int runtime_version() { return 12090; }
+
+}  // namespace cuda
+
+void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, MztAttentionPlan& plan) {
+    ++state.plans;
+    state.architecture = device.architecture;
+    plan.supported = state.supported;
+    plan.kernel = 7;
+    plan.workspace_bytes = state.workspace_bytes;
+    std::snprintf(plan.text, sizeof plan.text, state.supported ? "paper d%lld" : "head_dim is %lld",
+                  static_cast<long long>(args.head_dim));
+}
+
+int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan, void* stream) {
+    ++state.launches;
+    state.kernel = plan.kernel;
+    state.nq = args.nq;
+    state.stream = stream;
+    return state.launch_error;
+}
+
+}  // namespace mezzotint

@@ -1,0 +1,168 @@
+"""What the gates let pass, and what not; with made up kernels, and with real ones that are compiled here."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kernel_build import machine_code
+from kernel_build.__main__ import main
+from kernel_build.errors import BuildError
+from kernel_build.gates import expected, failures
+from kernel_build.machine_code import Kernel, Unit, read_machine_code
+from kernel_build.ptxas import Resources
+from kernel_build.registers import RegisterTable, table_of
+from kernel_build.sass import Instructions
+from kernel_build.toolchain import find_toolchain
+
+VERSION = "13.0.88"
+NEEDED = ["HMMA.16816.F32", "LDSM.16.M88.4", "MUFU.EX2", "LDGSTS.E.BYPASS.LTC128B.128", "IMMA.16832.S8.S8"]
+SPILLING = """\
+extern "C" __global__ void __launch_bounds__(1024) spills(float* p, int n) {
+    float a[96];
+    for (int i = 0; i < 96; ++i) a[i] = p[i * 1024 + threadIdx.x];
+    for (int r = 0; r < n; ++r)
+        for (int i = 0; i < 96; ++i) a[i] = a[i] * a[(i * 7 + 3) % 96] + p[r];
+    for (int i = 0; i < 96; ++i) p[i * 1024 + threadIdx.x] = a[i];
+}
+"""
+INDEXED = """\
+extern "C" __global__ void indexes(float* p, int n) {
+    float a[16] = {};
+    for (int i = 0; i < n; ++i) a[(int)p[i] % 16] += p[i + n];
+    for (int i = 0; i < 16; ++i) p[i] = a[i];
+}
+"""
+PLAIN = 'extern "C" __global__ void plain(float* p) { p[threadIdx.x] *= 2; }\n'
+
+
+def kernel(name="attention_kernel", architecture="sm_80", registers=100, loops=NEEDED, everywhere=(), **memory):
+    return Kernel(
+        name=name,
+        architecture=architecture,
+        source=Path("instance.cu"),
+        resources=Resources(registers=registers, **{"stack": 0, "spill_stores": 0, "spill_loads": 0} | memory),
+        instructions=Instructions(everywhere=Counter([*loops, *everywhere]), in_loops=Counter(loops)),
+    )
+
+
+def judged(*kernels, registers=100, table=None):
+    allowed = table_of([kernel(each.name, each.architecture, registers) for each in kernels], VERSION)
+    return failures(kernels, table or allowed, VERSION)
+
+
+def test_a_kernel_as_it_must_be_passes():
+    assert judged(kernel(), kernel(architecture="sm_75"), kernel("prepare", loops=())) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"spill_stores": 4, "spill_loads": 8, "stack": 16}, "spills: 4 bytes stored, 8 loaded, a stack of 16"),
+        ({"stack": 16}, "a stack of 16"),
+        ({"everywhere": ["LDL.LU", "STL.64", "STL"]}, "uses local memory: 3 of LDL and STL"),
+        ({"registers": 101}, "uses 101 registers, and the table allows 100"),
+        *(
+            (
+                {"loops": [word for word in NEEDED if not word.startswith(name)], "everywhere": NEEDED},
+                f"has no {name} in a loop",
+            )
+            for name in ("HMMA", "LDSM", "MUFU.EX2", "LDGSTS")
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_by_kernel_and_number(change, words):
+    (line,) = judged(kernel(**change))
+    assert line.startswith("instance:attention_kernel on sm_80 ")
+    assert words in line
+
+
+def test_turing_copies_without_ldgsts_and_int8_kernels_need_imma():
+    assert "LDGSTS" not in expected(kernel(architecture="sm_75"))
+    assert "LDGSTS" in expected(kernel(architecture="sm_120"))
+    assert "IMMA" in expected(kernel("attention_kernelInt8"))
+    assert expected(kernel("quantize")) == ()
+
+
+def test_the_table_must_be_of_these_kernels_and_this_compiler():
+    assert "is not in the table" in judged(kernel(), table=RegisterTable(compiler=VERSION, registers={}))[0]
+    other = RegisterTable(compiler=VERSION, registers={("gone:old", "sm_80"): 1, ("gone:old", "sm_75"): 1})
+    assert "gone:old on sm_80 is in the table and was not compiled" in judged(kernel(), table=other)[1]
+    assert len(judged(kernel(), table=other)) == 2, "of an architecture that was not asked for, nothing is said"
+    wrong = RegisterTable(compiler="12.9.86", registers={})
+    assert "for nvcc 12.9.86, and this is 13.0.88" in judged(kernel(), table=wrong)[0]
+
+
+@pytest.fixture(scope="module")
+def toolchain():
+    try:
+        found = find_toolchain()
+    except BuildError as error:
+        pytest.skip(str(error))
+    if found.nvdisasm is None:
+        pytest.skip("needs nvdisasm: pip install -c constraints.txt -e '.[kernels]'")
+    return found
+
+
+@pytest.fixture
+def compiled(tmp_path, toolchain):
+    """Compile a source for sm_80; each time anew, unless the same test does it twice."""
+    started = []
+
+    def run(code):
+        source = tmp_path / "trial.cu"
+        source.write_text(code)
+        unit = Unit(source=source, architecture="sm_80")
+        return read_machine_code([unit], toolchain, cache=tmp_path / "cache", jobs=1, on_compile=started.append)
+
+    run.started = started
+    return run
+
+
+@pytest.mark.parametrize(("code", "words"), [(SPILLING, "spills: "), (INDEXED, "a stack of ")])
+def test_a_kernel_that_spills_fails(compiled, toolchain, code, words):
+    kernels = compiled(code)
+    found = failures(kernels, table_of(kernels, toolchain.version), toolchain.version)
+    assert len(found) == 2
+    assert words in found[0]
+    assert "uses local memory" in found[1]
+
+
+def test_a_plain_kernel_passes_and_is_compiled_once(compiled, toolchain):
+    kernels = compiled(PLAIN)
+    assert [each.label for each in kernels] == ["trial:plain"]
+    assert failures(kernels, table_of(kernels, toolchain.version), toolchain.version) == []
+    assert compiled(PLAIN) == kernels
+    assert len(compiled.started) == 1
+    compiled(PLAIN.replace("2", "3"))
+    assert len(compiled.started) == 2
+
+
+def test_what_is_kept_and_damaged_is_compiled_again(compiled, tmp_path):
+    kernels = compiled(PLAIN)
+    for path in (tmp_path / "cache").iterdir():
+        path.write_text('{"plain": {}}')
+    assert compiled(PLAIN) == kernels
+    assert len(compiled.started) == 2
+
+
+def test_what_does_not_compile_is_told_with_the_compiler_s_words(compiled):
+    with pytest.raises(BuildError, match=r"(?s)nvcc, on trial.cu for sm_80, failed:.*trial.cu\(1\): error"):
+        compiled("__global__ void broken() { nonsense; }\n")
+
+
+def test_the_command_fails_with_the_reasons(toolchain, tmp_path, monkeypatch, capsys):
+    source = tmp_path / "trial.cu"
+    source.write_text(SPILLING)
+    monkeypatch.setattr("kernel_build.__main__.kernel_sources", lambda: [source])
+    monkeypatch.setattr(machine_code, "CACHE", tmp_path / "cache")
+    assert main(["gates", "--architectures", "sm_80"]) == 1
+    said = capsys.readouterr().err
+    assert "trial:spills on sm_80 spills: " in said
+    assert "is not in the table of registers" in said
+
+
+def test_the_table_is_not_written_from_a_part(monkeypatch, capsys):
+    monkeypatch.setattr("kernel_build.__main__.find_toolchain", lambda: None)
+    assert main(["gates", "--architectures", "sm_80", "--write-table"]) == 2
+    assert "leave --architectures out" in capsys.readouterr().err

@@ -1,0 +1,56 @@
+"""Machine code, as nvdisasm shows it."""
+
+from collections import Counter
+
+from kernel_build.sass import count, parse_sass
+
+# Recorded from a kernel with one loop; what is between is left out.
+POWERS = """\
+\t.section\t.nv.info.powers,"",@"SHT_CUDA_INFO"
+        /*0000*/ \t.byte\t0x04, 0x2f
+\t.section\t.text.powers,"ax",@progbits
+\t.sectioninfo\t@"SHI_REGISTERS=11"
+powers:
+.text.powers:
+        /*0000*/                   IMAD.MOV.U32 R1, RZ, RZ, c[0x0][0x28] ;
+        /*0070*/                   LDG.E R5, [R2.64] ;
+        /*0080*/              @!P0 BRA `(.L_x_0) ;
+.L_x_1:
+        /*00b0*/                   STS [R8], R5 ;
+        /*0120*/              @!P1 LDS R6, [R6] ;
+        /*0130*/                   MUFU.EX2 R5, R6 ;
+        /*0140*/              @!P0 BRA `(.L_x_1) ;
+.L_x_0:
+        /*0150*/                   STG.E [R2.64], R5 ;
+        /*0160*/                   EXIT ;
+.L_x_2:
+        /*0170*/                   BRA `(.L_x_2);
+        /*0180*/                   NOP;
+.L_x_3:
+"""
+
+
+def test_instructions_are_counted_everywhere_and_in_loops():
+    code = parse_sass(POWERS)["powers"]
+    assert code.everywhere["LDG.E"] == 1
+    assert code.everywhere["BRA"] == 3
+    assert code.in_loops == Counter({"STS": 1, "LDS": 1, "MUFU.EX2": 1, "BRA": 2})
+
+
+def test_every_kernel_is_apart():
+    other = POWERS.replace("powers", "others").replace("LDG.E", "LDL.LU")
+    both = parse_sass(POWERS + other)
+    assert set(both) == {"powers", "others"}
+    assert count(both["powers"].everywhere, "LDL") == 0
+    assert count(both["others"].everywhere, "LDL") == 1
+
+
+def test_an_instruction_is_counted_with_all_its_forms_and_no_other():
+    counts = Counter({"LDG.E": 2, "LDG.E.64": 3, "LDGSTS.E": 5, "LDGDEPBAR": 7, "MUFU.EX2": 1, "MUFU.RCP": 1})
+    assert count(counts, "LDG") == 5
+    assert count(counts, "LDGSTS") == 5
+    assert count(counts, "MUFU.EX2") == 1
+
+
+def test_nothing_is_found_in_nothing():
+    assert parse_sass("") == {}
