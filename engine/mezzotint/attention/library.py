@@ -28,6 +28,7 @@ class LaunchFailed(Exception):
 class LibraryFacts:
     """What is known of the library and of the driver."""
 
+    installed: bool = False
     version: str | None = None
     abi: int | None = None
     architectures: tuple[str, ...] = ()
@@ -111,6 +112,7 @@ def library_facts(find: Callable[[], ModuleType | None] = installed_package) -> 
         return LibraryFacts(problem=f"the package {PACKAGE} is not installed: {INSTALL}")
     info = package.info()
     return LibraryFacts(
+        installed=True,
         version=info.version,
         abi=info.abi,
         architectures=info.architectures,

@@ -59,10 +59,10 @@ def _project(attn: Layer, tokens: Tensor, encoder_tokens: Tensor | None) -> tupl
     elif attn.norm_cross:
         encoder_tokens = attn.norm_encoder_hidden_states(encoder_tokens)
     projected = (attn.to_q(tokens), attn.to_k(encoder_tokens), attn.to_v(encoder_tokens))
-    q, k, v = (each.unflatten(2, (attn.heads, -1)).transpose(1, 2) for each in projected)
+    q, k, v = (each.unflatten(2, (attn.heads, -1)) for each in projected)
     q = q if attn.norm_q is None else attn.norm_q(q)
     k = k if attn.norm_k is None else attn.norm_k(k)
-    return q, k, v
+    return q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
 
 
 def _masks(attn: Layer, mask: Tensor | None, k: Tensor, key_lengths: Tensor | None) -> Masks:

@@ -153,7 +153,7 @@ def _no_cuda(torch: TorchFacts) -> str:
 def _wrong_kernels(kernels: KernelReport, torch: TorchFacts | None) -> Iterator[str]:
     """A library that is there for a card that is there, and cannot be used; without either nothing is wrong."""
     library = kernels.library
-    if library.version is None or torch is None or not any(each.id.startswith("cuda") for each in torch.devices):
+    if not library.installed or torch is None or not any(each.id.startswith("cuda") for each in torch.devices):
         return
     if library.problem is not None:
         yield f"the CUDA kernels cannot be used, attention runs on torch's own: {library.problem}"

@@ -1,0 +1,57 @@
+"""The self-test passes what is right and finds what is wrong."""
+
+import pytest
+import torch
+from fake_kernels import FakeKernels
+
+from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.self_test import CASES, run_self_test
+
+CPU = torch.device("cpu")
+
+
+def run(kernels, dtype=torch.bfloat16, int8=False):
+    return run_self_test(CompiledAttention(kernels), CPU, dtype, int8=int8)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("int8", [False, True])
+def test_what_is_right_passes(dtype, int8):
+    kernels = FakeKernels()
+    test = run(kernels, dtype, int8)
+    assert test.problem is None
+    assert test.passed == tuple(case.name for case in CASES)
+    assert {bool(asked.flags & 2) for asked in kernels.launches} == {int8}
+    assert any(asked.key_lengths for asked in kernels.launches)
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("wrong", "off the reference"),
+        ("nan", "not-a-number"),
+        ("launch", "LaunchFailed: the launch failed"),
+        ("bug", "ValueError: q_stride"),
+    ],
+)
+@pytest.mark.parametrize("int8", [False, True])
+def test_what_is_wrong_is_found(fault, message, int8):
+    test = run(FakeKernels(fault), int8=int8)
+    assert message in test.problem and CASES[0].name in test.problem
+    assert test.passed == ()
+
+
+def test_a_fault_in_one_case_is_enough():
+    test = run(FakeKernels("wrong", after=3))
+    assert CASES[3].name in test.problem
+    assert len(test.passed) == 3
+
+
+def test_what_the_device_has_no_kernel_for_is_no_fault():
+    test = run(FakeKernels(head_sizes={64, 72}))
+    assert test.problem is None
+    assert (len(test.passed), len(test.unsupported)) == (4, 2)
+
+
+def test_a_device_without_any_kernel_cannot_be_used():
+    assert "no kernel for this device: no kernel for head_dim 64" in run(FakeKernels("unsupported")).problem

@@ -1,0 +1,99 @@
+"""A job's attention: what it cannot do, torch's own does, and it is counted and told."""
+
+import pytest
+import torch
+from fake_kernels import FakeKernels
+
+from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.masks import Masks
+from mezzotint.attention.reference import attention_reference
+from mezzotint.attention.sdpa import attention_sdpa
+from mezzotint.attention.session import AttentionSession, finite
+from mezzotint.protocol import AttentionFallback
+
+Q = torch.randn(1, 2, 5, 16, generator=torch.Generator().manual_seed(0)).bfloat16()
+
+
+def session_of(kernels, notices, chosen="flash"):
+    compiled = None if kernels is None else CompiledAttention(kernels)
+    return AttentionSession(asked="auto", chosen=chosen, kernels=compiled, tell=notices)
+
+
+@pytest.mark.parametrize(("chosen", "flags"), [("flash", 0), ("int8", 2)])
+def test_the_kernels_attend(chosen, flags, notices):
+    kernels = FakeKernels()
+    session = session_of(kernels, notices, chosen)
+    masks = Masks(key_lengths=torch.tensor([3]).int())
+    assert torch.equal(session.attend(Q, Q, Q, masks), attention_reference(Q, Q, Q, masks)[0])
+    assert [asked.flags for asked in kernels.launches] == [flags]
+    assert session.fallbacks == () and notices == []
+
+
+@pytest.mark.parametrize("chosen", ["sdpa", "reference"])
+def test_torch_attends(chosen, notices):
+    session = session_of(None, notices, chosen)
+    expected = attention_sdpa(Q, Q, Q) if chosen == "sdpa" else attention_reference(Q, Q, Q)[0]
+    assert torch.equal(session.attend(Q, Q, Q), expected)
+    assert session.device_type is None
+
+
+def test_what_is_unsupported_is_counted_by_reason_and_told_once(notices):
+    session = session_of(FakeKernels(head_sizes={16}), notices)
+    odd, wide = Q[..., :8].contiguous(), Q.float()
+    for q in (odd, odd, wide, Q):
+        torch.testing.assert_close(session.attend(q, q, q), attention_sdpa(q, q, q), rtol=0.02, atol=0.02)
+    assert session.used == "flash"
+    assert session.fallbacks == (
+        AttentionFallback(reason="no kernel for head_dim 8", calls=2),
+        AttentionFallback(reason="q is torch.float32; the kernels take torch.float16 and torch.bfloat16", calls=1),
+    )
+    ((code, message),) = notices
+    assert code == "attention_fell_back" and "head_dim 8" in message
+
+
+def test_after_a_failed_launch_torch_s_own_attends(notices):
+    kernels = FakeKernels("launch", after=1)
+    session = session_of(kernels, notices)
+    for _ in range(3):
+        torch.testing.assert_close(session.attend(Q, Q, Q), attention_sdpa(Q, Q, Q), rtol=0.02, atol=0.02)
+    assert len(kernels.launches) == 2
+    assert session.used == "sdpa"
+    assert session.fallbacks == (AttentionFallback(reason="the launch failed", calls=1),)
+    assert len(notices) == 1
+
+
+def test_what_came_out_as_not_a_number_is_made_again_without_the_kernels(notices):
+    session = session_of(FakeKernels("nan"), notices)
+    made = finite(session, lambda: session.attend(Q, Q, Q), "step 3")
+    assert torch.equal(made, attention_sdpa(Q, Q, Q))
+    assert session.used == "sdpa"
+    assert session.fallbacks == (AttentionFallback(reason="step 3 came out as not-a-number", calls=0),)
+    assert len(notices) == 1 and "step 3" in notices[0][1]
+
+
+@pytest.mark.parametrize("chosen", ["sdpa", "reference", None])
+def test_without_kernels_nothing_is_made_twice(chosen, notices):
+    made = []
+    session = None if chosen is None else session_of(None, notices, chosen)
+    out = finite(session, lambda: made.append(1) or torch.tensor(float("nan")), "a step")
+    assert out.isnan() and made == [1] and notices == []
+
+
+def test_what_is_sound_is_made_once(notices):
+    made = []
+    finite(session_of(FakeKernels(), notices), lambda: made.append(1) or torch.ones(1), "a step")
+    assert made == [1]
+
+
+def test_where_gradients_are_wanted_torch_s_own_gives_them(notices):
+    session = session_of(FakeKernels(), notices)
+    q = Q.clone().requires_grad_()
+    session.attend(q, q, q).sum().backward()
+    assert q.grad.isfinite().all() and q.grad.any()
+    assert "gradients" in session.fallbacks[0].reason
+
+
+def test_in_compiled_code_it_is_the_declared_operation(notices):
+    session = session_of(None, notices, "sdpa")
+    compiled = torch.compile(lambda q: session.attend(q, q, q), backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(Q), attention_sdpa(Q, Q, Q))
