@@ -25,13 +25,17 @@ def _structure():
 
 
 class FakeKernels:
-    """Computes by the reference; `faults` make it err: wrong, nan, unsupported, launch, after=<calls>."""
+    """Computes by the reference.
+
+    It errs as `fault` says (wrong, nan, unsupported, launch, bug), but not in the first `after` launches, and only in
+    those whose arguments `only` is true of. `head_sizes`, if given, are all that it has kernels for.
+    """
 
     device_type = "cpu"
     arguments_type = _structure()
 
-    def __init__(self, fault=None, after=0, head_sizes=None):
-        self.fault, self.after, self.head_sizes = fault, after, head_sizes
+    def __init__(self, fault=None, after=0, only=lambda arguments: True, head_sizes=None):
+        self.fault, self.after, self.only, self.head_sizes = fault, after, only, head_sizes
         self.plans, self.launches = [], []
 
     def new_arguments(self):
@@ -47,7 +51,7 @@ class FakeKernels:
         assert arguments.size == ctypes.sizeof(arguments)
         assert arguments.workspace_bytes == WORKSPACE and arguments.workspace % 16 == 0
         self.launches.append(arguments)
-        faulty = len(self.launches) > self.after
+        faulty = len(self.launches) > self.after and self.only(arguments)
         if faulty and self.fault == "launch":
             raise LaunchFailed("the launch failed")
         if faulty and self.fault == "bug":

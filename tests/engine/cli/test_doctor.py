@@ -5,16 +5,24 @@ import dataclasses
 
 from fake_engine import DEVICE, FakeCatalog, model_info
 
+from mezzotint.attention.library import LibraryFacts
 from mezzotint.cli.context import Context
 from mezzotint.cli.doctor import run
+from mezzotint.cli.doctor_kernels import KernelReport
 from mezzotint.cli.doctor_report import DoctorReport, Probes, TorchFacts
 from mezzotint.cli.terminal import Terminal
 from mezzotint.codec import from_json
 
 TORCH = TorchFacts(version="2.13.0+cpu", cuda=None, devices=(DEVICE,))
+KERNELS = KernelReport(
+    library=LibraryFacts(installed=True, version="0.1.0", abi=1, architectures=("sm_80", "sm_90a"), driver="13.0"),
+    self_tests={"cuda:0 flash bfloat16": "passed 6 cases"},
+    usable=("flash", "sdpa", "reference"),
+)
 PROBES = Probes(
     torch=lambda: TORCH,
     nvidia_card=lambda: True,
+    kernels=lambda devices: KERNELS,
     versions=lambda: {"torch": "2.13.0"},
     installed=lambda name: False,
     free=lambda path: 10 << 30,
@@ -34,6 +42,27 @@ def test_it_tells_what_is_here_and_what_is_missing(stream):
         assert words in told
     assert "warning: an NVIDIA card is here, but torch 2.13.0+cpu is built without CUDA" in told
     assert "no trouble found" not in told
+
+
+def test_it_tells_of_the_kernels(stream):
+    lines = [" ".join(line.split()) for line in tell(stream, False).splitlines()]
+    for line in (
+        "attention flash, sdpa, reference",
+        "CUDA kernels 0.1.0, ABI 1",
+        "compiled for sm_80 sm_90a",
+        "NVIDIA driver CUDA 13.0",
+        "self-test cuda:0 flash bfloat16 passed 6 cases",
+    ):
+        assert line in lines
+
+
+def test_it_tells_why_there_are_no_kernels(stream):
+    absent = KernelReport(library=LibraryFacts(problem="not installed: run make kernels"))
+    told = tell(stream, False, dataclasses.replace(PROBES, kernels=lambda devices: absent))
+    assert "not installed: run make kernels" in told
+    old = KernelReport(library=LibraryFacts(installed=True, version="0.1.0", abi=1, problem="the driver is too old"))
+    told = tell(stream, False, dataclasses.replace(PROBES, kernels=lambda devices: old))
+    assert "not usable" in told and "the driver is too old" in told
 
 
 def test_without_trouble_it_says_so(stream):

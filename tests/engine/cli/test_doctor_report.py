@@ -6,6 +6,8 @@ import sys
 import pytest
 from fake_engine import DEVICE, FakeCatalog, model_info
 
+from mezzotint.attention.library import LibraryFacts
+from mezzotint.cli.doctor_kernels import KernelReport
 from mezzotint.cli.doctor_report import Probes, TorchFacts, examine, has_nvidia_card, torch_facts
 from mezzotint.protocol import DeviceInfo
 
@@ -13,6 +15,7 @@ CUDA = DeviceInfo(id="cuda:0", name="Card", memory_bytes=8 << 30)
 SOUND = Probes(
     torch=lambda: TorchFacts(version="2.13.0", cuda="12.6", devices=(CUDA, DEVICE)),
     nvidia_card=lambda: True,
+    kernels=lambda devices: KernelReport(library=LibraryFacts(installed=True, version="0.1.0")),
     versions=lambda: {"torch": "2.13.0"},
     installed=lambda name: True,
     free=lambda path: 10 << 30,
@@ -85,6 +88,40 @@ def test_a_card_is_found_by_its_driver(monkeypatch, program, there, expected):
 def test_a_card_is_found_on_windows(monkeypatch):
     monkeypatch.setenv("SYSTEMROOT", "C:\\Windows")
     assert has_nvidia_card(which=lambda name: None, exists=lambda path: path.endswith("nvml.dll"))
+
+
+BROKEN = LibraryFacts(installed=True, problem="the driver is too old: update it")
+
+
+def test_kernels_that_a_card_could_use_and_cannot_are_a_warning():
+    (warning,) = warnings(kernels=lambda devices: KernelReport(library=BROKEN))
+    assert "CUDA kernels cannot be used" in warning and "update it" in warning
+    failed = KernelReport(
+        library=LibraryFacts(installed=True),
+        self_tests={"cuda:0 int8 float16": "it is off"},
+        failed=("cuda:0 int8 float16",),
+    )
+    (warning,) = warnings(kernels=lambda devices: failed)
+    assert warning == "the CUDA kernels are not used for cuda:0 int8 float16: it is off"
+
+
+def test_kernels_that_nobody_installed_or_no_card_could_use_are_no_warning():
+    assert warnings(kernels=lambda devices: KernelReport(library=LibraryFacts(problem="not installed"))) == ()
+    none = TorchFacts(version="2.13.0", cuda=None, devices=(DEVICE,))
+    broken = KernelReport(library=BROKEN)
+    assert warnings(torch=lambda: none, nvidia_card=lambda: False, kernels=lambda devices: broken) == ()
+
+
+def test_the_self_tests_run_on_what_torch_finds():
+    seen = []
+
+    def kernels(devices):
+        seen.append([device.id for device in devices])
+        return KernelReport(library=LibraryFacts())
+
+    warnings(kernels=kernels)
+    warnings(kernels=kernels, torch=fail(ImportError("no torch")))
+    assert seen == [["cuda:0", "cpu"], []]
 
 
 def test_the_real_torch_has_a_processor():

@@ -1,0 +1,224 @@
+"""Whole pictures by kernels that are stood in for on the processor: chosen, failing, left at once, and recorded."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from fake_kernels import FakeKernels, fake_backends
+from PIL import Image
+
+from mezzotint.attention.library import Unavailable, Unsupported
+from mezzotint.attention.selection import AttentionBackends
+from mezzotint.attention.self_test import CASES
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.engine import Engine
+from mezzotint.errors import MezzotintError, UsageError
+from mezzotint.families.sdxl import Sdxl
+from mezzotint.images.metadata import read_metadata
+from mezzotint.protocol import (
+    AttentionFallback,
+    Cascade,
+    GenerateRequest,
+    ImageInput,
+    ModelRef,
+    Notice,
+    Output,
+    Sampling,
+    Stage,
+)
+
+SELF_TEST = len(CASES)  # launches
+FLASH = {"attention": "flash", "dtype": "bfloat16"}
+
+
+@pytest.fixture
+def request_for(tmp_path):
+    def build(folder: Path, **fields) -> GenerateRequest:
+        stage = Stage(model=ModelRef(id=str(folder)), width=64, height=64, sampling=Sampling(steps=2))
+        given = {"prompt": "a red house", "seed": 7, "output": Output(path=f"{tmp_path}/out/")}
+        return GenerateRequest(**given | {"cascade": Cascade(stages=(stage,))} | fields)
+
+    return build
+
+
+def engine_with(kernels=None):
+    return Engine(Catalog.standard(), attention=None if kernels is None else fake_backends(kernels))
+
+
+def run(engine, request, events=None):
+    return engine.generate(request, (events if events is not None else []).append, lambda: False)
+
+
+def pixels(image) -> np.ndarray:
+    return np.array(Image.open(image.path)).astype(int)
+
+
+def is_of_autoencoder(launch):
+    """The only layer of these small models that sees every latent."""
+    return launch.heads == 1 and launch.nq == launch.nk == 32 * 32 and launch.head_dim == 64
+
+
+def notices(events):
+    return [event.code for event in events if isinstance(event, Notice)]
+
+
+# ---- chosen
+
+
+@pytest.mark.parametrize("asked", ["auto", "flash", "int8"])
+@pytest.mark.parametrize("model", ["tiny_sdxl_folder", "tiny_pixart_folder"])
+def test_the_kernels_make_the_picture(request_for, request, model, asked):
+    folder, kernels, events = request.getfixturevalue(model), FakeKernels(), []
+    engine = engine_with(kernels)
+    plain = run(engine, request_for(folder, attention="sdpa", dtype="bfloat16"))
+    assert kernels.launches == [] and plain.attention == "sdpa"
+    result = run(engine, request_for(folder, attention=asked, dtype="bfloat16"), events)
+    assert result.attention == ("flash" if asked == "auto" else asked)
+    assert (result.attention_asked, result.attention_fallbacks, notices(events)) == (asked, (), [])
+    assert {launch.flags for launch in kernels.launches} == {2 if asked == "int8" else 0}
+    assert is_of_autoencoder(kernels.launches[-1])
+    difference = np.abs(pixels(result.images[0]) - pixels(plain.images[0]))
+    assert 0 < difference.mean() < 4
+
+
+def test_the_words_of_pixart_are_passed_by_their_number(request_for, tiny_pixart_folder):
+    kernels = FakeKernels()
+    run(engine_with(kernels), request_for(tiny_pixart_folder, **FLASH))
+    to_words = [launch for launch in kernels.launches[SELF_TEST:] if launch.nk == 300]
+    assert len(to_words) == 4  # two layers, two steps
+    assert all(launch.key_lengths and not launch.bias and not launch.key_mask for launch in to_words)
+
+
+def test_a_job_leaves_the_networks_as_they_were(request_for, tiny_sdxl_folder):
+    engine = engine_with(FakeKernels())
+    plain = request_for(tiny_sdxl_folder, attention="sdpa", dtype="bfloat16")
+    before = run(engine, plain)
+    run(engine, replace(plain, attention="flash"))
+    run(engine, replace(plain, attention="reference"))
+    assert run(engine, plain).images[0].sha256 == before.images[0].sha256
+
+
+@pytest.mark.parametrize("model", ["tiny_sdxl_folder", "tiny_pixart_folder"])
+def test_the_reference_differs_by_no_more_than_rounding(request_for, request, model):
+    folder, engine = request.getfixturevalue(model), engine_with()
+    plain = run(engine, request_for(folder, attention="sdpa"))
+    reference = run(engine, request_for(folder, attention="reference"))
+    assert reference.attention == "reference"
+    assert np.abs(pixels(reference.images[0]) - pixels(plain.images[0])).max() <= 2
+
+
+# ---- failing
+
+
+@pytest.mark.parametrize("fault", ["wrong", "unsupported"])
+def test_after_a_failed_self_test_the_picture_is_torch_s_own(request_for, tiny_sdxl_folder, fault):
+    engine, events = engine_with(FakeKernels(fault)), []
+    result = run(engine, request_for(tiny_sdxl_folder, **FLASH, count=2), events)
+    plain = run(engine, request_for(tiny_sdxl_folder, attention="sdpa", dtype="bfloat16"))
+    assert result.attention == "sdpa" and result.attention_asked == "flash"
+    (fallback,) = result.attention_fallbacks
+    assert fallback.calls == 0 and fallback.reason in result.notices[0]
+    assert notices(events) == ["attention_fell_back"]
+    assert result.images[0].sha256 == plain.images[0].sha256
+    assert read_metadata(Path(result.images[0].path)).request.attention == "sdpa"
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_step_that_comes_out_as_not_a_number_is_made_again(request_for, tiny_sdxl_folder, step):
+    counted = FakeKernels()
+    run(engine_with(counted), request_for(tiny_sdxl_folder, **FLASH))
+    each = sum(not is_of_autoencoder(launch) for launch in counted.launches[SELF_TEST:]) // 2
+    engine, events = engine_with(FakeKernels("nan", after=SELF_TEST + (step - 1) * each)), []
+    result = run(engine, request_for(tiny_sdxl_folder, **FLASH, count=2), events)
+    plain = run(engine, request_for(tiny_sdxl_folder, attention="sdpa", dtype="bfloat16", count=2))
+    reason = f"step {step} came out as not-a-number"
+    assert result.attention_fallbacks == (AttentionFallback(reason=reason, calls=0),)
+    assert notices(events) == ["attention_fell_back"]
+    first, second = result.images
+    assert second.sha256 == plain.images[1].sha256
+    assert (first.sha256 == plain.images[0].sha256) == (step == 1)
+    # Each picture's record is of what it was begun with: begun so again, it falls back at the same step.
+    assert [read_metadata(Path(image.path)).request.attention for image in result.images] == ["flash", "sdpa"]
+
+
+@pytest.mark.parametrize("with_init", [False, True])
+def test_an_autoencoder_that_overflows_is_asked_again(request_for, tiny_sdxl_folder, tmp_path, with_init):
+    Image.linear_gradient("L").resize((64, 64)).convert("RGB").save(tmp_path / "init.png")
+    given = {"images": (ImageInput(path=str(tmp_path / "init.png")),)} if with_init else {}
+    kernels = FakeKernels("nan", after=SELF_TEST, only=is_of_autoencoder)
+    engine = engine_with(kernels)
+    result = run(engine, request_for(tiny_sdxl_folder, **FLASH, **given))
+    where = "the encoded picture" if with_init else "the decoded picture"
+    assert [fallback.reason for fallback in result.attention_fallbacks] == [f"{where} came out as not-a-number"]
+    plain = run(engine, request_for(tiny_sdxl_folder, attention="sdpa", dtype="bfloat16", **given))
+    if with_init:  # what it drew in vain was drawn again
+        assert result.images[0].sha256 == plain.images[0].sha256
+    assert pixels(result.images[0]).std() > 1
+
+
+def test_what_has_no_kernel_is_counted(request_for, tiny_sdxl_folder):
+    class NoVae(FakeKernels):
+        def plan(self, arguments, device):
+            if is_of_autoencoder(arguments):
+                raise Unsupported("no kernel for autoencoders")
+            return super().plan(arguments, device)
+
+    events = []
+    result = run(engine_with(NoVae()), request_for(tiny_sdxl_folder, **FLASH), events)
+    assert result.attention == "flash"
+    assert result.attention_fallbacks == (AttentionFallback(reason="no kernel for autoencoders", calls=1),)
+    assert notices(events) == ["attention_fell_back"]
+
+
+def test_weights_that_overflow_are_not_mended_by_falling_back(request_for, tiny_sdxl_folder, monkeypatch):
+    monkeypatch.setattr(Sdxl, "predict", lambda self, model, sample, *_: sample * float("nan"))
+    with pytest.raises(MezzotintError, match="the picture came out as not-a-number"):
+        run(engine_with(FakeKernels()), request_for(tiny_sdxl_folder, **FLASH))
+
+
+# ---- recorded, and made again
+
+
+def test_a_picture_that_was_not_insisted_on_can_be_made_again_anywhere(request_for, tiny_sdxl_folder):
+    kernels = FakeKernels()
+    result = run(engine_with(kernels), request_for(tiny_sdxl_folder, attention="auto", dtype="bfloat16"))
+    metadata = read_metadata(Path(result.images[0].path))
+    assert (metadata.request.attention, metadata.other["attention"]) == ("auto", "flash")
+    again = replace(metadata.request, output=Output(path=str(Path(result.images[0].path).parent) + "/"))
+    assert run(engine_with(FakeKernels()), again).images[0].sha256 == result.images[0].sha256
+    assert run(engine_with(), again).attention == "sdpa"
+    insisted = run(engine_with(kernels), request_for(tiny_sdxl_folder, **FLASH))
+    assert read_metadata(Path(insisted.images[0].path)).request.attention == "flash"
+
+
+@pytest.mark.parametrize(
+    ("backends", "message"),
+    [
+        (AttentionBackends(), "runs on an NVIDIA card and the device is cpu"),
+        (fake_backends(error=Unavailable("the driver is too old: update it")), "the driver is too old: update it"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_weights_are_read(request_for, tiny_sdxl_folder, backends, message):
+    events = []
+    with pytest.raises(UsageError, match=message):
+        run(Engine(Catalog.standard(), attention=backends), request_for(tiny_sdxl_folder, **FLASH), events)
+    assert events == []
+
+
+def test_numbers_of_32_bits_are_refused_by_name(request_for, tiny_sdxl_folder):
+    with pytest.raises(UsageError, match="dtype is float32"):
+        run(engine_with(FakeKernels()), request_for(tiny_sdxl_folder, attention="flash", dtype="float32"))
+
+
+@pytest.mark.gpu
+def test_on_a_card_the_kernels_make_the_picture(request_for, tiny_sdxl_folder):
+    backends = AttentionBackends()
+    if backends.missing("cuda:0", "float16") is not None:
+        pytest.fail(f"a card is here and its kernels are not: {backends.missing('cuda:0', 'float16')}")
+    engine = Engine(Catalog.standard())
+    plain = run(engine, request_for(tiny_sdxl_folder, device="cuda", attention="sdpa", dtype="float16"))
+    result = run(engine, request_for(tiny_sdxl_folder, device="cuda", attention="flash", dtype="float16"))
+    assert torch.cuda.is_available() and result.attention == "flash"
+    assert np.abs(pixels(result.images[0]) - pixels(plain.images[0])).mean() < 4
