@@ -1,0 +1,196 @@
+// What a kernel asks of the machine: the only file with PTX in it. Under MEZZOTINT_EMULATOR the same names are played by
+// a model of the machine that runs on a processor (emulator/machine.h), so that one kernel source serves both.
+//
+// Fragments are those of mma.m16n8k16 (PTX ISA, "Matrix Fragments for mma.m16n8k16"): lane l holds, of the accumulator,
+// row l/4 columns 2(l%4) and 2(l%4)+1 in [0] and [1], row l/4+8 of the same columns in [2] and [3].
+#pragma once
+
+#include <stdint.h>
+
+#ifdef MEZZOTINT_EMULATOR
+#include "../emulator/machine.h"
+#else
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#define MZT_DEVICE __device__ __forceinline__
+
+namespace mezzotint {
+
+using float16 = __half;
+using bfloat16 = __nv_bfloat16;
+
+// What an architecture has, beyond what all have: the kernels' sources ask these and never the compiler.
+struct Turing {
+    static constexpr bool has_async_copies = false;
+    static constexpr int mma_k = 8;
+};
+struct Ampere {
+    static constexpr bool has_async_copies = true;
+    static constexpr int mma_k = 16;
+};
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+using ThisArchitecture = Ampere;
+#else
+using ThisArchitecture = Turing;
+#endif
+
+MZT_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
+MZT_DEVICE int64_t block_index() { return blockIdx.x; }
+MZT_DEVICE void barrier() { __syncthreads(); }
+
+MZT_DEVICE float shuffle_xor(float value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
+MZT_DEVICE bool any_lane(bool value) { return __any_sync(0xffffffffu, value); }
+
+// 2^x; 0 for -inf.
+MZT_DEVICE float exp2_approximate(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+MZT_DEVICE float log2_approximate(float x) { return __log2f(x); }
+
+// ---- numbers
+
+MZT_DEVICE float to_float(float16 x) { return __half2float(x); }
+MZT_DEVICE float to_float(bfloat16 x) { return __bfloat162float(x); }
+MZT_DEVICE float to_float(float x) { return x; }
+
+template <typename T>
+MZT_DEVICE uint32_t pack(float low, float high);
+template <>
+MZT_DEVICE uint32_t pack<float16>(float low, float high) {
+    const __half2 both = __floats2half2_rn(low, high);
+    return *reinterpret_cast<const uint32_t*>(&both);
+}
+template <>
+MZT_DEVICE uint32_t pack<bfloat16>(float low, float high) {
+    const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<const uint32_t*>(&both);
+}
+
+// ---- shared memory; addresses are 32-bit and 16 bytes apart
+
+MZT_DEVICE uint32_t shared_address(const void* pointer) {
+    return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+// 16 bytes from global to shared memory, or 16 zero bytes; there only after wait_copies and a barrier.
+template <class Architecture>
+MZT_DEVICE void copy16(uint32_t to, const void* from, bool wanted) {
+    if constexpr (Architecture::has_async_copies) {
+        const int bytes = wanted ? 16 : 0;
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+    } else {
+        uint4 value = make_uint4(0, 0, 0, 0);
+        if (wanted) value = *static_cast<const uint4*>(from);
+        asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(value.x), "r"(value.y), "r"(value.z),
+                     "r"(value.w)
+                     : "memory");
+    }
+}
+
+// What was copied since the last commit is a group; an empty group counts.
+template <class Architecture>
+MZT_DEVICE void commit_copies() {
+    if constexpr (Architecture::has_async_copies) asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// All but the newest `pending` groups of this thread are there.
+template <class Architecture, int pending>
+MZT_DEVICE void wait_copies() {
+    if constexpr (Architecture::has_async_copies) asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
+// Four 8x8 matrices of 16-bit numbers; lane l gives the address of row l%8 of matrix l/8.
+MZT_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t address) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(address)
+                 : "memory");
+}
+
+MZT_DEVICE void load_matrices_transposed(uint32_t (&to)[4], uint32_t address) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(address)
+                 : "memory");
+}
+
+// Two matrices; lanes 0 to 15 give the addresses, those of the others are not looked at.
+MZT_DEVICE void load_matrices(uint32_t (&to)[2], uint32_t address) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(to[0]), "=r"(to[1])
+                 : "r"(address)
+                 : "memory");
+}
+
+MZT_DEVICE void load_matrices_transposed(uint32_t (&to)[2], uint32_t address) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(to[0]), "=r"(to[1])
+                 : "r"(address)
+                 : "memory");
+}
+
+// ---- products: d (16x8, float) += a (16xk) b (kx8)
+
+template <typename T>
+MZT_DEVICE void multiply_k8(float (&d)[4], uint32_t a0, uint32_t a1, uint32_t b);
+template <>
+MZT_DEVICE void multiply_k8<float16>(float (&d)[4], uint32_t a0, uint32_t a1, uint32_t b) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a0), "r"(a1), "r"(b));
+}
+template <>
+MZT_DEVICE void multiply_k8<bfloat16>(float (&d)[4], uint32_t a0, uint32_t a1, uint32_t b) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a0), "r"(a1), "r"(b));
+#endif
+}
+
+template <typename T>
+MZT_DEVICE void multiply_k16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
+template <>
+MZT_DEVICE void multiply_k16<float16>(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+template <>
+MZT_DEVICE void multiply_k16<bfloat16>(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, "
+        "%2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+
+}  // namespace mezzotint
+
+#endif
+
+namespace mezzotint {
+
+// k of 16 in the steps that the architecture has; Turing multiplies eight deep.
+template <class Architecture, typename T>
+MZT_DEVICE void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    if constexpr (Architecture::mma_k == 16) {
+        multiply_k16<T>(d, a, b0, b1);
+    } else {
+        multiply_k8<T>(d, a[0], a[1], b0);
+        multiply_k8<T>(d, a[2], a[3], b1);
+    }
+}
+
+}  // namespace mezzotint
