@@ -1,0 +1,247 @@
+"""Our attention beside torch's, shape by shape, in one run on one device.
+
+    python -m mezzotint.attention.benchmark [GROUP ...]
+
+prints a row of JSON for each measurement and needs nothing but torch; `mezzotint bench attention` is for people.
+"""
+
+import contextlib
+import dataclasses
+import json
+import math
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported, open_installed
+from mezzotint.attention.masks import NO_MASKS, Masks, visible_keys
+from mezzotint.attention.reference import attention_reference
+from mezzotint.attention.shapes import SHAPES, Shape
+from mezzotint.attention.stopwatch import milliseconds
+
+OURS = ("mezzotint flash", "mezzotint int8")
+_BACKENDS = {
+    "sdpa cudnn": SDPBackend.CUDNN_ATTENTION,
+    "sdpa flash": SDPBackend.FLASH_ATTENTION,
+    "sdpa efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "sdpa math": SDPBackend.MATH,
+}
+_CHECKED = 64  # queries of the last batch whose results are compared
+_MOST_INPUTS, _CACHE_BYTES = 24, 64 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchRow:
+    """One implementation on one shape."""
+
+    group: str
+    shape: str
+    batch: int
+    heads: int
+    kv_heads: int
+    nq: int
+    nk: int
+    head_dim: int
+    words: tuple[int, ...]  # keys that are no padding, by batch; empty: all
+    dtype: str
+    implementation: str
+    milliseconds: float | None  # of one call, the median; None: it cannot do this
+    tflops: float | None  # 4 b h nq nk d by the time, padding counted
+    ratio: float | None  # the time of the best of torch's own by that of ours: above 1 is faster
+    peak_bytes: int | None  # of device memory beyond the inputs
+    error: float | None  # root mean square of the difference from float32, by that of the exact values
+    problem: str | None
+    device: str
+    torch: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    masks: Masks  # as ours takes them
+    mask: Tensor | None  # as torch takes them
+
+
+_Attend = Callable[[_Inputs], Tensor]
+
+
+def measure(
+    shapes: Sequence[Shape], device: torch.device, dtype: torch.dtype, kernels: CompiledAttention | None
+) -> Iterator[BenchRow]:
+    """A row for each implementation on each shape, as it is measured; torch's own first."""
+    for shape in shapes:
+        inputs = _inputs(shape, device, dtype)
+        best: float | None = None
+        for name, attend in _implementations(device, kernels).items():
+            is_peer = name in _BACKENDS
+            row = _measure(shape, name, attend, inputs, None if is_peer else best)
+            if is_peer and row.milliseconds is not None:
+                best = min(row.milliseconds, best or row.milliseconds)
+            yield row
+
+
+def _implementations(device: torch.device, kernels: CompiledAttention | None) -> dict[str, _Attend]:
+    found: dict[str, _Attend] = {}
+    for name, backend in _BACKENDS.items():
+        if device.type == "cuda" or backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.MATH):
+            found[name] = _by_sdpa(backend)
+    if device.type != "cuda":
+        found["reference"] = lambda given: attention_reference(given.q, given.k, given.v, given.masks)[0]
+    if kernels is not None:
+        for name in OURS:
+            found[name] = _by_kernels(kernels, int8=name.endswith("int8"))
+    return found
+
+
+def _by_sdpa(backend: SDPBackend) -> _Attend:
+    def attend(given: _Inputs) -> Tensor:
+        with sdpa_kernel([backend]):
+            return torch.nn.functional.scaled_dot_product_attention(
+                given.q, given.k, given.v, attn_mask=given.mask, enable_gqa=given.q.shape[1] != given.k.shape[1]
+            )
+
+    return attend
+
+
+def _by_kernels(kernels: CompiledAttention, *, int8: bool) -> _Attend:
+    return lambda given: kernels(given.q, given.k, given.v, given.masks, int8=int8)[0]
+
+
+def _inputs(shape: Shape, device: torch.device, dtype: torch.dtype) -> list[_Inputs]:
+    """As many as the device's cache cannot hold together, so that each call reads from memory."""
+    cache = _CACHE_BYTES
+    if device.type == "cuda":
+        cache = 2 * int(getattr(torch.cuda.get_device_properties(device), "L2_cache_size", 0)) or cache
+    count = min(_MOST_INPUTS, 1 + cache // (shape.elements * dtype.itemsize)) if device.type == "cuda" else 2
+    generator = torch.Generator(device).manual_seed(0)
+
+    def draw(heads: int, tokens: int) -> Tensor:
+        size = (shape.batch, tokens, heads, shape.head_dim)
+        return torch.randn(size, generator=generator, device=device, dtype=dtype).transpose(1, 2)
+
+    masks = NO_MASKS
+    if shape.words:
+        masks = Masks(key_lengths=torch.tensor(shape.words, dtype=torch.int32, device=device))
+    mask = visible_keys(masks, shape.nk)
+    keys = shape.heads_of_keys
+    return [
+        _Inputs(draw(shape.heads, shape.nq), draw(keys, shape.nk), draw(keys, shape.nk), masks, mask)
+        for _ in range(count)
+    ]
+
+
+def _measure(shape: Shape, name: str, attend: _Attend, inputs: Sequence[_Inputs], best: float | None) -> BenchRow:
+    device = inputs[0].q.device
+    time = peak = error = problem = None
+    try:
+        peak = _peak_bytes(attend, inputs[0])
+        error = _error(attend, inputs[0])
+        if not math.isfinite(error):
+            error, problem = None, "not-a-number came out"
+        time = milliseconds([_bound(attend, given) for given in inputs], device)
+    except (Unsupported, LaunchFailed, Unavailable, RuntimeError, ValueError) as failure:
+        problem = str(failure).strip().partition("\n")[0][:200] or type(failure).__name__
+        if device.type == "cuda":
+            torch.cuda.empty_cache()
+    return BenchRow(
+        group=shape.group,
+        shape=shape.name,
+        batch=shape.batch,
+        heads=shape.heads,
+        kv_heads=shape.heads_of_keys,
+        nq=shape.nq,
+        nk=shape.nk,
+        head_dim=shape.head_dim,
+        words=shape.words,
+        dtype=str(inputs[0].q.dtype).removeprefix("torch."),
+        implementation=name,
+        milliseconds=time,
+        tflops=None if time is None else shape.products / time / 1e9,
+        ratio=None if time is None or best is None else best / time,
+        peak_bytes=peak,
+        error=error,
+        problem=problem,
+        device=torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
+        torch=torch.__version__,
+    )
+
+
+def _bound(attend: _Attend, given: _Inputs) -> Callable[[], object]:
+    return lambda: attend(given)
+
+
+def _peak_bytes(attend: _Attend, given: _Inputs) -> int | None:
+    if given.q.device.type != "cuda":
+        attend(given)
+        return None
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated(given.q.device)
+    torch.cuda.reset_peak_memory_stats(given.q.device)
+    attend(given)
+    torch.cuda.synchronize()
+    return int(torch.cuda.max_memory_allocated(given.q.device) - before)
+
+
+def _error(attend: _Attend, given: _Inputs) -> float:
+    q, k, v = (each[-1:].float() for each in (given.q[:, :, :_CHECKED], given.k, given.v))
+    lengths = given.masks.key_lengths
+    exact = attention_reference(q, k, v, Masks(key_lengths=None if lengths is None else lengths[-1:]))[0]
+    found = attend(given)[-1:, :, :_CHECKED].float()
+    return float((found - exact).norm() / exact.norm())
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without torch's warnings of why each backend cannot do something: the rows say it."""
+    with warnings.catch_warnings(), torch.inference_mode():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def choose(groups: Sequence[str], device: torch.device) -> list[Shape]:
+    """The shapes of these groups, all without any; on a processor small ones of the same kinds."""
+    chosen = [shape for shape in SHAPES if not groups or shape.group in groups]
+    return chosen if device.type == "cuda" else [shape.small() for shape in chosen]
+
+
+def dtype_for(device: torch.device) -> torch.dtype:
+    """What models are run in there."""
+    if device.type == "cuda" and torch.cuda.get_device_capability(device)[0] < 8:
+        return torch.float16
+    return torch.bfloat16 if device.type == "cuda" else torch.float32
+
+
+def kernels_for(device: torch.device) -> tuple[CompiledAttention | None, str | None]:
+    """Our kernels, or why they are not measured."""
+    try:
+        kernels = CompiledAttention(open_installed())
+    except Unavailable as error:
+        return None, str(error)
+    if kernels.device_type != device.type:
+        return None, f"our kernels run on {kernels.device_type}, and this device is {device}"
+    return kernels, None
+
+
+def main(groups: Sequence[str]) -> int:
+    """Print a row of JSON for each measurement."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    kernels, problem = kernels_for(device)
+    if problem is not None:
+        sys.stderr.write(f"only torch's own attention is measured: {problem}\n")
+    with quiet():
+        for row in measure(choose(groups, device), device, dtype_for(device), kernels):
+            sys.stdout.write(json.dumps(dataclasses.asdict(row)) + "\n")
+            sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

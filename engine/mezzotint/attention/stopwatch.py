@@ -1,0 +1,76 @@
+"""How long calls take: of the device alone on a card, of everything on a processor; the median of many rounds."""
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TypeAlias
+
+import torch
+
+Call: TypeAlias = Callable[[], object]
+
+_ROUNDS = 15
+_ROUND_MS = 2.0  # at least: below, the clock of events is coarse
+_MOST_CALLS = 200  # of one round
+_BUDGET_MS = 400.0  # for all rounds; slow calls get fewer of them, and three at the least
+
+
+def milliseconds(calls: Sequence[Call], device: torch.device) -> float:
+    """Of one call; each of `calls` is the same work on inputs of its own, taken in turn."""
+    if device.type == "cuda":
+        return _on_card(calls)
+    for call in calls:
+        call()
+    return _median(calls, _by_clock)
+
+
+def _median(calls: Sequence[Call], clock: Callable[[Sequence[Call]], float]) -> float:
+    """Of rounds that are long enough to be measured."""
+    once = clock(calls) / len(calls)
+    count = max(len(calls), min(_MOST_CALLS, round(_ROUND_MS / max(once, 1e-6))))
+    turns = [calls[index % len(calls)] for index in range(count)]
+    rounds = max(3, min(_ROUNDS, round(_BUDGET_MS / max(once * count, 1e-6))))
+    return statistics.median(clock(turns) / count for _ in range(rounds))
+
+
+def _by_clock(calls: Sequence[Call]) -> float:
+    start = time.perf_counter()
+    for call in calls:
+        call()
+    return (time.perf_counter() - start) * 1000
+
+
+def _on_card(calls: Sequence[Call]) -> float:
+    """By events around a graph, in which no call waits for the host; around plain calls where none can be captured."""
+    for call in calls:
+        call()
+    torch.cuda.synchronize()
+    once = _by_events(calls) / len(calls)
+    count = max(len(calls), min(_MOST_CALLS, round(_ROUND_MS / max(once, 1e-6))))
+    turns = [calls[index % len(calls)] for index in range(count)]
+    with suppress(RuntimeError):
+        return _of_graph(turns) / count
+    torch.cuda.synchronize()
+    return _median(calls, _by_events)
+
+
+def _of_graph(calls: Sequence[Call]) -> float:
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for call in calls:
+            call()
+    graph.replay()
+    once = _by_events([graph.replay])
+    rounds = max(3, min(_ROUNDS, round(_BUDGET_MS / max(once, 1e-6))))
+    return statistics.median(_by_events([graph.replay]) for _ in range(rounds))
+
+
+def _by_events(calls: Sequence[Call]) -> float:
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+    start.record()
+    for call in calls:
+        call()
+    end.record()
+    end.synchronize()
+    return float(start.elapsed_time(end))

@@ -1,0 +1,133 @@
+"""`mezzotint bench attention`: our attention beside torch's own, in numbers."""
+
+import argparse
+from argparse import ArgumentTypeError
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.attention.shapes import GROUPS
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.cli.columns import columns
+from mezzotint.cli.command_options import add_command
+from mezzotint.cli.context import Context
+
+if TYPE_CHECKING:
+    from mezzotint.attention.benchmark import BenchRow
+    from mezzotint.cli.command_options import Commands
+
+EXAMPLES = """\
+  mezzotint bench attention
+  mezzotint bench attention --shapes sdxl,cross --device cuda:0 --plot attention.svg
+  mezzotint bench attention --json > rows.jsonl
+
+ms: of one call, the median. On a card only the device's time counts, and inputs change so that its cache cannot hold
+  them; on a processor the shapes are small ones of the same kinds.
+TFLOP/s: 4 b h nq nk d by that time, padding and all.
+ratio: the time of the best of torch's own (sdpa) by that of ours; above 1 ours is faster. The time of int8 counts
+  the conversion to 8 bits.
+error: how far off exact numbers it is, root mean square.
+memory: the most that was taken beside inputs.
+"""
+
+
+def add(commands: "Commands") -> None:
+    """The command and its options."""
+    summary = "Time attention: our kernels beside every implementation that torch has."
+    parser = add_command(commands, "attention", summary, run, EXAMPLES)
+    parser.add_argument(
+        "--shapes",
+        metavar="GROUPS",
+        type=groups,
+        default=(),
+        help=f"which models' layers, of {', '.join(GROUPS)} (default: all)",
+    )
+    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 ... (default: the best there is)")
+    parser.add_argument("--plot", metavar="FILE", type=chart_file, help="draw the speeds into this .svg or .png")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON for each row, as it is measured")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no talk; only results and errors")
+
+
+def groups(words: str) -> tuple[str, ...]:
+    """Names of groups of shapes, with commas between."""
+    names = tuple(dict.fromkeys(name.strip() for name in words.split(",")))
+    unknown = [name for name in names if name not in GROUPS]
+    if unknown:
+        raise ArgumentTypeError(f"'{plain(unknown[0])}' is no group of shapes; there are {', '.join(GROUPS)}")
+    return names
+
+
+def chart_file(words: str) -> Path:
+    """A file that a chart can be drawn into."""
+    path = Path(words)
+    if path.suffix.lower() not in (".svg", ".png"):
+        raise ArgumentTypeError(f"'{plain(words)}' is no picture that can be drawn; end it in .svg or .png")
+    return path
+
+
+def run(arguments: argparse.Namespace, context: Context) -> int:
+    """Measure, and tell each row as it is measured or a table at the end."""
+    import torch
+
+    from mezzotint import machine
+    from mezzotint.attention.benchmark import choose, dtype_for, kernels_for, measure, quiet
+    from mezzotint.errors import Cancelled
+
+    device = torch.device(machine.choose_device(arguments.device, machine.devices()).id)
+    kernels, problem = kernels_for(device)
+    if problem is not None:
+        context.terminal.talk(f"only torch's own attention is measured: {plain(problem, 1000)}")
+    rows: list[BenchRow] = []
+    with quiet():
+        for row in measure(choose(arguments.shapes, device), device, dtype_for(device), kernels):
+            if context.interrupt.asked():
+                raise Cancelled(f"stopped after {len(rows)} measurements")
+            rows.append(row)
+            if arguments.json:
+                context.terminal.json(row)
+            elif row.shape not in {before.shape for before in rows[:-1]}:
+                context.terminal.talk(f"{row.shape}: {row.nq} queries, {row.nk} keys, heads of {row.head_dim}")
+    if not arguments.json:
+        context.terminal.result(_table(rows))
+    if arguments.plot is not None:
+        _plot(rows, arguments.plot)
+    return 0
+
+
+def _table(rows: Sequence["BenchRow"]) -> str:
+    told = [("SHAPE", "IMPLEMENTATION", "MS", "TFLOP/S", "RATIO", "ERROR", "MEMORY", "")]
+    told += [
+        (
+            row.shape,
+            row.implementation,
+            _shown(row.milliseconds, "{:.3f}"),
+            _shown(row.tflops, "{:.3g}"),
+            _shown(row.ratio, "{:.2f}"),
+            _shown(row.error, "{:.1e}"),
+            _shown(None if row.peak_bytes is None else row.peak_bytes / 2**20, "{:.0f} MB"),
+            plain(row.problem or "", 80),
+        )
+        for row in rows
+    ]
+    return columns(told)
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "" if value is None else form.format(value)
+
+
+def _plot(rows: Sequence["BenchRow"], path: Path) -> None:
+    from mezzotint.cli.bar_chart import Bar, BarChart, draw
+
+    bars = [
+        Bar(
+            group=row.shape,
+            label=row.implementation,
+            value=row.tflops,
+            strong=row.implementation.startswith("mezzotint"),
+        )
+        for row in rows
+        if row.tflops is not None
+    ]
+    title = f"Attention on {rows[0].device}, {rows[0].dtype}, torch {rows[0].torch}" if rows else "Attention"
+    draw(BarChart(title=title, unit="TFLOP/s", bars=tuple(bars)), path)
