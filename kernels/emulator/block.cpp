@@ -1,0 +1,156 @@
+#include "block.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+
+namespace mezzotint {
+namespace emulator {
+
+namespace {
+Block* at_work = nullptr;
+constexpr char kPoison = static_cast<char>(0xff);  // 16 and 32 bits of it are NaN
+}  // namespace
+
+Block& Block::current() { return *at_work; }
+
+Block::Block(int threads, int shared_bytes, const Conditions& conditions)
+    : conditions_(conditions), lots_(conditions.seed), meetings_(threads / kLanes), shared_(shared_bytes) {
+    for (int index = 0; index < threads; ++index) {
+        threads_.push_back(std::make_unique<Thread>());
+        threads_.back()->index = index;
+    }
+}
+
+void Block::run(int64_t index, const std::function<void()>& body) {
+    at_work = this;
+    index_ = index;
+    waiting_ = ended_ = 0;
+    failure_.clear();
+    std::fill(shared_.begin(), shared_.end(), kPoison);
+    std::fill(meetings_.begin(), meetings_.end(), Meeting{});
+    for (auto& thread : threads_) {
+        thread->copies.clear();
+        thread->groups.clear();
+        thread->at_barrier = false;
+        thread->fibre.start(body);
+    }
+    const int warps = static_cast<int>(meetings_.size());
+    uint64_t before = steps_;
+    for (int idle = 0; ended_ < static_cast<int>(threads_.size());) {
+        turn(static_cast<int>(lots_() % warps));
+        if (!failure_.empty()) throw std::runtime_error(failure_);
+        idle = steps_ == before ? idle + 1 : 0;
+        before = steps_;
+        if (idle > 64 * warps) {
+            throw std::runtime_error("deadlock: " + std::to_string(waiting_) + " threads wait at a barrier, " +
+                                     std::to_string(ended_) + " of " + std::to_string(threads_.size()) + " have ended");
+        }
+    }
+}
+
+// Each lane of a warp that can go on does, until it has to wait.
+void Block::turn(int warp) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+        Thread& thread = *threads_[warp * kLanes + lane];
+        if (thread.fibre.ended() || thread.at_barrier) continue;
+        running_ = &thread;
+        thread.fibre.resume();
+        if (!failure_.empty()) return;
+        if (thread.fibre.ended()) {
+            ++ended_;
+            ++steps_;
+            release_barrier();
+        }
+    }
+}
+
+void Block::barrier() {
+    Thread& thread = *running_;
+    thread.at_barrier = true;
+    ++waiting_;
+    ++steps_;
+    release_barrier();
+    while (thread.at_barrier) thread.fibre.pause();
+}
+
+void Block::release_barrier() {
+    if (waiting_ == 0 || waiting_ + ended_ < static_cast<int>(threads_.size())) return;
+    if (ended_ > 0) {
+        failure_ = "some threads wait at a barrier that others passed by";
+        return;
+    }
+    waiting_ = 0;
+    for (auto& thread : threads_) thread->at_barrier = false;
+}
+
+void Block::meet(const void* purpose, void* mine, void (*act)(Block&, void* const (&)[kLanes])) {
+    Thread& thread = *running_;
+    Meeting& meeting = meetings_[thread.index / kLanes];
+    if (meeting.arrived == 0) meeting.purpose = purpose;
+    if (meeting.purpose != purpose) fail("the lanes of a warp are at different instructions");
+    meeting.given[thread.index % kLanes] = mine;
+    const uint64_t held = meeting.held;
+    ++steps_;
+    if (++meeting.arrived == kLanes) {
+        act(*this, meeting.given);
+        meeting.arrived = 0;
+        ++meeting.held;
+        return;
+    }
+    while (meeting.held == held) thread.fibre.pause();
+}
+
+char* Block::shared_at(uint32_t address, int bytes, int alignment) {
+    if (address % alignment != 0) fail("shared address " + std::to_string(address) + " is not aligned");
+    if (address + static_cast<uint64_t>(bytes) > shared_.size()) {
+        fail("shared address " + std::to_string(address) + " is outside of " + std::to_string(shared_.size()) +
+             " bytes");
+    }
+    return shared_.data() + address;
+}
+
+void Block::copy16(uint32_t to, const void* from, bool wanted, bool asynchronous) {
+    if (wanted && reinterpret_cast<uintptr_t>(from) % 16 != 0) fail("a copy from an address that is not aligned");
+    char* there = shared_at(to, 16, 16);
+    const Copy copy{to, wanted ? from : nullptr};
+    if (!asynchronous || !conditions_.late_copies) {
+        perform({copy});
+        return;
+    }
+    std::memset(there, kPoison, 16);
+    running_->copies.push_back(copy);
+}
+
+void Block::commit_copies() {
+    running_->groups.push_back(std::move(running_->copies));
+    running_->copies.clear();
+}
+
+void Block::wait_copies(int pending) {
+    auto& groups = running_->groups;
+    while (static_cast<int>(groups.size()) > pending) {
+        perform(groups.front());
+        groups.erase(groups.begin());
+    }
+}
+
+void Block::perform(const std::vector<Copy>& copies) {
+    for (const Copy& copy : copies) {
+        char* there = shared_at(copy.to, 16, 16);
+        if (copy.from) {
+            std::memcpy(there, copy.from, 16);
+        } else {
+            std::memset(there, 0, 16);
+        }
+    }
+}
+
+void Block::fail(const std::string& what) const {
+    failure_ = what + " (thread " + std::to_string(running_->index) + " of block " + std::to_string(index_) + ")";
+    for (;;) running_->fibre.pause();  // the block is given up; its fibres are started anew by the next run
+}
+
+}  // namespace emulator
+}  // namespace mezzotint

@@ -1,0 +1,195 @@
+// csrc/primitives.h as a processor plays it: what is one instruction there is one meeting of a warp's lanes here.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <set>
+
+#include "block.h"
+#include "numbers.h"
+
+#define MZT_DEVICE inline
+
+namespace mezzotint {
+
+struct Turing {
+    static constexpr bool has_async_copies = false;
+    static constexpr int mma_k = 8;
+};
+struct Ampere {
+    static constexpr bool has_async_copies = true;
+    static constexpr int mma_k = 16;
+};
+
+namespace emulator {
+
+struct Shuffle {
+    float value;
+    int mask;
+    float result;
+};
+
+inline void act_shuffle(Block&, void* const (&given)[kLanes]) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+        Shuffle& mine = *static_cast<Shuffle*>(given[lane]);
+        mine.result = static_cast<Shuffle*>(given[lane ^ mine.mask])->value;
+    }
+}
+
+struct Vote {
+    bool value;
+    bool result;
+};
+
+inline void act_vote(Block&, void* const (&given)[kLanes]) {
+    bool any = false;
+    for (void* each : given) any = any || static_cast<Vote*>(each)->value;
+    for (void* each : given) static_cast<Vote*>(each)->result = any;
+}
+
+struct Load {
+    uint32_t address;
+    uint32_t* to;
+};
+
+// The matrix whose rows lie at the addresses of lanes first..first+7; one access reads 8 rows from 8 groups of banks.
+inline void load_one(Block& block, void* const (&given)[kLanes], int matrix, bool transposed) {
+    uint16_t rows[8][8];
+    std::set<uint32_t> seen[8];
+    size_t most = 1;
+    for (int row = 0; row < 8; ++row) {
+        const uint32_t address = static_cast<Load*>(given[matrix * 8 + row])->address;
+        std::memcpy(rows[row], block.shared_at(address, 16, 16), 16);
+        auto& group = seen[address / 16 % 8];
+        group.insert(address);
+        if (group.size() > most) most = group.size();
+    }
+    block.counts.bank_conflicts += static_cast<int64_t>(most) - 1;
+    ++block.counts.matrix_loads;
+    for (int lane = 0; lane < kLanes; ++lane) {
+        const int row = lane / 4, column = lane % 4 * 2;
+        const uint32_t low = transposed ? rows[column][row] : rows[row][column];
+        const uint32_t high = transposed ? rows[column + 1][row] : rows[row][column + 1];
+        static_cast<Load*>(given[lane])->to[matrix] = low | high << 16;
+    }
+}
+
+template <int matrices, bool transposed>
+void act_load(Block& block, void* const (&given)[kLanes]) {
+    for (int matrix = 0; matrix < matrices; ++matrix) load_one(block, given, matrix, transposed);
+}
+
+template <int matrices, bool transposed>
+void load(uint32_t (&to)[matrices], uint32_t address) {
+    static const char purpose = 0;
+    Load mine{address, to};
+    Block::current().meet(&purpose, &mine, &act_load<matrices, transposed>);
+}
+
+struct Product {
+    float* d;
+    uint32_t a[4], b[2];
+};
+
+// Half `high` of a register as a number.
+template <typename T>
+float half_of(uint32_t pair, int high) {
+    return to_float(T{static_cast<uint16_t>(pair >> (16 * high))});
+}
+
+// Rows of a and columns of b are gathered from the lanes that hold them; sums are exact before they are rounded once.
+template <typename T, int k>
+void act_product(Block& block, void* const (&given)[kLanes]) {
+    float a[16][k], b[8][k];
+    for (int lane = 0; lane < kLanes; ++lane) {
+        const Product& mine = *static_cast<const Product*>(given[lane]);
+        for (int part = 0; part < k / 8; ++part) {
+            for (int high = 0; high < 2; ++high) {
+                const int deep = part * 8 + lane % 4 * 2 + high;
+                a[lane / 4][deep] = half_of<T>(mine.a[2 * part], high);
+                a[lane / 4 + 8][deep] = half_of<T>(mine.a[2 * part + 1], high);
+                b[lane / 4][deep] = half_of<T>(mine.b[part], high);
+            }
+        }
+    }
+    for (int lane = 0; lane < kLanes; ++lane) {
+        Product& mine = *static_cast<Product*>(given[lane]);
+        for (int each = 0; each < 4; ++each) {
+            const int row = lane / 4 + each / 2 * 8, column = lane % 4 * 2 + each % 2;
+            double sum = mine.d[each];
+            for (int deep = 0; deep < k; ++deep) sum += static_cast<double>(a[row][deep]) * b[column][deep];
+            mine.d[each] = static_cast<float>(sum);
+        }
+    }
+    ++block.counts.products;
+}
+
+template <typename T, int k>
+void product(Product& mine) {
+    static const char purpose = 0;
+    Block::current().meet(&purpose, &mine, &act_product<T, k>);
+}
+
+}  // namespace emulator
+
+inline int thread_index() { return emulator::Block::current().thread().index; }
+inline int64_t block_index() { return emulator::Block::current().index(); }
+inline void barrier() { emulator::Block::current().barrier(); }
+
+inline float shuffle_xor(float value, int mask) {
+    static const char purpose = 0;
+    emulator::Shuffle mine{value, mask, 0};
+    emulator::Block::current().meet(&purpose, &mine, &emulator::act_shuffle);
+    return mine.result;
+}
+
+inline bool any_lane(bool value) {
+    static const char purpose = 0;
+    emulator::Vote mine{value, false};
+    emulator::Block::current().meet(&purpose, &mine, &emulator::act_vote);
+    return mine.result;
+}
+
+inline float exp2_approximate(float x) { return std::exp2(x); }
+inline float log2_approximate(float x) { return std::log2(x); }
+
+template <typename T>
+uint32_t pack(float low, float high) {
+    return from_float<T>(low).bits | static_cast<uint32_t>(from_float<T>(high).bits) << 16;
+}
+
+inline uint32_t shared_address(const void* pointer) {
+    return static_cast<uint32_t>(static_cast<const char*>(pointer) - emulator::Block::current().shared());
+}
+
+template <class Architecture>
+void copy16(uint32_t to, const void* from, bool wanted) {
+    emulator::Block::current().copy16(to, from, wanted, Architecture::has_async_copies);
+}
+template <class Architecture>
+void commit_copies() {
+    if (Architecture::has_async_copies) emulator::Block::current().commit_copies();
+}
+template <class Architecture, int pending>
+void wait_copies() {
+    if (Architecture::has_async_copies) emulator::Block::current().wait_copies(pending);
+}
+
+inline void load_matrices(uint32_t (&to)[4], uint32_t address) { emulator::load<4, false>(to, address); }
+inline void load_matrices(uint32_t (&to)[2], uint32_t address) { emulator::load<2, false>(to, address); }
+inline void load_matrices_transposed(uint32_t (&to)[4], uint32_t address) { emulator::load<4, true>(to, address); }
+inline void load_matrices_transposed(uint32_t (&to)[2], uint32_t address) { emulator::load<2, true>(to, address); }
+
+template <typename T>
+void multiply_k8(float (&d)[4], uint32_t a0, uint32_t a1, uint32_t b) {
+    emulator::Product mine{d, {a0, a1, 0, 0}, {b, 0}};
+    emulator::product<T, 8>(mine);
+}
+template <typename T>
+void multiply_k16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    emulator::Product mine{d, {a[0], a[1], a[2], a[3]}, {b0, b1}};
+    emulator::product<T, 16>(mine);
+}
+
+}  // namespace mezzotint
