@@ -82,7 +82,8 @@ def measure(
         best: float | None = None
         for name, attend in _implementations(device, kernels).items():
             is_peer = name in _BACKENDS
-            row = _measure(shape, name, attend, inputs, None if is_peer else best)
+            with torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext():
+                row = _measure(shape, name, attend, inputs, None if is_peer else best)
             if is_peer and row.milliseconds is not None:
                 best = min(row.milliseconds, best or row.milliseconds)
             yield row
