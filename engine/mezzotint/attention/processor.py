@@ -1,4 +1,8 @@
-"""Our attention in the networks of diffusers: what stands in for their own processor while a job runs."""
+"""Our attention in the networks of diffusers: what stands in for their own processor while a job runs.
+
+Text encoders keep torch's own: they run once for a prompt, and transformers has no place for an attention of one model
+but a registry of the whole process.
+"""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -42,10 +42,12 @@ class AttentionBackends:
         if missing is not None:
             return AttentionSession(asked=asked, chosen="sdpa", kernels=None, tell=tell)
         wanted: Literal["flash", "int8"] = "int8" if asked == "int8" else "flash"
+        test = self.self_test(wanted, device, dtype)
+        if test.has_no_kernels and asked == "auto":
+            return AttentionSession(asked=asked, chosen="sdpa", kernels=None, tell=tell)
         session = AttentionSession(asked=asked, chosen=wanted, kernels=self._compiled(), tell=tell)
-        problem = self.self_test(wanted, device, dtype).problem
-        if problem is not None:
-            session.give_up(problem)
+        if test.problem is not None:
+            session.give_up(test.problem)
         return session
 
     def missing(self, device: str, dtype: str) -> str | None:

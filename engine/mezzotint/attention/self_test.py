@@ -44,6 +44,11 @@ class SelfTest:
     unsupported: tuple[str, ...]
     problem: str | None  # None: it can be used
 
+    @property
+    def has_no_kernels(self) -> bool:
+        """Whether nothing is wrong but that there is nothing for the device."""
+        return not self.passed and len(self.unsupported) == len(CASES)
+
 
 def run_self_test(kernels: CompiledAttention, device: torch.device, dtype: torch.dtype, *, int8: bool) -> SelfTest:
     """Run every case that the device has a kernel for; the first that is wrong ends it."""

@@ -160,4 +160,9 @@ def _add_machine(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--dtype", choices=get_args(Dtype), help="number format (default: auto, float32 on a CPU, 16 bits on a GPU)"
     )
-    group.add_argument("--attention", choices=get_args(Attention), help="implementation of attention (default: auto)")
+    group.add_argument(
+        "--attention",
+        choices=get_args(Attention),
+        help="flash and int8 (faster, less exact) on an NVIDIA card, sdpa and reference everywhere (default: auto, "
+        "which is flash where that can be, else sdpa)",
+    )

@@ -55,7 +55,7 @@ def test_what_is_asked_and_cannot_be_is_refused_with_the_way_out(asked, backends
 
 
 @pytest.mark.parametrize("asked", ["auto", "flash", "int8"])
-@pytest.mark.parametrize("fault", ["wrong", "nan", "launch", "bug", "unsupported"])
+@pytest.mark.parametrize("fault", ["wrong", "nan", "launch", "bug"])
 def test_a_failed_self_test_is_told_once_and_recorded(asked, fault, notices):
     backends = fake_backends(FakeKernels(fault))
     session = backends.session(asked, "cpu", "bfloat16", notices)
@@ -65,6 +65,14 @@ def test_a_failed_self_test_is_told_once_and_recorded(asked, fault, notices):
     ((code, message),) = notices
     assert code == "attention_fell_back" and fallback.reason in message
     assert ("int8" if asked == "int8" else "flash") in message
+
+
+def test_a_device_without_kernels_is_told_to_those_who_asked_for_them(notices):
+    backends = fake_backends(FakeKernels("unsupported"))
+    assert used(backends, "auto", notices) == "sdpa" and notices == []
+    session = backends.session("flash", "cpu", "bfloat16", notices)
+    assert session.used == "sdpa" and "no kernel for this device" in session.fallbacks[0].reason
+    assert len(notices) == 1
 
 
 def test_the_self_test_runs_once_for_a_device_and_a_format(notices):
