@@ -1,6 +1,8 @@
 """What is measured, beside what, and what a row says; by a stopwatch that the test holds."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -113,3 +115,20 @@ def test_alone_it_prints_rows_of_json(capsys):
     rows = [json.loads(line) for line in out.splitlines()]
     assert {row["group"] for row in rows} == {"pixart"}
     assert "only torch's own attention is measured" in err or any("mezzotint" in row["implementation"] for row in rows)
+
+
+def test_alone_it_needs_nothing_but_torch():
+    code = """if True:
+        import sys
+
+        class Absent:
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] in ("platformdirs", "diffusers", "transformers", "PIL", "rich", "psutil"):
+                    raise ModuleNotFoundError(name)
+
+        sys.meta_path.insert(0, Absent())
+        from mezzotint.attention.benchmark import main
+        main(["nothing"])
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
