@@ -5,12 +5,15 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from kernel_build.errors import BuildError
 from kernel_build.gates import failures
+from kernel_build.gpu_check import PARTS, gpu_check
 from kernel_build.library import FOLDER, build_library
 from kernel_build.machine_code import Unit, read_machine_code
 from kernel_build.registers import TABLE, read_table, table_of, write_table
+from kernel_build.results import RESULTS
 from kernel_build.sources import ARCHITECTURES, kernel_sources
 from kernel_build.toolchain import find_toolchain
 
@@ -42,6 +45,10 @@ def _parser() -> argparse.ArgumentParser:
     gates.add_argument("--architectures", nargs="+", choices=ARCHITECTURES, default=ARCHITECTURES, metavar="sm_XX")
     gates.add_argument("--write-table", action="store_true", help=f"write {TABLE.name} as it is now")
     gates.set_defaults(run=_gates)
+    gpu = commands.add_parser("gpu-check", help="build, test and measure on the card that is here")
+    gpu.add_argument("part", choices=PARTS, help="what to check")
+    gpu.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="the table to write rows into")
+    gpu.set_defaults(run=_gpu_check)
     for command in (library, gates):
         command.add_argument("-j", "--jobs", type=int, help="how many compilers at a time (default: one per core)")
     return parser
@@ -74,6 +81,13 @@ def _gates(options: argparse.Namespace) -> int:
     if not found:
         say(f"kernels: {len(kernels)} on {len(options.architectures)} architectures: no spill, no stack, as expected")
     return 1 if found else 0
+
+
+def _gpu_check(options: argparse.Namespace) -> int:
+    failed = gpu_check(options.part, results=options.results)
+    for line in failed:
+        say(f"gpu-check: {line}")
+    return 1 if failed else 0
 
 
 class _Progress:

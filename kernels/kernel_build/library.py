@@ -15,11 +15,16 @@ FOLDER = OUTPUT / "kernels"
 
 
 def build_library(
-    toolchain: Toolchain, *, architectures: str | None = None, jobs: int | None = None, folder: Path = FOLDER
+    toolchain: Toolchain,
+    *,
+    architectures: str | None = None,
+    jobs: int | None = None,
+    folder: Path = FOLDER,
+    seconds: float | None = None,
 ) -> None:
     """Configure and compile; what is up to date is left alone. The compiler's own words go to the terminal."""
-    _run(configure_words(toolchain, architectures, folder))
-    _run([_tool("cmake"), "--build", str(folder), "--parallel", str(jobs or os.cpu_count() or 1)])
+    _run(configure_words(toolchain, architectures, folder), seconds)
+    _run([_tool("cmake"), "--build", str(folder), "--parallel", str(jobs or os.cpu_count() or 1)], seconds)
 
 
 def configure_words(toolchain: Toolchain, architectures: str | None, folder: Path) -> list[str]:
@@ -43,6 +48,10 @@ def _tool(name: str) -> str:
     return found
 
 
-def _run(words: Sequence[str]) -> None:
-    if status := subprocess.run(words, check=False).returncode:
+def _run(words: Sequence[str], seconds: float | None) -> None:
+    try:
+        status = subprocess.run(words, timeout=seconds, check=False).returncode
+    except subprocess.TimeoutExpired as error:
+        raise BuildError(f"{Path(words[0]).name} took longer than {seconds:.0f} seconds") from error
+    if status:
         raise BuildError(f"{Path(words[0]).name} failed with status {status}; its reason is above")

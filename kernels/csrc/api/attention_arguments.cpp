@@ -12,7 +12,8 @@ namespace {
 
 constexpr uint32_t kKnownFlags = MZT_CAUSAL | MZT_INT8_SCORES;
 constexpr int64_t kAlignment = 16;       // bytes, of tensors and their strides: the unit in which they are read
-constexpr int64_t kLargest = INT32_MAX;  // of a size, so that kernels may count in 32 bits; offsets have 64
+// Of a size, so that kernels may count, and add two of them, in 32 bits; offsets have 64.
+constexpr int64_t kLargest = 1000000000;
 constexpr const char* kAxes[] = {"batch", "head", "token"};
 
 // A tensor of (batch, heads, tokens, head_dim) by its strides.

@@ -119,7 +119,7 @@ def test_a_mistake_is_told_by_name_and_value_and_nothing_is_queued(forward, stan
         ({"k_stride_1": 4932}, "k_stride[1] (head) is 4932"),
         ({"v_stride_0": 9860}, "v_stride[0] (batch) is 9860"),
         ({"out_stride_0": 25604}, "out_stride[0] (batch) is 25604"),
-        ({"nk": 2**31}, "nk is 2147483648: the kernels take up to 2147483647"),
+        ({"nk": 10**9 + 1}, "nk is 1000000001: the kernels take up to 1000000000"),
         ({"nq": 2**31, "out_stride_1": 2**38, "out_stride_0": 2**40}, "nq is 2147483648"),
         ({"heads": 2**32, "out_stride_1": 0, "nq": 0}, "heads is 4294967296"),
     ],
@@ -150,7 +150,7 @@ def test_what_the_kernels_refuse_is_unsupported(forward, plan, stand_in, args):
         {"q_stride_1": 64, "q_stride_2": 256, "out_stride_1": 64, "out_stride_2": 256},  # tokens before heads
         {"batch": 1, "q_stride_0": 3, "out_stride_0": -7},  # of one picture, the stride says nothing
         {"nk": 1, "k_stride_2": 1, "v_stride_2": -1},
-        {"nq": 2**31 - 1, "out_stride_1": 2**38, "out_stride_0": 2**40},  # more than 2^31 elements
+        {"nq": 10**9, "out_stride_1": 2**38, "out_stride_0": 2**40},  # more than 2^31 elements
         {"bias": NOWHERE, "bias_dtype": 2, "bias_stride_2": 77, "bias_stride_3": 1},
         {"bias": NOWHERE, "bias_dtype": 0, "bias_stride_2": 1, "bias_stride_3": 33},
         {"key_mask": NOWHERE + 1, "key_mask_stride": 0},

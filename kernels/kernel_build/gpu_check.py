@@ -1,0 +1,166 @@
+"""`make gpu-check`: build for the card that is here, run the GPU tests, measure, and write each row as it comes.
+
+Works with the Python, torch and CUDA compiler of the system: nothing is fetched or installed.
+"""
+
+import contextlib
+import datetime
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from kernel_build.attention_rows import row_of
+from kernel_build.errors import BuildError
+from kernel_build.library import build_library
+from kernel_build.results import RESULTS, Place, record
+from kernel_build.sources import ARCHITECTURES, KERNELS, OUTPUT, digest, kernel_sources
+from kernel_build.toolchain import find_toolchain
+
+ROOT = KERNELS.parent
+PARTS = ("kernels",)
+FOLDER = OUTPUT / "kernels-gpu-check"
+SECONDS = 8 * 60 + 40  # for everything: each step gets what is left, up to its own limit
+BUILD_SECONDS = 270
+TEST_SECONDS = 150
+TESTS = "tests/kernels/csrc/test_attention_gpu.py"
+_CARD = """
+import json, torch
+here = torch.cuda.is_available()
+name, capability = (torch.cuda.get_device_name(), torch.cuda.get_device_capability()) if here else (None, None)
+print(json.dumps({"name": name, "capability": capability}))
+"""
+
+
+class Deadline:
+    """How many seconds a step may take."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def left(self, limit: float = float("inf")) -> float:
+        """What is left, up to a limit of the step's own; BuildError when nothing is."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise BuildError("the time for gpu-check is over; what was measured is written")
+        return min(left, limit)
+
+
+def gpu_check(part: str, *, results: Path = RESULTS, seconds: float = SECONDS) -> list[str]:
+    """Do all of it; gives what failed, a line each, and goes on to the measurements when only tests fail."""
+    if part not in PARTS:
+        raise BuildError(f"PART is {part!r}: give {' or '.join(PARTS)}")
+    deadline = Deadline(seconds)
+    name, capability = find_card(run_python(["-c", _CARD], deadline.left(60)))
+    place = Place(
+        gpu=name,
+        commit=find_commit(),
+        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        command=f"make gpu-check PART={part}",
+    )
+    architecture = architecture_for(capability)
+    say(f"{name}: building for {architecture}")
+    build_library(find_toolchain(), architectures=architecture, folder=FOLDER, seconds=deadline.left(BUILD_SECONDS))
+    environment = environment_with(FOLDER)
+    failed = run_tests(environment, deadline.left(TEST_SECONDS))
+    with streamed(["-m", "mezzotint", "bench", "attention", "--json"], environment, deadline.left()) as lines:
+        written = write_rows_of(lines, place, results)
+    if written == 0:
+        failed.append("the measurements gave no row")
+    say(f"{written} rows written to {results}")
+    return failed
+
+
+def find_card(said: str) -> tuple[str, tuple[int, int]]:
+    """The card's name and compute capability, as torch tells them; BuildError without one."""
+    told = json.loads(said)
+    if told["name"] is None:
+        raise BuildError("torch sees no CUDA device here: gpu-check needs one (see nvidia-smi)")
+    major, minor = told["capability"]
+    return told["name"], (major, minor)
+
+
+def architecture_for(capability: tuple[int, int]) -> str:
+    """As CMake names it: one of ours where one is meant for the card, else the card's own."""
+    number = f"{capability[0]}{capability[1]}"
+    ours = [name.removeprefix("sm_") for name in ARCHITECTURES if name.removeprefix("sm_").rstrip("a") == number]
+    return f"{(ours or [number])[0]}-real"
+
+
+def find_commit(environment: Mapping[str, str] = os.environ, root: Path = ROOT) -> str:
+    """What was measured: git's word for it, or COMMIT, or a hash of the kernels' sources where neither is there."""
+    words = ["git", "-c", "safe.directory=*", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=10"]
+    with contextlib.suppress(OSError):
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return done.stdout.strip()
+    if environment.get("COMMIT"):
+        return environment["COMMIT"]
+    return f"sources {digest(KERNELS / 'CMakeLists.txt', [digest(path, []) for path in kernel_sources()])[:10]}"
+
+
+def environment_with(folder: Path) -> dict[str, str]:
+    """The environment in which Python finds the engine and the library that was just built."""
+    path = os.pathsep.join(str(ROOT / name) for name in ("engine", "kernels"))
+    library = next((each for each in folder.glob("*mezzotint_kernels.*") if each.suffix in {".so", ".dll"}), None)
+    if library is None:
+        raise BuildError(f"no library was built in {folder}")
+    return {**os.environ, "PYTHONPATH": path, "MEZZOTINT_KERNELS_LIBRARY": str(library)}
+
+
+def run_python(words: Sequence[str], seconds: float) -> str:
+    """Run a short program with this Python and give what it prints; BuildError with its words when it fails."""
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=seconds, check=False)
+    if done.returncode:
+        raise BuildError(f"{sys.executable} cannot be used: {done.stderr.strip().splitlines()[-1]}")
+    return done.stdout
+
+
+def run_tests(environment: Mapping[str, str], seconds: float) -> list[str]:
+    """Run the tests that need a card; gives what failed."""
+    words = [sys.executable, "-m", "pytest", "-m", "gpu", "-rf", TESTS]
+    try:
+        status = subprocess.run(words, cwd=ROOT, env=environment, timeout=seconds, check=False).returncode
+    except subprocess.TimeoutExpired:
+        return [f"the tests took longer than {seconds:.0f} seconds"]
+    return [f"tests failed (pytest's status is {status})"] if status else []
+
+
+@contextlib.contextmanager
+def streamed(words: Sequence[str], environment: Mapping[str, str], seconds: float) -> Iterator[Iterable[str]]:
+    """The lines that a Python program prints, as it prints them; it is ended when its time is over."""
+    command = [sys.executable, "-u", *words]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        timer = threading.Timer(seconds, process.kill)
+        timer.start()
+        try:
+            assert process.stdout is not None  # noqa: S101  a pipe was asked for
+            yield process.stdout
+        finally:
+            timer.cancel()
+            process.kill()
+
+
+def write_rows_of(lines: Iterable[str], place: Place, results: Path) -> int:
+    """Write the row of each line of JSON at once; what is none is passed on to the terminal."""
+    written = 0
+    plain_times: dict[str, float] = {}
+    for line in lines:
+        try:
+            row = row_of(json.loads(line), plain_times, place)
+        except (ValueError, KeyError, TypeError):
+            say(line.rstrip())
+            continue
+        record(row, results)
+        say(f"{row.what}: {row.figure}")
+        written += 1
+    return written
+
+
+def say(line: str) -> None:
+    """Tell the person at the terminal."""
+    sys.stderr.write(f"gpu-check: {line}\n")
