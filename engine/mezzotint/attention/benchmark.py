@@ -51,6 +51,7 @@ class BenchRow:
     words: tuple[int, ...]  # keys that are no padding, by batch; empty: all
     dtype: str
     implementation: str
+    kernel: str | None  # of ours: its name
     milliseconds: float | None  # of one call, the median; None: it cannot do this
     tflops: float | None  # 4 b h nq nk d by the time, padding counted
     ratio: float | None  # the time of the best of torch's own by that of ours: above 1 is faster
@@ -73,6 +74,12 @@ class _Inputs:
 _Attend = Callable[[_Inputs], Tensor]
 
 
+@dataclass(frozen=True, slots=True)
+class _Implementation:
+    attend: _Attend
+    kernel_of: Callable[[_Inputs], str | None] = lambda _: None
+
+
 def measure(
     shapes: Sequence[Shape], device: torch.device, dtype: torch.dtype, kernels: CompiledAttention | None
 ) -> Iterator[BenchRow]:
@@ -80,40 +87,45 @@ def measure(
     for shape in shapes:
         inputs = _inputs(shape, device, dtype)
         best: float | None = None
-        for name, attend in _implementations(device, kernels).items():
+        for name, implementation in _implementations(device, kernels).items():
             is_peer = name in _BACKENDS
             with torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext():
-                row = _measure(shape, name, attend, inputs, None if is_peer else best)
+                row = _measure(shape, name, implementation, inputs, None if is_peer else best)
             if is_peer and row.milliseconds is not None:
                 best = min(row.milliseconds, best or row.milliseconds)
             yield row
 
 
-def _implementations(device: torch.device, kernels: CompiledAttention | None) -> dict[str, _Attend]:
-    found: dict[str, _Attend] = {}
+def _implementations(device: torch.device, kernels: CompiledAttention | None) -> dict[str, _Implementation]:
+    found: dict[str, _Implementation] = {}
     for name, backend in _BACKENDS.items():
         if device.type == "cuda" or backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.MATH):
             found[name] = _by_sdpa(backend)
     if device.type != "cuda":
-        found["reference"] = lambda given: attention_reference(given.q, given.k, given.v, given.masks)[0]
+        found["reference"] = _Implementation(
+            lambda given: attention_reference(given.q, given.k, given.v, given.masks)[0]
+        )
     if kernels is not None:
         for name in OURS:
             found[name] = _by_kernels(kernels, int8=name.endswith("int8"))
     return found
 
 
-def _by_sdpa(backend: SDPBackend) -> _Attend:
+def _by_sdpa(backend: SDPBackend) -> _Implementation:
     def attend(given: _Inputs) -> Tensor:
         with sdpa_kernel([backend]):
             return torch.nn.functional.scaled_dot_product_attention(
                 given.q, given.k, given.v, attn_mask=given.mask, enable_gqa=given.q.shape[1] != given.k.shape[1]
             )
 
-    return attend
+    return _Implementation(attend)
 
 
-def _by_kernels(kernels: CompiledAttention, *, int8: bool) -> _Attend:
-    return lambda given: kernels(given.q, given.k, given.v, given.masks, int8=int8)[0]
+def _by_kernels(kernels: CompiledAttention, *, int8: bool) -> _Implementation:
+    return _Implementation(
+        lambda given: kernels(given.q, given.k, given.v, given.masks, int8=int8)[0],
+        lambda given: kernels.kernel_name(given.q, given.k, given.v, given.masks, int8=int8),
+    )
 
 
 def _inputs(shape: Shape, device: torch.device, dtype: torch.dtype) -> list[_Inputs]:
@@ -139,10 +151,13 @@ def _inputs(shape: Shape, device: torch.device, dtype: torch.dtype) -> list[_Inp
     ]
 
 
-def _measure(shape: Shape, name: str, attend: _Attend, inputs: Sequence[_Inputs], best: float | None) -> BenchRow:
-    device = inputs[0].q.device
-    time = peak = error = problem = None
+def _measure(
+    shape: Shape, name: str, implementation: "_Implementation", inputs: Sequence[_Inputs], best: float | None
+) -> BenchRow:
+    device, attend = inputs[0].q.device, implementation.attend
+    time = peak = error = problem = kernel = None
     try:
+        kernel = implementation.kernel_of(inputs[0])
         peak = _peak_bytes(attend, inputs[0])
         error = _error(attend, inputs[0])
         if not math.isfinite(error):
@@ -164,6 +179,7 @@ def _measure(shape: Shape, name: str, attend: _Attend, inputs: Sequence[_Inputs]
         words=shape.words,
         dtype=str(inputs[0].q.dtype).removeprefix("torch."),
         implementation=name,
+        kernel=kernel,
         milliseconds=time,
         tflops=None if time is None else shape.products / time / 1e9,
         ratio=None if time is None or best is None else best / time,
@@ -180,8 +196,8 @@ def _bound(attend: _Attend, given: _Inputs) -> Callable[[], object]:
 
 
 def _peak_bytes(attend: _Attend, given: _Inputs) -> int | None:
+    attend(given)  # what libraries set up once is not counted
     if given.q.device.type != "cuda":
-        attend(given)
         return None
     torch.cuda.synchronize()
     before = torch.cuda.memory_allocated(given.q.device)

@@ -25,8 +25,9 @@ class _Prepared:
     """What all calls of one kind share."""
 
     arguments: Arguments
-    workspace_bytes: int
-    unsupported: str  # why it cannot be; empty: it can
+    workspace_bytes: int = 0
+    kernel: str = "none"  # nothing is to be done
+    unsupported: str = ""  # why it cannot be; empty: it can
 
 
 class CompiledAttention:
@@ -52,14 +53,7 @@ class CompiledAttention:
 
         The output is dense, in q's order of heads and tokens. Nothing is copied, nothing waits for the device.
         """
-        scale = q.shape[-1] ** -0.5 if scale is None else scale
-        kind = (scale, masks.causal, int8, with_lse, *_kinds(q, k, v, masks.bias, masks.key_mask, masks.key_lengths))
-        prepared = self._prepared.get(kind)
-        if prepared is None:
-            check_arguments(q, k, v, masks, scale)
-            prepared = self._remember(kind, self._prepare(_Call(q, k, v, masks, scale, int8, with_lse)))
-        if prepared.unsupported:
-            raise Unsupported(prepared.unsupported)
+        prepared = self._prepared_for(q, k, v, masks, scale, int8, with_lse)
         _refuse_gradients(q, k, v, masks.bias)
         out, lse = _outputs(q, with_lse)
         if q.numel() == 0 or k.shape[2] == 0:
@@ -68,6 +62,23 @@ class CompiledAttention:
         _point(arguments, q, k, v, masks, out, lse)
         self._launch(arguments, prepared.workspace_bytes, q)
         return out, lse
+
+    def kernel_name(self, q: Tensor, k: Tensor, v: Tensor, masks: Masks = NO_MASKS, *, int8: bool = False) -> str:
+        """The kernel that such a call runs; Unsupported where there is none."""
+        return self._prepared_for(q, k, v, masks, None, int8, False).kernel
+
+    def _prepared_for(
+        self, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None, int8: bool, with_lse: bool
+    ) -> _Prepared:
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        kind = (scale, masks.causal, int8, with_lse, *_kinds(q, k, v, masks.bias, masks.key_mask, masks.key_lengths))
+        prepared = self._prepared.get(kind)
+        if prepared is None:
+            check_arguments(q, k, v, masks, scale)
+            prepared = self._remember(kind, self._prepare(_Call(q, k, v, masks, scale, int8, with_lse)))
+        if prepared.unsupported:
+            raise Unsupported(prepared.unsupported)
+        return prepared
 
     def _launch(self, arguments: Arguments, workspace_bytes: int, q: Tensor) -> None:
         workspace = None
@@ -92,11 +103,12 @@ class CompiledAttention:
             _check_layout(self.device_type, q, k, v, masks)
             _describe(arguments, call)
             if q.numel() == 0 or k.shape[2] == 0:
-                return _Prepared(arguments, 0, "")
+                return _Prepared(arguments)
             _point(arguments, q, k, v, masks, *_outputs(q, call.with_lse))
-            return _Prepared(arguments, self._library.plan(arguments, q.device.index or 0).workspace_bytes, "")
+            plan = self._library.plan(arguments, q.device.index or 0)
+            return _Prepared(arguments, plan.workspace_bytes, plan.name)
         except Unsupported as error:
-            return _Prepared(arguments, 0, str(error))
+            return _Prepared(arguments, unsupported=str(error))
 
     def _remember(self, kind: Kind, prepared: _Prepared) -> _Prepared:
         if len(self._prepared) >= _MOST_KINDS:

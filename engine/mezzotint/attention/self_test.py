@@ -62,6 +62,8 @@ def run_self_test(kernels: CompiledAttention, device: torch.device, dtype: torch
             unsupported.append(case.name)
             reason = reason or str(error)
             continue
+        except torch.OutOfMemoryError:
+            raise  # which says nothing of the kernels
         except (LaunchFailed, Unavailable, ValueError, RuntimeError) as error:
             problem = f"{type(error).__name__}: {error}"
         if problem is not None:

@@ -164,6 +164,14 @@ def test_the_workspace_is_of_torch_s_allocator(kernels, monkeypatch):
     assert (given_out[-1].device, given_out[-1].dtype) == (q.device, torch.uint8)
 
 
+def test_the_kernel_has_a_name(kernels):
+    attend, q = CompiledAttention(kernels), tokens_first(1, 2, 4, 16)
+    assert attend.kernel_name(q, q, q, int8=True) == "fake"
+    assert attend.kernel_name(q, q[:, :, :0], q[:, :, :0]) == "none"
+    with pytest.raises(Unsupported):
+        attend.kernel_name(q.float(), q.float(), q.float())
+
+
 def test_a_failed_launch_is_told():
     q = tokens_first(1, 2, 4, 16)
     with pytest.raises(LaunchFailed, match="the launch failed"):

@@ -53,5 +53,14 @@ def test_what_the_device_has_no_kernel_for_is_no_fault():
     assert (len(test.passed), len(test.unsupported)) == (4, 2)
 
 
+def test_a_full_device_is_no_fault_of_the_kernels():
+    class Full(FakeKernels):
+        def launch(self, arguments, device, stream):
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with pytest.raises(torch.OutOfMemoryError):
+        run(Full())
+
+
 def test_a_device_without_any_kernel_cannot_be_used():
     assert "no kernel for this device: no kernel for head_dim 64" in run(FakeKernels("unsupported")).problem
