@@ -3,6 +3,7 @@
 import re
 
 _LITERAL = re.compile(r"L[a-z](n?\d+)E")
+_SUBSTITUTION = re.compile(r"S[0-9A-Z]*_")  # something that was named before
 _NUMBER = re.compile(r"\d+")
 
 
@@ -15,6 +16,8 @@ def readable(mangled: str, without: frozenset[str] = frozenset({"mezzotint"})) -
     while position < len(mangled):
         if match := _LITERAL.match(mangled, position):
             words.append(match[1].replace("n", "-"))
+            position = match.end()
+        elif match := _SUBSTITUTION.match(mangled, position):
             position = match.end()
         elif match := _NUMBER.match(mangled, position):
             start, length = match.end(), int(match[0])

@@ -36,13 +36,15 @@ extern "C" __global__ void indexes(float* p, int n) {
 PLAIN = 'extern "C" __global__ void plain(float* p) { p[threadIdx.x] *= 2; }\n'
 
 
-def kernel(name="attention_kernel", architecture="sm_80", registers=100, loops=NEEDED, everywhere=(), **memory):
+def kernel(
+    name="attention_forward", architecture="sm_80", registers=100, loops=NEEDED, everywhere=(), size=100, **memory
+):
     return Kernel(
         name=name,
         architecture=architecture,
         source=Path("instance.cu"),
         resources=Resources(registers=registers, **{"stack": 0, "spill_stores": 0, "spill_loads": 0} | memory),
-        instructions=Instructions(everywhere=Counter([*loops, *everywhere]), in_loops=Counter(loops)),
+        instructions=Instructions(everywhere=Counter([*loops, *everywhere, *["FFMA"] * size]), in_loops=Counter(loops)),
     )
 
 
@@ -73,15 +75,21 @@ def test_a_kernel_as_it_must_be_passes():
 )
 def test_what_is_wrong_is_told_by_kernel_and_number(change, words):
     (line,) = judged(kernel(**change))
-    assert line.startswith("instance:attention_kernel on sm_80 ")
+    assert line.startswith("instance:attention_forward on sm_80 ")
     assert words in line
 
 
 def test_turing_copies_without_ldgsts_and_int8_kernels_need_imma():
     assert "LDGSTS" not in expected(kernel(architecture="sm_75"))
     assert "LDGSTS" in expected(kernel(architecture="sm_120"))
-    assert "IMMA" in expected(kernel("attention_kernelInt8"))
+    assert "IMMA" in expected(kernel("attention_int8"))
     assert expected(kernel("quantize")) == ()
+
+
+def test_what_turing_cannot_run_is_empty_there_and_nowhere_else():
+    assert judged(kernel(architecture="sm_75", loops=(), size=10)) == []
+    assert len(judged(kernel(architecture="sm_80", loops=(), size=10))) == 4
+    assert len(judged(kernel(architecture="sm_75", loops=(), size=100))) == 3
 
 
 def test_the_table_must_be_of_these_kernels_and_this_compiler():

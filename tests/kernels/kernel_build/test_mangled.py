@@ -10,6 +10,7 @@ from kernel_build.mangled import readable
     [
         ("_ZN9mezzotint5scaleILi64ELb1EEEvPf", "scale.64.1"),
         ("_ZN9mezzotint6attendINS_6TraitsI6__halfLi64ELin1EEEEEvNS_6ParamsE", "attend.Traits.__half.64.-1.Params"),
+        ("_ZN9mezzotint3runINS_1AENS0_6InsideENS_5ShapeILi4EEEEEvv", "run.A.Inside.Shape.4"),
         ("spills", "spills"),
         ("_Z5scalePf", "scale"),
         ("_Z", "_Z"),
