@@ -1,0 +1,121 @@
+#include "choose.h"
+
+#include <cstdio>
+
+namespace mezzotint {
+
+namespace {
+
+bool wants_masked(const MztAttentionArgs& args) { return args.key_mask || args.bias; }
+
+// Blocks of an instance that a multiprocessor holds at once.
+int resident_blocks(const Instance& instance, const DeviceFacts& device) {
+    const int shared = device.shared_bytes / (instance.shared_bytes + 1024);  // each block costs the system 1 kB
+    // Kernels with two tiles of rows to a warp, or wide heads, take all 255 registers.
+    const int registers = instance.rows_per_warp > 16 || instance.slice_dim > 96 ? 255 : 168;
+    const int by_registers = 65536 / (registers * instance.threads);
+    const int blocks = shared < by_registers ? shared : by_registers;
+    return blocks < 1 ? 1 : blocks;
+}
+
+// How much of its time a multiprocessor multiplies. Cards whose products with 32-bit sums run at half rate are bound by
+// these whatever the shape; the others wait for shared memory when only 16 rows share what was read.
+double speed(const Instance& instance, const DeviceFacts& device) {
+    const bool full_rate = device.architecture == 80 || device.architecture == 90;
+    const double rows = instance.rows_per_warp > 16 ? 1.0 : full_rate ? 0.72 : 0.95;
+    return instance.tile_n >= 64 ? rows : rows * 0.95;
+}
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+const char* name_of(MztDtype dtype) { return dtype == MZT_FLOAT16 ? "float16" : "bfloat16"; }
+
+}  // namespace
+
+const Instance* instance_of(uint32_t number) {
+    for (int list = 0; list < instance_lists(); ++list) {
+        const InstanceList instances = instance_list(list);
+        if (number < static_cast<uint32_t>(instances.count)) return instances.first + number;
+        number -= instances.count;
+    }
+    return nullptr;
+}
+
+bool runs_on(const Instance& instance, const DeviceFacts& device) {
+    if (instance.shared_bytes > device.shared_bytes) return false;
+    if (device.architecture >= 80) return true;
+    return instance.dtype == MZT_FLOAT16 && instance.shared_bytes <= kTuringSharedBytes;
+}
+
+int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args) {
+    const int64_t slices = instance.head_dim / instance.slice_dim;
+    return divide_up(args.nq, instance.tile_m) * slices * args.heads * args.batch;
+}
+
+// Blocks run in waves; the last wave takes as long as a full one.
+double cost_of(const Instance& instance, const MztAttentionArgs& args, const DeviceFacts& device) {
+    const int resident = resident_blocks(instance, device);
+    const int64_t waves = divide_up(blocks_of(instance, args), static_cast<int64_t>(device.multiprocessors) * resident);
+    const double work = static_cast<double>(instance.tile_m) * (instance.head_dim + instance.slice_dim);
+    return static_cast<double>(waves) * resident * work / speed(instance, device);
+}
+
+void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, MztAttentionPlan& plan) {
+    const Instance* best = nullptr;
+    double least = 0;
+    if (args.flags & MZT_INT8_SCORES) {
+        std::snprintf(plan.text, sizeof plan.text, "this library has no int8 scores");
+        return;
+    }
+    for (uint32_t number = 0; const Instance* instance = instance_of(number); ++number) {
+        if (instance->head_dim != args.head_dim || static_cast<uint32_t>(instance->dtype) != args.dtype) continue;
+        if (instance->masked != wants_masked(args) || !runs_on(*instance, device)) continue;
+        if (blocks_of(*instance, args) > INT32_MAX) continue;
+        const double cost = cost_of(*instance, args, device);
+        if (best && cost >= least) continue;
+        best = instance;
+        least = cost;
+        plan.kernel = number;
+    }
+    plan.supported = best != nullptr;
+    if (best) {
+        std::snprintf(plan.text, sizeof plan.text, "forward %s d%d %dx%d%s", name_of(best->dtype), best->head_dim,
+                      best->tile_m, best->tile_n, best->masked ? " masked" : "");
+    } else {
+        std::snprintf(plan.text, sizeof plan.text,
+                      "no kernel for head size %lld in %s on architecture %d with %d bytes of shared memory",
+                      static_cast<long long>(args.head_dim), name_of(static_cast<MztDtype>(args.dtype)),
+                      device.architecture, device.shared_bytes);
+    }
+}
+
+ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& args) {
+    const auto strides = [](const int64_t (&from)[3]) { return Strides{from[0], from[1], from[2]}; };
+    ForwardParams params{};
+    params.q = args.q;
+    params.k = args.k;
+    params.v = args.v;
+    params.out = args.out;
+    params.lse = args.lse;
+    params.q_stride = strides(args.q_stride);
+    params.k_stride = strides(args.k_stride);
+    params.v_stride = strides(args.v_stride);
+    params.out_stride = strides(args.out_stride);
+    params.heads = static_cast<int32_t>(args.heads);
+    params.heads_per_kv = static_cast<int32_t>(args.heads / args.kv_heads);
+    params.nq = static_cast<int32_t>(args.nq);
+    params.nk = static_cast<int32_t>(args.nk);
+    params.q_tiles = static_cast<int32_t>(divide_up(args.nq, instance.tile_m));
+    params.slices = instance.head_dim / instance.slice_dim;
+    params.causal = (args.flags & MZT_CAUSAL) != 0;
+    params.scale = args.scale;
+    params.key_lengths = args.key_lengths;
+    params.key_mask = args.key_mask;
+    params.key_mask_stride = args.key_mask_stride;
+    params.bias = args.bias;
+    params.bias_is_float = args.bias_dtype == MZT_FLOAT32;
+    for (int each = 0; each < 4; ++each) params.bias_stride[each] = args.bias_stride[each];
+    return params;
+}
+
+}  // namespace mezzotint

@@ -1,0 +1,22 @@
+// Which kernel a problem gets; host arithmetic only, so that it can be asked for cards that are not present.
+#pragma once
+
+#include "attention.h"
+#include "instance.h"
+
+namespace mezzotint {
+
+// The instance of that number in the order of the lists; null when there is none.
+const Instance* instance_of(uint32_t number);
+
+// Whether the device can run the instance at all.
+bool runs_on(const Instance& instance, const DeviceFacts& device);
+
+// What a multiprocessor needs for the problem with that instance, in arbitrary units of time.
+double cost_of(const Instance& instance, const MztAttentionArgs& args, const DeviceFacts& device);
+
+int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args);
+
+ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& args);
+
+}  // namespace mezzotint

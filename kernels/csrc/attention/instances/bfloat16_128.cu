@@ -1,0 +1,15 @@
+// Written by generate_instances.py: change the table there.
+#include "../compiled.h"
+
+namespace mezzotint {
+
+static const Instance k_bfloat16_128[] = {
+    instance<bfloat16, 128, Shape<2, 4, 32, 2, false>, false>(),
+    instance<bfloat16, 128, Shape<1, 8, 64, 2, true>, false>(),
+    instance<bfloat16, 128, Shape<1, 4, 64, 2, true>, false>(),
+    instance<bfloat16, 128, Shape<1, 4, 64, 2, true>, true>(),
+};
+
+InstanceList list_bfloat16_128() { return {k_bfloat16_128, sizeof k_bfloat16_128 / sizeof *k_bfloat16_128}; }
+
+}  // namespace mezzotint

@@ -1,0 +1,14 @@
+// Written by generate_instances.py: change the table there.
+#include "../compiled.h"
+
+namespace mezzotint {
+
+static const Instance k_bfloat16_72[] = {
+    instance<bfloat16, 72, Shape<2, 4, 32, 2, true>, false>(),
+    instance<bfloat16, 72, Shape<1, 4, 64, 2, true>, false>(),
+    instance<bfloat16, 72, Shape<1, 4, 64, 2, true>, true>(),
+};
+
+InstanceList list_bfloat16_72() { return {k_bfloat16_72, sizeof k_bfloat16_72 / sizeof *k_bfloat16_72}; }
+
+}  // namespace mezzotint

@@ -1,0 +1,15 @@
+// Written by generate_instances.py: change the table there.
+#include "../compiled.h"
+
+namespace mezzotint {
+
+static const Instance k_float16_112[] = {
+    instance<float16, 112, Shape<2, 4, 32, 2, false>, false>(),
+    instance<float16, 112, Shape<1, 8, 64, 2, true>, false>(),
+    instance<float16, 112, Shape<1, 4, 64, 2, true>, false>(),
+    instance<float16, 112, Shape<1, 4, 64, 2, true>, true>(),
+};
+
+InstanceList list_float16_112() { return {k_float16_112, sizeof k_float16_112 / sizeof *k_float16_112}; }
+
+}  // namespace mezzotint

@@ -1,0 +1,13 @@
+// Written by generate_instances.py: change the table there.
+#include "../compiled.h"
+
+namespace mezzotint {
+
+static const Instance k_float16_384[] = {
+    instance<float16, 384, Shape<1, 4, 32, 1, false>, false, 192>(),
+    instance<float16, 384, Shape<1, 4, 32, 1, false>, true, 192>(),
+};
+
+InstanceList list_float16_384() { return {k_float16_384, sizeof k_float16_384 / sizeof *k_float16_384}; }
+
+}  // namespace mezzotint

@@ -1,0 +1,14 @@
+// Written by generate_instances.py: change the table there.
+#include "../compiled.h"
+
+namespace mezzotint {
+
+static const Instance k_float16_512[] = {
+    instance<float16, 512, Shape<1, 4, 32, 1, false>, false, 256>(),
+    instance<float16, 512, Shape<1, 4, 16, 1, false>, false, 256>(),
+    instance<float16, 512, Shape<1, 4, 16, 1, false>, true, 256>(),
+};
+
+InstanceList list_float16_512() { return {k_float16_512, sizeof k_float16_512 / sizeof *k_float16_512}; }
+
+}  // namespace mezzotint

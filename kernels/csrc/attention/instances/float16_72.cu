@@ -1,0 +1,14 @@
+// Written by generate_instances.py: change the table there.
+#include "../compiled.h"
+
+namespace mezzotint {
+
+static const Instance k_float16_72[] = {
+    instance<float16, 72, Shape<2, 4, 32, 2, true>, false>(),
+    instance<float16, 72, Shape<1, 4, 64, 2, true>, false>(),
+    instance<float16, 72, Shape<1, 4, 64, 2, true>, true>(),
+};
+
+InstanceList list_float16_72() { return {k_float16_72, sizeof k_float16_72 / sizeof *k_float16_72}; }
+
+}  // namespace mezzotint

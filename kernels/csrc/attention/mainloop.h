@@ -1,0 +1,229 @@
+// One block's work: its queries against all keys that they may see, a tile at a time, from the last to the first.
+//
+// The last tile is the ragged one, so masking is done with before the loop proper begins, whose body has no tests in it.
+// While a tile's scores become weights its values arrive, and the next tile's keys (from Ampere on).
+//
+//     wait for K(j), barrier | start V(j), K(j-1) | S = Q K(j)^T | softmax | wait for V(j), barrier | O += P V(j)
+#pragma once
+
+#include "mask.h"
+#include "params.h"
+#include "shared_tile.h"
+#include "softmax.h"
+#include "traits.h"
+
+namespace mezzotint {
+
+template <class T>
+class Mainloop {
+    using Architecture = typename T::Architecture;
+    using Element = typename T::Element;
+    using Shape = typename T::Shape;
+    using KeyTile = SharedTile<T::head_dim>;
+    using ValueTile = SharedTile<T::slice_dim>;
+
+public:
+    // Pointers to the first row of this block's head, and of its columns of the values.
+    struct Source {
+        const Element *q, *k, *v;
+        int64_t q_row, k_row, v_row;
+        int first_query, nq, key_limit;
+    };
+
+    float out[Shape::m_tiles][T::out_tiles][4] = {};
+    RowState rows[Shape::m_tiles];
+
+    MZT_DEVICE Mainloop(const Source& source, uint32_t shared) : source_(source), shared_(shared) {}
+
+    // Gather the first `tiles` tiles of keys; the last `masked_tiles` of them are looked at key by key.
+    MZT_DEVICE void run(int tiles, int masked_tiles, const Sight& sight, float factor) {
+        load_queries();
+        if (tiles == 0) return;
+        load_keys(tiles - 1, 0);
+        for (int tile = tiles - 1, stage = 0; tile >= 0; --tile, stage = next(stage)) {
+            step(tile, stage, tile >= tiles - masked_tiles, sight, factor);
+        }
+    }
+
+private:
+    MZT_DEVICE static int lane() { return thread_index() % 32; }
+    MZT_DEVICE static int warp_row() { return thread_index() / 32 * Shape::rows_per_warp; }
+    MZT_DEVICE static int next(int stage) { return Shape::k_stages - 1 - stage; }
+
+    MZT_DEVICE uint32_t keys(int stage) const { return shared_ + T::kv_begin + stage * T::k_bytes; }
+    MZT_DEVICE uint32_t values() const { return shared_ + T::v_begin; }
+
+    MZT_DEVICE void load_queries() {
+        copy_tile<Architecture, Shape::tile_m, T::head_dim, Shape::threads>(shared_, source_.q, source_.q_row,
+                                                                            source_.first_query, source_.nq);
+        commit_copies<Architecture>();
+        if constexpr (Shape::q_in_registers) {
+            wait_copies<Architecture, 0>();
+            barrier();
+#pragma unroll
+            for (int m = 0; m < Shape::m_tiles; ++m) {
+#pragma unroll
+                for (int k = 0; k < T::k_steps; ++k) load_matrices(queries_[m][k], query(m, k));
+                if constexpr (T::k_rest) load_matrices(query_rest_[m], query_rest(m));
+            }
+            barrier();  // keys and values take the queries' place
+        }
+    }
+
+    // This lane's part in loading matrices: a 16x16 piece of the queries, or the left half of the last one;
+    MZT_DEVICE uint32_t query(int m, int k) const {
+        return KeyTile::at(KeyTile::first(shared_, warp_row() + lane() % 16, lane() / 16), m * 16, 2 * k);
+    }
+    MZT_DEVICE uint32_t query_rest(int m) const {
+        return KeyTile::at(KeyTile::first(shared_, warp_row() + lane() % 16, 0), m * 16, 2 * T::k_steps);
+    }
+    // 16 keys by 16 columns, or 32 keys by the last 8;
+    MZT_DEVICE uint32_t key(int stage) const {
+        return KeyTile::first(keys(stage), lane() % 8 + lane() / 16 * 8, lane() / 8 % 2);
+    }
+    MZT_DEVICE uint32_t key_rest(int stage) const { return KeyTile::first(keys(stage), lane(), 0); }
+    // 16 keys by 16 columns of the values, or by the last 8.
+    MZT_DEVICE uint32_t value() const { return ValueTile::first(values(), lane() % 16, lane() / 16); }
+    MZT_DEVICE uint32_t value_rest() const { return ValueTile::first(values(), lane() % 16, 0); }
+
+    MZT_DEVICE void load_keys(int tile, int stage) {
+        if (tile >= 0) {
+            copy_tile<Architecture, Shape::tile_n, T::head_dim, Shape::threads>(
+                keys(stage), source_.k, source_.k_row, tile * Shape::tile_n, source_.key_limit);
+        }
+        commit_copies<Architecture>();
+    }
+
+    MZT_DEVICE void load_values(int tile) {
+        copy_tile<Architecture, Shape::tile_n, T::slice_dim, Shape::threads>(
+            values(), source_.v, source_.v_row, tile * Shape::tile_n, source_.key_limit);
+        commit_copies<Architecture>();
+    }
+
+    MZT_DEVICE void step(int tile, int stage, bool masked, const Sight& sight, float factor) {
+        wait_copies<Architecture, 0>();
+        barrier();  // K(j) is there for all, and all are done with V(j+1)
+        load_values(tile);
+        if constexpr (Shape::k_stages == 2) load_keys(tile - 1, next(stage));
+
+        float s[Shape::m_tiles][T::n_tiles][4] = {};
+        multiply_keys(s, stage);
+        if constexpr (Shape::k_stages == 1) {
+            barrier();
+            load_keys(tile - 1, stage);
+        }
+#pragma unroll
+        for (int m = 0; m < Shape::m_tiles; ++m) {
+            if (T::masked || masked) mask_scores<T>(s[m], sight, tile * Shape::tile_n, m * 16, source_.nq);
+            update_softmax<T>(s[m], out[m], rows[m], factor);
+        }
+        uint32_t p[Shape::m_tiles][T::n_tiles / 2][4];
+        pack_weights(p, s);
+        wait_copies<Architecture, 1>();
+        barrier();  // V(j) is there for all
+        multiply_values(p);
+    }
+
+    // s += q k^T
+    MZT_DEVICE void multiply_keys(float (&s)[Shape::m_tiles][T::n_tiles][4], int stage) {
+        const uint32_t keys = key(stage);
+#pragma unroll
+        for (int k = 0; k < T::k_steps; ++k) {
+            uint32_t q[Shape::m_tiles][4];
+#pragma unroll
+            for (int m = 0; m < Shape::m_tiles; ++m) {
+                if constexpr (Shape::q_in_registers) {
+#pragma unroll
+                    for (int each = 0; each < 4; ++each) q[m][each] = queries_[m][k][each];
+                } else {
+                    load_matrices(q[m], query(m, k));
+                }
+            }
+#pragma unroll
+            for (int n = 0; n < T::n_tiles; n += 2) {
+                uint32_t b[4];
+                load_matrices(b, KeyTile::at(keys, n * 8, 2 * k));
+#pragma unroll
+                for (int m = 0; m < Shape::m_tiles; ++m) {
+                    multiply<Architecture, Element>(s[m][n], q[m], b[0], b[1]);
+                    multiply<Architecture, Element>(s[m][n + 1], q[m], b[2], b[3]);
+                }
+            }
+        }
+        if constexpr (T::k_rest) multiply_rest(s, key_rest(stage));
+    }
+
+    // The last 8 columns of a head size that is no multiple of 16.
+    MZT_DEVICE void multiply_rest(float (&s)[Shape::m_tiles][T::n_tiles][4], uint32_t keys) {
+        uint32_t q[Shape::m_tiles][2];
+#pragma unroll
+        for (int m = 0; m < Shape::m_tiles; ++m) {
+            if constexpr (Shape::q_in_registers) {
+                q[m][0] = query_rest_[m][0];
+                q[m][1] = query_rest_[m][1];
+            } else {
+                load_matrices(q[m], query_rest(m));
+            }
+        }
+#pragma unroll
+        for (int n = 0; n < T::n_tiles; n += 4) {
+            uint32_t b[4];
+            load_matrices(b, KeyTile::at(keys, n * 8, 2 * T::k_steps));
+#pragma unroll
+            for (int m = 0; m < Shape::m_tiles; ++m) {
+#pragma unroll
+                for (int each = 0; each < 4; ++each) {
+                    multiply_k8<Element>(s[m][n + each], q[m][0], q[m][1], b[each]);
+                }
+            }
+        }
+    }
+
+    // The scores' fragments, packed, are the left side of the second product as they are.
+    MZT_DEVICE static void pack_weights(uint32_t (&to)[Shape::m_tiles][T::n_tiles / 2][4],
+                                        const float (&s)[Shape::m_tiles][T::n_tiles][4]) {
+#pragma unroll
+        for (int m = 0; m < Shape::m_tiles; ++m) {
+#pragma unroll
+            for (int k = 0; k < T::n_tiles / 2; ++k) {
+                to[m][k][0] = pack<Element>(s[m][2 * k][0], s[m][2 * k][1]);
+                to[m][k][1] = pack<Element>(s[m][2 * k][2], s[m][2 * k][3]);
+                to[m][k][2] = pack<Element>(s[m][2 * k + 1][0], s[m][2 * k + 1][1]);
+                to[m][k][3] = pack<Element>(s[m][2 * k + 1][2], s[m][2 * k + 1][3]);
+            }
+        }
+    }
+
+    // out += p v
+    MZT_DEVICE void multiply_values(const uint32_t (&p)[Shape::m_tiles][T::n_tiles / 2][4]) {
+        const uint32_t values = value(), values_rest = value_rest();
+#pragma unroll
+        for (int k = 0; k < T::n_tiles / 2; ++k) {
+#pragma unroll
+            for (int o = 0; o + 1 < T::out_tiles; o += 2) {
+                uint32_t b[4];
+                load_matrices_transposed(b, ValueTile::at(values, k * 16, o));
+#pragma unroll
+                for (int m = 0; m < Shape::m_tiles; ++m) {
+                    multiply<Architecture, Element>(out[m][o], p[m][k], b[0], b[1]);
+                    multiply<Architecture, Element>(out[m][o + 1], p[m][k], b[2], b[3]);
+                }
+            }
+            if constexpr (T::out_tiles % 2 != 0) {
+                uint32_t b[2];
+                load_matrices_transposed(b, ValueTile::at(values_rest, k * 16, T::out_tiles - 1));
+#pragma unroll
+                for (int m = 0; m < Shape::m_tiles; ++m) {
+                    multiply<Architecture, Element>(out[m][T::out_tiles - 1], p[m][k], b[0], b[1]);
+                }
+            }
+        }
+    }
+
+    Source source_;
+    uint32_t shared_;
+    uint32_t queries_[Shape::m_tiles][T::k_steps > 0 ? T::k_steps : 1][4];
+    uint32_t query_rest_[Shape::m_tiles][2];
+};
+
+}  // namespace mezzotint

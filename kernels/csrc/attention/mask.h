@@ -1,0 +1,52 @@
+// Which keys a query sees, and what is added to its scores.
+#pragma once
+
+#include <math.h>
+
+#include "params.h"
+#include "traits.h"
+
+namespace mezzotint {
+
+// The scores' view of one block: everything that is the same for all of its tiles.
+struct Sight {
+    int first_row;  // of the query rows that this thread holds: those of lane / 4
+    int key_limit;  // keys from there on do not exist for this batch
+    int causal_shift;  // query i sees keys up to i + shift; beyond all keys where it is not causal
+    const uint8_t* key_mask;
+    const void* bias;
+    bool bias_is_float;
+    int64_t bias_query, bias_key;
+    float scale;
+};
+
+template <typename Element>
+MZT_DEVICE float bias_at(const Sight& sight, int row, int key) {
+    const int64_t offset = row * sight.bias_query + key * sight.bias_key;
+    return sight.bias_is_float ? static_cast<const float*>(sight.bias)[offset]
+                               : to_float(static_cast<const Element*>(sight.bias)[offset]);
+}
+
+// Scores s (16 rows x tile_n keys from `first_key` on, as this thread holds them) become scale * s + bias where the key
+// is seen and -inf where it is not. The rows begin `below` those of the block's; rows past the last query read no bias.
+template <class T>
+MZT_DEVICE void mask_scores(float (&s)[T::n_tiles][4], const Sight& sight, int first_key, int below, int nq) {
+    const int lane_key = first_key + thread_index() % 4 * 2;
+#pragma unroll
+    for (int n = 0; n < T::n_tiles; ++n) {
+#pragma unroll
+        for (int each = 0; each < 4; ++each) {
+            const int key = lane_key + n * 8 + each % 2;
+            const int row = sight.first_row + below + each / 2 * 8;
+            bool seen = key < sight.key_limit && key <= row + sight.causal_shift;
+            if constexpr (T::masked) {
+                if (sight.key_mask) seen = seen && sight.key_mask[key];
+                s[n][each] *= sight.scale;
+                if (sight.bias && seen && row < nq) s[n][each] += bias_at<typename T::Element>(sight, row, key);
+            }
+            if (!seen) s[n][each] = -INFINITY;
+        }
+    }
+}
+
+}  // namespace mezzotint

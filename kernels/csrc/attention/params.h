@@ -1,0 +1,30 @@
+// What the forward kernels are told when they run.
+#pragma once
+
+#include <stdint.h>
+
+namespace mezzotint {
+
+struct Strides {
+    int64_t batch, head, token;  // in elements
+};
+
+struct ForwardParams {
+    const void *q, *k, *v;
+    void* out;
+    float* lse;  // null: not wanted
+    Strides q_stride, k_stride, v_stride, out_stride;
+    int32_t heads, heads_per_kv;
+    int32_t nq, nk;
+    int32_t q_tiles, slices;  // blocks are numbered tile first, then slice, then head, then batch
+    bool causal;
+    float scale;
+    const int32_t* key_lengths;
+    const uint8_t* key_mask;
+    int64_t key_mask_stride;
+    const void* bias;
+    bool bias_is_float;  // else it is of the tensors' type
+    int64_t bias_stride[4];
+};
+
+}  // namespace mezzotint

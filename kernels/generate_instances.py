@@ -1,0 +1,117 @@
+"""Writes csrc/attention/instances/*.cu: one file for each head size and number format, from the table below.
+
+python kernels/generate_instances.py          write them anew
+python kernels/generate_instances.py --check  only say whether they are what this would write
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "csrc" / "attention" / "instances"
+HEAD = "// Written by generate_instances.py: change the table there.\n"
+ELEMENTS = ("float16", "bfloat16")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How a block works: csrc/attention/traits.h says what each number means."""
+
+    m_tiles: int
+    warps: int
+    tile_n: int
+    k_stages: int = 2
+    q_in_registers: bool = True
+    masked: bool = False
+    slice_dim: int | None = None
+
+    def of(self, element: str, head_dim: int) -> str:
+        """The C++ words for the instance."""
+        words = (self.m_tiles, self.warps, self.tile_n, self.k_stages, str(self.q_in_registers).lower())
+        shape = f"Shape<{', '.join(map(str, words))}>"
+        slices = "" if self.slice_dim is None else f", {self.slice_dim}"
+        return f"instance<{element}, {head_dim}, {shape}, {str(self.masked).lower()}{slices}>()"
+
+
+# Two tiles of 16 rows to a warp read keys and values half as often: what cards with fast products want. One tile of
+# rows needs half of the registers: smaller blocks, for few rows, and for wide heads. A masked kernel for each size.
+WIDE = Shape(m_tiles=2, warps=4, tile_n=64)
+NARROW = Shape(m_tiles=1, warps=4, tile_n=64)
+EIGHT = Shape(m_tiles=1, warps=8, tile_n=64)
+MASKED = Shape(m_tiles=1, warps=4, tile_n=64, masked=True)
+SHAPES: dict[int, tuple[Shape, ...]] = {
+    32: (WIDE, NARROW, MASKED),
+    40: (WIDE, NARROW, MASKED),
+    64: (WIDE, NARROW, MASKED),
+    72: (Shape(m_tiles=2, warps=4, tile_n=32), NARROW, MASKED),
+    80: (Shape(m_tiles=2, warps=4, tile_n=32), NARROW, MASKED),
+    88: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), NARROW, MASKED),
+    96: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), NARROW, MASKED),
+    112: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), EIGHT, NARROW, MASKED),
+    128: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), EIGHT, NARROW, MASKED),
+    160: (EIGHT, NARROW, MASKED),
+    256: (
+        Shape(m_tiles=1, warps=4, tile_n=32, q_in_registers=False),
+        Shape(m_tiles=1, warps=4, tile_n=32, q_in_registers=False, masked=True),
+    ),
+    384: (
+        Shape(m_tiles=1, warps=4, tile_n=32, k_stages=1, q_in_registers=False, slice_dim=192),
+        Shape(m_tiles=1, warps=4, tile_n=32, k_stages=1, q_in_registers=False, slice_dim=192, masked=True),
+    ),
+    512: (
+        Shape(m_tiles=1, warps=4, tile_n=32, k_stages=1, q_in_registers=False, slice_dim=256),
+        Shape(m_tiles=1, warps=4, tile_n=16, k_stages=1, q_in_registers=False, slice_dim=256),
+        Shape(m_tiles=1, warps=4, tile_n=16, k_stages=1, q_in_registers=False, slice_dim=256, masked=True),
+    ),
+}
+
+
+def files() -> Iterator[tuple[str, str]]:
+    """Each file's name and text."""
+    names = []
+    for head_dim, shapes in SHAPES.items():
+        for element in ELEMENTS:
+            names.append(f"{element}_{head_dim}")
+            lines = ",\n".join(f"    {shape.of(element, head_dim)}" for shape in shapes)
+            yield f"{names[-1]}.cu", _instances(names[-1], lines)
+    yield "all.cpp", _all(names)
+
+
+def _instances(name: str, lines: str) -> str:
+    return (
+        f'{HEAD}#include "../compiled.h"\n\nnamespace mezzotint {{\n\n'
+        f"static const Instance k_{name}[] = {{\n{lines},\n}};\n\n"
+        f"InstanceList list_{name}() {{ return {{k_{name}, sizeof k_{name} / sizeof *k_{name}}}; }}\n\n"
+        "}  // namespace mezzotint\n"
+    )
+
+
+def _all(names: list[str]) -> str:
+    declared = "\n".join(f"InstanceList list_{name}();" for name in names)
+    entries = "\n".join(f"        case {number}: return list_{name}();" for number, name in enumerate(names))
+    return (
+        f'{HEAD}#include "../instance.h"\n\nnamespace mezzotint {{\n\n{declared}\n\n'
+        f"int instance_lists() {{ return {len(names)}; }}\n\n"
+        f"InstanceList instance_list(int number) {{\n    switch (number) {{\n{entries}\n    }}\n"
+        "    return {nullptr, 0};\n}\n\n}  // namespace mezzotint\n"
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check; 1 when a check finds another text."""
+    wanted = dict(files())
+    found = {path.name: path.read_text("utf-8") for path in FOLDER.glob("*.c*")}
+    if "--check" in arguments:
+        return int(found != wanted)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in found.keys() - wanted.keys():
+        (FOLDER / name).unlink()
+    for name, text in wanted.items():
+        if found.get(name) != text:
+            (FOLDER / name).write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
