@@ -53,7 +53,10 @@ class AttentionBackends:
     def missing(self, device: str, dtype: str) -> str | None:
         """What our kernels lack for a device and a number format, and what to do; None: nothing."""
         if device.partition(":")[0] != self._device_type:
-            return f"it runs on an NVIDIA card and the device is {device}; choose a card with --device cuda"
+            return (
+                f"it runs on an NVIDIA card and the device is {device}; "
+                "choose a card with --device cuda (`mezzotint doctor` says what is here)"
+            )
         try:
             self._compiled()
         except Unavailable as error:
