@@ -1,11 +1,46 @@
 // The C entry to the emulator: an instance and its arguments, as the library takes them, run on the processor.
+#include <csetjmp>
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <vector>
 
 #include "../csrc/attention/choose.h"
 #include "block.h"
 
 using namespace mezzotint;
+
+namespace {
+
+// Tests put a page that cannot be touched behind each tensor; touching it must fail one case and not end all of them.
+sigjmp_buf before_the_fault;
+
+void leave_the_kernel(int) { siglongjmp(before_the_fault, 1); }
+
+class FaultWatch {
+public:
+    FaultWatch() : stack_(1 << 16) {
+        stack_t alternate{};
+        alternate.ss_sp = stack_.data();
+        alternate.ss_size = stack_.size();
+        sigaltstack(&alternate, &old_stack_);
+        struct sigaction action {};
+        action.sa_handler = &leave_the_kernel;
+        action.sa_flags = SA_ONSTACK;
+        sigaction(SIGSEGV, &action, &old_action_);
+    }
+    ~FaultWatch() {
+        sigaction(SIGSEGV, &old_action_, nullptr);
+        sigaltstack(&old_stack_, nullptr);
+    }
+
+private:
+    std::vector<char> stack_;
+    stack_t old_stack_{};
+    struct sigaction old_action_ {};
+};
+
+}  // namespace
 
 extern "C" {
 
@@ -45,6 +80,11 @@ MZT_API void emulator_forward(const MztAttentionArgs* args, uint32_t number, con
         emulator::Block block(instance.threads, instance.shared_bytes, wanted);
         const Entry entry = conditions->turing ? instance.turing_entry : instance.entry;
         const std::function<void()> body = [&] { entry(params, block.shared()); };
+        const FaultWatch watch;
+        if (sigsetjmp(before_the_fault, 1)) {
+            std::snprintf(report->error, sizeof report->error, "memory outside of the tensors was touched");
+            return;
+        }
         for (int64_t index = 0; index < blocks_of(instance, *args); ++index) block.run(index, body);
         report->bank_conflicts = block.counts.bank_conflicts;
         report->matrix_loads = block.counts.matrix_loads;

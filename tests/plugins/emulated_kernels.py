@@ -1,0 +1,342 @@
+"""The kernels on the emulator: tensors in, what they compute out, and beside it what they should compute."""
+
+import ctypes
+import hashlib
+import math
+import mmap
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+ROOT = Path(__file__).parents[2]
+KERNELS = ROOT / "kernels"
+CACHE = ROOT / "build" / "emulator"
+FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-DMEZZOTINT_EMULATOR", "-Wall", "-Wextra", "-Werror")
+QUIET = ("-Wno-unknown-pragmas",)  # unrolling is for nvcc
+CODES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}
+CAUSAL, INT8_SCORES = 1, 2
+
+
+# ---- building
+
+
+def build(folder: Path = KERNELS, pattern: str = "*") -> Path:
+    """The emulator's library for the kernel sources in `folder`, objects and all remembered by their contents."""
+    sources = [
+        *sorted((folder / "emulator").glob("*.cpp")),
+        folder / "csrc" / "attention" / "choose.cpp",
+        folder / "csrc" / "attention" / "instances" / "all.cpp",
+        *sorted((folder / "csrc" / "attention" / "instances").glob("*.cu")),
+    ]
+    state = hashlib.sha256(repr(FLAGS).encode())
+    for path in sorted([*folder.rglob("*.h"), *sources]):
+        state.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
+    library = CACHE / f"{state.hexdigest()[:24]}.so"
+    if library.exists():
+        return library
+    objects = CACHE / f"{library.stem}.{os.getpid()}"
+    objects.mkdir(parents=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        made = list(pool.map(lambda source: _compile(source, objects), sources))
+    fresh = objects / library.name
+    _run("g++", "-shared", "-o", str(fresh), *map(str, made))
+    fresh.replace(library)
+    return library
+
+
+def _compile(source: Path, folder: Path) -> Path:
+    target = folder / f"{source.name}.o"
+    _run("g++", *FLAGS, *QUIET, "-x", "c++", "-c", str(source), "-o", str(target))
+    return target
+
+
+def _run(*words: str) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(words)}\n{done.stderr}")
+
+
+# ---- problems
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One call of attention, and how the machine is to behave."""
+
+    head_dim: int
+    dtype: torch.dtype = torch.bfloat16
+    batch: int = 1
+    heads: int = 2
+    kv_heads: int = 2
+    nq: int = 70
+    nk: int = 90
+    tokens_first: bool = False  # (b, n, h, d) in memory instead of (b, h, n, d)
+    causal: bool = False
+    key_lengths: tuple[int, ...] | None = None
+    key_mask: str | None = None  # random, none_seen: for one batch or all
+    bias: str | None = None  # full, heads, keys, column: what is not broadcast
+    bias_float: bool = True
+    outliers: bool = False
+    scale: float | None = None
+    int8: bool = False
+    turing: bool = False
+    late_copies: bool = True
+    seed: int = 0
+
+    @property
+    def masked(self) -> bool:
+        """Whether it needs a kernel that looks at masks."""
+        return self.key_mask is not None or self.bias is not None
+
+
+@dataclass
+class Tensors:
+    """A problem's tensors, each with a page behind it that cannot be touched."""
+
+    problem: Problem
+    kept: list[object] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        generator = torch.Generator().manual_seed(problem.seed)
+        self.q = self._random(generator, problem.heads, problem.nq)
+        self.k = self._random(generator, problem.kv_heads, problem.nk)
+        self.v = self._random(generator, problem.kv_heads, problem.nk)
+        if problem.outliers:  # one channel of the keys far from 0, as real models have it, and one large row
+            self.k[..., 3] += 30
+            self.q[..., :, 0, :] *= 8
+        self.out = self._guarded(self.q.shape, problem.dtype).fill_(float("nan"))
+        self.lse = self._guarded((problem.batch, problem.heads, problem.nq), torch.float32).fill_(float("nan"))
+        self.lengths = self._lengths()
+        self.mask = self._mask(generator)
+        self.bias = self._bias(generator)
+
+    def _random(self, generator: torch.Generator, heads: int, tokens: int) -> torch.Tensor:
+        problem = self.problem
+        shape = (problem.batch, heads, tokens, problem.head_dim)
+        made = self._guarded(shape, problem.dtype)
+        return made.copy_(torch.randn(shape, generator=generator))
+
+    def _guarded(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        """A tensor that ends where its memory ends, heads and tokens exchanged in memory where that is asked."""
+        swap = len(shape) == 4 and self.problem.tokens_first
+        stored = (shape[0], shape[2], shape[1], shape[3]) if swap else shape
+        count = math.prod(stored)
+        flat = torch.frombuffer(self._memory(count * dtype.itemsize), dtype=dtype, count=count)
+        tensor = flat.view(stored)
+        return tensor.transpose(1, 2) if swap else tensor
+
+    def _memory(self, size: int) -> memoryview:
+        page = mmap.PAGESIZE
+        length = -(-size // page) * page
+        memory = mmap.mmap(-1, length + page)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        if ctypes.CDLL(None, use_errno=True).mprotect(ctypes.c_void_p(address + length), page, 0):
+            raise OSError(ctypes.get_errno(), "mprotect")
+        self.kept.append(memory)
+        begin = (length - size) // 16 * 16
+        return memoryview(memory)[begin : begin + size]
+
+    def _lengths(self) -> torch.Tensor | None:
+        if self.problem.key_lengths is None:
+            return None
+        return self._guarded((self.problem.batch,), torch.int32).copy_(torch.tensor(self.problem.key_lengths))
+
+    def _mask(self, generator: torch.Generator) -> torch.Tensor | None:
+        problem = self.problem
+        if problem.key_mask is None:
+            return None
+        mask = self._guarded((problem.batch, problem.nk), torch.uint8)
+        mask.copy_(torch.rand(mask.shape, generator=generator) < 0.6)
+        if problem.key_mask == "none_seen":
+            mask[0] = 0
+        return mask
+
+    def _bias(self, generator: torch.Generator) -> torch.Tensor | None:
+        problem = self.problem
+        shapes = {
+            "full": (problem.batch, problem.heads, problem.nq, problem.nk),
+            "heads": (1, problem.heads, problem.nq, problem.nk),
+            "keys": (problem.batch, 1, 1, problem.nk),
+            "column": (1, problem.heads, problem.nq, 1),
+        }
+        if problem.bias is None:
+            return None
+        dtype = torch.float32 if problem.bias_float else problem.dtype
+        count = math.prod(shapes[problem.bias])
+        flat = torch.frombuffer(self._memory(count * dtype.itemsize), dtype=dtype, count=count)
+        made = flat.view(shapes[problem.bias]).copy_(torch.randn(shapes[problem.bias], generator=generator) * 2)
+        return made.expand(shapes["full"])
+
+    @property
+    def scale(self) -> float:
+        """What the scores are multiplied by."""
+        return self.problem.scale or self.problem.head_dim**-0.5
+
+    def arguments(self) -> ctypes.Structure:
+        """The struct that the library takes."""
+        from mezzotint_kernels.abi import AttentionArgs
+
+        problem = self.problem
+        strides = {f"{name}_stride": getattr(self, name).stride()[:3] for name in ("q", "k", "v", "out")}
+        return AttentionArgs(
+            dtype=CODES[problem.dtype],
+            flags=CAUSAL * problem.causal | INT8_SCORES * problem.int8,
+            batch=problem.batch,
+            heads=problem.heads,
+            kv_heads=problem.kv_heads,
+            nq=problem.nq,
+            nk=problem.nk,
+            head_dim=problem.head_dim,
+            **{name: getattr(self, name).data_ptr() for name in ("q", "k", "v", "out", "lse")},
+            **strides,
+            key_lengths=None if self.lengths is None else self.lengths.data_ptr(),
+            key_mask=None if self.mask is None else self.mask.data_ptr(),
+            key_mask_stride=0 if self.mask is None else self.mask.stride(0),
+            bias=None if self.bias is None else self.bias.data_ptr(),
+            bias_dtype=CODES[torch.float32 if self.bias is None else self.bias.dtype],
+            bias_stride=(0,) * 4 if self.bias is None else self.bias.stride(),
+            scale=self.scale,
+        )
+
+    # ---- what should come out
+
+    def hidden(self) -> torch.Tensor:
+        """Where a key is not seen, (b, h, nq, nk)."""
+        problem = self.problem
+        hidden = torch.zeros(problem.batch, problem.heads, problem.nq, problem.nk, dtype=torch.bool)
+        keys = torch.arange(problem.nk)
+        if problem.causal:
+            hidden |= keys > torch.arange(problem.nq).unsqueeze(1) + problem.nk - problem.nq
+        if self.lengths is not None:
+            hidden |= (keys >= self.lengths.unsqueeze(1)).view(problem.batch, 1, 1, problem.nk)
+        if self.mask is not None:
+            hidden |= (self.mask == 0).view(problem.batch, 1, 1, problem.nk)
+        return hidden
+
+    def wanted(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Output and logarithm of sums in float64."""
+        q, k, v = (self._shared_heads(tensor.double()) for tensor in (self.q, self.k, self.v))
+        scores = q @ k.transpose(-1, -2) * self.scale
+        if self.bias is not None:
+            scores = scores + self.bias.double()
+        scores = scores.masked_fill(self.hidden(), -math.inf)
+        weights = torch.softmax(scores, dim=-1).nan_to_num(0.0)
+        return weights @ v, torch.logsumexp(scores, dim=-1)
+
+    def plain(self) -> torch.Tensor:
+        """The output by plain products in the problem's own number format."""
+        dtype = self.problem.dtype
+        q, k, v = (self._shared_heads(tensor) for tensor in (self.q, self.k, self.v))
+        scores = (q * self.scale).to(dtype) @ k.transpose(-1, -2)
+        if self.bias is not None:
+            scores = scores + self.bias.to(dtype)
+        scores = scores.masked_fill(self.hidden(), -math.inf)
+        weights = torch.softmax(scores.float(), dim=-1).nan_to_num(0.0).to(dtype)
+        return weights @ v
+
+    def _shared_heads(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.repeat_interleave(self.problem.heads // tensor.shape[1], dim=1)
+
+
+# ---- running
+
+
+class _Conditions(ctypes.Structure):
+    _fields_ = (("late_copies", ctypes.c_int32), ("seed", ctypes.c_uint32), ("turing", ctypes.c_int32))
+
+
+class _Report(ctypes.Structure):
+    _fields_ = (
+        ("bank_conflicts", ctypes.c_int64),
+        ("matrix_loads", ctypes.c_int64),
+        ("products", ctypes.c_int64),
+        ("error", ctypes.c_char * 240),
+    )
+
+
+class InstanceInfo(ctypes.Structure):
+    """What an instance is."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_int32)
+        for name in ("head_dim", "slice_dim", "dtype", "masked", "tile_m", "tile_n", "threads", "shared_bytes")
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """How far off a run was, as multiples of what is allowed, and what was counted in it."""
+
+    output: float  # largest error over what is allowed; above 1 is wrong
+    lse: float
+    bank_conflicts: int
+    matrix_loads: int
+    error: str
+
+    @property
+    def right(self) -> bool:
+        """Whether nothing was wrong."""
+        return not self.error and self.output <= 1 and self.lse <= 1 and self.bank_conflicts == 0
+
+
+class Emulator:
+    """A library that build() made."""
+
+    def __init__(self, library: Path) -> None:
+        self._library = ctypes.CDLL(str(library))
+        self.instances: list[InstanceInfo] = []
+        info = InstanceInfo()
+        while self._library.emulator_instance(len(self.instances), ctypes.byref(info)):
+            self.instances.append(info)
+            info = InstanceInfo()
+
+    def numbers(self, problem: Problem) -> list[int]:
+        """The instances that can do it."""
+        wanted = (problem.head_dim, CODES[problem.dtype], int(problem.masked))
+        return [n for n, each in enumerate(self.instances) if (each.head_dim, each.dtype, each.masked) == wanted]
+
+    def run(self, problem: Problem, number: int) -> Verdict:
+        """Run one instance on one problem and compare."""
+        tensors = Tensors(problem)
+        report = _Report()
+        conditions = _Conditions(int(problem.late_copies), problem.seed, int(problem.turing))
+        arguments = tensors.arguments()
+        self._library.emulator_forward(ctypes.byref(arguments), number, ctypes.byref(conditions), ctypes.byref(report))
+        output, lse = judge(tensors)
+        return Verdict(
+            output=output,
+            lse=lse,
+            bank_conflicts=report.bank_conflicts,
+            matrix_loads=report.matrix_loads,
+            error=report.error.decode(),
+        )
+
+
+def judge(tensors: Tensors) -> tuple[float, float]:
+    """FlashAttention's rule: at most twice the error of plain products in the same format, and a few roundings."""
+    wanted, sums = tensors.wanted()
+    rounded = wanted.to(tensors.problem.dtype)
+    plain = (tensors.plain().double() - wanted).abs().max()
+    roundings = ((rounded + 0.3 - 0.3).double() - rounded.double()).abs().max()
+    allowed = 2 * plain + 2 * roundings + 1e-6
+    output = _worst((tensors.out.double() - wanted).abs(), allowed)
+    seen = torch.isfinite(sums)
+    same = torch.equal(torch.isfinite(tensors.lse), seen) and bool((tensors.lse[~seen] == -math.inf).all())
+    lse = _worst((tensors.lse.double() - sums).abs()[seen], torch.tensor(2e-3)) if same else math.inf
+    return output, lse
+
+
+def _worst(errors: torch.Tensor, allowed: torch.Tensor) -> float:
+    if errors.numel() == 0:
+        return 0.0
+    return math.inf if bool(errors.isnan().any()) else float(errors.max() / allowed)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{build()}\n")
