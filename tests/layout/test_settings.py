@@ -23,7 +23,7 @@ TARGETS = {
     "clean",
     "help",
 }
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "packaging/README.md"]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "kernels/README.md", "packaging/README.md"]
 
 
 @pytest.fixture(scope="module")

@@ -27,8 +27,9 @@ def toolchain():
 
 
 @pytest.fixture(scope="module")
-def built(toolchain, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("library")
+def built(toolchain, root):
+    """The library of all kernels, kept from one run to the next; what has not changed is not compiled again."""
+    folder = root / "build" / "kernels-test"
     build_library(toolchain, architectures="75-virtual", folder=folder)
     return next(path for path in folder.iterdir() if path.suffix in {".so", ".dll"})
 
@@ -54,8 +55,8 @@ def test_it_tells_what_it_was_built_for(built):
     assert (library.version, library.architectures) == ("0.1.0", ("compute_75",))
 
 
-def test_without_a_driver_it_says_so(built):
-    environment = {**os.environ, VARIABLE: str(built), "CUDA_VISIBLE_DEVICES": ""}
+def test_without_a_driver_it_says_so(built, root):
+    environment = os.environ | {VARIABLE: str(built), "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(root / "kernels")}
     code = "import mezzotint_kernels; print(mezzotint_kernels.info())"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert "architectures  compute_75\n" in done.stdout
