@@ -48,9 +48,13 @@ SHAPES: dict[int, tuple[Shape, ...]] = {
     80: (Shape(m_tiles=2, warps=4, tile_n=32), NARROW, MASKED),
     88: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), NARROW, MASKED),
     96: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), NARROW, MASKED),
-    112: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), EIGHT, NARROW, MASKED),
-    128: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), EIGHT, NARROW, MASKED),
-    160: (EIGHT, NARROW, MASKED),
+    112: (EIGHT, NARROW, MASKED),
+    128: (EIGHT, NARROW, MASKED),
+    160: (
+        Shape(m_tiles=1, warps=8, tile_n=32),
+        Shape(m_tiles=1, warps=4, tile_n=32),
+        Shape(m_tiles=1, warps=4, tile_n=32, masked=True),
+    ),
     256: (
         Shape(m_tiles=1, warps=4, tile_n=32, q_in_registers=False),
         Shape(m_tiles=1, warps=4, tile_n=32, q_in_registers=False, masked=True),

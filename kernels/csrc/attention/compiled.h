@@ -25,7 +25,7 @@ struct TuringMultiplies<float16> {
 };
 
 template <typename Element, int head_dim, class Shape, bool masked, int slice_dim>
-__global__ void __launch_bounds__(Shape::threads)
+__global__ void __launch_bounds__(Shape::threads, 1)  // left alone, ptxas spills to fit more blocks
     attention_forward(const __grid_constant__ ForwardParams params) {
     using T = Traits<ThisArchitecture, Element, head_dim, Shape, masked, slice_dim>;
     constexpr bool fits = ThisArchitecture::mma_k == 16 ||

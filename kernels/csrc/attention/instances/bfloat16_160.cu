@@ -4,9 +4,9 @@
 namespace mezzotint {
 
 static const Instance k_bfloat16_160[] = {
-    instance<bfloat16, 160, Shape<1, 8, 64, 2, true>, false>(),
-    instance<bfloat16, 160, Shape<1, 4, 64, 2, true>, false>(),
-    instance<bfloat16, 160, Shape<1, 4, 64, 2, true>, true>(),
+    instance<bfloat16, 160, Shape<1, 8, 32, 2, true>, false>(),
+    instance<bfloat16, 160, Shape<1, 4, 32, 2, true>, false>(),
+    instance<bfloat16, 160, Shape<1, 4, 32, 2, true>, true>(),
 };
 
 InstanceList list_bfloat16_160() { return {k_bfloat16_160, sizeof k_bfloat16_160 / sizeof *k_bfloat16_160}; }

@@ -4,9 +4,9 @@
 namespace mezzotint {
 
 static const Instance k_float16_160[] = {
-    instance<float16, 160, Shape<1, 8, 64, 2, true>, false>(),
-    instance<float16, 160, Shape<1, 4, 64, 2, true>, false>(),
-    instance<float16, 160, Shape<1, 4, 64, 2, true>, true>(),
+    instance<float16, 160, Shape<1, 8, 32, 2, true>, false>(),
+    instance<float16, 160, Shape<1, 4, 32, 2, true>, false>(),
+    instance<float16, 160, Shape<1, 4, 32, 2, true>, true>(),
 };
 
 InstanceList list_float16_160() { return {k_float16_160, sizeof k_float16_160 / sizeof *k_float16_160}; }
