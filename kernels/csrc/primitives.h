@@ -70,6 +70,9 @@ MZT_DEVICE uint32_t pack<bfloat16>(float low, float high) {
     return *reinterpret_cast<const uint32_t*>(&both);
 }
 
+MZT_DEVICE float low_half(uint32_t pair) { return __low2float(*reinterpret_cast<const __half2*>(&pair)); }
+MZT_DEVICE float high_half(uint32_t pair) { return __high2float(*reinterpret_cast<const __half2*>(&pair)); }
+
 // ---- shared memory; addresses are 32-bit and 16 bytes apart
 
 MZT_DEVICE uint32_t shared_address(const void* pointer) {
@@ -176,6 +179,36 @@ MZT_DEVICE void multiply_k16<bfloat16>(float (&d)[4], const uint32_t (&a)[4], ui
 #endif
 }
 
+// The same with 16-bit sums, two to a register: twice as fast on cards that halve the rate of 32-bit ones.
+MZT_DEVICE void multiply_half_k8(uint32_t (&d)[2], uint32_t a0, uint32_t a1, uint32_t b) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3}, {%4}, {%0, %1};"
+        : "+r"(d[0]), "+r"(d[1])
+        : "r"(a0), "r"(a1), "r"(b));
+}
+MZT_DEVICE void multiply_half_k16(uint32_t (&d)[2], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
+        : "+r"(d[0]), "+r"(d[1])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+
+// 8-bit integers, 32 deep: d (16x8, 32-bit integers) += a (16x32) b (32x8).
+MZT_DEVICE void multiply_int8_k32(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+// 16 deep, 8 rows: what Turing has.
+MZT_DEVICE void multiply_int8_k16(int32_t& d0, int32_t& d1, uint32_t a, uint32_t b) {
+    asm("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+r"(d0), "+r"(d1)
+        : "r"(a), "r"(b));
+}
+
 }  // namespace mezzotint
 
 #endif
@@ -190,6 +223,28 @@ MZT_DEVICE void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uin
     } else {
         multiply_k8<T>(d, a[0], a[1], b0);
         multiply_k8<T>(d, a[2], a[3], b1);
+    }
+}
+
+template <class Architecture>
+MZT_DEVICE void multiply_half(uint32_t (&d)[2], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    if constexpr (Architecture::mma_k == 16) {
+        multiply_half_k16(d, a, b0, b1);
+    } else {
+        multiply_half_k8(d, a[0], a[1], b0);
+        multiply_half_k8(d, a[2], a[3], b1);
+    }
+}
+
+template <class Architecture>
+MZT_DEVICE void multiply_int8(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    if constexpr (Architecture::mma_k == 16) {
+        multiply_int8_k32(d, a, b0, b1);
+    } else {
+        multiply_int8_k16(d[0], d[1], a[0], b0);
+        multiply_int8_k16(d[2], d[3], a[1], b0);
+        multiply_int8_k16(d[0], d[1], a[2], b1);
+        multiply_int8_k16(d[2], d[3], a[3], b1);
     }
 }
 

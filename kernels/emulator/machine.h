@@ -90,6 +90,7 @@ void load(uint32_t (&to)[matrices], uint32_t address) {
 struct Product {
     float* d;
     uint32_t a[4], b[2];
+    float sums[4] = {};  // where the caller's are of 16 bits
 };
 
 // Half `high` of a register as a number.
@@ -123,6 +124,70 @@ void act_product(Block& block, void* const (&given)[kLanes]) {
         }
     }
     ++block.counts.products;
+}
+
+// Sums of 16 bits: rounded after each eight products, as deep as they are added at once.
+template <int k>
+void act_half_product(Block& block, void* const (&given)[kLanes]) {
+    float before[kLanes][4];
+    for (int lane = 0; lane < kLanes; ++lane) {
+        Product& mine = *static_cast<Product*>(given[lane]);
+        const uint32_t* d = reinterpret_cast<const uint32_t*>(mine.d);
+        for (int each = 0; each < 4; ++each) before[lane][each] = half_of<float16>(d[each / 2], each % 2);
+        std::memcpy(mine.sums, before[lane], sizeof mine.sums);
+        mine.d = mine.sums;
+    }
+    act_product<float16, k>(block, given);
+}
+
+template <int k>
+void half_product(uint32_t (&d)[2], Product& mine) {
+    static const char purpose = 0;
+    mine.d = reinterpret_cast<float*>(d);
+    Block::current().meet(&purpose, &mine, &act_half_product<k>);
+    d[0] = to_float16(mine.sums[0]).bits | static_cast<uint32_t>(to_float16(mine.sums[1]).bits) << 16;
+    d[1] = to_float16(mine.sums[2]).bits | static_cast<uint32_t>(to_float16(mine.sums[3]).bits) << 16;
+}
+
+struct IntegerProduct {
+    int32_t* d;
+    uint32_t a[4], b[2];
+};
+
+inline int byte_of(uint32_t four, int which) { return static_cast<int8_t>(four >> (8 * which)); }
+
+// `rows` of 16 or 8, k of 32 or 16.
+template <int rows, int k>
+void act_integer_product(Block& block, void* const (&given)[kLanes]) {
+    constexpr int halves = rows / 8;
+    int a[rows][k], b[8][k];
+    for (int lane = 0; lane < kLanes; ++lane) {
+        const IntegerProduct& mine = *static_cast<const IntegerProduct*>(given[lane]);
+        for (int part = 0; part < k / 16; ++part) {
+            for (int byte = 0; byte < 4; ++byte) {
+                const int deep = part * 16 + lane % 4 * 4 + byte;
+                for (int half = 0; half < halves; ++half) {
+                    a[lane / 4 + 8 * half][deep] = byte_of(mine.a[halves * part + half], byte);
+                }
+                b[lane / 4][deep] = byte_of(mine.b[part], byte);
+            }
+        }
+    }
+    for (int lane = 0; lane < kLanes; ++lane) {
+        const IntegerProduct& mine = *static_cast<const IntegerProduct*>(given[lane]);
+        for (int each = 0; each < 2 * halves; ++each) {
+            for (int deep = 0; deep < k; ++deep) {
+                mine.d[each] += a[lane / 4 + each / 2 * 8][deep] * b[lane % 4 * 2 + each % 2][deep];
+            }
+        }
+    }
+    ++block.counts.products;
+}
+
+template <int rows, int k>
+void integer_product(IntegerProduct& mine) {
+    static const char purpose = 0;
+    Block::current().meet(&purpose, &mine, &act_integer_product<rows, k>);
 }
 
 template <typename T, int k>
@@ -190,6 +255,29 @@ template <typename T>
 void multiply_k16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     emulator::Product mine{d, {a[0], a[1], a[2], a[3]}, {b0, b1}};
     emulator::product<T, 16>(mine);
+}
+
+inline float low_half(uint32_t pair) { return emulator::half_of<float16>(pair, 0); }
+inline float high_half(uint32_t pair) { return emulator::half_of<float16>(pair, 1); }
+
+inline void multiply_half_k8(uint32_t (&d)[2], uint32_t a0, uint32_t a1, uint32_t b) {
+    emulator::Product mine{nullptr, {a0, a1, 0, 0}, {b, 0}};
+    emulator::half_product<8>(d, mine);
+}
+inline void multiply_half_k16(uint32_t (&d)[2], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    emulator::Product mine{nullptr, {a[0], a[1], a[2], a[3]}, {b0, b1}};
+    emulator::half_product<16>(d, mine);
+}
+inline void multiply_int8_k32(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+    emulator::IntegerProduct mine{d, {a[0], a[1], a[2], a[3]}, {b0, b1}};
+    emulator::integer_product<16, 32>(mine);
+}
+inline void multiply_int8_k16(int32_t& d0, int32_t& d1, uint32_t a, uint32_t b) {
+    int32_t d[2] = {d0, d1};
+    emulator::IntegerProduct mine{d, {a, 0, 0, 0}, {b, 0}};
+    emulator::integer_product<8, 16>(mine);
+    d0 = d[0];
+    d1 = d[1];
 }
 
 }  // namespace mezzotint
