@@ -24,12 +24,15 @@ class Shape:
     k_stages: int = 2
     q_in_registers: bool = True
     masked: bool = False
+    int8: bool = False
     slice_dim: int | None = None
 
     def of(self, element: str, head_dim: int) -> str:
         """The C++ words for the instance."""
         words = (self.m_tiles, self.warps, self.tile_n, self.k_stages, str(self.q_in_registers).lower())
         shape = f"Shape<{', '.join(map(str, words))}>"
+        if self.int8:
+            return f"int8_instance<{element}, {head_dim}, {shape}, {str(self.masked).lower()}>()"
         slices = "" if self.slice_dim is None else f", {self.slice_dim}"
         return f"instance<{element}, {head_dim}, {shape}, {str(self.masked).lower()}{slices}>()"
 
@@ -40,16 +43,21 @@ WIDE = Shape(m_tiles=2, warps=4, tile_n=64)
 NARROW = Shape(m_tiles=1, warps=4, tile_n=64)
 EIGHT = Shape(m_tiles=1, warps=8, tile_n=64)
 MASKED = Shape(m_tiles=1, warps=4, tile_n=64, masked=True)
+INT8 = (
+    Shape(m_tiles=1, warps=8, tile_n=64, int8=True),
+    Shape(m_tiles=1, warps=4, tile_n=64, int8=True),
+    Shape(m_tiles=1, warps=4, tile_n=64, int8=True, masked=True),
+)
 SHAPES: dict[int, tuple[Shape, ...]] = {
     32: (WIDE, NARROW, MASKED),
     40: (WIDE, NARROW, MASKED),
-    64: (WIDE, NARROW, MASKED),
-    72: (Shape(m_tiles=2, warps=4, tile_n=32), NARROW, MASKED),
-    80: (Shape(m_tiles=2, warps=4, tile_n=32), NARROW, MASKED),
+    64: (WIDE, NARROW, MASKED, *INT8),
+    72: (Shape(m_tiles=2, warps=4, tile_n=32), NARROW, MASKED, *INT8),
+    80: (Shape(m_tiles=2, warps=4, tile_n=32), NARROW, MASKED, *INT8),
     88: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), NARROW, MASKED),
-    96: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), NARROW, MASKED),
-    112: (EIGHT, NARROW, MASKED),
-    128: (EIGHT, NARROW, MASKED),
+    96: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), NARROW, MASKED, *INT8),
+    112: (EIGHT, NARROW, MASKED, *INT8),
+    128: (EIGHT, NARROW, MASKED, *INT8),
     160: (
         Shape(m_tiles=1, warps=8, tile_n=32),
         Shape(m_tiles=1, warps=4, tile_n=32),
@@ -57,7 +65,8 @@ SHAPES: dict[int, tuple[Shape, ...]] = {
     ),
     256: (
         Shape(m_tiles=1, warps=4, tile_n=32, q_in_registers=False),
-        Shape(m_tiles=1, warps=4, tile_n=32, q_in_registers=False, masked=True),
+        Shape(m_tiles=1, warps=4, tile_n=32, k_stages=1, q_in_registers=False),  # fits Turing's 64 kB
+        Shape(m_tiles=1, warps=4, tile_n=32, k_stages=1, q_in_registers=False, masked=True),
     ),
     384: (
         Shape(m_tiles=1, warps=4, tile_n=32, k_stages=1, q_in_registers=False, slice_dim=192),
@@ -66,6 +75,7 @@ SHAPES: dict[int, tuple[Shape, ...]] = {
     512: (
         Shape(m_tiles=1, warps=4, tile_n=32, k_stages=1, q_in_registers=False, slice_dim=256),
         Shape(m_tiles=1, warps=4, tile_n=16, k_stages=1, q_in_registers=False, slice_dim=256),
+        Shape(m_tiles=1, warps=2, tile_n=16, k_stages=1, q_in_registers=False, slice_dim=256),  # fits Turing's 64 kB
         Shape(m_tiles=1, warps=4, tile_n=16, k_stages=1, q_in_registers=False, slice_dim=256, masked=True),
     ),
 }

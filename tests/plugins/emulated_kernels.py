@@ -31,6 +31,7 @@ def build(folder: Path = KERNELS, pattern: str = "*") -> Path:
         *sorted((folder / "emulator").glob("*.cpp")),
         folder / "csrc" / "attention" / "choose.cpp",
         folder / "csrc" / "attention" / "instances" / "all.cpp",
+        *sorted((folder / "csrc" / "attention" / "int8").glob("*.c*")),
         *sorted((folder / "csrc" / "attention" / "instances").glob("*.cu")),
     ]
     state = hashlib.sha256(repr(FLAGS).encode())
@@ -76,10 +77,11 @@ class Problem:
     nq: int = 70
     nk: int = 90
     tokens_first: bool = False  # (b, n, h, d) in memory instead of (b, h, n, d)
+    fused: bool = False  # q, k and v in one tensor, (b, n, 3, h, d)
     causal: bool = False
     key_lengths: tuple[int, ...] | None = None
-    key_mask: str | None = None  # random, none_seen: for one batch or all
-    bias: str | None = None  # full, heads, keys, column: what is not broadcast
+    key_mask: str | None = None  # random, late: the second half, none_seen: no key by the first batch
+    bias: str | None = None  # full, heads, keys, column: what is not broadcast; lowest: 0 or the lowest number for keys
     bias_float: bool = True
     outliers: bool = False
     scale: float | None = None
@@ -104,27 +106,29 @@ class Tensors:
     def __post_init__(self) -> None:
         problem = self.problem
         generator = torch.Generator().manual_seed(problem.seed)
-        self.q = self._random(generator, problem.heads, problem.nq)
-        self.k = self._random(generator, problem.kv_heads, problem.nk)
-        self.v = self._random(generator, problem.kv_heads, problem.nk)
+        if problem.fused:
+            self.q, self.k, self.v = self._random(generator, 3 * problem.heads, problem.nq, swap=True).chunk(3, dim=1)
+        else:
+            self.q = self._random(generator, problem.heads, problem.nq, swap=problem.tokens_first)
+            self.k = self._random(generator, problem.kv_heads, problem.nk, swap=problem.tokens_first)
+            self.v = self._random(generator, problem.kv_heads, problem.nk, swap=problem.tokens_first)
         if problem.outliers:  # one channel of the keys far from 0, as real models have it, and one large row
             self.k[..., 3] += 30
             self.q[..., :, 0, :] *= 8
-        self.out = self._guarded(self.q.shape, problem.dtype).fill_(float("nan"))
+        self.out = self._guarded(self.q.shape, problem.dtype, swap=problem.tokens_first).fill_(float("nan"))
         self.lse = self._guarded((problem.batch, problem.heads, problem.nq), torch.float32).fill_(float("nan"))
         self.lengths = self._lengths()
         self.mask = self._mask(generator)
         self.bias = self._bias(generator)
 
-    def _random(self, generator: torch.Generator, heads: int, tokens: int) -> torch.Tensor:
+    def _random(self, generator: torch.Generator, heads: int, tokens: int, *, swap: bool) -> torch.Tensor:
         problem = self.problem
         shape = (problem.batch, heads, tokens, problem.head_dim)
-        made = self._guarded(shape, problem.dtype)
+        made = self._guarded(shape, problem.dtype, swap=swap)
         return made.copy_(torch.randn(shape, generator=generator))
 
-    def _guarded(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    def _guarded(self, shape: tuple[int, ...], dtype: torch.dtype, *, swap: bool = False) -> torch.Tensor:
         """A tensor that ends where its memory ends, heads and tokens exchanged in memory where that is asked."""
-        swap = len(shape) == 4 and self.problem.tokens_first
         stored = (shape[0], shape[2], shape[1], shape[3]) if swap else shape
         count = math.prod(stored)
         flat = torch.frombuffer(self._memory(count * dtype.itemsize), dtype=dtype, count=count)
@@ -153,6 +157,8 @@ class Tensors:
             return None
         mask = self._guarded((problem.batch, problem.nk), torch.uint8)
         mask.copy_(torch.rand(mask.shape, generator=generator) < 0.6)
+        if problem.key_mask == "late":
+            mask[:] = torch.arange(problem.nk) >= problem.nk // 2
         if problem.key_mask == "none_seen":
             mask[0] = 0
         return mask
@@ -164,6 +170,7 @@ class Tensors:
             "heads": (1, problem.heads, problem.nq, problem.nk),
             "keys": (problem.batch, 1, 1, problem.nk),
             "column": (1, problem.heads, problem.nq, 1),
+            "lowest": (problem.batch, 1, 1, problem.nk),
         }
         if problem.bias is None:
             return None
@@ -171,6 +178,8 @@ class Tensors:
         count = math.prod(shapes[problem.bias])
         flat = torch.frombuffer(self._memory(count * dtype.itemsize), dtype=dtype, count=count)
         made = flat.view(shapes[problem.bias]).copy_(torch.randn(shapes[problem.bias], generator=generator) * 2)
+        if problem.bias == "lowest":  # how many models hide keys
+            made.copy_((made > 0) * torch.finfo(dtype).min)
         return made.expand(shapes["full"])
 
     @property
@@ -203,6 +212,12 @@ class Tensors:
             bias_stride=(0,) * 4 if self.bias is None else self.bias.stride(),
             scale=self.scale,
         )
+
+    def workspace(self, size: int) -> int:
+        """The address of that many bytes, all of them NaN."""
+        memory = self._memory(size)
+        torch.frombuffer(memory, dtype=torch.uint8).fill_(255)
+        return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
     # ---- what should come out
 
@@ -265,8 +280,16 @@ class InstanceInfo(ctypes.Structure):
 
     _fields_ = tuple(
         (name, ctypes.c_int32)
-        for name in ("head_dim", "slice_dim", "dtype", "masked", "tile_m", "tile_n", "threads", "shared_bytes")
+        for name in ("head_dim", "slice_dim", "dtype", "masked", "int8", "tile_m", "tile_n", "threads", "shared_bytes")
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Computed:
+    """What a run left behind."""
+
+    tensors: Tensors
+    report: _Report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,23 +321,37 @@ class Emulator:
 
     def numbers(self, problem: Problem) -> list[int]:
         """The instances that can do it."""
-        wanted = (problem.head_dim, CODES[problem.dtype], int(problem.masked))
-        return [n for n, each in enumerate(self.instances) if (each.head_dim, each.dtype, each.masked) == wanted]
+        wanted = (problem.head_dim, CODES[problem.dtype], int(problem.masked), int(problem.int8))
+        return [
+            number
+            for number, each in enumerate(self.instances)
+            if (each.head_dim, each.dtype, each.masked, each.int8) == wanted
+        ]
+
+    def compute(self, problem: Problem, number: int, order: int | None = None) -> Computed:
+        """Run one instance on one problem; `order` is the seed of that in which warps take turns."""
+        tensors = Tensors(problem)
+        report = _Report()
+        seed = problem.seed if order is None else order
+        conditions = _Conditions(int(problem.late_copies), seed, int(problem.turing))
+        arguments = tensors.arguments()
+        if problem.int8:
+            self._library.emulator_workspace_bytes.restype = ctypes.c_int64
+            arguments.workspace_bytes = self._library.emulator_workspace_bytes(ctypes.byref(arguments))
+            arguments.workspace = tensors.workspace(arguments.workspace_bytes)
+        self._library.emulator_forward(ctypes.byref(arguments), number, ctypes.byref(conditions), ctypes.byref(report))
+        return Computed(tensors=tensors, report=report)
 
     def run(self, problem: Problem, number: int) -> Verdict:
         """Run one instance on one problem and compare."""
-        tensors = Tensors(problem)
-        report = _Report()
-        conditions = _Conditions(int(problem.late_copies), problem.seed, int(problem.turing))
-        arguments = tensors.arguments()
-        self._library.emulator_forward(ctypes.byref(arguments), number, ctypes.byref(conditions), ctypes.byref(report))
-        output, lse = judge(tensors)
+        computed = self.compute(problem, number)
+        output, lse = judge(computed.tensors)
         return Verdict(
             output=output,
             lse=lse,
-            bank_conflicts=report.bank_conflicts,
-            matrix_loads=report.matrix_loads,
-            error=report.error.decode(),
+            bank_conflicts=computed.report.bank_conflicts,
+            matrix_loads=computed.report.matrix_loads,
+            error=computed.report.error.decode(),
         )
 
 

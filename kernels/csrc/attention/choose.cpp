@@ -2,21 +2,13 @@
 
 #include <cstdio>
 
+#include "int8/workspace.h"
+
 namespace mezzotint {
 
 namespace {
 
 bool wants_masked(const MztAttentionArgs& args) { return args.key_mask || args.bias; }
-
-// Blocks of an instance that a multiprocessor holds at once.
-int resident_blocks(const Instance& instance, const DeviceFacts& device) {
-    const int shared = device.shared_bytes / (instance.shared_bytes + 1024);  // each block costs the system 1 kB
-    // Kernels with two tiles of rows to a warp, or wide heads, take all 255 registers.
-    const int registers = instance.rows_per_warp > 16 || instance.slice_dim > 96 ? 255 : 168;
-    const int by_registers = 65536 / (registers * instance.threads);
-    const int blocks = shared < by_registers ? shared : by_registers;
-    return blocks < 1 ? 1 : blocks;
-}
 
 // How much of its time a multiprocessor multiplies. Cards whose products with 32-bit sums run at half rate are bound by
 // these whatever the shape; the others wait for shared memory when only 16 rows share what was read.
@@ -52,25 +44,21 @@ int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args) {
     return divide_up(args.nq, instance.tile_m) * slices * args.heads * args.batch;
 }
 
-// Blocks run in waves; the last wave takes as long as a full one.
+// The multiprocessor with the most blocks is the last to end.
 double cost_of(const Instance& instance, const MztAttentionArgs& args, const DeviceFacts& device) {
-    const int resident = resident_blocks(instance, device);
-    const int64_t waves = divide_up(blocks_of(instance, args), static_cast<int64_t>(device.multiprocessors) * resident);
+    const int64_t most = divide_up(blocks_of(instance, args), device.multiprocessors);
     const double work = static_cast<double>(instance.tile_m) * (instance.head_dim + instance.slice_dim);
-    return static_cast<double>(waves) * resident * work / speed(instance, device);
+    return static_cast<double>(most) * work / speed(instance, device);
 }
 
 void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, MztAttentionPlan& plan) {
     const Instance* best = nullptr;
     double least = 0;
-    if (args.flags & MZT_INT8_SCORES) {
-        std::snprintf(plan.text, sizeof plan.text, "this library has no int8 scores");
-        return;
-    }
+    const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
     for (uint32_t number = 0; const Instance* instance = instance_of(number); ++number) {
         if (instance->head_dim != args.head_dim || static_cast<uint32_t>(instance->dtype) != args.dtype) continue;
-        if (instance->masked != wants_masked(args) || !runs_on(*instance, device)) continue;
-        if (blocks_of(*instance, args) > INT32_MAX) continue;
+        if (instance->int8 != int8 || instance->masked != wants_masked(args) || !runs_on(*instance, device)) continue;
+        if (blocks_of(*instance, args) > INT32_MAX || args.nq + args.nk + instance->tile_m > INT32_MAX) continue;
         const double cost = cost_of(*instance, args, device);
         if (best && cost >= least) continue;
         best = instance;
@@ -79,12 +67,14 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
     }
     plan.supported = best != nullptr;
     if (best) {
-        std::snprintf(plan.text, sizeof plan.text, "forward %s d%d %dx%d%s", name_of(best->dtype), best->head_dim,
-                      best->tile_m, best->tile_n, best->masked ? " masked" : "");
+        std::snprintf(plan.text, sizeof plan.text, "%s %s d%d %dx%d%s", int8 ? "int8" : "forward",
+                      name_of(best->dtype), best->head_dim, best->tile_m, best->tile_n,
+                      best->masked ? " masked" : "");
+        if (int8) plan.workspace_bytes = int8_workspace_bytes(args);
     } else {
         std::snprintf(plan.text, sizeof plan.text,
-                      "no kernel for head size %lld in %s on architecture %d with %d bytes of shared memory",
-                      static_cast<long long>(args.head_dim), name_of(static_cast<MztDtype>(args.dtype)),
+                      "no %skernel for head size %lld in %s on architecture %d with %d bytes of shared memory",
+                      int8 ? "int8 " : "", static_cast<long long>(args.head_dim), name_of(static_cast<MztDtype>(args.dtype)),
                       device.architecture, device.shared_bytes);
     }
 }

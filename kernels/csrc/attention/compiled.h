@@ -2,37 +2,56 @@
 #pragma once
 
 #include "instance.h"
+#include "int8/kernel.h"
 #include "kernel.h"
 
 namespace mezzotint {
 
+template <typename Element>
+constexpr bool turing_multiplies() {
+    return false;
+}
+template <>
+constexpr bool turing_multiplies<float16>() {
+    return true;
+}
+
+// Whether the architecture can run kernels of these traits; others are compiled to nothing for it.
+template <class T>
+constexpr bool runs_here() {
+    return T::Architecture::mma_k == 16 ||
+           (turing_multiplies<typename T::Element>() && T::shared_bytes <= kTuringSharedBytes);
+}
+
 #ifdef MEZZOTINT_EMULATOR
 
 template <class T>
-void run_block(const ForwardParams& params, void* shared) {
-    attention_forward_block<T>(params, shared);
+void run_forward(const void* params, void* shared) {
+    attention_forward_block<T>(*static_cast<const ForwardParams*>(params), shared);
+}
+template <class T>
+void run_int8(const void* params, void* shared) {
+    int8_forward_block<T>(*static_cast<const Int8Params*>(params), shared);
 }
 
 #else
-
-template <typename Element>
-struct TuringMultiplies {
-    static constexpr bool value = false;
-};
-template <>
-struct TuringMultiplies<float16> {
-    static constexpr bool value = true;
-};
 
 template <typename Element, int head_dim, class Shape, bool masked, int slice_dim>
 __global__ void __launch_bounds__(Shape::threads, 1)  // left alone, ptxas spills to fit more blocks
     attention_forward(const __grid_constant__ ForwardParams params) {
     using T = Traits<ThisArchitecture, Element, head_dim, Shape, masked, slice_dim>;
-    constexpr bool fits = ThisArchitecture::mma_k == 16 ||
-                          (TuringMultiplies<Element>::value && T::shared_bytes <= kTuringSharedBytes);
-    if constexpr (fits) {
+    if constexpr (runs_here<T>()) {
         extern __shared__ __align__(128) char shared[];
         attention_forward_block<T>(params, shared);
+    }
+}
+
+template <typename Element, int head_dim, class Shape, bool masked>
+__global__ void __launch_bounds__(Shape::threads, 1) attention_int8(const __grid_constant__ Int8Params params) {
+    using T = Int8Traits<ThisArchitecture, Element, head_dim, Shape, masked>;
+    if constexpr (runs_here<T>()) {
+        extern __shared__ __align__(128) char shared[];
+        int8_forward_block<T>(params, shared);
     }
 }
 
@@ -49,22 +68,46 @@ constexpr MztDtype dtype_of<bfloat16>() {
     return MZT_BFLOAT16;
 }
 
+template <class T>
+Instance described(bool int8, Entry entry, Entry turing_entry) {
+    using Shape = typename T::Shape;
+    Instance made{};
+    made.head_dim = T::head_dim;
+    made.slice_dim = T::slice_dim;
+    made.dtype = dtype_of<typename T::Element>();
+    made.masked = T::masked;
+    made.int8 = int8;
+    made.tile_m = Shape::tile_m;
+    made.tile_n = Shape::tile_n;
+    made.rows_per_warp = Shape::rows_per_warp;
+    made.threads = Shape::threads;
+    made.shared_bytes = T::shared_bytes;
+    made.entry = entry;
+    made.turing_entry = turing_entry;
+    return made;
+}
+
 template <typename Element, int head_dim, class Shape, bool masked, int slice_dim = head_dim>
 Instance instance() {
     using T = Traits<Ampere, Element, head_dim, Shape, masked, slice_dim>;
 #ifdef MEZZOTINT_EMULATOR
-    const Entry entry = &run_block<T>;
-    const Entry turing_entry = &run_block<Traits<Turing, Element, head_dim, Shape, masked, slice_dim>>;
+    return described<T>(false, &run_forward<T>,
+                        &run_forward<Traits<Turing, Element, head_dim, Shape, masked, slice_dim>>);
 #else
-    const Entry entry = reinterpret_cast<Entry>(&attention_forward<Element, head_dim, Shape, masked, slice_dim>);
-    const Entry turing_entry = entry;
+    const auto kernel = reinterpret_cast<Entry>(&attention_forward<Element, head_dim, Shape, masked, slice_dim>);
+    return described<T>(false, kernel, kernel);
 #endif
-    return {head_dim,      slice_dim,
-            dtype_of<Element>(), masked,
-            Shape::tile_m, Shape::tile_n,
-            Shape::rows_per_warp, Shape::threads,
-            T::shared_bytes, entry,
-            turing_entry};
+}
+
+template <typename Element, int head_dim, class Shape, bool masked>
+Instance int8_instance() {
+    using T = Int8Traits<Ampere, Element, head_dim, Shape, masked>;
+#ifdef MEZZOTINT_EMULATOR
+    return described<T>(true, &run_int8<T>, &run_int8<Int8Traits<Turing, Element, head_dim, Shape, masked>>);
+#else
+    const auto kernel = reinterpret_cast<Entry>(&attention_int8<Element, head_dim, Shape, masked>);
+    return described<T>(true, kernel, kernel);
+#endif
 }
 
 }  // namespace mezzotint

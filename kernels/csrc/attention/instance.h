@@ -9,7 +9,7 @@ namespace mezzotint {
 constexpr int kTuringSharedBytes = 64 * 1024;
 
 #ifdef MEZZOTINT_EMULATOR
-using Entry = void (*)(const ForwardParams& params, void* shared);
+using Entry = void (*)(const void* params, void* shared);
 #else
 using Entry = const void*;
 #endif
@@ -18,6 +18,7 @@ struct Instance {
     int head_dim, slice_dim;
     MztDtype dtype;
     bool masked;
+    bool int8;  // scores from 8-bit products: its params are Int8Params, else ForwardParams
     int tile_m, tile_n, rows_per_warp, threads, shared_bytes;
     Entry entry;
     Entry turing_entry;  // the same kernel; another function only where both are emulated

@@ -34,18 +34,24 @@ MZT_DEVICE Sight sight_of(const ForwardParams& params, const Place& place, int k
     sight.bias_is_float = params.bias_is_float;
     sight.bias_query = params.bias_stride[2];
     sight.bias_key = params.bias_stride[3];
-    sight.scale = params.scale;
+    sight.scale = params.scale * kLog2E;
     return sight;
 }
 
+// What is done to rows and columns on the way out, where nothing is.
+struct AsTheyAre {
+    MZT_DEVICE float of_column(int) const { return 1; }
+    MZT_DEVICE float lse_of_row(int) const { return 0; }
+};
+
 // Rows of the output, two columns at a time, and their logarithms of sums.
-template <class T>
-MZT_DEVICE void write_out(const Mainloop<T>& loop, const ForwardParams& params, const Place& place, int first_row,
-                          float factor) {
+template <class T, class Loop, class Finish>
+MZT_DEVICE void write_out(const Loop& loop, const ForwardParams& params, const Place& place, int first_row,
+                          float factor, const Finish& finish) {
     using Element = typename T::Element;
     Element* out = static_cast<Element*>(params.out) + place.batch * params.out_stride.batch +
                    place.head * params.out_stride.head + place.slice * T::slice_dim;
-    const int quarter = thread_index() % 4;
+    const int column = thread_index() % 4 * 2;
 #pragma unroll
     for (int m = 0; m < T::Shape::m_tiles; ++m) {
 #pragma unroll
@@ -54,18 +60,44 @@ MZT_DEVICE void write_out(const Mainloop<T>& loop, const ForwardParams& params, 
             const float sum = row_sum(loop.rows[m].l[half]);
             const float inverse = sum == 0 ? 0 : 1 / sum;  // a row that sees nothing is 0
             if (row >= params.nq) continue;
-            Element* to = out + row * params.out_stride.token + quarter * 2;
+            Element* to = out + row * params.out_stride.token + column;
 #pragma unroll
             for (int o = 0; o < T::out_tiles; ++o) {
-                *reinterpret_cast<uint32_t*>(to + o * 8) =
-                    pack<Element>(loop.out[m][o][2 * half] * inverse, loop.out[m][o][2 * half + 1] * inverse);
+                const float low = loop.out[m][o][2 * half] * inverse * finish.of_column(o * 8 + column);
+                const float high = loop.out[m][o][2 * half + 1] * inverse * finish.of_column(o * 8 + column + 1);
+                *reinterpret_cast<uint32_t*>(to + o * 8) = pack<Element>(low, high);
             }
-            if (params.lse && quarter == 0 && place.slice == 0) {
+            if (params.lse && column == 0 && place.slice == 0) {
                 const float natural = (loop.rows[m].m[half] * factor + log2_approximate(sum)) * kLn2;
-                params.lse[(place.batch * params.heads + place.head) * params.nq + row] = sum == 0 ? -INFINITY : natural;
+                params.lse[(place.batch * params.heads + place.head) * params.nq + row] =
+                    sum == 0 ? -INFINITY : natural + finish.lse_of_row(row);
             }
         }
     }
+}
+
+// The keys of this block: how many exist, how many tiles of them its queries see, and how many of these, the last ones,
+// need a look at every key.
+struct KeyRange {
+    int limit, tiles, masked_tiles;
+};
+
+template <class T>
+MZT_DEVICE KeyRange key_range(const ForwardParams& params, const Place& place) {
+    constexpr int tile_n = T::Shape::tile_n;
+    int limit = params.nk;
+    if (params.key_lengths) {
+        const int length = params.key_lengths[place.batch];
+        limit = length < 0 ? 0 : length < limit ? length : limit;
+    }
+    const int shift = params.causal ? params.nk - params.nq : params.nk;
+    const int last_seen = place.first_query + T::Shape::tile_m + shift;  // by the last query of the tile
+    const int seen = last_seen < 0 ? 0 : last_seen < limit ? last_seen : limit;
+    const int tiles = (seen + tile_n - 1) / tile_n;
+    const int first_seen = place.first_query + shift + 1;  // by its first: all tiles up to there are seen by all
+    const int plain = (first_seen < 0 ? 0 : first_seen < limit ? first_seen : limit) / tile_n;
+    const int masked_tiles = T::masked ? tiles : plain < tiles ? tiles - plain : 0;
+    return {limit, tiles, masked_tiles};
 }
 
 template <class T>
@@ -73,21 +105,8 @@ MZT_DEVICE void attention_forward_block(const ForwardParams& params, void* share
     using Element = typename T::Element;
     const Place place = place_of_block<T>(params);
     const int kv_head = place.head / params.heads_per_kv;
-    int key_limit = params.nk;
-    if (params.key_lengths) {
-        const int length = params.key_lengths[place.batch];
-        key_limit = length < 0 ? 0 : length < key_limit ? length : key_limit;
-    }
-    const Sight sight = sight_of<T>(params, place, key_limit);
-
-    // Keys that the last query of the tile may see, and those that its first may: all tiles between are masked.
-    constexpr int tile_n = T::Shape::tile_n;
-    const int last_seen = place.first_query + T::Shape::tile_m + sight.causal_shift;
-    const int seen = last_seen < 0 ? 0 : last_seen < key_limit ? last_seen : key_limit;
-    const int tiles = (seen + tile_n - 1) / tile_n;
-    const int first_seen = place.first_query + sight.causal_shift + 1;
-    const int plain = (first_seen < 0 ? 0 : first_seen < key_limit ? first_seen : key_limit) / tile_n;
-    const int masked_tiles = T::masked ? tiles : tiles - (plain < tiles ? plain : tiles);
+    const KeyRange keys = key_range<T>(params, place);
+    const Sight sight = sight_of<T>(params, place, keys.limit);
 
     typename Mainloop<T>::Source source;
     source.q = static_cast<const Element*>(params.q) + place.batch * params.q_stride.batch +
@@ -101,13 +120,14 @@ MZT_DEVICE void attention_forward_block(const ForwardParams& params, void* share
     source.v_row = params.v_stride.token;
     source.first_query = place.first_query;
     source.nq = params.nq;
-    source.key_limit = key_limit;
+    source.key_limit = keys.limit;
 
-    // Masked scores are scaled before their bias is added; others only here, in the exponent.
-    const float factor = T::masked ? kLog2E : params.scale * kLog2E;
+    // Masked scores are scaled before their bias is added, so that the largest less itself is 0 however far out a bias
+    // lies; others only here, in the exponent.
+    const float factor = T::masked ? 1 : params.scale * kLog2E;
     Mainloop<T> loop(source, shared_address(shared));
-    loop.run(tiles, masked_tiles, sight, factor);
-    write_out<T>(loop, params, place, sight.first_row, factor);
+    loop.run(keys.tiles, keys.masked_tiles, sight, factor);
+    write_out<T>(loop, params, place, sight.first_row, factor, AsTheyAre{});
 }
 
 }  // namespace mezzotint

@@ -4,6 +4,8 @@
 #include <atomic>
 
 #include "choose.h"
+#include "int8/passes.h"
+#include "int8/workspace.h"
 
 namespace mezzotint {
 
@@ -28,18 +30,40 @@ cudaError_t allow_shared_memory(const Instance& instance, uint32_t number) {
     return error;
 }
 
+cudaError_t queue(Entry entry, int64_t blocks, int threads, int shared_bytes, void* params, cudaStream_t stream) {
+    void* arguments[] = {params};
+    return cudaLaunchKernel(entry, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)), arguments,
+                            shared_bytes, stream);
+}
+
+// Sums and maxima, then the quantized copies.
+cudaError_t queue_passes(MztDtype dtype, Int8Params& params, cudaStream_t stream) {
+    const Int8Passes passes = int8_passes(dtype);
+    const int shared = int8_pass_shared_bytes(params);
+    if (const cudaError_t error =
+            queue(passes.summarize, summarize_blocks(params), kPassThreads, shared, &params, stream)) {
+        return error;
+    }
+    return queue(passes.quantize, quantize_blocks(params), kPassThreads, shared, &params, stream);
+}
+
 }  // namespace
 
-int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan, void* stream) {
+int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan, void* given_stream) {
+    const cudaStream_t stream = static_cast<cudaStream_t>(given_stream);
     const Instance* instance = instance_of(plan.kernel);
     if (!instance) return cudaErrorInvalidDeviceFunction;
     if (const cudaError_t error = allow_shared_memory(*instance, plan.kernel)) return error;
-    ForwardParams params = forward_params(*instance, args);
-    void* arguments[] = {&params};
-    const dim3 grid(static_cast<unsigned>(blocks_of(*instance, args)));
-    const dim3 block(static_cast<unsigned>(instance->threads));
-    return cudaLaunchKernel(instance->entry, grid, block, arguments, instance->shared_bytes,
-                            static_cast<cudaStream_t>(stream));
+    ForwardParams forward = forward_params(*instance, args);
+    void* params = &forward;
+    Int8Params int8{};
+    if (instance->int8) {
+        int8 = int8_params(args);
+        int8.forward = forward;
+        params = &int8;
+        if (const cudaError_t error = queue_passes(instance->dtype, int8, stream)) return error;
+    }
+    return queue(instance->entry, blocks_of(*instance, args), instance->threads, instance->shared_bytes, params, stream);
 }
 
 }  // namespace mezzotint

@@ -1,7 +1,7 @@
 // One block's work: its queries against all keys that they may see, a tile at a time, from the last to the first.
 //
-// The last tile is the ragged one, so masking is done with before the loop proper begins, whose body has no tests in it.
-// While a tile's scores become weights its values arrive, and the next tile's keys (from Ampere on).
+// The ragged tile and the causal edge come first; for all other tiles one test, the same for the whole block, passes
+// masking by. While a tile's scores become weights its values arrive, and the next tile's keys (from Ampere on).
 //
 //     wait for K(j), barrier | start V(j), K(j-1) | S = Q K(j)^T | softmax | wait for V(j), barrier | O += P V(j)
 #pragma once

@@ -17,14 +17,19 @@ struct Sight {
     const void* bias;
     bool bias_is_float;
     int64_t bias_query, bias_key;
-    float scale;
+    float scale;  // times log2(e)
 };
 
+constexpr float kLowestBias = -1e38f;
+
+// Times log2(e), as all masked scores are.
 template <typename Element>
 MZT_DEVICE float bias_at(const Sight& sight, int row, int key) {
     const int64_t offset = row * sight.bias_query + key * sight.bias_key;
-    return sight.bias_is_float ? static_cast<const float*>(sight.bias)[offset]
-                               : to_float(static_cast<const Element*>(sight.bias)[offset]);
+    const float bias = sight.bias_is_float ? static_cast<const float*>(sight.bias)[offset]
+                                           : to_float(static_cast<const Element*>(sight.bias)[offset]);
+    // Masks are often the lowest finite number, which times log2(e) would be -inf, and -inf - -inf no number.
+    return (bias < kLowestBias && bias > -INFINITY ? kLowestBias : bias) * kLog2E;
 }
 
 // Scores s (16 rows x tile_n keys from `first_key` on, as this thread holds them) become scale * s + bias where the key

@@ -11,7 +11,6 @@
 
 namespace mezzotint {
 
-constexpr float kLog2E = 1.4426950408889634f;
 constexpr float kLn2 = 0.6931471805599453f;
 
 // Of the two rows (lane / 4, and 8 below) that this thread shares with the three others of its four.

@@ -6,6 +6,7 @@ namespace mezzotint {
 static const Instance k_bfloat16_512[] = {
     instance<bfloat16, 512, Shape<1, 4, 32, 1, false>, false, 256>(),
     instance<bfloat16, 512, Shape<1, 4, 16, 1, false>, false, 256>(),
+    instance<bfloat16, 512, Shape<1, 2, 16, 1, false>, false, 256>(),
     instance<bfloat16, 512, Shape<1, 4, 16, 1, false>, true, 256>(),
 };
 

@@ -7,6 +7,9 @@ static const Instance k_bfloat16_72[] = {
     instance<bfloat16, 72, Shape<2, 4, 32, 2, true>, false>(),
     instance<bfloat16, 72, Shape<1, 4, 64, 2, true>, false>(),
     instance<bfloat16, 72, Shape<1, 4, 64, 2, true>, true>(),
+    int8_instance<bfloat16, 72, Shape<1, 8, 64, 2, true>, false>(),
+    int8_instance<bfloat16, 72, Shape<1, 4, 64, 2, true>, false>(),
+    int8_instance<bfloat16, 72, Shape<1, 4, 64, 2, true>, true>(),
 };
 
 InstanceList list_bfloat16_72() { return {k_bfloat16_72, sizeof k_bfloat16_72 / sizeof *k_bfloat16_72}; }

@@ -7,6 +7,9 @@ static const Instance k_float16_112[] = {
     instance<float16, 112, Shape<1, 8, 64, 2, true>, false>(),
     instance<float16, 112, Shape<1, 4, 64, 2, true>, false>(),
     instance<float16, 112, Shape<1, 4, 64, 2, true>, true>(),
+    int8_instance<float16, 112, Shape<1, 8, 64, 2, true>, false>(),
+    int8_instance<float16, 112, Shape<1, 4, 64, 2, true>, false>(),
+    int8_instance<float16, 112, Shape<1, 4, 64, 2, true>, true>(),
 };
 
 InstanceList list_float16_112() { return {k_float16_112, sizeof k_float16_112 / sizeof *k_float16_112}; }

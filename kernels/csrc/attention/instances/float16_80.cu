@@ -7,6 +7,9 @@ static const Instance k_float16_80[] = {
     instance<float16, 80, Shape<2, 4, 32, 2, true>, false>(),
     instance<float16, 80, Shape<1, 4, 64, 2, true>, false>(),
     instance<float16, 80, Shape<1, 4, 64, 2, true>, true>(),
+    int8_instance<float16, 80, Shape<1, 8, 64, 2, true>, false>(),
+    int8_instance<float16, 80, Shape<1, 4, 64, 2, true>, false>(),
+    int8_instance<float16, 80, Shape<1, 4, 64, 2, true>, true>(),
 };
 
 InstanceList list_float16_80() { return {k_float16_80, sizeof k_float16_80 / sizeof *k_float16_80}; }

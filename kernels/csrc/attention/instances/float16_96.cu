@@ -7,6 +7,9 @@ static const Instance k_float16_96[] = {
     instance<float16, 96, Shape<2, 4, 32, 2, false>, false>(),
     instance<float16, 96, Shape<1, 4, 64, 2, true>, false>(),
     instance<float16, 96, Shape<1, 4, 64, 2, true>, true>(),
+    int8_instance<float16, 96, Shape<1, 8, 64, 2, true>, false>(),
+    int8_instance<float16, 96, Shape<1, 4, 64, 2, true>, false>(),
+    int8_instance<float16, 96, Shape<1, 4, 64, 2, true>, true>(),
 };
 
 InstanceList list_float16_96() { return {k_float16_96, sizeof k_float16_96 / sizeof *k_float16_96}; }

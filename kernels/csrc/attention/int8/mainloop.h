@@ -1,0 +1,221 @@
+// The main loop with scores from 8-bit products and values summed in two levels.
+//
+// It is the loop of ../mainloop.h but for its two products. Scores are exact integers times two scales that a thread
+// holds. Weights times values are summed in 16 bits over the 64 keys of a tile, then in 32 bits over the tiles: cards
+// that halve the rate of products with 32-bit sums do not halve that of these.
+#pragma once
+
+#include "../mask.h"
+#include "../shared_tile.h"
+#include "../softmax.h"
+#include "../traits.h"
+#include "params.h"
+
+namespace mezzotint {
+
+template <class Architecture_, typename Element_, int head_dim_, class Shape_, bool masked_>
+struct Int8Traits {
+    using Architecture = Architecture_;
+    using Element = Element_;  // of the output; values are float16
+    using Shape = Shape_;
+    static constexpr int head_dim = head_dim_;
+    static constexpr int slice_dim = head_dim_;
+    static constexpr bool masked = masked_;
+    static constexpr int padded_dim = (head_dim + 31) / 32 * 32;
+
+    static constexpr int k_steps = padded_dim / 32;
+    static constexpr int n_tiles = Shape::tile_n / 8;
+    static constexpr int out_tiles = head_dim / 8;
+
+    static constexpr int q_bytes = Shape::tile_m * padded_dim;
+    static constexpr int k_bytes = Shape::tile_n * padded_dim;
+    static constexpr int v_begin = Shape::k_stages * k_bytes;
+    static constexpr int kv_bytes = v_begin + Shape::tile_n * head_dim * 2;
+    static constexpr int shared_bytes = q_bytes > kv_bytes ? q_bytes : kv_bytes;
+
+    static_assert(Shape::q_in_registers && Shape::k_stages == 2, "queries move to registers");
+    static_assert(Shape::tile_n == kKeyRows, "a tile of keys has one scale for each thread");
+};
+
+template <class T>
+class Int8Mainloop {
+    using Architecture = typename T::Architecture;
+    using Shape = typename T::Shape;
+    using ByteTile = SharedTile<T::padded_dim / 2>;  // bytes, two by two
+    using ValueTile = SharedTile<T::head_dim>;
+
+public:
+    // Pointers to the first row of this block's head in the workspace.
+    struct Source {
+        const int8_t *q, *k;
+        const void* v;
+        const float *q_scale, *k_scale;
+        int first_query, nq, q_rows, k_rows;
+    };
+
+    float out[Shape::m_tiles][T::out_tiles][4] = {};
+    RowState rows[Shape::m_tiles];
+
+    MZT_DEVICE Int8Mainloop(const Source& source, uint32_t shared) : source_(source), shared_(shared) {}
+
+    MZT_DEVICE void run(int tiles, int masked_tiles, const Sight& sight, float factor) {
+        load_queries();
+        if (tiles == 0) return;
+        load_keys(tiles - 1, 0);
+        for (int tile = tiles - 1, stage = 0; tile >= 0; --tile, stage = 1 - stage) {
+            step(tile, stage, tile >= tiles - masked_tiles, sight, factor);
+        }
+    }
+
+private:
+    MZT_DEVICE static int lane() { return thread_index() % 32; }
+    MZT_DEVICE static int warp_row() { return thread_index() / 32 * Shape::rows_per_warp; }
+
+    MZT_DEVICE uint32_t keys(int stage) const { return shared_ + stage * T::k_bytes; }
+    MZT_DEVICE uint32_t values() const { return shared_ + T::v_begin; }
+
+    MZT_DEVICE void load_queries() {
+        copy_tile<Architecture, Shape::tile_m, T::padded_dim / 2, Shape::threads>(
+            shared_, reinterpret_cast<const uint16_t*>(source_.q), T::padded_dim / 2, source_.first_query,
+            source_.q_rows);
+        commit_copies<Architecture>();
+        wait_copies<Architecture, 0>();
+        barrier();
+        const uint32_t first = ByteTile::first(shared_, warp_row() + lane() % 16, lane() / 16);
+#pragma unroll
+        for (int m = 0; m < Shape::m_tiles; ++m) {
+#pragma unroll
+            for (int k = 0; k < T::k_steps; ++k) load_matrices(queries_[m][k], ByteTile::at(first, m * 16, 2 * k));
+            const int row = source_.first_query + warp_row() + m * 16;
+            q_scale_[m] = row < source_.q_rows ? source_.q_scale[row / 2 + lane() / 4] : 0;
+        }
+        barrier();  // keys and values take the queries' place
+    }
+
+    MZT_DEVICE void load_keys(int tile, int stage) {
+        if (tile >= 0) {
+            copy_tile<Architecture, Shape::tile_n, T::padded_dim / 2, Shape::threads>(
+                keys(stage), reinterpret_cast<const uint16_t*>(source_.k), T::padded_dim / 2, tile * Shape::tile_n,
+                source_.k_rows);
+        }
+        commit_copies<Architecture>();
+    }
+
+    MZT_DEVICE void load_values(int tile) {
+        copy_tile<Architecture, Shape::tile_n, T::head_dim, Shape::threads>(
+            values(), static_cast<const uint16_t*>(source_.v), T::head_dim, tile * Shape::tile_n, source_.k_rows);
+        commit_copies<Architecture>();
+    }
+
+    MZT_DEVICE void step(int tile, int stage, bool masked, const Sight& sight, float factor) {
+        wait_copies<Architecture, 0>();
+        barrier();  // K(j) is there for all, and all are done with V(j+1)
+        load_values(tile);
+        load_keys(tile - 1, 1 - stage);
+        const float k_scale = source_.k_scale[tile * 4 + lane() % 4];
+
+        float s[Shape::m_tiles][T::n_tiles][4];
+        multiply_keys(s, stage, k_scale);
+#pragma unroll
+        for (int m = 0; m < Shape::m_tiles; ++m) {
+            if (T::masked || masked) mask_scores<T>(s[m], sight, tile * Shape::tile_n, m * 16, source_.nq);
+            update_softmax<T>(s[m], out[m], rows[m], factor);
+        }
+        uint32_t p[Shape::m_tiles][T::n_tiles / 2][4];
+        pack_weights(p, s);
+        wait_copies<Architecture, 1>();
+        barrier();  // V(j) is there for all
+        multiply_values(p);
+    }
+
+    // s = q k^T, 16 keys at a time, so that few sums are integers at once.
+    MZT_DEVICE void multiply_keys(float (&s)[Shape::m_tiles][T::n_tiles][4], int stage, float k_scale) {
+        const uint32_t first = ByteTile::first(keys(stage), lane() % 8 + lane() / 16 * 8, lane() / 8 % 2);
+#pragma unroll
+        for (int n = 0; n < T::n_tiles; n += 2) {
+            int32_t sums[Shape::m_tiles][2][4] = {};
+#pragma unroll
+            for (int k = 0; k < T::k_steps; ++k) {
+                uint32_t b[4];
+                load_matrices(b, ByteTile::at(first, n * 8, 2 * k));
+#pragma unroll
+                for (int m = 0; m < Shape::m_tiles; ++m) {
+                    multiply_int8<Architecture>(sums[m][0], queries_[m][k], b[0], b[1]);
+                    multiply_int8<Architecture>(sums[m][1], queries_[m][k], b[2], b[3]);
+                }
+            }
+#pragma unroll
+            for (int m = 0; m < Shape::m_tiles; ++m) {
+                const float scale = q_scale_[m] * k_scale;
+#pragma unroll
+                for (int each = 0; each < 4; ++each) {
+                    s[m][n][each] = static_cast<float>(sums[m][0][each]) * scale;
+                    s[m][n + 1][each] = static_cast<float>(sums[m][1][each]) * scale;
+                }
+            }
+        }
+    }
+
+    MZT_DEVICE static void pack_weights(uint32_t (&to)[Shape::m_tiles][T::n_tiles / 2][4],
+                                        const float (&s)[Shape::m_tiles][T::n_tiles][4]) {
+#pragma unroll
+        for (int m = 0; m < Shape::m_tiles; ++m) {
+#pragma unroll
+            for (int k = 0; k < T::n_tiles / 2; ++k) {
+                to[m][k][0] = pack<float16>(s[m][2 * k][0], s[m][2 * k][1]);
+                to[m][k][1] = pack<float16>(s[m][2 * k][2], s[m][2 * k][3]);
+                to[m][k][2] = pack<float16>(s[m][2 * k + 1][0], s[m][2 * k + 1][1]);
+                to[m][k][3] = pack<float16>(s[m][2 * k + 1][2], s[m][2 * k + 1][3]);
+            }
+        }
+    }
+
+    // out += p v, 16 columns at a time (the last 8 alone, where there are): 16-bit sums over the tile's keys.
+    MZT_DEVICE void multiply_values(const uint32_t (&p)[Shape::m_tiles][T::n_tiles / 2][4]) {
+        const uint32_t first = ValueTile::first(values(), lane() % 16, lane() / 16);
+        const uint32_t last = ValueTile::first(values(), lane() % 16, 0);
+#pragma unroll
+        for (int o = 0; o < T::out_tiles; o += 2) {
+            const bool both = o + 1 < T::out_tiles;
+            uint32_t sums[Shape::m_tiles][2][2] = {};
+#pragma unroll
+            for (int k = 0; k < T::n_tiles / 2; ++k) {
+                uint32_t b[4] = {};
+                load_values_of(b, both ? ValueTile::at(first, k * 16, o) : ValueTile::at(last, k * 16, o), both);
+#pragma unroll
+                for (int m = 0; m < Shape::m_tiles; ++m) {
+                    multiply_half<Architecture>(sums[m][0], p[m][k], b[0], b[1]);
+                    if (both) multiply_half<Architecture>(sums[m][1], p[m][k], b[2], b[3]);
+                }
+            }
+#pragma unroll
+            for (int m = 0; m < Shape::m_tiles; ++m) {
+#pragma unroll
+                for (int right = 0; right < 1 + both; ++right) {
+                    out[m][o + right][0] += low_half(sums[m][right][0]);
+                    out[m][o + right][1] += high_half(sums[m][right][0]);
+                    out[m][o + right][2] += low_half(sums[m][right][1]);
+                    out[m][o + right][3] += high_half(sums[m][right][1]);
+                }
+            }
+        }
+    }
+
+    MZT_DEVICE static void load_values_of(uint32_t (&b)[4], uint32_t address, bool both) {
+        if (both) {
+            load_matrices_transposed(b, address);
+        } else {
+            uint32_t two[2];
+            load_matrices_transposed(two, address);
+            b[0] = two[0];
+            b[1] = two[1];
+        }
+    }
+
+    Source source_;
+    uint32_t shared_;
+    uint32_t queries_[Shape::m_tiles][T::k_steps][4];
+    float q_scale_[Shape::m_tiles];
+};
+
+}  // namespace mezzotint

@@ -1,0 +1,49 @@
+#include "passes.h"
+
+#include "quantize.h"
+
+namespace mezzotint {
+
+namespace {
+
+#ifdef MEZZOTINT_EMULATOR
+
+template <typename Element>
+void run_summarize(const void* params, void* shared) {
+    summarize_block<Element>(*static_cast<const Int8Params*>(params), shared);
+}
+template <typename Element>
+void run_quantize(const void* params, void* shared) {
+    quantize_block<Element>(*static_cast<const Int8Params*>(params), shared);
+}
+
+template <typename Element>
+Int8Passes passes() {
+    return {&run_summarize<Element>, &run_quantize<Element>};
+}
+
+#else
+
+template <typename Element>
+__global__ void __launch_bounds__(kPassThreads) summarize(const __grid_constant__ Int8Params params) {
+    extern __shared__ __align__(16) char shared[];
+    summarize_block<Element>(params, shared);
+}
+template <typename Element>
+__global__ void __launch_bounds__(kPassThreads) quantize(const __grid_constant__ Int8Params params) {
+    extern __shared__ __align__(16) char shared[];
+    quantize_block<Element>(params, shared);
+}
+
+template <typename Element>
+Int8Passes passes() {
+    return {reinterpret_cast<Entry>(&summarize<Element>), reinterpret_cast<Entry>(&quantize<Element>)};
+}
+
+#endif
+
+}  // namespace
+
+Int8Passes int8_passes(MztDtype dtype) { return dtype == MZT_FLOAT16 ? passes<float16>() : passes<bfloat16>(); }
+
+}  // namespace mezzotint
