@@ -1,0 +1,10 @@
+"""The emulator, built once for all that ask for it."""
+
+import pytest
+
+from emulated_kernels import Emulator, build
+
+
+@pytest.fixture(scope="session")
+def emulator():
+    return Emulator(build())

@@ -1,0 +1,166 @@
+"""Every forward instance on the emulator, by fuzzed problems and by those that a kernel most easily gets wrong."""
+
+import random
+
+import pytest
+import torch
+
+from emulated_kernels import CODES, Problem, judge
+
+pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
+
+HEAD_DIMS = (32, 40, 64, 72, 80, 88, 96, 112, 128, 160, 256, 384, 512)
+DTYPES = (torch.float16, torch.bfloat16)
+# What a problem has besides queries, keys and values; each head size and format meets each of these.
+KINDS = (
+    {},
+    {"key_lengths": "random"},
+    {"causal": True},
+    {"key_mask": "random"},
+    {"key_mask": "none_seen"},
+    {"bias": "full"},
+    {"bias": "heads"},
+    {"bias": "keys"},
+    {"bias": "column"},
+    {"bias": "lowest"},
+    {"outliers": True},
+    {"causal": True, "key_lengths": "random"},
+    {"causal": True, "key_mask": "random", "bias": "full"},
+    {"key_lengths": "random", "bias": "keys"},
+    {"outliers": True, "key_mask": "random"},
+    {"outliers": True, "causal": True},
+    {},
+)
+MOST_PRODUCTS = 4_000_000  # of a problem, with its ragged tiles filled up: a quarter of a second
+TURING_BYTES = 64 * 1024
+
+
+def fuzzed(head_dim, dtype, number):
+    """The problem of that number; the same in every run."""
+    lots = random.Random(f"{head_dim} {dtype} {number}")
+    kind = dict(KINDS[number % len(KINDS)])
+    nq, nk = lots.choice((1, 5, 31, 64, 65, 100, 130, 200)), lots.choice((1, 7, 16, 33, 64, 65, 77, 90, 129, 200))
+    kv_heads, shared, batch = lots.choice((1, 2)), lots.choice((1, 1, 2, 3)), lots.choice((1, 2, 3))
+    if head_dim >= 256:
+        nq, nk = min(nq, 65), min(nk, 90)
+    while batch * kv_heads * shared * -(-nq // 64) * -(-nk // 64) * 64 * 64 * head_dim > MOST_PRODUCTS:
+        if batch * kv_heads * shared == 1:
+            break
+        batch, kv_heads, shared = (1, kv_heads, shared) if batch > 1 else (1, 1, shared - 1 or 1)
+    if "key_lengths" in kind:
+        kind["key_lengths"] = tuple(lots.choice((0, 1, nk // 2, nk - 1, nk)) for _ in range(batch))
+    return Problem(
+        head_dim=head_dim,
+        dtype=dtype,
+        batch=batch,
+        heads=kv_heads * shared,
+        kv_heads=kv_heads,
+        nq=nq,
+        nk=nk,
+        tokens_first=lots.random() < 0.5,
+        bias_float=lots.random() < 0.5,
+        scale=lots.choice((None, None, 0.3)),
+        turing=dtype is torch.float16 and head_dim <= 160 and number % 2 == 1,
+        late_copies=lots.random() < 0.7,
+        seed=number,
+        **kind,
+    )
+
+
+FUZZED = [fuzzed(*each, number) for each in ((d, t) for d in HEAD_DIMS for t in DTYPES) for number in range(len(KINDS))]
+
+
+def name_of(problem):
+    words = [f"d{problem.head_dim}", str(problem.dtype).removeprefix("torch."), f"{problem.nq}x{problem.nk}"]
+    words += ["sm_75"] * problem.turing + ["causal"] * problem.causal + ["lengths"] * bool(problem.key_lengths)
+    return "-".join([*words, *filter(None, (problem.key_mask, problem.bias)), str(problem.seed)])
+
+
+def instances(emulator, problem):
+    """The numbers of the instances that can do it on the architecture that it asks for."""
+    numbers = emulator.numbers(problem)
+    return [n for n in numbers if not problem.turing or emulator.instances[n].shared_bytes <= TURING_BYTES]
+
+
+def chosen(emulator, problem):
+    """One of these, all in turn."""
+    numbers = instances(emulator, problem)
+    return numbers[(problem.seed // 2) % len(numbers)]
+
+
+def check(emulator, problem, number):
+    verdict = emulator.run(problem, number)
+    assert verdict.error == ""
+    assert verdict.output <= 1
+    assert verdict.lse <= 1
+    assert verdict.bank_conflicts == 0
+    return verdict
+
+
+@pytest.mark.parametrize("problem", FUZZED, ids=name_of)
+def test_fuzzed_problem(emulator, problem):
+    check(emulator, problem, chosen(emulator, problem))
+
+
+def test_fuzzed_problems_leave_nothing_out(emulator):
+    assert len(FUZZED) >= 400
+    met = {chosen(emulator, problem) for problem in FUZZED}
+    plain = {number for number, each in enumerate(emulator.instances) if not each.int8}
+    assert plain == met
+    assert {each.head_dim for each in emulator.instances} == set(HEAD_DIMS)
+    for what in ("turing", "late_copies", "tokens_first", "causal"):
+        assert {getattr(problem, what) for problem in FUZZED} == {False, True}, what
+    assert any(problem.heads > problem.kv_heads > 1 for problem in FUZZED)
+    assert any(0 in (problem.key_lengths or ()) for problem in FUZZED)
+    assert any(problem.turing and problem.head_dim % 16 for problem in FUZZED)
+
+
+HARD = {
+    "one query, one key": Problem(head_dim=64, nq=1, nk=1),
+    "many tiles of keys": Problem(head_dim=64, nq=20, nk=1100, heads=1, kv_heads=1, outliers=True),
+    "many tiles of queries": Problem(head_dim=64, nq=700, nk=20, heads=1, kv_heads=1),
+    "full tiles": Problem(head_dim=64, nq=128, nk=128),
+    "more queries than keys, causal": Problem(head_dim=64, nq=150, nk=60, causal=True),
+    "more keys than queries, causal": Problem(head_dim=64, nq=60, nk=250, causal=True),
+    "no batch sees a key": Problem(head_dim=64, batch=2, key_lengths=(0, 0)),
+    "lengths beyond the keys and below 0": Problem(head_dim=64, batch=3, nk=70, key_lengths=(500, -3, 70)),
+    "one head of keys for eight": Problem(head_dim=64, heads=8, kv_heads=1),
+    "keys of which the first tile is hidden": Problem(head_dim=72, nk=200, key_mask="late"),
+    "Turing, head size with a rest": Problem(head_dim=72, dtype=torch.float16, turing=True, nq=100, nk=100),
+    "early copies": Problem(head_dim=128, nq=70, nk=300, heads=1, kv_heads=1, late_copies=False),
+    "one tensor for queries, keys and values": Problem(head_dim=40, nq=90, nk=90, fused=True),
+    "bias of the lowest number everywhere": Problem(head_dim=64, bias="lowest", key_lengths=(10,), nk=100),
+}
+
+
+@pytest.mark.parametrize("problem", HARD.values(), ids=HARD.keys())
+def test_hard_problem(emulator, problem):
+    for number in instances(emulator, problem):
+        check(emulator, problem, number)
+
+
+@pytest.mark.parametrize("late_copies", [True, False], ids=["late", "early"])
+def test_order_of_warps_does_not_matter(emulator, late_copies):
+    problem = Problem(head_dim=64, nq=130, nk=200, late_copies=late_copies)
+    for number in instances(emulator, problem):
+        first, *others = (emulator.compute(problem, number, order=order).tensors for order in (1, 2, 3))
+        for other in others:
+            assert torch.equal(first.out, other.out)
+            assert torch.equal(first.lse, other.lse)
+
+
+def test_a_wrong_answer_is_seen(emulator):
+    problem = Problem(head_dim=64)
+    tensors = emulator.compute(problem, instances(emulator, problem)[0]).tensors
+    assert max(judge(tensors)) <= 1
+    tensors.out[0, 1, 5, 7] += 0.05
+    tensors.lse[0, 0, 3] += 0.01
+    assert min(judge(tensors)) > 1
+
+
+def test_numbers_of_formats_are_those_of_the_c_abi():
+    assert {str(dtype).removeprefix("torch."): code for dtype, code in CODES.items()} == {
+        "float16": 0,
+        "bfloat16": 1,
+        "float32": 2,
+    }
