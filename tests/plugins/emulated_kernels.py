@@ -1,67 +1,17 @@
 """The kernels on the emulator: tensors in, what they compute out, and beside it what they should compute."""
 
 import ctypes
-import hashlib
 import math
 import mmap
-import os
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import int8_reference
 import torch
 
-ROOT = Path(__file__).parents[2]
-KERNELS = ROOT / "kernels"
-CACHE = ROOT / "build" / "emulator"
-FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-DMEZZOTINT_EMULATOR", "-Wall", "-Wextra", "-Werror")
-QUIET = ("-Wno-unknown-pragmas",)  # unrolling is for nvcc
 CODES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}
 CAUSAL, INT8_SCORES = 1, 2
 LOWEST_BIAS = -1e38  # what the kernels take a bias below it for
-
-
-# ---- building
-
-
-def build(folder: Path = KERNELS, pattern: str = "*") -> Path:
-    """The emulator's library for the kernel sources in `folder`, objects and all remembered by their contents."""
-    sources = [
-        *sorted((folder / "emulator").glob("*.cpp")),
-        folder / "csrc" / "attention" / "choose.cpp",
-        folder / "csrc" / "attention" / "instances" / "all.cpp",
-        *sorted((folder / "csrc" / "attention" / "int8").glob("*.c*")),
-        *sorted((folder / "csrc" / "attention" / "instances").glob("*.cu")),
-    ]
-    state = hashlib.sha256(repr(FLAGS).encode())
-    for path in sorted([*folder.rglob("*.h"), *sources]):
-        state.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
-    library = CACHE / f"{state.hexdigest()[:24]}.so"
-    if library.exists():
-        return library
-    objects = CACHE / f"{library.stem}.{os.getpid()}"
-    objects.mkdir(parents=True)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        made = list(pool.map(lambda source: _compile(source, objects), sources))
-    fresh = objects / library.name
-    _run("g++", "-shared", "-o", str(fresh), *map(str, made))
-    fresh.replace(library)
-    return library
-
-
-def _compile(source: Path, folder: Path) -> Path:
-    target = folder / f"{source.name}.o"
-    _run("g++", *FLAGS, *QUIET, "-x", "c++", "-c", str(source), "-o", str(target))
-    return target
-
-
-def _run(*words: str) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(words)}\n{done.stderr}")
-
 
 # ---- problems
 
@@ -256,6 +206,17 @@ class Tensors:
         weights = torch.softmax(scores.float(), dim=-1).nan_to_num(0.0).to(dtype)
         return weights @ v
 
+    def rounded(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Output and logarithm of sums by 8-bit scores in plain torch, the output in the problem's number format."""
+        problem = self.problem
+        q, k, v = (self._shared_heads(tensor.double()) for tensor in (self.q, self.k, self.v))
+        lengths = (
+            torch.full((problem.batch,), problem.nk) if self.lengths is None else self.lengths.clamp(0, problem.nk)
+        )
+        bias = None if self.bias is None else self.bias.double()
+        out, sums = int8_reference.attend(q, k, v, scale=self.scale, bias=bias, hidden=self.hidden(), lengths=lengths)
+        return out.to(problem.dtype), sums
+
     def _shared_heads(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.repeat_interleave(self.problem.heads // tensor.shape[1], dim=1)
 
@@ -357,26 +318,25 @@ class Emulator:
 
 
 def judge(tensors: Tensors) -> tuple[float, float]:
-    """FlashAttention's rule: at most twice the error of plain products in the same format, and a few roundings."""
+    """FlashAttention's rule: at most twice the error of plain products in the same format, and a few roundings.
+
+    Kernels with 8-bit scores have that error of the same roundings in plain torch.
+    """
     wanted, sums = tensors.wanted()
     rounded = wanted.to(tensors.problem.dtype)
-    plain = (tensors.plain().double() - wanted).abs().max()
+    plain, plain_sums = tensors.rounded() if tensors.problem.int8 else (tensors.plain(), sums)
     roundings = ((rounded + 0.3 - 0.3).double() - rounded.double()).abs().max()
-    allowed = 2 * plain + 2 * roundings + 1e-6
+    allowed = 2 * (plain.double() - wanted).abs().max() + 2 * roundings + 1e-6
     output = _worst((tensors.out.double() - wanted).abs(), allowed)
     seen = torch.isfinite(sums)
     same = torch.equal(torch.isfinite(tensors.lse), seen) and bool((tensors.lse[~seen] == -math.inf).all())
-    sums = sums.clamp(min=LOWEST_BIAS)
-    off = (tensors.lse.double() - sums).abs() / (1 + sums.abs() / 1e3)
-    lse = _worst(off[seen], torch.tensor(2e-3)) if same else math.inf
-    return output, lse
+    sums, plain_sums = sums.clamp(min=LOWEST_BIAS)[seen], plain_sums.clamp(min=LOWEST_BIAS)[seen]
+    off = (tensors.lse.double()[seen] - sums).abs() / (1 + sums.abs() / 1e3)
+    allowed_sums = 2e-3 + 2 * (plain_sums - sums).abs().max() if bool(seen.any()) else torch.tensor(1.0)
+    return output, _worst(off, allowed_sums) if same else math.inf
 
 
 def _worst(errors: torch.Tensor, allowed: torch.Tensor) -> float:
     if errors.numel() == 0:
         return 0.0
     return math.inf if bool(errors.isnan().any()) else float(errors.max() / allowed)
-
-
-if __name__ == "__main__":
-    sys.stdout.write(f"{build()}\n")

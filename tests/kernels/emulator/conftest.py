@@ -1,8 +1,8 @@
 """The emulator, built once for all that ask for it."""
 
 import pytest
-
-from emulated_kernels import Emulator, build
+from emulated_kernels import Emulator
+from emulator_build import build
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ import random
 
 import pytest
 import torch
-
 from emulated_kernels import CODES, Problem, judge
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")

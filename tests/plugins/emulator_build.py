@@ -1,0 +1,84 @@
+"""Builds the emulator's library from the kernels' sources, or from a copy of some of them; needs only g++."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+KERNELS = ROOT / "kernels"
+CACHE = ROOT / "build" / "emulator"
+FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-DMEZZOTINT_EMULATOR", "-Wall", "-Wextra", "-Werror")
+QUIET = ("-Wno-unknown-pragmas",)  # unrolling is for nvcc
+INCLUDE = re.compile(r'^#include "(.+)"', re.MULTILINE)
+LISTED = re.compile(r"^InstanceList list_(\w+)\(\);\n", re.MULTILINE)
+
+
+def build(folder: Path = KERNELS) -> Path:
+    """The library for the kernel sources in `folder`; objects are remembered by what they are made of."""
+    attention = folder / "csrc" / "attention"
+    sources = [*(folder / "emulator").glob("*.cpp"), attention / "choose.cpp"]
+    sources += [path for path in attention.glob("*/*") if path.suffix in {".cpp", ".cu"}]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(lambda source: _object(source, folder), sorted(sources)))
+    state = hashlib.sha256(repr([path.name for path in objects]).encode())
+    library = CACHE / f"{state.hexdigest()[:24]}.so"
+    if not library.exists():
+        _make(library, "-shared", *map(str, objects))
+    return library
+
+
+def copy_sources(folder: Path, instances: Iterable[str]) -> Path:
+    """A copy of the sources in `folder`, of the instances only those files named, such as bfloat16_64."""
+    wanted = set(instances)
+    for part in ("csrc", "emulator"):
+        shutil.copytree(KERNELS / part, folder / part)
+    made = folder / "csrc" / "attention" / "instances"
+    for path in made.glob("*.cu"):
+        if path.stem not in wanted:
+            path.unlink()
+    listing = made / "all.cpp"
+    text = listing.read_text("utf-8")
+    for name in LISTED.findall(text):
+        if name not in wanted:
+            text = text.replace(f"InstanceList list_{name}();\n", "")
+            text = re.sub(rf"return list_{name}\(\);", "return {nullptr, 0};", text)
+    listing.write_text(text, "utf-8")
+    return folder
+
+
+def _object(source: Path, folder: Path) -> Path:
+    state = hashlib.sha256(repr(FLAGS).encode())
+    for path in sorted(set(_closure(source.resolve()))):
+        state.update(path.relative_to(folder.resolve()).as_posix().encode() + path.read_bytes())
+    target = CACHE / f"{source.name}.{state.hexdigest()[:24]}.o"
+    if not target.exists():
+        _make(target, *FLAGS, *QUIET, "-x", "c++", "-c", str(source))
+    return target
+
+
+def _closure(path: Path) -> Iterator[Path]:
+    """A source and all that it includes of ours."""
+    found, left = {path}, [path]
+    while left:
+        each = left.pop()
+        for name in INCLUDE.findall(each.read_text("utf-8")):
+            included = (each.parent / name).resolve()
+            if included not in found:
+                found.add(included)
+                left.append(included)
+    return iter(found)
+
+
+def _make(target: Path, *words: str) -> None:
+    """Run the compiler; another process may do the same at the same time."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = target.with_name(f"{target.name}.{os.getpid()}")
+    done = subprocess.run(["g++", *words, "-o", str(fresh)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"g++ {' '.join(words)}\n{done.stderr}")
+    fresh.replace(target)
