@@ -25,12 +25,15 @@ class Shape:
     q_in_registers: bool = True
     masked: bool = False
     int8: bool = False
+    short: bool = False  # all of at most tile_n keys at once
     slice_dim: int | None = None
 
     def of(self, element: str, head_dim: int) -> str:
         """The C++ words for the instance."""
         words = (self.m_tiles, self.warps, self.tile_n, self.k_stages, str(self.q_in_registers).lower())
         shape = f"Shape<{', '.join(map(str, words))}>"
+        if self.short:
+            return f"short_instance<{element}, {head_dim}, {self.warps}, {self.tile_n}>()"
         if self.int8:
             return f"int8_instance<{element}, {head_dim}, {shape}, {str(self.masked).lower()}>()"
         slices = "" if self.slice_dim is None else f", {self.slice_dim}"
@@ -48,20 +51,24 @@ INT8 = (
     Shape(m_tiles=1, warps=4, tile_n=64, int8=True),
     Shape(m_tiles=1, warps=4, tile_n=64, int8=True, masked=True),
 )
+# Texts of 77 tokens; head sizes that are no multiple of 16 take keys 32 at a time.
+TEXT = (Shape(m_tiles=1, warps=4, tile_n=80, short=True), Shape(m_tiles=1, warps=4, tile_n=128, short=True))
+TEXT_32 = (Shape(m_tiles=1, warps=4, tile_n=96, short=True), Shape(m_tiles=1, warps=4, tile_n=128, short=True))
 SHAPES: dict[int, tuple[Shape, ...]] = {
     32: (WIDE, NARROW, MASKED),
-    40: (WIDE, NARROW, MASKED),
-    64: (WIDE, NARROW, MASKED, *INT8),
-    72: (Shape(m_tiles=2, warps=4, tile_n=32), NARROW, MASKED, *INT8),
-    80: (Shape(m_tiles=2, warps=4, tile_n=32), NARROW, MASKED, *INT8),
+    40: (WIDE, NARROW, MASKED, *TEXT_32),
+    64: (WIDE, NARROW, MASKED, *TEXT, *INT8),
+    72: (Shape(m_tiles=2, warps=4, tile_n=32), NARROW, MASKED, *TEXT_32, *INT8),
+    80: (Shape(m_tiles=2, warps=4, tile_n=32), NARROW, MASKED, *TEXT, *INT8),
     88: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), NARROW, MASKED),
     96: (Shape(m_tiles=2, warps=4, tile_n=32, q_in_registers=False), NARROW, MASKED, *INT8),
-    112: (EIGHT, NARROW, MASKED, *INT8),
-    128: (EIGHT, NARROW, MASKED, *INT8),
+    112: (EIGHT, NARROW, MASKED, *TEXT, *INT8),
+    128: (EIGHT, NARROW, MASKED, *TEXT, *INT8),
     160: (
         Shape(m_tiles=1, warps=8, tile_n=32),
         Shape(m_tiles=1, warps=4, tile_n=32),
         Shape(m_tiles=1, warps=4, tile_n=32, masked=True),
+        *TEXT,
     ),
     256: (
         Shape(m_tiles=1, warps=4, tile_n=32, q_in_registers=False),

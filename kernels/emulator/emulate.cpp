@@ -24,7 +24,7 @@ struct EmulatorReport {
 };
 
 struct EmulatorInstance {
-    int32_t head_dim, slice_dim, dtype, masked, int8, tile_m, tile_n, threads, shared_bytes;
+    int32_t head_dim, slice_dim, dtype, masked, kind, tile_m, tile_n, threads, shared_bytes;
 };
 
 namespace {
@@ -84,7 +84,7 @@ void run(const Instance& instance, const MztAttentionArgs& args, bool turing, Ma
     const ForwardParams forward = forward_params(instance, args);
     const void* params = &forward;
     Int8Params int8{};
-    if (instance.int8) {
+    if (instance.kind == Kind::int8) {
         int8 = int8_params(args);
         int8.forward = forward;
         params = &int8;
@@ -105,7 +105,8 @@ extern "C" {
 MZT_API int32_t emulator_instance(uint32_t number, EmulatorInstance* found) {
     const Instance* instance = instance_of(number);
     if (!instance) return 0;
-    *found = {instance->head_dim, instance->slice_dim, instance->dtype,   instance->masked,      instance->int8,
+    *found = {instance->head_dim, instance->slice_dim, instance->dtype,   instance->masked,
+              static_cast<int32_t>(instance->kind),
               instance->tile_m,   instance->tile_n,    instance->threads, instance->shared_bytes};
     return 1;
 }

@@ -11,6 +11,7 @@ import torch
 
 CODES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}
 CAUSAL, INT8_SCORES = 1, 2
+FORWARD, SHORT_KEYS, INT8 = range(3)  # kinds of instances
 LOWEST_BIAS = -1e38  # what the kernels take a bias below it for
 
 # ---- problems
@@ -35,6 +36,7 @@ class Problem:
     bias: str | None = None  # full, heads, keys, column: what is not broadcast; lowest: 0 or the lowest number for keys
     bias_float: bool = True
     outliers: bool = False
+    uneven: bool = False  # tokens of different sizes, from 1/8 to 1
     scale: float | None = None
     int8: bool = False
     turing: bool = False
@@ -63,6 +65,9 @@ class Tensors:
             self.q = self._random(generator, problem.heads, problem.nq, swap=problem.tokens_first)
             self.k = self._random(generator, problem.kv_heads, problem.nk, swap=problem.tokens_first)
             self.v = self._random(generator, problem.kv_heads, problem.nk, swap=problem.tokens_first)
+        if problem.uneven:
+            for tensor in (self.q, self.k):
+                tensor *= 2.0 ** -torch.randint(4, tensor.shape[:3], generator=generator).unsqueeze(-1)
         if problem.outliers:  # one channel of the keys far from 0, as real models have it, and one large row
             self.k[..., 3] += 30
             self.q[..., :, 0, :] *= 8
@@ -242,8 +247,19 @@ class InstanceInfo(ctypes.Structure):
 
     _fields_ = tuple(
         (name, ctypes.c_int32)
-        for name in ("head_dim", "slice_dim", "dtype", "masked", "int8", "tile_m", "tile_n", "threads", "shared_bytes")
+        for name in ("head_dim", "slice_dim", "dtype", "masked", "kind", "tile_m", "tile_n", "threads", "shared_bytes")
     )
+
+    @property
+    def int8(self) -> bool:
+        """Whether its scores are 8-bit products."""
+        return bool(self.kind == INT8)
+
+    def serves(self, problem: Problem) -> bool:
+        """Whether it is for the problem, on whatever machine."""
+        wanted = (problem.head_dim, CODES[problem.dtype], int(problem.masked), problem.int8)
+        short_enough = self.kind != SHORT_KEYS or problem.nk <= self.tile_n
+        return (self.head_dim, self.dtype, self.masked, self.int8) == wanted and short_enough
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,12 +299,7 @@ class Emulator:
 
     def numbers(self, problem: Problem) -> list[int]:
         """The instances that can do it."""
-        wanted = (problem.head_dim, CODES[problem.dtype], int(problem.masked), int(problem.int8))
-        return [
-            number
-            for number, each in enumerate(self.instances)
-            if (each.head_dim, each.dtype, each.masked, each.int8) == wanted
-        ]
+        return [number for number, each in enumerate(self.instances) if each.serves(problem)]
 
     def compute(self, problem: Problem, number: int, order: int | None = None) -> Computed:
         """Run one instance on one problem; `order` is the seed of that in which warps take turns."""

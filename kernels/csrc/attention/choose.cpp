@@ -15,10 +15,24 @@ bool wants_masked(const MztAttentionArgs& args) { return args.key_mask || args.b
 double speed(const Instance& instance, const DeviceFacts& device) {
     const bool full_rate = device.architecture == 80 || device.architecture == 90;
     const double rows = instance.rows_per_warp > 16 ? 1.0 : full_rate ? 0.72 : 0.95;
+    if (instance.kind == Kind::short_keys) return 2 * rows;  // all keys are read once, and softmax is taken once
     return instance.tile_n >= 64 ? rows : rows * 0.95;
 }
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Whether it is for this problem, wherever it runs.
+bool serves(const Instance& instance, const MztAttentionArgs& args) {
+    const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
+    if (instance.head_dim != args.head_dim || static_cast<uint32_t>(instance.dtype) != args.dtype) return false;
+    if (instance.masked != wants_masked(args) || (instance.kind == Kind::int8) != int8) return false;
+    if (instance.kind == Kind::short_keys && args.nk > instance.tile_n) return false;
+    return args.nq + args.nk + instance.tile_m <= INT32_MAX;
+}
+
+const char* name_of(Kind kind) {
+    return kind == Kind::int8 ? "int8" : kind == Kind::short_keys ? "short keys" : "forward";
+}
 
 const char* name_of(MztDtype dtype) { return dtype == MZT_FLOAT16 ? "float16" : "bfloat16"; }
 
@@ -39,14 +53,26 @@ bool runs_on(const Instance& instance, const DeviceFacts& device) {
     return instance.dtype == MZT_FLOAT16 && instance.shared_bytes <= kTuringSharedBytes;
 }
 
+// Tiles of queries that a block works through. Where it holds all keys they should serve many, but blocks enough for
+// every multiprocessor come first.
+int64_t tiles_per_block(const Instance& instance, const MztAttentionArgs& args) {
+    constexpr int64_t enough_blocks = 640, most_tiles = 16;
+    if (instance.kind != Kind::short_keys) return 1;
+    const int64_t tiles = divide_up(args.nq, instance.tile_m) * args.heads * args.batch;
+    const int64_t each = tiles / enough_blocks;
+    return each < 1 ? 1 : each > most_tiles ? most_tiles : each;
+}
+
 int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args) {
     const int64_t slices = instance.head_dim / instance.slice_dim;
-    return divide_up(args.nq, instance.tile_m) * slices * args.heads * args.batch;
+    const int64_t tiles = divide_up(args.nq, instance.tile_m);
+    return divide_up(tiles, tiles_per_block(instance, args)) * slices * args.heads * args.batch;
 }
 
 // The multiprocessor with the most blocks is the last to end.
 double cost_of(const Instance& instance, const MztAttentionArgs& args, const DeviceFacts& device) {
-    const int64_t most = divide_up(blocks_of(instance, args), device.multiprocessors);
+    const int64_t most =
+        divide_up(blocks_of(instance, args), device.multiprocessors) * tiles_per_block(instance, args);
     const double work = static_cast<double>(instance.tile_m) * (instance.head_dim + instance.slice_dim);
     return static_cast<double>(most) * work / speed(instance, device);
 }
@@ -56,9 +82,8 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
     double least = 0;
     const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
     for (uint32_t number = 0; const Instance* instance = instance_of(number); ++number) {
-        if (instance->head_dim != args.head_dim || static_cast<uint32_t>(instance->dtype) != args.dtype) continue;
-        if (instance->int8 != int8 || instance->masked != wants_masked(args) || !runs_on(*instance, device)) continue;
-        if (blocks_of(*instance, args) > INT32_MAX || args.nq + args.nk + instance->tile_m > INT32_MAX) continue;
+        if (!serves(*instance, args) || !runs_on(*instance, device)) continue;
+        if (blocks_of(*instance, args) > INT32_MAX) continue;
         const double cost = cost_of(*instance, args, device);
         if (best && cost >= least) continue;
         best = instance;
@@ -67,7 +92,7 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
     }
     plan.supported = best != nullptr;
     if (best) {
-        std::snprintf(plan.text, sizeof plan.text, "%s %s d%d %dx%d%s", int8 ? "int8" : "forward",
+        std::snprintf(plan.text, sizeof plan.text, "%s %s d%d %dx%d%s", name_of(best->kind),
                       name_of(best->dtype), best->head_dim, best->tile_m, best->tile_n,
                       best->masked ? " masked" : "");
         if (int8) plan.workspace_bytes = int8_workspace_bytes(args);
@@ -95,6 +120,7 @@ ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& a
     params.heads_per_kv = static_cast<int32_t>(args.heads / args.kv_heads);
     params.nq = static_cast<int32_t>(args.nq);
     params.nk = static_cast<int32_t>(args.nk);
+    params.tiles_per_block = static_cast<int32_t>(tiles_per_block(instance, args));
     params.q_tiles = static_cast<int32_t>(divide_up(args.nq, instance.tile_m));
     params.slices = instance.head_dim / instance.slice_dim;
     params.causal = (args.flags & MZT_CAUSAL) != 0;

@@ -15,6 +15,7 @@ bool runs_on(const Instance& instance, const DeviceFacts& device);
 // What a multiprocessor needs for the problem with that instance, in arbitrary units of time.
 double cost_of(const Instance& instance, const MztAttentionArgs& args, const DeviceFacts& device);
 
+int64_t tiles_per_block(const Instance& instance, const MztAttentionArgs& args);
 int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args);
 
 ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& args);

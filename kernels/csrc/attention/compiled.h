@@ -4,6 +4,7 @@
 #include "instance.h"
 #include "int8/kernel.h"
 #include "kernel.h"
+#include "short_keys.h"
 
 namespace mezzotint {
 
@@ -30,6 +31,10 @@ void run_forward(const void* params, void* shared) {
     attention_forward_block<T>(*static_cast<const ForwardParams*>(params), shared);
 }
 template <class T>
+void run_short(const void* params, void* shared) {
+    short_keys_block<T>(*static_cast<const ForwardParams*>(params), shared);
+}
+template <class T>
 void run_int8(const void* params, void* shared) {
     int8_forward_block<T>(*static_cast<const Int8Params*>(params), shared);
 }
@@ -43,6 +48,15 @@ __global__ void __launch_bounds__(Shape::threads, 1)  // left alone, ptxas spill
     if constexpr (runs_here<T>()) {
         extern __shared__ __align__(128) char shared[];
         attention_forward_block<T>(params, shared);
+    }
+}
+
+template <typename Element, int head_dim, int warps, int tile_n>
+__global__ void __launch_bounds__(32 * warps, 1) attention_short_keys(const __grid_constant__ ForwardParams params) {
+    using T = ShortTraits<ThisArchitecture, Element, head_dim, warps, tile_n>;
+    if constexpr (runs_here<T>()) {
+        extern __shared__ __align__(128) char shared[];
+        short_keys_block<T>(params, shared);
     }
 }
 
@@ -69,14 +83,14 @@ constexpr MztDtype dtype_of<bfloat16>() {
 }
 
 template <class T>
-Instance described(bool int8, Entry entry, Entry turing_entry) {
+Instance described(Kind kind, Entry entry, Entry turing_entry) {
     using Shape = typename T::Shape;
     Instance made{};
     made.head_dim = T::head_dim;
     made.slice_dim = T::slice_dim;
     made.dtype = dtype_of<typename T::Element>();
     made.masked = T::masked;
-    made.int8 = int8;
+    made.kind = kind;
     made.tile_m = Shape::tile_m;
     made.tile_n = Shape::tile_n;
     made.rows_per_warp = Shape::rows_per_warp;
@@ -91,11 +105,23 @@ template <typename Element, int head_dim, class Shape, bool masked, int slice_di
 Instance instance() {
     using T = Traits<Ampere, Element, head_dim, Shape, masked, slice_dim>;
 #ifdef MEZZOTINT_EMULATOR
-    return described<T>(false, &run_forward<T>,
+    return described<T>(Kind::forward, &run_forward<T>,
                         &run_forward<Traits<Turing, Element, head_dim, Shape, masked, slice_dim>>);
 #else
     const auto kernel = reinterpret_cast<Entry>(&attention_forward<Element, head_dim, Shape, masked, slice_dim>);
-    return described<T>(false, kernel, kernel);
+    return described<T>(Kind::forward, kernel, kernel);
+#endif
+}
+
+template <typename Element, int head_dim, int warps, int tile_n>
+Instance short_instance() {
+    using T = ShortTraits<Ampere, Element, head_dim, warps, tile_n>;
+#ifdef MEZZOTINT_EMULATOR
+    return described<T>(Kind::short_keys, &run_short<T>,
+                        &run_short<ShortTraits<Turing, Element, head_dim, warps, tile_n>>);
+#else
+    const auto kernel = reinterpret_cast<Entry>(&attention_short_keys<Element, head_dim, warps, tile_n>);
+    return described<T>(Kind::short_keys, kernel, kernel);
 #endif
 }
 
@@ -103,10 +129,10 @@ template <typename Element, int head_dim, class Shape, bool masked>
 Instance int8_instance() {
     using T = Int8Traits<Ampere, Element, head_dim, Shape, masked>;
 #ifdef MEZZOTINT_EMULATOR
-    return described<T>(true, &run_int8<T>, &run_int8<Int8Traits<Turing, Element, head_dim, Shape, masked>>);
+    return described<T>(Kind::int8, &run_int8<T>, &run_int8<Int8Traits<Turing, Element, head_dim, Shape, masked>>);
 #else
     const auto kernel = reinterpret_cast<Entry>(&attention_int8<Element, head_dim, Shape, masked>);
-    return described<T>(true, kernel, kernel);
+    return described<T>(Kind::int8, kernel, kernel);
 #endif
 }
 

@@ -14,11 +14,17 @@ using Entry = void (*)(const void* params, void* shared);
 using Entry = const void*;
 #endif
 
+enum class Kind {
+    forward,     // any number of keys
+    short_keys,  // at most tile_n keys, held at once
+    int8         // scores from 8-bit products; its params are Int8Params, those of the others ForwardParams
+};
+
 struct Instance {
+    Kind kind;
     int head_dim, slice_dim;
     MztDtype dtype;
     bool masked;
-    bool int8;  // scores from 8-bit products: its params are Int8Params, else ForwardParams
     int tile_m, tile_n, rows_per_warp, threads, shared_bytes;
     Entry entry;
     Entry turing_entry;  // the same kernel; another function only where both are emulated

@@ -57,7 +57,7 @@ int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan,
     ForwardParams forward = forward_params(*instance, args);
     void* params = &forward;
     Int8Params int8{};
-    if (instance->int8) {
+    if (instance->kind == Kind::int8) {
         int8 = int8_params(args);
         int8.forward = forward;
         params = &int8;

@@ -8,6 +8,7 @@
 
 #include "mask.h"
 #include "params.h"
+#include "products.h"
 #include "shared_tile.h"
 #include "softmax.h"
 #include "traits.h"
@@ -29,6 +30,24 @@ public:
         int64_t q_row, k_row, v_row;
         int first_query, nq, key_limit;
     };
+
+    // What multiply_keys asks for: 16 rows by 16 columns of this warp's queries, and by the last 8.
+    MZT_DEVICE void queries(uint32_t (&to)[4], int m, int k) const {
+        if constexpr (Shape::q_in_registers) {
+#pragma unroll
+            for (int each = 0; each < 4; ++each) to[each] = queries_[m][k][each];
+        } else {
+            load_matrices(to, query_address(m, k));
+        }
+    }
+    MZT_DEVICE void query_rest(uint32_t (&to)[2], int m) const {
+        if constexpr (Shape::q_in_registers) {
+            to[0] = query_rest_[m][0];
+            to[1] = query_rest_[m][1];
+        } else {
+            load_matrices(to, query_rest_address(m));
+        }
+    }
 
     float out[Shape::m_tiles][T::out_tiles][4] = {};
     RowState rows[Shape::m_tiles];
@@ -63,28 +82,25 @@ private:
 #pragma unroll
             for (int m = 0; m < Shape::m_tiles; ++m) {
 #pragma unroll
-                for (int k = 0; k < T::k_steps; ++k) load_matrices(queries_[m][k], query(m, k));
-                if constexpr (T::k_rest) load_matrices(query_rest_[m], query_rest(m));
+                for (int k = 0; k < T::k_steps; ++k) load_matrices(queries_[m][k], query_address(m, k));
+                if constexpr (T::k_rest) load_matrices(query_rest_[m], query_rest_address(m));
             }
             barrier();  // keys and values take the queries' place
         }
     }
 
     // This lane's part in loading matrices: a 16x16 piece of the queries, or the left half of the last one;
-    MZT_DEVICE uint32_t query(int m, int k) const {
+    MZT_DEVICE uint32_t query_address(int m, int k) const {
         return KeyTile::at(KeyTile::first(shared_, warp_row() + lane() % 16, lane() / 16), m * 16, 2 * k);
     }
-    MZT_DEVICE uint32_t query_rest(int m) const {
+    MZT_DEVICE uint32_t query_rest_address(int m) const {
         return KeyTile::at(KeyTile::first(shared_, warp_row() + lane() % 16, 0), m * 16, 2 * T::k_steps);
     }
-    // 16 keys by 16 columns, or 32 keys by the last 8;
+    // 16 keys by 16 columns, or 32 keys by the last 8.
     MZT_DEVICE uint32_t key(int stage) const {
         return KeyTile::first(keys(stage), lane() % 8 + lane() / 16 * 8, lane() / 8 % 2);
     }
     MZT_DEVICE uint32_t key_rest(int stage) const { return KeyTile::first(keys(stage), lane(), 0); }
-    // 16 keys by 16 columns of the values, or by the last 8.
-    MZT_DEVICE uint32_t value() const { return ValueTile::first(values(), lane() % 16, lane() / 16); }
-    MZT_DEVICE uint32_t value_rest() const { return ValueTile::first(values(), lane() % 16, 0); }
 
     MZT_DEVICE void load_keys(int tile, int stage) {
         if (tile >= 0) {
@@ -107,7 +123,7 @@ private:
         if constexpr (Shape::k_stages == 2) load_keys(tile - 1, next(stage));
 
         float s[Shape::m_tiles][T::n_tiles][4] = {};
-        multiply_keys(s, stage);
+        multiply_keys<T>(s, key(stage), key_rest(stage), *this);
         if constexpr (Shape::k_stages == 1) {
             barrier();
             load_keys(tile - 1, stage);
@@ -118,106 +134,10 @@ private:
             update_softmax<T>(s[m], out[m], rows[m], factor);
         }
         uint32_t p[Shape::m_tiles][T::n_tiles / 2][4];
-        pack_weights(p, s);
+        pack_weights<T>(p, s);
         wait_copies<Architecture, 1>();
         barrier();  // V(j) is there for all
-        multiply_values(p);
-    }
-
-    // s += q k^T
-    MZT_DEVICE void multiply_keys(float (&s)[Shape::m_tiles][T::n_tiles][4], int stage) {
-        const uint32_t keys = key(stage);
-#pragma unroll
-        for (int k = 0; k < T::k_steps; ++k) {
-            uint32_t q[Shape::m_tiles][4];
-#pragma unroll
-            for (int m = 0; m < Shape::m_tiles; ++m) {
-                if constexpr (Shape::q_in_registers) {
-#pragma unroll
-                    for (int each = 0; each < 4; ++each) q[m][each] = queries_[m][k][each];
-                } else {
-                    load_matrices(q[m], query(m, k));
-                }
-            }
-#pragma unroll
-            for (int n = 0; n < T::n_tiles; n += 2) {
-                uint32_t b[4];
-                load_matrices(b, KeyTile::at(keys, n * 8, 2 * k));
-#pragma unroll
-                for (int m = 0; m < Shape::m_tiles; ++m) {
-                    multiply<Architecture, Element>(s[m][n], q[m], b[0], b[1]);
-                    multiply<Architecture, Element>(s[m][n + 1], q[m], b[2], b[3]);
-                }
-            }
-        }
-        if constexpr (T::k_rest) multiply_rest(s, key_rest(stage));
-    }
-
-    // The last 8 columns of a head size that is no multiple of 16.
-    MZT_DEVICE void multiply_rest(float (&s)[Shape::m_tiles][T::n_tiles][4], uint32_t keys) {
-        uint32_t q[Shape::m_tiles][2];
-#pragma unroll
-        for (int m = 0; m < Shape::m_tiles; ++m) {
-            if constexpr (Shape::q_in_registers) {
-                q[m][0] = query_rest_[m][0];
-                q[m][1] = query_rest_[m][1];
-            } else {
-                load_matrices(q[m], query_rest(m));
-            }
-        }
-#pragma unroll
-        for (int n = 0; n < T::n_tiles; n += 4) {
-            uint32_t b[4];
-            load_matrices(b, KeyTile::at(keys, n * 8, 2 * T::k_steps));
-#pragma unroll
-            for (int m = 0; m < Shape::m_tiles; ++m) {
-#pragma unroll
-                for (int each = 0; each < 4; ++each) {
-                    multiply_k8<Element>(s[m][n + each], q[m][0], q[m][1], b[each]);
-                }
-            }
-        }
-    }
-
-    // The scores' fragments, packed, are the left side of the second product as they are.
-    MZT_DEVICE static void pack_weights(uint32_t (&to)[Shape::m_tiles][T::n_tiles / 2][4],
-                                        const float (&s)[Shape::m_tiles][T::n_tiles][4]) {
-#pragma unroll
-        for (int m = 0; m < Shape::m_tiles; ++m) {
-#pragma unroll
-            for (int k = 0; k < T::n_tiles / 2; ++k) {
-                to[m][k][0] = pack<Element>(s[m][2 * k][0], s[m][2 * k][1]);
-                to[m][k][1] = pack<Element>(s[m][2 * k][2], s[m][2 * k][3]);
-                to[m][k][2] = pack<Element>(s[m][2 * k + 1][0], s[m][2 * k + 1][1]);
-                to[m][k][3] = pack<Element>(s[m][2 * k + 1][2], s[m][2 * k + 1][3]);
-            }
-        }
-    }
-
-    // out += p v
-    MZT_DEVICE void multiply_values(const uint32_t (&p)[Shape::m_tiles][T::n_tiles / 2][4]) {
-        const uint32_t values = value(), values_rest = value_rest();
-#pragma unroll
-        for (int k = 0; k < T::n_tiles / 2; ++k) {
-#pragma unroll
-            for (int o = 0; o + 1 < T::out_tiles; o += 2) {
-                uint32_t b[4];
-                load_matrices_transposed(b, ValueTile::at(values, k * 16, o));
-#pragma unroll
-                for (int m = 0; m < Shape::m_tiles; ++m) {
-                    multiply<Architecture, Element>(out[m][o], p[m][k], b[0], b[1]);
-                    multiply<Architecture, Element>(out[m][o + 1], p[m][k], b[2], b[3]);
-                }
-            }
-            if constexpr (T::out_tiles % 2 != 0) {
-                uint32_t b[2];
-                load_matrices_transposed(b, ValueTile::at(values_rest, k * 16, T::out_tiles - 1));
-#pragma unroll
-                for (int m = 0; m < Shape::m_tiles; ++m) {
-                    multiply<Architecture, Element>(out[m][T::out_tiles - 1], p[m][k], b[0], b[1]);
-                }
-            }
-        }
+        multiply_values<T>(out, p, values());
     }
 
     Source source_;

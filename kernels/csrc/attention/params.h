@@ -16,6 +16,7 @@ struct ForwardParams {
     Strides q_stride, k_stride, v_stride, out_stride;
     int32_t heads, heads_per_kv;
     int32_t nq, nk;
+    int32_t tiles_per_block;  // of queries, one after the other; more than 1 only where all keys are held at once
     int32_t q_tiles, slices;  // blocks are numbered tile first, then slice, then head, then batch
     bool causal;
     float scale;

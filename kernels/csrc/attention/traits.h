@@ -26,6 +26,7 @@ template <class Architecture_, typename Element_, int head_dim_, class Shape_, b
 struct Traits {
     using Architecture = Architecture_;
     using Element = Element_;
+    using Weight = Element_;  // what the softmax's weights are multiplied as
     using Shape = Shape_;
     static constexpr int head_dim = head_dim_;
     static constexpr int slice_dim = slice_dim_;

@@ -7,6 +7,8 @@ static const Instance k_bfloat16_112[] = {
     instance<bfloat16, 112, Shape<1, 8, 64, 2, true>, false>(),
     instance<bfloat16, 112, Shape<1, 4, 64, 2, true>, false>(),
     instance<bfloat16, 112, Shape<1, 4, 64, 2, true>, true>(),
+    short_instance<bfloat16, 112, 4, 80>(),
+    short_instance<bfloat16, 112, 4, 128>(),
     int8_instance<bfloat16, 112, Shape<1, 8, 64, 2, true>, false>(),
     int8_instance<bfloat16, 112, Shape<1, 4, 64, 2, true>, false>(),
     int8_instance<bfloat16, 112, Shape<1, 4, 64, 2, true>, true>(),

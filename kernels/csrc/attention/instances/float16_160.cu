@@ -7,6 +7,8 @@ static const Instance k_float16_160[] = {
     instance<float16, 160, Shape<1, 8, 32, 2, true>, false>(),
     instance<float16, 160, Shape<1, 4, 32, 2, true>, false>(),
     instance<float16, 160, Shape<1, 4, 32, 2, true>, true>(),
+    short_instance<float16, 160, 4, 80>(),
+    short_instance<float16, 160, 4, 128>(),
 };
 
 InstanceList list_float16_160() { return {k_float16_160, sizeof k_float16_160 / sizeof *k_float16_160}; }

@@ -7,6 +7,8 @@ static const Instance k_float16_64[] = {
     instance<float16, 64, Shape<2, 4, 64, 2, true>, false>(),
     instance<float16, 64, Shape<1, 4, 64, 2, true>, false>(),
     instance<float16, 64, Shape<1, 4, 64, 2, true>, true>(),
+    short_instance<float16, 64, 4, 80>(),
+    short_instance<float16, 64, 4, 128>(),
     int8_instance<float16, 64, Shape<1, 8, 64, 2, true>, false>(),
     int8_instance<float16, 64, Shape<1, 4, 64, 2, true>, false>(),
     int8_instance<float16, 64, Shape<1, 4, 64, 2, true>, true>(),

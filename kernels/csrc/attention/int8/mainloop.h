@@ -6,6 +6,7 @@
 #pragma once
 
 #include "../mask.h"
+#include "../products.h"
 #include "../shared_tile.h"
 #include "../softmax.h"
 #include "../traits.h"
@@ -17,6 +18,7 @@ template <class Architecture_, typename Element_, int head_dim_, class Shape_, b
 struct Int8Traits {
     using Architecture = Architecture_;
     using Element = Element_;  // of the output; values are float16
+    using Weight = float16;
     using Shape = Shape_;
     static constexpr int head_dim = head_dim_;
     static constexpr int slice_dim = head_dim_;
@@ -122,7 +124,7 @@ private:
             update_softmax<T>(s[m], out[m], rows[m], factor);
         }
         uint32_t p[Shape::m_tiles][T::n_tiles / 2][4];
-        pack_weights(p, s);
+        pack_weights<T>(p, s);
         wait_copies<Architecture, 1>();
         barrier();  // V(j) is there for all
         multiply_values(p);
@@ -152,20 +154,6 @@ private:
                     s[m][n][each] = static_cast<float>(sums[m][0][each]) * scale;
                     s[m][n + 1][each] = static_cast<float>(sums[m][1][each]) * scale;
                 }
-            }
-        }
-    }
-
-    MZT_DEVICE static void pack_weights(uint32_t (&to)[Shape::m_tiles][T::n_tiles / 2][4],
-                                        const float (&s)[Shape::m_tiles][T::n_tiles][4]) {
-#pragma unroll
-        for (int m = 0; m < Shape::m_tiles; ++m) {
-#pragma unroll
-            for (int k = 0; k < T::n_tiles / 2; ++k) {
-                to[m][k][0] = pack<float16>(s[m][2 * k][0], s[m][2 * k][1]);
-                to[m][k][1] = pack<float16>(s[m][2 * k][2], s[m][2 * k][3]);
-                to[m][k][2] = pack<float16>(s[m][2 * k + 1][0], s[m][2 * k + 1][1]);
-                to[m][k][3] = pack<float16>(s[m][2 * k + 1][2], s[m][2 * k + 1][3]);
             }
         }
     }
