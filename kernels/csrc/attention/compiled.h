@@ -9,20 +9,14 @@
 namespace mezzotint {
 
 template <typename Element>
-constexpr bool turing_multiplies() {
-    return false;
-}
+constexpr bool kTuringMultiplies = false;
 template <>
-constexpr bool turing_multiplies<float16>() {
-    return true;
-}
+constexpr bool kTuringMultiplies<float16> = true;
 
 // Whether the architecture can run kernels of these traits; others are compiled to nothing for it.
 template <class T>
-constexpr bool runs_here() {
-    return T::Architecture::mma_k == 16 ||
-           (turing_multiplies<typename T::Element>() && T::shared_bytes <= kTuringSharedBytes);
-}
+constexpr bool kRunsHere = T::Architecture::mma_k == 16 ||
+                           (kTuringMultiplies<typename T::Element> && T::shared_bytes <= kTuringSharedBytes);
 
 #ifdef MEZZOTINT_EMULATOR
 
@@ -45,7 +39,7 @@ template <typename Element, int head_dim, class Shape, bool masked, int slice_di
 __global__ void __launch_bounds__(Shape::threads, 1)  // left alone, ptxas spills to fit more blocks
     attention_forward(const __grid_constant__ ForwardParams params) {
     using T = Traits<ThisArchitecture, Element, head_dim, Shape, masked, slice_dim>;
-    if constexpr (runs_here<T>()) {
+    if constexpr (kRunsHere<T>) {
         extern __shared__ __align__(128) char shared[];
         attention_forward_block<T>(params, shared);
     }
@@ -54,7 +48,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)  // left alone, ptxas spill
 template <typename Element, int head_dim, int warps, int tile_n>
 __global__ void __launch_bounds__(32 * warps, 1) attention_short_keys(const __grid_constant__ ForwardParams params) {
     using T = ShortTraits<ThisArchitecture, Element, head_dim, warps, tile_n>;
-    if constexpr (runs_here<T>()) {
+    if constexpr (kRunsHere<T>) {
         extern __shared__ __align__(128) char shared[];
         short_keys_block<T>(params, shared);
     }
@@ -63,7 +57,7 @@ __global__ void __launch_bounds__(32 * warps, 1) attention_short_keys(const __gr
 template <typename Element, int head_dim, class Shape, bool masked>
 __global__ void __launch_bounds__(Shape::threads, 1) attention_int8(const __grid_constant__ Int8Params params) {
     using T = Int8Traits<ThisArchitecture, Element, head_dim, Shape, masked>;
-    if constexpr (runs_here<T>()) {
+    if constexpr (kRunsHere<T>) {
         extern __shared__ __align__(128) char shared[];
         int8_forward_block<T>(params, shared);
     }
