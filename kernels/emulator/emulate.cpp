@@ -16,6 +16,7 @@ struct EmulatorConditions {
     int32_t late_copies;
     uint32_t seed;
     int32_t turing;
+    int32_t tiles_per_block;  // of queries, for a kernel that works through many; 0: as the library would
 };
 
 struct EmulatorReport {
@@ -80,8 +81,12 @@ private:
 };
 
 // What launch_attention() queues.
-void run(const Instance& instance, const MztAttentionArgs& args, bool turing, Machine& machine) {
-    const ForwardParams forward = forward_params(instance, args);
+void run(const Instance& instance, const MztAttentionArgs& args, const EmulatorConditions& conditions,
+         Machine& machine) {
+    ForwardParams forward = forward_params(instance, args);
+    if (instance.kind == Kind::short_keys && conditions.tiles_per_block > 0) {
+        forward.tiles_per_block = conditions.tiles_per_block;
+    }
     const void* params = &forward;
     Int8Params int8{};
     if (instance.kind == Kind::int8) {
@@ -93,8 +98,8 @@ void run(const Instance& instance, const MztAttentionArgs& args, bool turing, Ma
         machine.run(passes.summarize, summarize_blocks(int8), kPassThreads, shared, params);
         machine.run(passes.quantize, quantize_blocks(int8), kPassThreads, shared, params);
     }
-    machine.run(turing ? instance.turing_entry : instance.entry, blocks_of(instance, args), instance.threads,
-                instance.shared_bytes, params);
+    machine.run(conditions.turing ? instance.turing_entry : instance.entry,
+                blocks_of(instance, args, forward.tiles_per_block), instance.threads, instance.shared_bytes, params);
 }
 
 }  // namespace
@@ -122,7 +127,7 @@ MZT_API void emulator_forward(const MztAttentionArgs* args, uint32_t number, con
             std::snprintf(report->error, sizeof report->error, "memory outside of the tensors was touched");
             return;
         }
-        run(instance, *args, conditions->turing, machine);
+        run(instance, *args, *conditions, machine);
     } catch (const std::exception& error) {
         std::snprintf(report->error, sizeof report->error, "%s", error.what());
     }

@@ -36,11 +36,14 @@ class Problem:
     bias: str | None = None  # full, heads, keys, column: what is not broadcast; lowest: 0 or the lowest number for keys
     bias_float: bool = True
     outliers: bool = False
+    same_keys: bool = False
+    values_by: float = 1.0
     uneven: bool = False  # tokens of different sizes, from 1/8 to 1
     scale: float | None = None
     int8: bool = False
     turing: bool = False
     late_copies: bool = True
+    tiles_per_block: int = 0  # of queries, by kernels for few keys; 0: as the library would
     seed: int = 0
 
     @property
@@ -65,6 +68,9 @@ class Tensors:
             self.q = self._random(generator, problem.heads, problem.nq, swap=problem.tokens_first)
             self.k = self._random(generator, problem.kv_heads, problem.nk, swap=problem.tokens_first)
             self.v = self._random(generator, problem.kv_heads, problem.nk, swap=problem.tokens_first)
+        if problem.same_keys:
+            self.k[:] = self.k[:, :, :1].clone()
+        self.v *= problem.values_by
         if problem.uneven:
             for tensor in (self.q, self.k):
                 tensor *= 2.0 ** -torch.randint(4, tensor.shape[:3], generator=generator).unsqueeze(-1)
@@ -230,7 +236,12 @@ class Tensors:
 
 
 class _Conditions(ctypes.Structure):
-    _fields_ = (("late_copies", ctypes.c_int32), ("seed", ctypes.c_uint32), ("turing", ctypes.c_int32))
+    _fields_ = (
+        ("late_copies", ctypes.c_int32),
+        ("seed", ctypes.c_uint32),
+        ("turing", ctypes.c_int32),
+        ("tiles_per_block", ctypes.c_int32),
+    )
 
 
 class _Report(ctypes.Structure):
@@ -306,7 +317,7 @@ class Emulator:
         tensors = Tensors(problem)
         report = _Report()
         seed = problem.seed if order is None else order
-        conditions = _Conditions(int(problem.late_copies), seed, int(problem.turing))
+        conditions = _Conditions(int(problem.late_copies), seed, int(problem.turing), problem.tiles_per_block)
         arguments = tensors.arguments()
         if problem.int8:
             self._library.emulator_workspace_bytes.restype = ctypes.c_int64

@@ -63,16 +63,16 @@ int64_t tiles_per_block(const Instance& instance, const MztAttentionArgs& args) 
     return each < 1 ? 1 : each > most_tiles ? most_tiles : each;
 }
 
-int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args) {
+int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args, int64_t tiles_per_block) {
     const int64_t slices = instance.head_dim / instance.slice_dim;
     const int64_t tiles = divide_up(args.nq, instance.tile_m);
-    return divide_up(tiles, tiles_per_block(instance, args)) * slices * args.heads * args.batch;
+    return divide_up(tiles, tiles_per_block) * slices * args.heads * args.batch;
 }
 
 // The multiprocessor with the most blocks is the last to end.
 double cost_of(const Instance& instance, const MztAttentionArgs& args, const DeviceFacts& device) {
-    const int64_t most =
-        divide_up(blocks_of(instance, args), device.multiprocessors) * tiles_per_block(instance, args);
+    const int64_t tiles = tiles_per_block(instance, args);
+    const int64_t most = divide_up(blocks_of(instance, args, tiles), device.multiprocessors) * tiles;
     const double work = static_cast<double>(instance.tile_m) * (instance.head_dim + instance.slice_dim);
     return static_cast<double>(most) * work / speed(instance, device);
 }
@@ -83,7 +83,7 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
     const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
     for (uint32_t number = 0; const Instance* instance = instance_of(number); ++number) {
         if (!serves(*instance, args) || !runs_on(*instance, device)) continue;
-        if (blocks_of(*instance, args) > INT32_MAX) continue;
+        if (blocks_of(*instance, args, tiles_per_block(*instance, args)) > INT32_MAX) continue;
         const double cost = cost_of(*instance, args, device);
         if (best && cost >= least) continue;
         best = instance;

@@ -16,7 +16,8 @@ bool runs_on(const Instance& instance, const DeviceFacts& device);
 double cost_of(const Instance& instance, const MztAttentionArgs& args, const DeviceFacts& device);
 
 int64_t tiles_per_block(const Instance& instance, const MztAttentionArgs& args);
-int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args);
+// Blocks that each work through so many tiles of queries.
+int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args, int64_t tiles_per_block);
 
 ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& args);
 

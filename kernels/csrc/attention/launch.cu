@@ -63,7 +63,8 @@ int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan,
         params = &int8;
         if (const cudaError_t error = queue_passes(instance->dtype, int8, stream)) return error;
     }
-    return queue(instance->entry, blocks_of(*instance, args), instance->threads, instance->shared_bytes, params, stream);
+    return queue(instance->entry, blocks_of(*instance, args, forward.tiles_per_block), instance->threads,
+                 instance->shared_bytes, params, stream);
 }
 
 }  // namespace mezzotint

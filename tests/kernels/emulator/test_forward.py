@@ -1,6 +1,8 @@
-"""Every forward instance on the emulator, by fuzzed problems and by those that a kernel most easily gets wrong."""
+"""Every instance on the emulator, by fuzzed problems and by those that a kernel most easily gets wrong."""
 
+import itertools
 import random
+from collections import Counter
 
 import pytest
 import torch
@@ -30,14 +32,23 @@ KINDS = (
     {"outliers": True, "causal": True},
     {},
 )
+# What those with 8-bit scores have.
+INT8_HEAD_DIMS = (64, 72, 80, 96, 112, 128)
+INT8_KINDS = (
+    {},
+    {"uneven": True},
+    {"uneven": True, "key_lengths": "random"},
+    {"outliers": True, "causal": True},
+    {"uneven": True, "key_mask": "none_seen"},
+    {"outliers": True, "bias": "full"},
+)
 MOST_PRODUCTS = 4_000_000  # of a problem, with its ragged tiles filled up: a quarter of a second
 TURING_BYTES = 64 * 1024
 
 
-def fuzzed(head_dim, dtype, number):
-    """The problem of that number; the same in every run."""
+def fuzzed(head_dim, dtype, number, kind):
+    """A problem of that kind; the same in every run."""
     lots = random.Random(f"{head_dim} {dtype} {number}")
-    kind = dict(KINDS[number % len(KINDS)])
     nq, nk = lots.choice((1, 5, 31, 64, 65, 100, 130, 200)), lots.choice((1, 7, 16, 33, 64, 65, 77, 90, 129, 200))
     kv_heads, shared, batch = lots.choice((1, 2)), lots.choice((1, 1, 2, 3)), lots.choice((1, 2, 3))
     if head_dim >= 256:
@@ -47,7 +58,7 @@ def fuzzed(head_dim, dtype, number):
             break
         batch, kv_heads, shared = (1, kv_heads, shared) if batch > 1 else (1, 1, shared - 1 or 1)
     if "key_lengths" in kind:
-        kind["key_lengths"] = tuple(lots.choice((0, 1, nk // 2, nk - 1, nk)) for _ in range(batch))
+        kind = kind | {"key_lengths": tuple(lots.choice((0, 1, nk // 2, nk - 1, nk)) for _ in range(batch))}
     return Problem(
         head_dim=head_dim,
         dtype=dtype,
@@ -59,19 +70,29 @@ def fuzzed(head_dim, dtype, number):
         tokens_first=lots.random() < 0.5,
         bias_float=lots.random() < 0.5,
         scale=lots.choice((None, None, 0.3)),
-        turing=dtype is torch.float16 and head_dim <= 160 and number % 2 == 1,
+        turing=dtype is torch.float16 and head_dim <= 160 and number % 2 == 1,  # the wide ones do not all fit there
         late_copies=lots.random() < 0.7,
+        tiles_per_block=lots.choice((1, 2, 3)),
         seed=number,
         **kind,
     )
 
 
-FUZZED = [fuzzed(*each, number) for each in ((d, t) for d in HEAD_DIMS for t in DTYPES) for number in range(len(KINDS))]
+FUZZED = [
+    fuzzed(head_dim, dtype, number, kind)
+    for head_dim, dtype in itertools.product(HEAD_DIMS, DTYPES)
+    for number, kind in enumerate(KINDS)
+] + [
+    fuzzed(head_dim, dtype, number, {"int8": True} | kind)
+    for head_dim, dtype in itertools.product(INT8_HEAD_DIMS, DTYPES)
+    for number, kind in enumerate(INT8_KINDS)
+]
 
 
 def name_of(problem):
     words = [f"d{problem.head_dim}", str(problem.dtype).removeprefix("torch."), f"{problem.nq}x{problem.nk}"]
-    words += ["sm_75"] * problem.turing + ["causal"] * problem.causal + ["lengths"] * bool(problem.key_lengths)
+    words += ["int8"] * problem.int8 + ["sm_75"] * problem.turing + ["causal"] * problem.causal
+    words += ["lengths"] * bool(problem.key_lengths)
     return "-".join([*words, *filter(None, (problem.key_mask, problem.bias)), str(problem.seed)])
 
 
@@ -81,10 +102,15 @@ def instances(emulator, problem):
     return [n for n in numbers if not problem.turing or emulator.instances[n].shared_bytes <= TURING_BYTES]
 
 
-def chosen(emulator, problem):
-    """One of these, all in turn."""
-    numbers = instances(emulator, problem)
-    return numbers[(problem.seed // 2) % len(numbers)]
+@pytest.fixture(scope="module")
+def choice(emulator):
+    """For each problem one of these, so that all instances have their turn."""
+    used = Counter()
+    chosen = {}
+    for problem in FUZZED:
+        chosen[problem] = min(instances(emulator, problem), key=lambda number: used[number])
+        used[chosen[problem]] += 1
+    return chosen
 
 
 def check(emulator, problem, number):
@@ -97,16 +123,15 @@ def check(emulator, problem, number):
 
 
 @pytest.mark.parametrize("problem", FUZZED, ids=name_of)
-def test_fuzzed_problem(emulator, problem):
-    check(emulator, problem, chosen(emulator, problem))
+def test_fuzzed_problem(emulator, choice, problem):
+    check(emulator, problem, choice[problem])
 
 
-def test_fuzzed_problems_leave_nothing_out(emulator):
+def test_fuzzed_problems_leave_nothing_out(emulator, choice):
     assert len(FUZZED) >= 400
-    met = {chosen(emulator, problem) for problem in FUZZED}
-    plain = {number for number, each in enumerate(emulator.instances) if not each.int8}
-    assert plain == met
+    assert set(choice.values()) == set(range(len(emulator.instances)))
     assert {each.head_dim for each in emulator.instances} == set(HEAD_DIMS)
+    assert {each.head_dim for each in emulator.instances if each.int8} == set(INT8_HEAD_DIMS)
     for what in ("turing", "late_copies", "tokens_first", "causal"):
         assert {getattr(problem, what) for problem in FUZZED} == {False, True}, what
     assert any(problem.heads > problem.kv_heads > 1 for problem in FUZZED)
@@ -128,7 +153,16 @@ HARD = {
     "Turing, head size with a rest": Problem(head_dim=72, dtype=torch.float16, turing=True, nq=100, nk=100),
     "early copies": Problem(head_dim=128, nq=70, nk=300, heads=1, kv_heads=1, late_copies=False),
     "one tensor for queries, keys and values": Problem(head_dim=40, nq=90, nk=90, fused=True),
-    "bias of the lowest number everywhere": Problem(head_dim=64, bias="lowest", key_lengths=(10,), nk=100),
+    "bias of the lowest number": Problem(head_dim=64, bias="lowest", key_lengths=(10,), nk=100),
+    "head size 512 on Turing": Problem(head_dim=512, dtype=torch.float16, turing=True, heads=1, kv_heads=1, nq=40),
+    "a text for many queries": Problem(head_dim=64, nq=700, nk=77, heads=1, kv_heads=1, tiles_per_block=5),
+    "a text of no tokens": Problem(head_dim=40, batch=2, nq=100, nk=77, key_lengths=(0, 77)),
+    "a text on Turing": Problem(head_dim=40, dtype=torch.float16, turing=True, nq=200, nk=77),
+    "int8, keys that are all the same": Problem(head_dim=64, nk=70, int8=True, same_keys=True),
+    "int8, no batch sees a key": Problem(head_dim=64, batch=2, nk=70, key_lengths=(0, 0), int8=True),
+    "int8, values beyond float16": Problem(head_dim=64, nk=70, int8=True, values_by=1e5),
+    "int8, one tensor for all": Problem(head_dim=72, nq=90, nk=90, int8=True, fused=True),
+    "int8 on Turing": Problem(head_dim=72, dtype=torch.float16, nq=90, nk=90, int8=True, turing=True),
 }
 
 

@@ -1,0 +1,228 @@
+"""Mistakes that kernels of this kind are made with, planted one at a time: each must be seen on the emulator.
+
+A mistake is a change of the sources' text. Where the text has gone the test fails: plant it anew in what stands there.
+"""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from emulated_kernels import Emulator, Problem
+from emulator_build import build, copy_sources
+
+pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
+
+# Keys of several tiles, the last of them ragged; and every kind of mask.
+EARLY_AND_LATE = (False, True)
+PLAIN = tuple(Problem(head_dim=64, heads=4, nq=64, nk=230, outliers=True, late_copies=late) for late in EARLY_AND_LATE)
+RAGGED = Problem(head_dim=64, nq=70, nk=100)
+CAUSAL = Problem(head_dim=64, nq=130, nk=140, heads=1, kv_heads=1, causal=True)
+MASKED = Problem(head_dim=64, nq=40, nk=100, batch=2, key_mask="none_seen", bias="full")
+LENGTHS = Problem(head_dim=64, nq=40, nk=100, batch=2, key_lengths=(0, 70))
+GROUPED = Problem(head_dim=64, heads=4, kv_heads=2, nq=40, nk=40)
+REST = Problem(head_dim=72, nq=40, nk=70)
+TURING = Problem(head_dim=72, dtype=torch.float16, nq=40, nk=70, turing=True)
+SWIZZLED_BY_FOUR = Problem(head_dim=96, nq=40, nk=70)
+SLICED = Problem(head_dim=384, heads=1, kv_heads=1, nq=20, nk=40)
+TEXT = tuple(Problem(head_dim=64, nq=320, nk=77, tiles_per_block=5, late_copies=late) for late in EARLY_AND_LATE)
+INT8 = Problem(head_dim=64, nq=40, nk=150, int8=True, uneven=True)
+
+MAINLOOP, SOFTMAX, MASK = "attention/mainloop.h", "attention/softmax.h", "attention/mask.h"
+PRODUCTS, SHORT_KEYS = "attention/products.h", "attention/short_keys.h"
+KERNEL, TILE, TRAITS = "attention/kernel.h", "attention/shared_tile.h", "attention/traits.h"
+INT8_LOOP, INT8_KERNEL, QUANTIZE = "attention/int8/mainloop.h", "attention/int8/kernel.h", "attention/int8/quantize.h"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bug:
+    """A mistake, and what shows it."""
+
+    file: str  # below csrc
+    text: str  # stands there once
+    becomes: str
+    problems: tuple[Problem, ...]
+    error: str = ""  # what the emulator says, where it is not numbers that are wrong
+
+
+BUGS = {
+    "no barrier before keys are read": Bug(
+        file=MAINLOOP,
+        text="        barrier();  // K(j) is there for all, and all are done with V(j+1)\n",
+        becomes="",
+        problems=PLAIN,
+    ),
+    "no barrier before values are read": Bug(
+        file=MAINLOOP, text="        barrier();  // V(j) is there for all\n", becomes="", problems=PLAIN
+    ),
+    "no barrier before keys take the queries' place": Bug(
+        file=MAINLOOP,
+        text="            barrier();  // keys and values take the queries' place\n",
+        becomes="",
+        problems=PLAIN,
+    ),
+    "values are not waited for": Bug(
+        file=MAINLOOP, text="wait_copies<Architecture, 1>()", becomes="wait_copies<Architecture, 2>()", problems=PLAIN
+    ),
+    "keys are not waited for": Bug(
+        file=MAINLOOP,
+        text="        wait_copies<Architecture, 0>();\n        barrier();  // K(j)",
+        becomes="        wait_copies<Architecture, 1>();\n        barrier();  // K(j)",
+        problems=PLAIN,
+    ),
+    "one key too many": Bug(
+        file=MASK, text="key < sight.key_limit", becomes="key <= sight.key_limit", problems=(RAGGED, LENGTHS)
+    ),
+    "the causal edge is off by one": Bug(
+        file=MASK, text="key <= row + sight.causal_shift", becomes="key < row + sight.causal_shift", problems=(CAUSAL,)
+    ),
+    "one tile too few is masked": Bug(file=KERNEL, text="tiles - plain : 0", becomes="0 : 0", problems=(RAGGED,)),
+    "a swizzle that lets banks collide": Bug(
+        file=TILE,
+        text="chunk ^ (row / (8 / swizzled) % swizzled)",
+        becomes="chunk ^ (row % swizzled)",
+        problems=(SWIZZLED_BY_FOUR,),
+    ),
+    "a swizzle that is added where it is exclusive": Bug(
+        file=TILE,
+        text="(first ^ static_cast<uint32_t>(low * 16))",
+        becomes="(first + static_cast<uint32_t>(low * 16))",
+        problems=(RAGGED,),
+    ),
+    "the output is not rescaled": Bug(
+        file=SOFTMAX, text="            out[o][2 * half] *= kept;\n", becomes="", problems=PLAIN
+    ),
+    "the sum is not rescaled": Bug(
+        file=SOFTMAX, text="float l = state.l[half] * kept;", becomes="float l = state.l[half];", problems=PLAIN
+    ),
+    "a row's maximum is that of two threads": Bug(
+        file=SOFTMAX, text="        m = fmaxf(m, shuffle_xor(m, 2));\n", becomes="", problems=PLAIN
+    ),
+    "infinity less infinity": Bug(
+        file=SOFTMAX, text="m == -INFINITY ? 0 : m * factor", becomes="m * factor", problems=(MASKED, LENGTHS)
+    ),
+    "a row that sees nothing is divided by 0": Bug(
+        file=KERNEL, text="sum == 0 ? 0 : 1 / sum", becomes="1 / sum", problems=(MASKED, LENGTHS)
+    ),
+    "heads of keys in the wrong order": Bug(
+        file=KERNEL,
+        text="const int kv_head = place.head / params.heads_per_kv;",
+        becomes="const int kv_head = place.head % params.heads_per_kv;",
+        problems=(GROUPED,),
+    ),
+    "the last 8 columns are left out": Bug(
+        file=PRODUCTS,
+        text="    if constexpr (T::k_rest) {\n",
+        becomes="    if constexpr (T::k_rest && T::head_dim == 8) {\n",
+        problems=(REST,),
+    ),
+    "half of a product on Turing": Bug(
+        file="primitives.h", text="        multiply_k8<T>(d, a[2], a[3], b1);\n", becomes="", problems=(TURING,)
+    ),
+    "every slice writes the first columns": Bug(
+        file=KERNEL,
+        text="place.head * params.out_stride.head + place.slice * T::slice_dim;",
+        becomes="place.head * params.out_stride.head;",
+        problems=(SLICED,),
+    ),
+    "rows beyond the tensor are read": Bug(
+        file=TILE,
+        text="const bool wanted = first + row + below < limit;",
+        becomes="const bool wanted = first + row + below < limit || limit > 0;",
+        problems=(RAGGED,),
+        error="memory outside of the tensors",
+    ),
+    "an address between two chunks": Bug(
+        file=TILE,
+        text="row * row_bytes + moved * 16)",
+        becomes="row * row_bytes + moved * 16 + 8)",
+        problems=(RAGGED,),
+        error="is not aligned",
+    ),
+    "values beyond the shared memory": Bug(
+        file=TRAITS,
+        text="v_begin = kv_begin + Shape::k_stages * k_bytes;",
+        becomes="v_begin = kv_begin + (Shape::k_stages + 1) * k_bytes;",
+        problems=(RAGGED,),
+        error="is outside of",
+    ),
+    "a barrier that one warp passes by": Bug(
+        file=MAINLOOP,
+        text="        barrier();  // V(j) is there for all\n",
+        becomes="        if (thread_index() >= 32) barrier();\n",
+        problems=(RAGGED,),
+        error="barrier",
+    ),
+    "a shuffle that some lanes pass by": Bug(
+        file=SOFTMAX,
+        text="        m = fmaxf(m, shuffle_xor(m, 1));\n",
+        becomes="        if (thread_index() % 2) m = fmaxf(m, shuffle_xor(m, 1));\n",
+        problems=(RAGGED,),
+        error="different instructions",
+    ),
+    "few keys: no barrier before queries are read": Bug(
+        file=SHORT_KEYS,
+        text="        barrier();  // these queries are there for all, and all are done with those before\n",
+        becomes="",
+        problems=TEXT,
+    ),
+    "few keys: queries are not waited for": Bug(
+        file=SHORT_KEYS, text="wait_copies<Architecture, 0>()", becomes="wait_copies<Architecture, 1>()", problems=TEXT
+    ),
+    "few keys: those that are not there count": Bug(
+        file=SHORT_KEYS, text="limit < T::Shape::tile_n;", becomes="limit < 0;", problems=TEXT
+    ),
+    "int8: scales of another group of keys": Bug(
+        file=INT8_LOOP,
+        text="source_.k_scale[tile * 4 + lane() % 4]",
+        becomes="source_.k_scale[tile * 4 + lane() / 8]",
+        problems=(INT8,),
+    ),
+    "int8: scales of another group of queries": Bug(
+        file=INT8_LOOP,
+        text="source_.q_scale[row / 2 + lane() / 4]",
+        becomes="source_.q_scale[row / 2 + lane() % 8]",
+        problems=(INT8,),
+    ),
+    "int8: values are not waited for": Bug(
+        file=INT8_LOOP,
+        text="wait_copies<Architecture, 1>()",
+        becomes="wait_copies<Architecture, 2>()",
+        problems=(INT8,),
+    ),
+    "int8: columns keep their scale": Bug(
+        file=INT8_KERNEL,
+        text="float of_column(int column) const { return v_scale[column]; }",
+        becomes="float of_column(int) const { return 1; }",
+        problems=(INT8,),
+    ),
+    "int8: the keys' mean is missing from the logarithm of sums": Bug(
+        file=INT8_KERNEL, text="return q_mean[row] * scale;", becomes="return 0 * q_mean[row];", problems=(INT8,)
+    ),
+}
+
+
+def files_of(problems):
+    """The instances' files that these problems need."""
+    return {f"{str(problem.dtype).removeprefix('torch.')}_{problem.head_dim}" for problem in problems}
+
+
+def verdicts(emulator, problems):
+    return [emulator.run(problem, number) for problem in problems for number in emulator.numbers(problem)]
+
+
+@pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS.keys())
+def test_planted_bug_is_seen(bug, tmp_path):
+    sources = copy_sources(tmp_path / "kernels", files_of(bug.problems))
+    path = sources / "csrc" / bug.file
+    text = path.read_text("utf-8")
+    assert text.count(bug.text) == 1, f"{bug.file} no longer has this once: plant the mistake anew\n{bug.text}"
+    path.write_text(text.replace(bug.text, bug.becomes), "utf-8")
+    seen = verdicts(Emulator(build(sources)), bug.problems)
+    assert not all(verdict.right for verdict in seen)
+    if bug.error:
+        assert any(bug.error in verdict.error for verdict in seen)
+
+
+def test_without_a_bug_nothing_is_seen(emulator):
+    problems = {problem for bug in BUGS.values() for problem in bug.problems}
+    assert all(verdict.right for verdict in verdicts(emulator, problems))
