@@ -77,6 +77,7 @@ SHAPES: dict[int, tuple[Shape, ...]] = {
     ),
     384: (
         Shape(m_tiles=1, warps=4, tile_n=32, k_stages=1, q_in_registers=False, slice_dim=192),
+        Shape(m_tiles=1, warps=2, tile_n=32, k_stages=1, q_in_registers=False, slice_dim=192),  # fits Turing's 64 kB
         Shape(m_tiles=1, warps=4, tile_n=32, k_stages=1, q_in_registers=False, slice_dim=192, masked=True),
     ),
     512: (

@@ -93,6 +93,8 @@ class Tensors:
         """A tensor that ends where its memory ends, heads and tokens exchanged in memory where that is asked."""
         stored = (shape[0], shape[2], shape[1], shape[3]) if swap else shape
         count = math.prod(stored)
+        if count == 0:
+            return torch.empty(shape, dtype=dtype)
         flat = torch.frombuffer(self._memory(count * dtype.itemsize), dtype=dtype, count=count)
         tensor = flat.view(stored)
         return tensor.transpose(1, 2) if swap else tensor
@@ -274,6 +276,24 @@ class InstanceInfo(ctypes.Structure):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What a choice of instance depends on."""
+
+    architecture: int
+    multiprocessors: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What the library would do."""
+
+    instance: InstanceInfo | None  # None: another implementation must do it
+    workspace_bytes: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Computed:
     """What a run left behind."""
 
@@ -326,6 +346,22 @@ class Emulator:
         self._library.emulator_forward(ctypes.byref(arguments), number, ctypes.byref(conditions), ctypes.byref(report))
         return Computed(tensors=tensors, report=report)
 
+    def plan(self, problem: Problem, card: Card, **changes: int) -> Plan:
+        """What the library would do on a card; `changes` are fields of its arguments, which need no tensors."""
+        from mezzotint_kernels.abi import AttentionArgs, AttentionPlanStruct
+
+        fields = ("batch", "heads", "kv_heads", "nq", "nk", "head_dim")
+        sizes = {name: getattr(problem, name) for name in fields} | changes
+        flags = CAUSAL * problem.causal | INT8_SCORES * problem.int8
+        pointers = {"bias": 16 * (problem.bias is not None), "key_mask": 16 * (problem.key_mask is not None)}
+        arguments = AttentionArgs(dtype=CODES[problem.dtype], flags=flags, scale=0.125, **sizes, **pointers)
+        plan = AttentionPlanStruct()
+        self._library.emulator_plan(
+            ctypes.byref(arguments), card.architecture, card.multiprocessors, card.shared_bytes, ctypes.byref(plan)
+        )
+        instance = self.instances[plan.kernel] if plan.supported else None
+        return Plan(instance=instance, workspace_bytes=plan.workspace_bytes, text=plan.text.decode())
+
     def run(self, problem: Problem, number: int) -> Verdict:
         """Run one instance on one problem and compare."""
         computed = self.compute(problem, number)
@@ -346,7 +382,7 @@ def judge(tensors: Tensors) -> tuple[float, float]:
     """
     wanted, sums = tensors.wanted()
     rounded = wanted.to(tensors.problem.dtype)
-    plain, plain_sums = tensors.rounded() if tensors.problem.int8 else (tensors.plain(), sums)
+    plain, plain_sums = tensors.rounded() if tensors.problem.int8 and tensors.problem.nk else (tensors.plain(), sums)
     roundings = ((rounded + 0.3 - 0.3).double() - rounded.double()).abs().max()
     allowed = 2 * (plain.double() - wanted).abs().max() + 2 * roundings + 1e-6
     output = _worst((tensors.out.double() - wanted).abs(), allowed)

@@ -21,6 +21,15 @@ double speed(const Instance& instance, const DeviceFacts& device) {
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+// Whether its blocks, and those of the passes before it, can be numbered on a card.
+bool fits_grid(const Instance& instance, const MztAttentionArgs& args) {
+    if (blocks_of(instance, args, tiles_per_block(instance, args)) > INT32_MAX) return false;
+    if (instance.kind != Kind::int8) return true;
+    Int8Params params = int8_params(args);
+    params.forward = forward_params(instance, args);
+    return summarize_blocks(params) <= INT32_MAX && quantize_blocks(params) <= INT32_MAX;
+}
+
 // Whether it is for this problem, wherever it runs.
 bool serves(const Instance& instance, const MztAttentionArgs& args) {
     const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
@@ -80,10 +89,14 @@ double cost_of(const Instance& instance, const MztAttentionArgs& args, const Dev
 void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, MztAttentionPlan& plan) {
     const Instance* best = nullptr;
     double least = 0;
+    bool too_large = false;
     const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
     for (uint32_t number = 0; const Instance* instance = instance_of(number); ++number) {
         if (!serves(*instance, args) || !runs_on(*instance, device)) continue;
-        if (blocks_of(*instance, args, tiles_per_block(*instance, args)) > INT32_MAX) continue;
+        if (!fits_grid(*instance, args)) {
+            too_large = true;
+            continue;
+        }
         const double cost = cost_of(*instance, args, device);
         if (best && cost >= least) continue;
         best = instance;
@@ -96,6 +109,11 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
                       name_of(best->dtype), best->head_dim, best->tile_m, best->tile_n,
                       best->masked ? " masked" : "");
         if (int8) plan.workspace_bytes = int8_workspace_bytes(args);
+    } else if (too_large) {
+        std::snprintf(plan.text, sizeof plan.text,
+                      "a batch of %lld with %lld heads of %lld queries is more than a card's grid of blocks takes",
+                      static_cast<long long>(args.batch), static_cast<long long>(args.heads),
+                      static_cast<long long>(args.nq));
     } else {
         std::snprintf(plan.text, sizeof plan.text,
                       "no %skernel for head size %lld in %s on architecture %d with %d bytes of shared memory",

@@ -141,6 +141,8 @@ def test_fuzzed_problems_leave_nothing_out(emulator, choice):
 
 HARD = {
     "one query, one key": Problem(head_dim=64, nq=1, nk=1),
+    "no keys": Problem(head_dim=64, nk=0),
+    "int8, no keys": Problem(head_dim=64, nk=0, int8=True),
     "many tiles of keys": Problem(head_dim=64, nq=20, nk=1100, heads=1, kv_heads=1, outliers=True),
     "many tiles of queries": Problem(head_dim=64, nq=700, nk=20, heads=1, kv_heads=1),
     "full tiles": Problem(head_dim=64, nq=128, nk=128),
@@ -168,6 +170,7 @@ HARD = {
 
 @pytest.mark.parametrize("problem", HARD.values(), ids=HARD.keys())
 def test_hard_problem(emulator, problem):
+    assert instances(emulator, problem)
     for number in instances(emulator, problem):
         check(emulator, problem, number)
 

@@ -5,6 +5,7 @@ namespace mezzotint {
 
 static const Instance k_bfloat16_384[] = {
     instance<bfloat16, 384, Shape<1, 4, 32, 1, false>, false, 192>(),
+    instance<bfloat16, 384, Shape<1, 2, 32, 1, false>, false, 192>(),
     instance<bfloat16, 384, Shape<1, 4, 32, 1, false>, true, 192>(),
 };
 

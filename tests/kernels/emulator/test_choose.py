@@ -1,0 +1,110 @@
+"""Which kernel a problem gets, on cards that are not here."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from emulated_kernels import FORWARD, INT8, SHORT_KEYS, Card, Problem
+
+pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
+
+CARDS = {
+    "RTX 2080 Ti": Card(architecture=75, multiprocessors=68, shared_bytes=64 * 1024),
+    "A100": Card(architecture=80, multiprocessors=108, shared_bytes=163 * 1024),
+    "RTX 3060": Card(architecture=86, multiprocessors=28, shared_bytes=99 * 1024),
+    "RTX 4090": Card(architecture=89, multiprocessors=128, shared_bytes=99 * 1024),
+    "H200": Card(architecture=90, multiprocessors=132, shared_bytes=227 * 1024),
+    "RTX 5090": Card(architecture=120, multiprocessors=170, shared_bytes=99 * 1024),
+}
+TURING, H200 = CARDS["RTX 2080 Ti"], CARDS["H200"]
+HEAD_DIMS = (32, 40, 64, 72, 80, 88, 96, 112, 128, 160, 256, 384, 512)
+SDXL = Problem(head_dim=64, batch=2, heads=10, kv_heads=10, nq=4096, nk=4096)
+
+
+@pytest.mark.parametrize("card", CARDS.values(), ids=CARDS.keys())
+@pytest.mark.parametrize("head_dim", HEAD_DIMS)
+def test_every_card_has_a_kernel_for_every_head_size(emulator, card, head_dim):
+    for dtype in (torch.float16, torch.bfloat16):
+        plan = emulator.plan(Problem(head_dim=head_dim, dtype=dtype, nq=4096, nk=4096), card)
+        if card is TURING and dtype is torch.bfloat16:
+            assert plan.instance is None
+            assert f"head size {head_dim} in bfloat16 on architecture 75" in plan.text
+        else:
+            assert plan.instance.head_dim == head_dim
+            assert plan.instance.shared_bytes <= card.shared_bytes
+            assert plan.instance.kind == FORWARD
+
+
+@pytest.mark.parametrize("card", [card for card in CARDS.values() if card is not TURING])
+@pytest.mark.parametrize("head_dim", HEAD_DIMS)
+def test_masks_have_kernels_of_their_own(emulator, card, head_dim):
+    for masks in ({"key_mask": "random"}, {"bias": "full"}):
+        plan = emulator.plan(Problem(head_dim=head_dim, **masks), card)
+        assert plan.instance.masked
+        assert plan.text.endswith(" masked")
+
+
+def test_a_plan_names_its_kernel(emulator):
+    plan = emulator.plan(SDXL, H200)
+    assert plan.text == f"forward bfloat16 d64 {plan.instance.tile_m}x{plan.instance.tile_n}"
+    assert plan.workspace_bytes == 0
+
+
+def test_large_tiles_where_they_fill_the_card(emulator):
+    assert emulator.plan(SDXL, H200).instance.tile_m == 128
+
+
+def test_small_tiles_where_large_ones_would_leave_the_card_idle(emulator):
+    few = replace(SDXL, batch=1, heads=8, kv_heads=8, nq=1024, nk=1024)  # 64 large tiles for 132 multiprocessors
+    assert emulator.plan(few, H200).instance.tile_m == 64
+
+
+def test_small_tiles_for_few_queries(emulator):
+    assert emulator.plan(replace(SDXL, nq=64), H200).instance.tile_m == 64
+
+
+def test_a_text_is_held_at_once(emulator):
+    plan = emulator.plan(replace(SDXL, nk=77), H200)
+    assert plan.instance.kind == SHORT_KEYS
+    assert plan.instance.tile_n == 80
+    assert emulator.plan(replace(SDXL, nk=128), H200).instance.tile_n == 128
+    assert emulator.plan(replace(SDXL, nk=129), H200).instance.kind == FORWARD
+
+
+def test_int8_scores_only_where_they_are_asked_for(emulator):
+    plan = emulator.plan(replace(SDXL, int8=True), H200)
+    assert plan.instance.kind == INT8
+    assert plan.text.startswith("int8 bfloat16 d64")
+    tokens = SDXL.batch * SDXL.heads * SDXL.nq
+    assert 4 * 64 * tokens < plan.workspace_bytes < 5 * 64 * tokens  # a byte of q and k each, two of v, and scales
+
+
+def test_int8_scores_that_there_are_not_say_so(emulator):
+    plan = emulator.plan(Problem(head_dim=40, int8=True), H200)
+    assert plan.instance is None
+    assert plan.text.startswith("no int8 kernel for head size 40 ")
+
+
+@pytest.mark.parametrize("head_dim", [1, 24, 48, 65, 192, 1024])
+def test_a_head_size_that_there_is_not_says_so(emulator, head_dim):
+    plan = emulator.plan(Problem(head_dim=head_dim), H200)
+    assert plan.instance is None
+    assert f"head size {head_dim} in bfloat16" in plan.text
+
+
+@pytest.mark.parametrize("int8", [False, True])
+def test_a_grid_that_no_card_takes_is_refused(emulator, int8):
+    problem = replace(SDXL, int8=int8)
+    plan = emulator.plan(problem, H200, batch=1000, heads=3000, nq=100_000)
+    assert plan.instance is None
+    assert "more than a card's grid" in plan.text
+    assert emulator.plan(problem, H200, batch=1000, heads=300, nq=100_000).instance is not None
+
+
+def test_sizes_beyond_32_bits_are_refused(emulator):
+    assert emulator.plan(SDXL, H200, nq=2**30, nk=2**30).instance is None
+
+
+def test_too_little_shared_memory_is_told(emulator):
+    plan = emulator.plan(replace(SDXL, head_dim=512), replace(H200, shared_bytes=16 * 1024))
+    assert "with 16384 bytes of shared memory" in plan.text
