@@ -31,7 +31,6 @@ cudaError_t allow_shared_memory(const Instance& instance, uint32_t number) {
 }
 
 cudaError_t queue(Entry entry, int64_t blocks, int threads, int shared_bytes, void* params, cudaStream_t stream) {
-    if (blocks == 0) return cudaSuccess;  // there are no keys to prepare
     void* arguments[] = {params};
     return cudaLaunchKernel(entry, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)), arguments,
                             shared_bytes, stream);

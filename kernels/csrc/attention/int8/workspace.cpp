@@ -32,8 +32,9 @@ Int8Params place(const MztAttentionArgs& args, Pieces& pieces) {
     params.kv_heads = static_cast<int32_t>(args.kv_heads);
     params.batch = static_cast<int32_t>(args.batch);
     params.q_rows = static_cast<int32_t>(round_up(args.nq, kQueryRows));
-    params.k_rows = static_cast<int32_t>(round_up(args.nk, kKeyRows));
-    params.chunks = static_cast<int32_t>(round_up(args.nk, kSummedRows) / kSummedRows);
+    const int64_t tokens = args.nk > 0 ? args.nk : 1;  // no keys at all still have scales
+    params.k_rows = static_cast<int32_t>(round_up(tokens, kKeyRows));
+    params.chunks = static_cast<int32_t>(round_up(tokens, kSummedRows) / kSummedRows);
     const int64_t queries = args.batch * args.heads, keys = args.batch * args.kv_heads;
     params.q = pieces.take<int8_t>(queries * params.q_rows * params.padded_dim);
     params.k = pieces.take<int8_t>(keys * params.k_rows * params.padded_dim);
