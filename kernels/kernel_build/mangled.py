@@ -25,4 +25,6 @@ def readable(mangled: str, without: frozenset[str] = frozenset({"mezzotint"})) -
             position = start + length
         else:
             position += 1
-    return ".".join(word for word in words if word not in without) or mangled
+    # The name of a namespace without one holds a hash of where its file was compiled.
+    kept = (word for word in words if word not in without and not word.startswith("_GLOBAL__N_"))
+    return ".".join(kept) or mangled
