@@ -72,8 +72,9 @@ SHAPES: dict[int, tuple[Shape, ...]] = {
     ),
     256: (
         Shape(m_tiles=1, warps=4, tile_n=32, q_in_registers=False),
-        Shape(m_tiles=1, warps=4, tile_n=32, k_stages=1, q_in_registers=False),  # fits Turing's 64 kB
-        Shape(m_tiles=1, warps=4, tile_n=32, k_stages=1, q_in_registers=False, masked=True),
+        Shape(m_tiles=1, warps=4, tile_n=16, k_stages=1, q_in_registers=False),  # fits Turing's 64 kB and registers
+        Shape(m_tiles=1, warps=4, tile_n=32, q_in_registers=False, masked=True),
+        Shape(m_tiles=1, warps=4, tile_n=16, k_stages=1, q_in_registers=False, masked=True),  # as well
     ),
     384: (
         Shape(m_tiles=1, warps=4, tile_n=32, k_stages=1, q_in_registers=False, slice_dim=192),
