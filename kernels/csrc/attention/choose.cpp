@@ -86,30 +86,54 @@ double cost_of(const Instance& instance, const MztAttentionArgs& args, const Dev
     return static_cast<double>(most) * work / speed(instance, device);
 }
 
-void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, MztAttentionPlan& plan) {
+namespace {
+
+struct Choice {
     const Instance* best = nullptr;
-    double least = 0;
-    bool too_large = false;
-    const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
-    for (uint32_t number = 0; const Instance* instance = instance_of(number); ++number) {
-        if (!serves(*instance, args) || !runs_on(*instance, device)) continue;
-        if (!fits_grid(*instance, args)) {
-            too_large = true;
-            continue;
-        }
-        const double cost = cost_of(*instance, args, device);
-        if (best && cost >= least) continue;
-        best = instance;
-        least = cost;
-        plan.kernel = number;
+    uint32_t number = 0;
+    double cost = 0;
+    bool too_large = false;  // some instance would do, were the grid of blocks not too large
+};
+
+void consider(Choice& choice, const Instance& instance, uint32_t number, const MztAttentionArgs& args,
+              const DeviceFacts& device) {
+    if (!serves(instance, args) || !runs_on(instance, device)) return;
+    if (!fits_grid(instance, args)) {
+        choice.too_large = true;
+        return;
     }
+    const double cost = cost_of(instance, args, device);
+    if (choice.best && cost >= choice.cost) return;
+    choice.best = &instance;
+    choice.number = number;
+    choice.cost = cost;
+}
+
+// Asked at every call, so it walks through the lists once and looks nothing up by number.
+Choice choose(const MztAttentionArgs& args, const DeviceFacts& device) {
+    Choice choice;
+    uint32_t number = 0;
+    for (int list = 0; list < instance_lists(); ++list) {
+        const InstanceList instances = instance_list(list);
+        for (int each = 0; each < instances.count; ++each) consider(choice, instances.first[each], number++, args, device);
+    }
+    return choice;
+}
+
+}  // namespace
+
+void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, MztAttentionPlan& plan) {
+    const Choice choice = choose(args, device);
+    const Instance* best = choice.best;
+    const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
+    plan.kernel = choice.number;
     plan.supported = best != nullptr;
     if (best) {
         std::snprintf(plan.text, sizeof plan.text, "%s %s d%d %dx%d%s", name_of(best->kind),
                       name_of(best->dtype), best->head_dim, best->tile_m, best->tile_n,
                       best->masked ? " masked" : "");
         if (int8) plan.workspace_bytes = int8_workspace_bytes(args);
-    } else if (too_large) {
+    } else if (choice.too_large) {
         std::snprintf(plan.text, sizeof plan.text,
                       "a batch of %lld with %lld heads of %lld queries is more than a card's grid of blocks takes",
                       static_cast<long long>(args.batch), static_cast<long long>(args.heads),
