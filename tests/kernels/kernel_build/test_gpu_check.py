@@ -64,7 +64,7 @@ def steps(monkeypatch, tmp_path):
 def test_it_builds_tests_measures_and_writes(steps, results):
     done, _ = steps
     assert gpu_check("kernels", results=results) == []
-    assert done == ["build 90a-real", "-m mezzotint bench attention --json"]
+    assert done == ["build 90a-real", "-m mezzotint.attention.benchmark"]
     row = next(row for row in read_rows(results) if row.figure != PENDING)
     assert (row.gpu, row.command) == ("Paper Card", "make gpu-check PART=kernels")
     assert row.commit
@@ -127,8 +127,13 @@ def test_a_program_that_fails_is_told_in_its_last_line():
 
 def test_tests_that_fail_or_hang_are_told(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "ROOT", tmp_path)
-    monkeypatch.setattr(module, "TESTS", "test_it.py")
-    for body, words in (("pass", []), ("assert 0", ["tests failed (pytest's status is 1)"])):
+    (tmp_path / "tests/kernels/csrc").mkdir(parents=True)
+    monkeypatch.setattr(module, "TESTS", ("test_it.py",))
+    for body, words in (
+        ("pass", []),
+        ("assert 0", ["tests failed (pytest's status is 1)"]),
+        ("pytest.skip('no library')", ["no test ran"]),
+    ):
         (tmp_path / "test_it.py").write_text(f"import pytest\n@pytest.mark.gpu\ndef test_it(): {body}\n")
         assert run_tests(os.environ, 60) == words
     (tmp_path / "test_it.py").write_text("import time\ntime.sleep(600)\n")

@@ -105,10 +105,12 @@ def instances(emulator, problem):
 @pytest.fixture(scope="module")
 def choice(emulator):
     """For each problem one of these, so that all instances have their turn."""
+    able = {problem: instances(emulator, problem) for problem in FUZZED}
+    wanted = Counter(itertools.chain.from_iterable(able.values()))
     used = Counter()
     chosen = {}
     for problem in FUZZED:
-        chosen[problem] = min(instances(emulator, problem), key=lambda number: used[number])
+        chosen[problem] = min(able[problem], key=lambda number: (used[number], wanted[number]))
         used[chosen[problem]] += 1
     return chosen
 
