@@ -37,7 +37,20 @@ using ThisArchitecture = Turing;
 #endif
 
 MZT_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
-MZT_DEVICE int64_t block_index() { return blockIdx.x; }
+MZT_DEVICE uint32_t block_index() { return blockIdx.x; }
+
+// The same, asked for anew: nothing of it is kept in registers through a loop.
+MZT_DEVICE int thread_index_anew() {
+    int index;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
+    return index;
+}
+MZT_DEVICE uint32_t block_index_anew() {
+    uint32_t index;
+    asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(index));
+    return index;
+}
+
 MZT_DEVICE void barrier() { __syncthreads(); }
 
 MZT_DEVICE float shuffle_xor(float value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }

@@ -199,7 +199,9 @@ void product(Product& mine) {
 }  // namespace emulator
 
 inline int thread_index() { return emulator::Block::current().thread().index; }
-inline int64_t block_index() { return emulator::Block::current().index(); }
+inline int thread_index_anew() { return thread_index(); }
+inline uint32_t block_index() { return static_cast<uint32_t>(emulator::Block::current().index()); }
+inline uint32_t block_index_anew() { return block_index(); }
 inline void barrier() { emulator::Block::current().barrier(); }
 
 inline float shuffle_xor(float value, int mask) {

@@ -10,13 +10,24 @@ namespace {
 
 bool wants_masked(const MztAttentionArgs& args) { return args.key_mask || args.bias; }
 
+// Warps that a multiprocessor holds at once. Each block costs it 1 kB of its own, beside what a block may have.
+int resident_warps(const Instance& instance, const DeviceFacts& device) {
+    const int by_memory = (device.shared_bytes + 1024) / (instance.shared_bytes + 1024);
+    const int registers = instance.rows_per_warp > 16 ? 255 : instance.slice_dim > 96 ? 216 : 168;
+    const int by_registers = 65536 / (registers * instance.threads);
+    const int blocks = by_memory < by_registers ? by_memory : by_registers;
+    return (blocks < 1 ? 1 : blocks) * instance.threads / 32;
+}
+
 // How much of its time a multiprocessor multiplies. Cards whose products with 32-bit sums run at half rate are bound by
-// these whatever the shape; the others wait for shared memory when only 16 rows share what was read.
+// these whatever the shape; the others wait for shared memory when only 16 rows share what was read. Where each of its
+// four parts has one warp alone, nothing is multiplied while that warp works on its softmax.
 double speed(const Instance& instance, const DeviceFacts& device) {
     const bool full_rate = device.architecture == 80 || device.architecture == 90;
     const double rows = instance.rows_per_warp > 16 ? 1.0 : full_rate ? 0.72 : 0.95;
     if (instance.kind == Kind::short_keys) return 2 * rows;  // all keys are read once, and softmax is taken once
-    return instance.tile_n >= 64 ? rows : rows * 0.95;
+    const double keys = instance.tile_n >= 64 ? 1.0 : 0.95;
+    return rows * keys * (resident_warps(instance, device) < 8 ? 0.8 : 1.0);
 }
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -167,6 +178,7 @@ ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& a
     params.slices = instance.head_dim / instance.slice_dim;
     params.causal = (args.flags & MZT_CAUSAL) != 0;
     params.scale = args.scale;
+    params.factor = args.scale * kLog2E;
     params.key_lengths = args.key_lengths;
     params.key_mask = args.key_mask;
     params.key_mask_stride = args.key_mask_stride;

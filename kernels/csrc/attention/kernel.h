@@ -11,20 +11,19 @@ struct Place {
     int64_t batch;
 };
 
+// Blocks are fewer than 2^31, and 32 bits divide fast.
 template <class T>
-MZT_DEVICE Place place_of_block(const ForwardParams& params) {
-    const int64_t tile = block_index() % params.q_tiles;
-    const int64_t rest = block_index() / params.q_tiles;
-    const int64_t row = rest / params.slices;
-    return {static_cast<int>(tile) * T::Shape::tile_m, static_cast<int>(rest % params.slices),
-            static_cast<int>(row % params.heads), row / params.heads};
+MZT_DEVICE Place place_of(const ForwardParams& params, uint32_t block) {
+    const uint32_t tile = block % params.q_tiles, rest = block / params.q_tiles;
+    const uint32_t slice = rest % params.slices, row = rest / params.slices;
+    return {static_cast<int>(tile) * T::Shape::tile_m, static_cast<int>(slice), static_cast<int>(row % params.heads),
+            row / params.heads};
 }
 
 template <class T>
 MZT_DEVICE Sight sight_of(const ForwardParams& params, const Place& place, int key_limit) {
-    const int lane = thread_index() % 32, warp = thread_index() / 32;
     Sight sight;
-    sight.first_row = place.first_query + warp * T::Shape::rows_per_warp + lane / 4;
+    sight.first_query = place.first_query;
     sight.key_limit = key_limit;
     sight.causal_shift = params.causal ? params.nk - params.nq : params.nk;
     sight.key_mask = params.key_mask ? params.key_mask + place.batch * params.key_mask_stride : nullptr;
@@ -34,7 +33,7 @@ MZT_DEVICE Sight sight_of(const ForwardParams& params, const Place& place, int k
     sight.bias_is_float = params.bias_is_float;
     sight.bias_query = params.bias_stride[2];
     sight.bias_key = params.bias_stride[3];
-    sight.scale = params.scale * kLog2E;
+    sight.scale = params.factor;
     return sight;
 }
 
@@ -46,12 +45,13 @@ struct AsTheyAre {
 
 // Rows of the output, two columns at a time, and their logarithms of sums.
 template <class T, class Loop, class Finish>
-MZT_DEVICE void write_out(const Loop& loop, const ForwardParams& params, const Place& place, int first_row,
-                          float factor, const Finish& finish) {
+MZT_DEVICE void write_out(const Loop& loop, const ForwardParams& params, const Place& place, float factor,
+                          const Finish& finish) {
     using Element = typename T::Element;
     Element* out = static_cast<Element*>(params.out) + place.batch * params.out_stride.batch +
                    place.head * params.out_stride.head + place.slice * T::slice_dim;
-    const int column = thread_index() % 4 * 2;
+    const int thread = thread_index_anew();
+    const int column = thread % 4 * 2, first_row = first_row_of<T>(place.first_query, thread);
 #pragma unroll
     for (int m = 0; m < T::Shape::m_tiles; ++m) {
 #pragma unroll
@@ -103,7 +103,7 @@ MZT_DEVICE KeyRange key_range(const ForwardParams& params, const Place& place) {
 template <class T>
 MZT_DEVICE void attention_forward_block(const ForwardParams& params, void* shared) {
     using Element = typename T::Element;
-    const Place place = place_of_block<T>(params);
+    const Place place = place_of<T>(params, block_index());
     const int kv_head = place.head / params.heads_per_kv;
     const KeyRange keys = key_range<T>(params, place);
     const Sight sight = sight_of<T>(params, place, keys.limit);
@@ -124,10 +124,10 @@ MZT_DEVICE void attention_forward_block(const ForwardParams& params, void* share
 
     // Masked scores are scaled before their bias is added, so that the largest less itself is 0 however far out a bias
     // lies; others only here, in the exponent.
-    const float factor = T::masked ? 1 : params.scale * kLog2E;
+    const float factor = T::masked ? 1 : params.factor;
     Mainloop<T> loop(source, shared_address(shared));
     loop.run(keys.tiles, keys.masked_tiles, sight, factor);
-    write_out<T>(loop, params, place, sight.first_row, factor, AsTheyAre{});
+    write_out<T>(loop, params, place_of<T>(params, block_index_anew()), factor, AsTheyAre{});
 }
 
 }  // namespace mezzotint

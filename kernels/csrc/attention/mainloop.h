@@ -52,24 +52,23 @@ public:
     float out[Shape::m_tiles][T::out_tiles][4] = {};
     RowState rows[Shape::m_tiles];
 
-    MZT_DEVICE Mainloop(const Source& source, uint32_t shared) : source_(source), shared_(shared) {}
+    MZT_DEVICE Mainloop(const Source& source, uint32_t shared)
+        : source_(source), shared_(shared), key_copy_(source.k, source.k_row), value_copy_(source.v, source.v_row) {}
 
     // Gather the first `tiles` tiles of keys; the last `masked_tiles` of them are looked at key by key.
     MZT_DEVICE void run(int tiles, int masked_tiles, const Sight& sight, float factor) {
         load_queries();
         if (tiles == 0) return;
-        load_keys(tiles - 1, 0);
-        for (int tile = tiles - 1, stage = 0; tile >= 0; --tile, stage = next(stage)) {
-            step(tile, stage, tile >= tiles - masked_tiles, sight, factor);
-        }
+        load_keys(tiles - 1);
+        for (int tile = tiles - 1; tile >= 0; --tile) step(tile, tile >= tiles - masked_tiles, sight, factor);
     }
 
 private:
     MZT_DEVICE static int lane() { return thread_index() % 32; }
     MZT_DEVICE static int warp_row() { return thread_index() / 32 * Shape::rows_per_warp; }
-    MZT_DEVICE static int next(int stage) { return Shape::k_stages - 1 - stage; }
-
-    MZT_DEVICE uint32_t keys(int stage) const { return shared_ + T::kv_begin + stage * T::k_bytes; }
+    MZT_DEVICE uint32_t keys(int tile) const {
+        return shared_ + T::kv_begin + static_cast<uint32_t>(tile) % Shape::k_stages * T::k_bytes;
+    }
     MZT_DEVICE uint32_t values() const { return shared_ + T::v_begin; }
 
     MZT_DEVICE void load_queries() {
@@ -97,36 +96,34 @@ private:
         return KeyTile::at(KeyTile::first(shared_, warp_row() + lane() % 16, 0), m * 16, 2 * T::k_steps);
     }
     // 16 keys by 16 columns, or 32 keys by the last 8.
-    MZT_DEVICE uint32_t key(int stage) const {
-        return KeyTile::first(keys(stage), lane() % 8 + lane() / 16 * 8, lane() / 8 % 2);
+    MZT_DEVICE uint32_t key(int tile) const {
+        return KeyTile::first(keys(tile), lane() % 8 + lane() / 16 * 8, lane() / 8 % 2);
     }
-    MZT_DEVICE uint32_t key_rest(int stage) const { return KeyTile::first(keys(stage), lane(), 0); }
+    MZT_DEVICE uint32_t key_rest(int tile) const { return KeyTile::first(keys(tile), lane(), 0); }
 
-    MZT_DEVICE void load_keys(int tile, int stage) {
+    MZT_DEVICE void load_keys(int tile) {
         if (tile >= 0) {
-            copy_tile<Architecture, Shape::tile_n, T::head_dim, Shape::threads>(
-                keys(stage), source_.k, source_.k_row, tile * Shape::tile_n, source_.key_limit);
+            key_copy_.copy(keys(tile), tile * Shape::tile_n, source_.key_limit);
         }
         commit_copies<Architecture>();
     }
 
     MZT_DEVICE void load_values(int tile) {
-        copy_tile<Architecture, Shape::tile_n, T::slice_dim, Shape::threads>(
-            values(), source_.v, source_.v_row, tile * Shape::tile_n, source_.key_limit);
+        value_copy_.copy(values(), tile * Shape::tile_n, source_.key_limit);
         commit_copies<Architecture>();
     }
 
-    MZT_DEVICE void step(int tile, int stage, bool masked, const Sight& sight, float factor) {
+    MZT_DEVICE void step(int tile, bool masked, const Sight& sight, float factor) {
         wait_copies<Architecture, 0>();
         barrier();  // K(j) is there for all, and all are done with V(j+1)
         load_values(tile);
-        if constexpr (Shape::k_stages == 2) load_keys(tile - 1, next(stage));
+        if constexpr (Shape::k_stages == 2) load_keys(tile - 1);
 
         float s[Shape::m_tiles][T::n_tiles][4] = {};
-        multiply_keys<T>(s, key(stage), key_rest(stage), *this);
+        multiply_keys<T>(s, key(tile), key_rest(tile), *this);
         if constexpr (Shape::k_stages == 1) {
             barrier();
-            load_keys(tile - 1, stage);
+            load_keys(tile - 1);
         }
 #pragma unroll
         for (int m = 0; m < Shape::m_tiles; ++m) {
@@ -142,6 +139,8 @@ private:
 
     Source source_;
     uint32_t shared_;
+    TileCopy<Architecture, Shape::tile_n, T::head_dim, Shape::threads, Element> key_copy_;
+    TileCopy<Architecture, Shape::tile_n, T::slice_dim, Shape::threads, Element> value_copy_;
     uint32_t queries_[Shape::m_tiles][T::k_steps > 0 ? T::k_steps : 1][4];
     uint32_t query_rest_[Shape::m_tiles][2];
 };

@@ -5,6 +5,8 @@
 
 namespace mezzotint {
 
+constexpr float kLog2E = 1.4426950408889634f;
+
 struct Strides {
     int64_t batch, head, token;  // in elements
 };
@@ -20,6 +22,7 @@ struct ForwardParams {
     int32_t q_tiles, slices;  // blocks are numbered tile first, then slice, then head, then batch
     bool causal;
     float scale;
+    float factor;  // scale * kLog2E: what scores are multiplied by in the exponent of 2
     const int32_t* key_lengths;
     const uint8_t* key_mask;
     int64_t key_mask_stride;

@@ -31,29 +31,50 @@ struct SharedTile {
     }
 };
 
-// Copy `rows` rows of `columns` numbers, from row `first` on; rows from `limit` on become zeros.
+// One thread's part in copying tiles of `rows` rows of `columns` numbers from global to shared memory.
 //
-// So many threads share a row as swizzle together; where that is one, eight take turns.
+// So many threads share a row as swizzle together; where that is one, eight take turns. Between two tiles a thread keeps
+// little more than where its first chunk comes from: registers are what a main loop is short of.
+template <class Architecture, int rows, int columns, int threads, typename Element>
+class TileCopy {
+    using Tile = SharedTile<columns>;
+    static constexpr int across = Tile::swizzled == 1 ? 8 : Tile::swizzled;
+    static constexpr int down = threads / across;
+    static_assert(rows % 8 == 0 && down % 8 == 0, "the pattern repeats every 8 rows");
+
+public:
+    MZT_DEVICE TileCopy(const Element* from, int64_t row_stride)
+        : from_(from + row() * row_stride + chunk() * 8), row_stride_(row_stride) {}
+
+    // Rows first, first + 1, ...; those from `limit` on become zeros.
+    MZT_DEVICE void copy(uint32_t to, int first, int limit) const {
+        const uint32_t address = Tile::first(to, row(), chunk());
+        const Element* source = from_ + first * row_stride_;
+#pragma unroll
+        for (int below = 0; below < rows; below += down) {
+            if (rows % down != 0 && below + row() >= rows) break;
+            const bool wanted = first + row() + below < limit;
+#pragma unroll
+            for (int more = 0; more < Tile::chunks; more += across) {
+                if (Tile::chunks % across != 0 && more + chunk() >= Tile::chunks) break;
+                copy16<Architecture>(address + below * Tile::row_bytes + more * 16, source + more * 8, wanted);
+            }
+            source += down * row_stride_;
+        }
+    }
+
+private:
+    MZT_DEVICE static int row() { return thread_index() / across; }
+    MZT_DEVICE static int chunk() { return thread_index() % across; }
+
+    const Element* from_;
+    int64_t row_stride_;
+};
+
+// One tile, by all threads.
 template <class Architecture, int rows, int columns, int threads, typename Element>
 MZT_DEVICE void copy_tile(uint32_t to, const Element* from, int64_t row_stride, int first, int limit) {
-    using Tile = SharedTile<columns>;
-    constexpr int across = Tile::swizzled == 1 ? 8 : Tile::swizzled;
-    constexpr int down = threads / across;
-    static_assert(rows % 8 == 0 && down % 8 == 0, "the pattern repeats every 8 rows");
-    const int row = thread_index() / across, chunk = thread_index() % across;
-    const uint32_t address = Tile::first(to, row, chunk);
-    const Element* source = from + (first + row) * row_stride + chunk * 8;
-#pragma unroll
-    for (int below = 0; below < rows; below += down) {
-        if (rows % down != 0 && below + row >= rows) break;
-        const bool wanted = first + row + below < limit;
-#pragma unroll
-        for (int more = 0; more < Tile::chunks; more += across) {
-            if (Tile::chunks % across != 0 && more + chunk >= Tile::chunks) break;
-            copy16<Architecture>(address + below * Tile::row_bytes + more * 16, source + more * 8, wanted);
-        }
-        source += down * row_stride;
-    }
+    TileCopy<Architecture, rows, columns, threads, Element>(from, row_stride).copy(to, first, limit);
 }
 
 }  // namespace mezzotint

@@ -106,9 +106,9 @@ MZT_DEVICE void short_keys_block(const ForwardParams& params, void* shared) {
     using Element = typename T::Element;
     using Architecture = typename T::Architecture;
     constexpr int tile_m = T::Shape::tile_m;
-    const int runs = (params.q_tiles + params.tiles_per_block - 1) / params.tiles_per_block;
-    const int64_t row = block_index() / runs;
-    const int begin = static_cast<int>(block_index() % runs) * params.tiles_per_block;
+    const uint32_t runs = (params.q_tiles + params.tiles_per_block - 1) / params.tiles_per_block;
+    const uint32_t block = block_index(), row = block / runs;
+    const int begin = static_cast<int>(block % runs) * params.tiles_per_block;
     const int wanted = begin + params.tiles_per_block;
     const int end = wanted < params.q_tiles ? wanted : params.q_tiles;
     Place place{begin * tile_m, 0, static_cast<int>(row % params.heads), row / params.heads};
@@ -128,7 +128,7 @@ MZT_DEVICE void short_keys_block(const ForwardParams& params, void* shared) {
     source.nq = params.nq;
     source.key_limit = limit;
 
-    const float factor = params.scale * kLog2E;
+    const float factor = params.factor;
     const bool masked = params.causal || limit < T::Shape::tile_n;
     ShortLoop<T> loop(source, shared_address(shared));
     loop.load_keys_and_values();
@@ -142,7 +142,7 @@ MZT_DEVICE void short_keys_block(const ForwardParams& params, void* shared) {
         place.first_query = tile * tile_m;
         const Sight sight = sight_of<T>(params, place, limit);
         loop.work((tile - begin) % 2, masked, sight, factor);
-        write_out<T>(loop, params, place, sight.first_row, factor, AsTheyAre{});
+        write_out<T>(loop, params, place, factor, AsTheyAre{});
     }
 }
 

@@ -5,8 +5,6 @@
 
 namespace mezzotint {
 
-constexpr float kLog2E = 1.4426950408889634f;
-
 // How a block works: each of `warps` warps owns 16 * m_tiles query rows, whole; keys come `tile_n` at a time.
 template <int m_tiles_, int warps_, int tile_n_, int k_stages_, bool q_in_registers_>
 struct Shape {

@@ -4,7 +4,7 @@
 namespace mezzotint {
 
 static const Instance k_bfloat16_112[] = {
-    instance<bfloat16, 112, Shape<1, 8, 64, 2, true>, false>(),
+    instance<bfloat16, 112, Shape<2, 4, 32, 2, false>, false>(),
     instance<bfloat16, 112, Shape<1, 4, 64, 2, true>, false>(),
     instance<bfloat16, 112, Shape<1, 4, 64, 2, true>, true>(),
     short_instance<bfloat16, 112, 4, 80>(),

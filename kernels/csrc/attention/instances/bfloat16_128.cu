@@ -4,6 +4,7 @@
 namespace mezzotint {
 
 static const Instance k_bfloat16_128[] = {
+    instance<bfloat16, 128, Shape<2, 4, 32, 2, false>, false>(),
     instance<bfloat16, 128, Shape<1, 8, 64, 2, true>, false>(),
     instance<bfloat16, 128, Shape<1, 4, 64, 2, true>, false>(),
     instance<bfloat16, 128, Shape<1, 4, 64, 2, true>, true>(),

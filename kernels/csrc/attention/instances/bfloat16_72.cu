@@ -4,7 +4,7 @@
 namespace mezzotint {
 
 static const Instance k_bfloat16_72[] = {
-    instance<bfloat16, 72, Shape<2, 4, 32, 2, true>, false>(),
+    instance<bfloat16, 72, Shape<2, 4, 64, 2, true>, false>(),
     instance<bfloat16, 72, Shape<1, 4, 64, 2, true>, false>(),
     instance<bfloat16, 72, Shape<1, 4, 64, 2, true>, true>(),
     short_instance<bfloat16, 72, 4, 96>(),

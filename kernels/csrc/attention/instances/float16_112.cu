@@ -4,7 +4,7 @@
 namespace mezzotint {
 
 static const Instance k_float16_112[] = {
-    instance<float16, 112, Shape<1, 8, 64, 2, true>, false>(),
+    instance<float16, 112, Shape<2, 4, 32, 2, false>, false>(),
     instance<float16, 112, Shape<1, 4, 64, 2, true>, false>(),
     instance<float16, 112, Shape<1, 4, 64, 2, true>, true>(),
     short_instance<float16, 112, 4, 80>(),

@@ -4,6 +4,7 @@
 namespace mezzotint {
 
 static const Instance k_float16_128[] = {
+    instance<float16, 128, Shape<2, 4, 32, 2, false>, false>(),
     instance<float16, 128, Shape<1, 8, 64, 2, true>, false>(),
     instance<float16, 128, Shape<1, 4, 64, 2, true>, false>(),
     instance<float16, 128, Shape<1, 4, 64, 2, true>, true>(),

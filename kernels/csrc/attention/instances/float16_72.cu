@@ -4,7 +4,7 @@
 namespace mezzotint {
 
 static const Instance k_float16_72[] = {
-    instance<float16, 72, Shape<2, 4, 32, 2, true>, false>(),
+    instance<float16, 72, Shape<2, 4, 64, 2, true>, false>(),
     instance<float16, 72, Shape<1, 4, 64, 2, true>, false>(),
     instance<float16, 72, Shape<1, 4, 64, 2, true>, true>(),
     short_instance<float16, 72, 4, 96>(),

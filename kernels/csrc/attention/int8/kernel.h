@@ -18,7 +18,7 @@ struct Restored {
 template <class T>
 MZT_DEVICE void int8_forward_block(const Int8Params& params, void* shared) {
     const ForwardParams& all = params.forward;
-    const Place place = place_of_block<T>(all);
+    const Place place = place_of<T>(all, block_index());
     const KeyRange keys = key_range<T>(all, place);
     const Sight sight = sight_of<T>(all, place, keys.limit);
     const int64_t q_head = place.batch * all.heads + place.head;
@@ -35,11 +35,11 @@ MZT_DEVICE void int8_forward_block(const Int8Params& params, void* shared) {
     source.q_rows = params.q_rows;
     source.k_rows = params.k_rows;
 
-    const float factor = T::masked ? 1 : all.scale * kLog2E;
+    const float factor = T::masked ? 1 : all.factor;
     Int8Mainloop<T> loop(source, shared_address(shared));
     loop.run(keys.tiles, keys.masked_tiles, sight, factor);
     const Restored finish{params.v_scale + k_head * T::head_dim, params.q_mean + q_head * all.nq, all.scale};
-    write_out<T>(loop, all, place, sight.first_row, factor, finish);
+    write_out<T>(loop, all, place_of<T>(all, block_index_anew()), factor, finish);
 }
 
 }  // namespace mezzotint
