@@ -75,6 +75,67 @@ typedef struct MztAttentionPlan {
     char text[240]; /* the instance's name, or why there is none */
 } MztAttentionPlan;
 
+typedef enum MztPreparation { /* what a row becomes before it is rotated and rounded */
+    MZT_AS_IT_IS = 0,
+    MZT_LAYER_NORM = 1, /* (x - mean) / sqrt(variance + epsilon) */
+    MZT_RMS_NORM = 2,   /* x / sqrt(mean of squares + epsilon) */
+    MZT_SILU = 3,
+    MZT_GELU_TANH = 4,
+    MZT_GEGLU = 5       /* a gelu(b), by the error function, for rows [a b] of 2 columns numbers */
+} MztPreparation;
+
+/* Rows of 16-bit numbers to int8 with a scale for each: x is prepared, (norms only) multiplied by `norm_weight`, moved
+ * by `norm_bias`, then modulated to x (1 + gain) + shift; rotated in groups; divided by its scale, the largest
+ * magnitude over 127, and rounded to the nearest, ties to even. A row of zeros has scale 1. All arithmetic in 32-bit. */
+typedef struct MztQuantizeArgs {
+    uint32_t size; /* sizeof(MztQuantizeArgs) */
+    uint32_t abi;
+    uint32_t dtype; /* of x and of all that changes it */
+    uint32_t preparation;
+    int64_t rows, columns; /* of the result; columns is a multiple of 16 */
+    const void *x;
+    int64_t x_stride; /* elements, a multiple of 8 */
+    const void *norm_weight, *norm_bias;       /* (columns); null: 1 and 0 */
+    const void *shift, *gain;                  /* (rows / rows_per_batch, columns); null, both: none */
+    int64_t rows_per_batch, modulation_stride; /* rows that share a modulation; elements from one to the next */
+    float epsilon;
+    uint32_t group;   /* 0: no rotation; 4, 16, 64 or 256: the regular Hadamard matrix, which divides columns */
+    int8_t *values;   /* (rows, columns) */
+    int64_t values_stride; /* bytes, a multiple of 16 */
+    float *scales;    /* (rows) */
+} MztQuantizeArgs;
+
+/* out = residual + gate * (x weight' + bias + branch_x branch_up'), where x and weight are integers times scales.
+ *
+ * A 4-bit weight's numbers -7 to 7 are two to a byte, the even column low, in two's complement; 64 columns share a
+ * group scale from 1 to 17, so that each is an int8 number times the row's scale. */
+typedef struct MztLinearArgs {
+    uint32_t size; /* sizeof(MztLinearArgs) */
+    uint32_t abi;
+    uint32_t dtype;       /* of out, bias, branch, gate and residual */
+    uint32_t weight_bits; /* 8 or 4 */
+    int64_t rows, in, out_columns; /* in is a multiple of 16, with 4 bits of 64; out_columns of 8 */
+    const int8_t *x;      /* (rows, in) */
+    int64_t x_stride;     /* bytes, a multiple of 16 */
+    const float *x_scales;
+    const void *weight;   /* (out_columns, in), or half as many bytes */
+    int64_t weight_stride; /* bytes, a multiple of 16 */
+    const float *weight_scales; /* (out_columns) */
+    const uint8_t *group_scales; /* (out_columns, in / 64), 4 bits only */
+    int64_t group_scales_stride;
+    const void *bias;     /* (out_columns); null: none */
+    const void *branch_x; /* (rows, rank); null: none */
+    const void *branch_up; /* (out_columns, rank) */
+    int64_t rank;         /* a multiple of 16, at most 256 */
+    int64_t branch_x_stride, branch_up_stride; /* elements, multiples of 8 */
+    const void *gate;     /* (rows / rows_per_batch, out_columns); null: none */
+    int64_t rows_per_batch, gate_stride;
+    const void *residual; /* (rows, out_columns); null: none; may be out itself */
+    int64_t residual_stride;
+    void *out;            /* (rows, out_columns) */
+    int64_t out_stride;   /* elements, a multiple of 8 */
+} MztLinearArgs;
+
 typedef struct MztDevice {
     uint32_t size;
     uint32_t abi;
@@ -96,6 +157,10 @@ MZT_API MztStatus mzt_device(int32_t ordinal, MztDevice *device);
 MZT_API MztStatus mzt_attention_plan(const MztAttentionArgs *args, int32_t device, MztAttentionPlan *plan);
 /* Queue the attention on a stream of the device that is current. */
 MZT_API MztStatus mzt_attention_forward(const MztAttentionArgs *args, int32_t device, void *stream);
+
+/* Queue the quantization, or the product; MZT_UNSUPPORTED, before anything is queued, where no kernel fits. */
+MZT_API MztStatus mzt_quantize(const MztQuantizeArgs *args, int32_t device, void *stream);
+MZT_API MztStatus mzt_linear(const MztLinearArgs *args, int32_t device, void *stream);
 
 #ifdef __cplusplus
 }
