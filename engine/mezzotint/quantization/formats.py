@@ -1,0 +1,231 @@
+"""What a quantized weight consists of, for each way of quantizing: pure mathematics on named tensors.
+
+A format says which tensors stand for a weight `(n, k)`, makes them, and multiplies with them. It holds no tensor itself,
+so that networks can be built empty, sizes counted and files planned before a weight is read.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from mezzotint.quantization.int4 import GROUP, LARGEST_GROUP_SCALE, quantize_int4, to_int8
+from mezzotint.quantization.int8 import multiply, quantize_rows
+from mezzotint.quantization.lowrank import split_low_rank
+from mezzotint.quantization.nf4 import BLOCK, NESTED_BLOCK, Nested, dequantize_nf4, nest, quantize_nf4, unnest
+from mezzotint.quantization.rotation import rotate
+
+Tensors = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """Shape and number format of one of the tensors."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+
+    @property
+    def bytes(self) -> int:
+        """What it takes in memory."""
+        return torch.Size(self.shape).numel() * self.dtype.itemsize
+
+
+class Format(Protocol):
+    """One way of quantizing the weight of a layer."""
+
+    @property
+    def scheme(self) -> str:
+        """The scheme that it belongs to."""
+
+    def fits(self, shape: tuple[int, ...]) -> str | None:
+        """Why a weight of that shape cannot be quantized so; None: it can."""
+
+    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+        """The tensors that stand for a weight of that shape; the one called `weight` is the largest."""
+
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:
+        """Make them. `balance` `(k)`: the usual magnitudes of the input's columns, for formats that can use them."""
+
+    def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
+        """The weight that they stand for."""
+
+    def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
+        """x `(..., k)` times the weight's transpose, `(..., n)`, of x's format."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Int8:
+    """8-bit integers with a float32 scale for each row.
+
+    `dynamic`: x is rounded to 8 bits too, row by row, and the product is one of integers; otherwise the weight is turned
+    back first. `group` columns are rotated together before rounding; 0: none are. Weights of convolutions have more than
+    two dimensions, and are never dynamic nor rotated.
+    """
+
+    dynamic: bool
+    group: int = 0
+
+    @property
+    def scheme(self) -> str:
+        """The scheme that it belongs to."""
+        return "int8" if self.dynamic else "int8-weight"
+
+    def fits(self, shape: tuple[int, ...]) -> str | None:
+        """Why a weight of that shape cannot be quantized so; None: it can."""
+        if self.dynamic and len(shape) != 2:
+            return f"its weight has {len(shape)} dimensions, and products of integers take 2"
+        if self.group and shape[1] % self.group:
+            return f"{shape[1]} columns are no multiple of the rotation's group of {self.group}"
+        return None
+
+    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+        """The tensors that stand for a weight of that shape."""
+        return {
+            "weight": Described(shape=shape, dtype=torch.int8),
+            "weight_scale": Described(shape=(shape[0], 1), dtype=torch.float32),
+        }
+
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:
+        """Round each output's row."""
+        rows, scale = quantize_rows(rotate(weight.float().flatten(1), self.group))
+        return {"weight": rows.view(weight.shape), "weight_scale": scale}
+
+    def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
+        """The weight that they stand for."""
+        rows = tensors["weight"].flatten(1) * tensors["weight_scale"]
+        return rotate(rows, self.group).view(shape).to(dtype)
+
+    def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
+        """x `(..., k)` times the weight's transpose."""
+        if not self.dynamic:
+            return functional.linear(x, self.dequantize(tensors, shape, x.dtype))
+        return integer_product(x, tensors["weight"], tensors["weight_scale"], self.group)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nf4:
+    """bitsandbytes' 4-bit NormalFloat; `double`: magnitudes of blocks in 8 bits."""
+
+    double: bool = True
+
+    @property
+    def scheme(self) -> str:
+        """The scheme that it belongs to."""
+        return "int4"
+
+    def fits(self, shape: tuple[int, ...]) -> str | None:
+        """Why a weight of that shape cannot be quantized so; None: it can."""
+        return None if len(shape) == 2 else f"its weight has {len(shape)} dimensions, and NF4 layers have 2"
+
+    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+        """The tensors that stand for a weight of that shape."""
+        numbers = torch.Size(shape).numel()
+        blocks = -(-numbers // BLOCK)
+        tensors = {"weight": Described(shape=((numbers + 1) // 2, 1), dtype=torch.uint8)}
+        if not self.double:
+            return tensors | {"absmax": Described(shape=(blocks,), dtype=torch.float32)}
+        return tensors | {
+            "absmax": Described(shape=(blocks,), dtype=torch.uint8),
+            "nested_absmax": Described(shape=(-(-blocks // NESTED_BLOCK),), dtype=torch.float32),
+            "nested_offset": Described(shape=(), dtype=torch.float32),
+        }
+
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:
+        """Round each block."""
+        packed, largest = quantize_nf4(weight)
+        if not self.double:
+            return {"weight": packed, "absmax": largest}
+        nested = nest(largest)
+        offset = torch.tensor(nested.offset)
+        return {"weight": packed, "absmax": nested.codes, "nested_absmax": nested.scales, "nested_offset": offset}
+
+    def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
+        """The weight that they stand for."""
+        largest = tensors["absmax"]
+        if self.double:
+            scales, offset = tensors["nested_absmax"], float(tensors["nested_offset"])
+            largest = unnest(Nested(codes=largest, scales=scales, offset=offset))
+        return dequantize_nf4(tensors["weight"], largest, shape, dtype)
+
+    def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
+        """x `(..., k)` times the weight's transpose."""
+        return functional.linear(x, self.dequantize(tensors, shape, x.dtype))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LowRank4:
+    """4-bit integers that unpack to 8, x in 8 bits, and a 16-bit branch of low rank for what 4 bits lose."""
+
+    rank: int = 32
+    group: int = 0
+
+    @property
+    def scheme(self) -> str:
+        """The scheme that it belongs to."""
+        return "int4-lowrank"
+
+    def fits(self, shape: tuple[int, ...]) -> str | None:
+        """Why a weight of that shape cannot be quantized so; None: it can."""
+        if len(shape) != 2:
+            return f"its weight has {len(shape)} dimensions, and products of integers take 2"
+        if shape[1] % GROUP:
+            return f"{shape[1]} columns are no multiple of {GROUP}, which share a scale"
+        if self.group and shape[1] % self.group:
+            return f"{shape[1]} columns are no multiple of the rotation's group of {self.group}"
+        return None
+
+    def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
+        """The tensors that stand for a weight of that shape."""
+        n, k = shape
+        return {
+            "weight": Described(shape=(n, k // 2), dtype=torch.uint8),
+            "weight_scale": Described(shape=(n, 1), dtype=torch.float32),
+            "weight_group_scale": Described(shape=(n, k // GROUP), dtype=torch.uint8),
+            "weight_down": Described(shape=(self.rank, k), dtype=torch.float16),
+            "weight_up": Described(shape=(n, self.rank), dtype=torch.float16),
+        }
+
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:
+        """Split off the branch, round the rest."""
+        factors = split_low_rank(weight, self.rank, self._rounded, balance)
+        down, up = (factor.half() for factor in factors)
+        rest = weight.float() - up.float() @ down.float()
+        packed, group_scale, scale = quantize_int4(rotate(rest, self.group))
+        return {
+            "weight": packed,
+            "weight_scale": scale,
+            "weight_group_scale": group_scale,
+            "weight_down": down.contiguous(),
+            "weight_up": up.contiguous(),
+        }
+
+    def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
+        """The weight that they stand for."""
+        rest = to_int8(tensors["weight"], tensors["weight_group_scale"]) * tensors["weight_scale"]
+        branch = tensors["weight_up"].float() @ tensors["weight_down"].float()
+        return (rotate(rest, self.group) + branch).to(dtype)
+
+    def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
+        """x `(..., k)` times the weight's transpose."""
+        whole = to_int8(tensors["weight"], tensors["weight_group_scale"])
+        thin = functional.linear(x, tensors["weight_down"].to(x.dtype))
+        rest = integer_product(x, whole, tensors["weight_scale"], self.group)
+        return rest + functional.linear(thin, tensors["weight_up"].to(x.dtype))
+
+    def _rounded(self, rest: Tensor) -> Tensor:
+        packed, group_scale, scale = quantize_int4(rotate(rest, self.group))
+        return rotate(to_int8(packed, group_scale) * scale, self.group)
+
+
+def integer_product(x: Tensor, weight: Tensor, weight_scale: Tensor, group: int) -> Tensor:
+    """x `(..., k)`, rotated and rounded row by row, times 8-bit weight `(n, k)` with scales `(n, 1)`: `(..., n)`."""
+    rows, scale = quantize_rows(rotate(x.reshape(-1, x.shape[-1]), group))
+    whole = multiply(rows, weight)
+    return (whole * scale * weight_scale.T).to(x.dtype).view(*x.shape[:-1], weight.shape[0])
+
+
+assert LARGEST_GROUP_SCALE * 7 <= 127  # noqa: S101  what unpacks must fit into 8 bits

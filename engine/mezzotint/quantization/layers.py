@@ -1,0 +1,66 @@
+"""Layers that take the place of torch's own where a weight is quantized or has branches."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from mezzotint.quantization.formats import Format
+from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
+
+
+class QuantizedLayer(nn.Module):
+    """A weight and a bias as buffers: the tensors of a format, under their own names, and `bias`."""
+
+    def __init__(self, format_: Format, shape: tuple[int, ...], bias: Tensor | None) -> None:
+        super().__init__()
+        self.format = format_
+        self.shape = torch.Size(shape)
+        self.branches: tuple[Branch, ...] = ()
+        for name, tensor in format_.described(shape).items():
+            self.register_buffer(name, torch.empty(tensor.shape, dtype=tensor.dtype, device="meta"))
+        self.register_buffer("bias", bias)
+
+    def take(self, tensors: Mapping[str, Tensor]) -> None:
+        """Have the format's tensors, or the bias, from here on."""
+        for name, tensor in tensors.items():
+            self.register_buffer(name, tensor)
+
+    @property
+    def quantized(self) -> QuantizedWeight:
+        """The weight for the linear operation."""
+        tensors = {name: self.get_buffer(name) for name in self.format.described(self.shape)}
+        return QuantizedWeight(format=self.format, tensors=tensors, shape=self.shape)
+
+
+class QuantizedLinear(QuantizedLayer):
+    """In the place of nn.Linear."""
+
+    @property
+    def in_features(self) -> int:
+        """As nn.Linear has it."""
+        return self.shape[1]
+
+    @property
+    def out_features(self) -> int:
+        """As nn.Linear has it."""
+        return self.shape[0]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x `(..., k)` to `(..., n)`."""
+        return linear(x, self.quantized, self.bias, self.branches)
+
+
+class QuantizedConv2d(QuantizedLayer):
+    """In the place of nn.Conv2d: kept in 8 bits, multiplied in x's own format."""
+
+    def __init__(self, format_: Format, convolution: nn.Conv2d) -> None:
+        super().__init__(format_, tuple(convolution.weight.shape), convolution.bias)
+        self.stride, self.padding = convolution.stride, convolution.padding
+        self.dilation, self.groups = convolution.dilation, convolution.groups
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x `(b, c, h, w)` to the picture that the convolution makes of it."""
+        weight = self.quantized.dequantized(x.dtype)
+        return functional.conv2d(x, weight, self.bias, self.stride, self.padding, self.dilation, self.groups)

@@ -1,0 +1,51 @@
+"""The linear operation: a weight, quantized or not, with branches of low rank on the input as it comes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from mezzotint.quantization.formats import Format, Tensors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QuantizedWeight:
+    """A weight `(n, k)` as the tensors of its format."""
+
+    format: Format
+    tensors: Tensors
+    shape: torch.Size
+
+    def dequantized(self, dtype: torch.dtype) -> Tensor:
+        """The weight itself."""
+        return self.format.dequantize(self.tensors, self.shape, dtype)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Branch:
+    """What a LoRA adds: `scale up down x`, of down `(r, k)` and up `(n, r)`."""
+
+    down: Tensor
+    up: Tensor
+    scale: float = 1.0
+
+
+def linear(
+    x: Tensor, weight: Tensor | QuantizedWeight, bias: Tensor | None = None, branches: Sequence[Branch] = ()
+) -> Tensor:
+    """x `(..., k)` times the transpose of weight `(n, k)`, plus bias `(n)` and what the branches add: `(..., n)`.
+
+    Branches see x as it comes, never rotated or rounded; several are one product each way.
+    """
+    if isinstance(weight, QuantizedWeight):
+        y = weight.format.product(x, weight.tensors, weight.shape)
+        y = y if bias is None else y + bias
+    else:
+        y = functional.linear(x, weight, bias)
+    if not branches:
+        return y
+    down = torch.cat([branch.down for branch in branches])
+    up = torch.cat([branch.up * branch.scale for branch in branches], dim=1)
+    return y + functional.linear(functional.linear(x, down.to(x.dtype)), up.to(x.dtype))

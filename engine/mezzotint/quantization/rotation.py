@@ -1,0 +1,37 @@
+"""The regular Hadamard rotation that spreads outliers over a group of columns (ConvRot, arXiv 2512.03673)."""
+
+import functools
+
+import torch
+from torch import Tensor
+
+LARGEST_GROUP = 256
+GROUPS = (4, 16, 64, 256)
+
+
+def rotate(x: Tensor, group: int) -> Tensor:
+    """Each group of columns of x `(..., n)` times the matrix of that size; twice is x again. 0 leaves x as it is."""
+    if group == 0:
+        return x
+    grouped = x.reshape(*x.shape[:-1], x.shape[-1] // group, group)
+    return (grouped @ hadamard(group).to(x.device, x.dtype)).reshape(x.shape)
+
+
+def best_group(columns: int, largest: int = LARGEST_GROUP) -> int:
+    """The largest group that divides so many columns, of at least 16; 0 where none does."""
+    return max((group for group in GROUPS[1:] if group <= largest and columns % group == 0), default=0)
+
+
+@functools.cache
+def hadamard(group: int) -> Tensor:
+    """The symmetric orthogonal `(group, group)`: a Kronecker power of a 4x4 whose rows all have the same sum.
+
+    Raises ValueError when group is none of 4, 16, 64, 256.
+    """
+    if group not in GROUPS:
+        raise ValueError(f"a rotation's group is one of {', '.join(map(str, GROUPS))}, not {group}")
+    smallest = torch.ones(4, 4) - 2 * torch.eye(4).flip(1)
+    matrix = smallest
+    while matrix.shape[0] < group:
+        matrix = torch.kron(matrix, smallest)
+    return matrix / matrix.shape[0] ** 0.5
