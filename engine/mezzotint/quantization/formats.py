@@ -1,7 +1,7 @@
 """What a quantized weight consists of, for each way of quantizing: pure mathematics on named tensors.
 
-A format says which tensors stand for a weight `(n, k)`, makes them, and multiplies with them. It holds no tensor itself,
-so that networks can be built empty, sizes counted and files planned before a weight is read.
+A format says which tensors stand for a weight `(n, k)`, makes them, and multiplies with them. It holds no tensor
+itself, so that networks can be built empty, sizes counted and files planned before a weight is read.
 """
 
 from collections.abc import Mapping
@@ -61,9 +61,9 @@ class Format(Protocol):
 class Int8:
     """8-bit integers with a float32 scale for each row.
 
-    `dynamic`: x is rounded to 8 bits too, row by row, and the product is one of integers; otherwise the weight is turned
-    back first. `group` columns are rotated together before rounding; 0: none are. Weights of convolutions have more than
-    two dimensions, and are never dynamic nor rotated.
+    `dynamic`: x is rounded to 8 bits too, row by row, and the product is one of integers; otherwise the weight is
+    turned back first. `group` columns are rotated together before rounding; 0: none are. Weights of convolutions have
+    more than two dimensions, and are never dynamic nor rotated.
     """
 
     dynamic: bool
@@ -89,7 +89,7 @@ class Int8:
             "weight_scale": Described(shape=(shape[0], 1), dtype=torch.float32),
         }
 
-    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  as Format has it
         """Round each output's row."""
         rows, scale = quantize_rows(rotate(weight.float().flatten(1), self.group))
         return {"weight": rows.view(weight.shape), "weight_scale": scale}
@@ -134,7 +134,7 @@ class Nf4:
             "nested_offset": Described(shape=(), dtype=torch.float32),
         }
 
-    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:
+    def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  as Format has it
         """Round each block."""
         packed, largest = quantize_nf4(weight)
         if not self.double:
@@ -203,13 +203,13 @@ class LowRank4:
             "weight_up": up.contiguous(),
         }
 
-    def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
+    def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:  # noqa: ARG002  as Format has it
         """The weight that they stand for."""
         rest = to_int8(tensors["weight"], tensors["weight_group_scale"]) * tensors["weight_scale"]
         branch = tensors["weight_up"].float() @ tensors["weight_down"].float()
         return (rotate(rest, self.group) + branch).to(dtype)
 
-    def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
+    def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:  # noqa: ARG002  as Format has it
         """x `(..., k)` times the weight's transpose."""
         whole = to_int8(tensors["weight"], tensors["weight_group_scale"])
         thin = functional.linear(x, tensors["weight_down"].to(x.dtype))

@@ -9,9 +9,11 @@ from torch.nn import functional
 from mezzotint.quantization.formats import Format
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 
+_PREFIX = "quantized_"
+
 
 class QuantizedLayer(nn.Module):
-    """A weight and a bias as buffers: the tensors of a format, under their own names, and `bias`."""
+    """A weight and a bias as buffers: the tensors of a format, called `quantized_<name>`, and `bias`."""
 
     def __init__(self, format_: Format, shape: tuple[int, ...], bias: Tensor | None) -> None:
         super().__init__()
@@ -19,18 +21,19 @@ class QuantizedLayer(nn.Module):
         self.shape = torch.Size(shape)
         self.branches: tuple[Branch, ...] = ()
         for name, tensor in format_.described(shape).items():
-            self.register_buffer(name, torch.empty(tensor.shape, dtype=tensor.dtype, device="meta"))
+            empty = torch.empty(tensor.shape, dtype=tensor.dtype, device="meta")
+            self.register_buffer(_PREFIX + name, empty)
         self.register_buffer("bias", bias)
 
     def take(self, tensors: Mapping[str, Tensor]) -> None:
-        """Have the format's tensors, or the bias, from here on."""
+        """Have the format's tensors from here on."""
         for name, tensor in tensors.items():
-            self.register_buffer(name, tensor)
+            self.register_buffer(_PREFIX + name, tensor)
 
     @property
-    def quantized(self) -> QuantizedWeight:
-        """The weight for the linear operation."""
-        tensors = {name: self.get_buffer(name) for name in self.format.described(self.shape)}
+    def weight(self) -> QuantizedWeight:
+        """The weight for the linear operation; no tensor, which is what networks ask before they look at its format."""
+        tensors = {name: self.get_buffer(_PREFIX + name) for name in self.format.described(self.shape)}
         return QuantizedWeight(format=self.format, tensors=tensors, shape=self.shape)
 
 
@@ -49,7 +52,7 @@ class QuantizedLinear(QuantizedLayer):
 
     def forward(self, x: Tensor) -> Tensor:
         """x `(..., k)` to `(..., n)`."""
-        return linear(x, self.quantized, self.bias, self.branches)
+        return linear(x, self.weight, self.bias, self.branches)
 
 
 class QuantizedConv2d(QuantizedLayer):
@@ -62,5 +65,5 @@ class QuantizedConv2d(QuantizedLayer):
 
     def forward(self, x: Tensor) -> Tensor:
         """x `(b, c, h, w)` to the picture that the convolution makes of it."""
-        weight = self.quantized.dequantized(x.dtype)
+        weight = self.weight.dequantized(x.dtype)
         return functional.conv2d(x, weight, self.bias, self.stride, self.padding, self.dilation, self.groups)

@@ -19,7 +19,9 @@ def split_low_rank(
     `balance` `(k)`, the usual magnitude of each column's input, makes errors count as they will be heard.
     """
     weight = weight.float()
-    weighting = torch.ones(weight.shape[1], device=weight.device) if balance is None else balance.float().clamp(min=1e-6)
+    weighting = (
+        torch.ones(weight.shape[1], device=weight.device) if balance is None else balance.float().clamp(min=1e-6)
+    )
     best_error, best = torch.inf, (weight.new_zeros(rank, weight.shape[1]), weight.new_zeros(weight.shape[0], rank))
     rest = torch.zeros_like(weight)
     for _ in range(_ROUNDS):
@@ -35,9 +37,7 @@ def _leading(matrix: Tensor, rank: int, weighting: Tensor) -> tuple[Tensor, Tens
     """The best approximation of a rank, where the error's columns are weighted."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(_SEED)  # the same file for the same model
-        u, s, v = torch.svd_lowrank(
-            matrix * weighting, q=min(rank + _OVERSAMPLED, *matrix.shape), niter=_ITERATIONS
-        )
+        u, s, v = torch.svd_lowrank(matrix * weighting, q=min(rank + _OVERSAMPLED, *matrix.shape), niter=_ITERATIONS)
     root = s[:rank].sqrt()
     down, up = (v[:, :rank] * root).T / weighting, u[:, :rank] * root
     missing = rank - down.shape[0]
