@@ -17,7 +17,7 @@ def quantize_int4(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
     k is a multiple of 64. For each group the small integer with the least square error is taken.
     """
-    groups = weight.float().unflatten(1, (-1, GROUP))
+    groups = weight.float().reshape(weight.shape[0], -1, GROUP)
     ideal = groups.abs().amax(dim=2) / LARGEST_CODE
     scale = ideal.amax(dim=1, keepdim=True) / LARGEST_GROUP_SCALE
     scale = torch.where(scale > 0, scale, torch.ones_like(scale))
@@ -50,5 +50,5 @@ def unpack(packed: Tensor) -> Tensor:
 
 def to_int8(packed: Tensor, group_scale: Tensor) -> Tensor:
     """The 8-bit integers `(n, k)` that packed codes `(n, k / 2)` with their group scales `(n, k / 64)` stand for."""
-    groups = unpack(packed).unflatten(1, (-1, GROUP))
+    groups = unpack(packed).view(packed.shape[0], -1, GROUP)
     return (groups * group_scale.to(torch.int8)[:, :, None]).flatten(1)

@@ -15,6 +15,8 @@ _PREFIX = "quantized_"
 class QuantizedLayer(nn.Module):
     """A weight and a bias as buffers: the tensors of a format, called `quantized_<name>`, and `bias`."""
 
+    bias: Tensor | None
+
     def __init__(self, format_: Format, shape: tuple[int, ...], bias: Tensor | None) -> None:
         super().__init__()
         self.format = format_
@@ -60,10 +62,10 @@ class QuantizedConv2d(QuantizedLayer):
 
     def __init__(self, format_: Format, convolution: nn.Conv2d) -> None:
         super().__init__(format_, tuple(convolution.weight.shape), convolution.bias)
-        self.stride, self.padding = convolution.stride, convolution.padding
+        self.stride, self._padding = convolution.stride, tuple(int(each) for each in convolution.padding)
         self.dilation, self.groups = convolution.dilation, convolution.groups
 
     def forward(self, x: Tensor) -> Tensor:
         """x `(b, c, h, w)` to the picture that the convolution makes of it."""
         weight = self.weight.dequantized(x.dtype)
-        return functional.conv2d(x, weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+        return functional.conv2d(x, weight, self.bias, self.stride, self._padding, self.dilation, self.groups)

@@ -31,7 +31,7 @@ def hadamard(group: int) -> Tensor:
     if group not in GROUPS:
         raise ValueError(f"a rotation's group is one of {', '.join(map(str, GROUPS))}, not {group}")
     smallest = torch.ones(4, 4) - 2 * torch.eye(4).flip(1)
-    matrix = smallest
+    matrix: Tensor = smallest
     while matrix.shape[0] < group:
         matrix = torch.kron(matrix, smallest)
-    return matrix / matrix.shape[0] ** 0.5
+    return matrix / float(group) ** 0.5
