@@ -34,4 +34,5 @@ def hadamard(group: int) -> Tensor:
     matrix: Tensor = smallest
     while matrix.shape[0] < group:
         matrix = torch.kron(matrix, smallest)
-    return matrix / float(group) ** 0.5
+    scaled: Tensor = matrix / group**0.5
+    return scaled
