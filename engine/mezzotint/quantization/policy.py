@@ -1,0 +1,121 @@
+"""Which layers of a network are quantized, how, and which are left alone.
+
+What is left alone, by the agreement of several programs and papers: first and last projections, everything that makes
+time, size or words into modulation, and the ends of deep text encoders. Keys and values of words are computed once for
+each prompt and see a first token a hundred times larger than the others (MixDQ, arXiv 2405.17873): their weights are
+rounded, their inputs never.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from mezzotint.errors import ModelRefused
+from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
+from mezzotint.quantization.rotation import best_group
+
+Scheme: TypeAlias = Literal["int8", "int8-weight", "int4", "int4-lowrank"]
+SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+RANK = 32
+_SHALLOW = 6  # a text encoder of fewer layers has no ends to be kept
+
+_UNET = r"conv_in|conv_out|time_embedding\..*|add_embedding\..*|class_embedding\..*|.*\.time_emb_proj"
+_PIXART = r"pos_embed\..*|adaln_single\..*|caption_projection\..*|proj_out"
+_KEPT = {
+    "UNet2DConditionModel": _UNET,
+    "PixArtTransformer2DModel": _PIXART,
+    "CLIPTextModel": r"",
+    "CLIPTextModelWithProjection": r"text_projection",
+    "T5EncoderModel": r"",
+}
+_LAYER_OF_ENCODER = re.compile(r"(?:.*\.)?(?:layers|block)\.(\d+)\..*")
+_WORDS = re.compile(r".*\.attn2\.to_[kv]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerShape:
+    """A layer that could be quantized: its name in the network, and the shape of its weight."""
+
+    name: str
+    shape: tuple[int, ...]
+
+    @property
+    def is_convolution(self) -> bool:
+        """Whether its weight has a window."""
+        return len(self.shape) == 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What a person chose for one network."""
+
+    scheme: Scheme
+    rotate: bool = True
+    double: bool = True  # of NF4
+    rank: int = RANK
+    convolutions: bool = True
+
+
+def can_quantize(class_name: str) -> bool:
+    """Whether there is a list of what to keep for networks of that class."""
+    return class_name in _KEPT
+
+
+def formats_for(class_name: str, layers: tuple[LayerShape, ...], choice: Choice) -> Mapping[str, Format]:
+    """The format of each layer that is quantized, by its name; ModelRefused when the scheme fits none of them."""
+    if class_name not in _KEPT:
+        known = ", ".join(_KEPT)
+        raise ModelRefused(f"networks of the class {class_name} cannot be quantized; these can: {known}")
+    formats = dict(_chosen(class_name, layers, choice))
+    own = [name for name, chosen in formats.items() if chosen.scheme == choice.scheme]
+    if not own:
+        raise ModelRefused(
+            f"{choice.scheme} fits no layer of {class_name} here: it is too small, or its widths are odd; try int8"
+        )
+    return formats
+
+
+def _chosen(class_name: str, layers: tuple[LayerShape, ...], choice: Choice) -> Iterator[tuple[str, Format]]:
+    kept = re.compile(_KEPT[class_name])
+    depth = max((number for layer in layers if (number := _number(layer.name)) is not None), default=0) + 1
+    for layer in layers:
+        if kept.fullmatch(layer.name) or (_is_encoder(class_name) and _is_end(layer.name, depth)):
+            continue
+        if layer.is_convolution and not choice.convolutions:
+            continue
+        chosen = _first_that_fits(layer, choice)
+        if chosen is not None:
+            yield layer.name, chosen
+
+
+def _first_that_fits(layer: LayerShape, choice: Choice) -> Format | None:
+    return next((each for each in _candidates(layer, choice) if each.fits(layer.shape) is None), None)
+
+
+def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
+    """From the best for the scheme to what fits everywhere."""
+    if layer.is_convolution:
+        yield Int8(dynamic=False)
+        return
+    group = best_group(layer.shape[1]) if choice.rotate else 0
+    dynamic = choice.scheme != "int8-weight" and not _WORDS.fullmatch(layer.name)
+    if choice.scheme == "int4":
+        yield Nf4(double=choice.double)
+    if choice.scheme == "int4-lowrank" and dynamic:
+        yield LowRank4(rank=min(choice.rank, *layer.shape), group=group)
+    yield Int8(dynamic=dynamic, group=group)
+
+
+def _is_encoder(class_name: str) -> bool:
+    return class_name.startswith(("CLIP", "T5"))
+
+
+def _is_end(name: str, depth: int) -> bool:
+    number = _number(name)
+    return depth >= _SHALLOW and number is not None and number in {0, depth - 1}
+
+
+def _number(name: str) -> int | None:
+    found = _LAYER_OF_ENCODER.fullmatch(name)
+    return None if found is None else int(found[1])
