@@ -83,6 +83,28 @@ MZT_DEVICE uint32_t pack<bfloat16>(float low, float high) {
     return *reinterpret_cast<const uint32_t*>(&both);
 }
 
+// The two numbers of a register.
+template <typename T>
+MZT_DEVICE float low_number(uint32_t pair);
+template <typename T>
+MZT_DEVICE float high_number(uint32_t pair);
+template <>
+MZT_DEVICE float low_number<float16>(uint32_t pair) {
+    return __low2float(*reinterpret_cast<const __half2*>(&pair));
+}
+template <>
+MZT_DEVICE float high_number<float16>(uint32_t pair) {
+    return __high2float(*reinterpret_cast<const __half2*>(&pair));
+}
+template <>
+MZT_DEVICE float low_number<bfloat16>(uint32_t pair) {
+    return __uint_as_float(pair << 16);
+}
+template <>
+MZT_DEVICE float high_number<bfloat16>(uint32_t pair) {
+    return __uint_as_float(pair & 0xffff0000u);
+}
+
 MZT_DEVICE float low_half(uint32_t pair) { return __low2float(*reinterpret_cast<const __half2*>(&pair)); }
 MZT_DEVICE float high_half(uint32_t pair) { return __high2float(*reinterpret_cast<const __half2*>(&pair)); }
 
@@ -106,6 +128,28 @@ MZT_DEVICE void copy16(uint32_t to, const void* from, bool wanted) {
                      : "memory");
     }
 }
+
+// 16 bytes that a thread moves at once; in global memory they are read and written by a pointer to them.
+struct alignas(16) Chunk {
+    uint32_t words[4];
+};
+
+MZT_DEVICE Chunk load_shared16(uint32_t address) {
+    Chunk value;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(value.words[0]), "=r"(value.words[1]), "=r"(value.words[2]), "=r"(value.words[3])
+                 : "r"(address)
+                 : "memory");
+    return value;
+}
+MZT_DEVICE void store_shared16(uint32_t address, const Chunk& value) {
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(value.words[0]), "r"(value.words[1]),
+                 "r"(value.words[2]), "r"(value.words[3])
+                 : "memory");
+}
+
+// Four bytes of eight (0 to 3 of `low`, 4 to 7 of `high`), chosen by the hexadecimal digits, the lowest first.
+MZT_DEVICE uint32_t pick_bytes(uint32_t low, uint32_t high, uint32_t digits) { return __byte_perm(low, high, digits); }
 
 // What was copied since the last commit is a group; an empty group counts.
 template <class Architecture>

@@ -243,6 +243,27 @@ void wait_copies() {
     if (Architecture::has_async_copies) emulator::Block::current().wait_copies(pending);
 }
 
+struct alignas(16) Chunk {
+    uint32_t words[4];
+};
+inline Chunk load_shared16(uint32_t address) {
+    Chunk value;
+    std::memcpy(&value, emulator::Block::current().shared_at(address, 16, 16), 16);
+    return value;
+}
+inline void store_shared16(uint32_t address, const Chunk& value) {
+    std::memcpy(emulator::Block::current().shared_at(address, 16, 16), &value, 16);
+}
+
+inline uint32_t pick_bytes(uint32_t low, uint32_t high, uint32_t digits) {
+    const uint64_t eight = static_cast<uint64_t>(high) << 32 | low;
+    uint32_t picked = 0;
+    for (int byte = 0; byte < 4; ++byte) {
+        picked |= static_cast<uint32_t>(eight >> (8 * (digits >> (4 * byte) & 7)) & 255) << (8 * byte);
+    }
+    return picked;
+}
+
 inline void load_matrices(uint32_t (&to)[4], uint32_t address) { emulator::load<4, false>(to, address); }
 inline void load_matrices(uint32_t (&to)[2], uint32_t address) { emulator::load<2, false>(to, address); }
 inline void load_matrices_transposed(uint32_t (&to)[4], uint32_t address) { emulator::load<4, true>(to, address); }
@@ -257,6 +278,15 @@ template <typename T>
 void multiply_k16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
     emulator::Product mine{d, {a[0], a[1], a[2], a[3]}, {b0, b1}};
     emulator::product<T, 16>(mine);
+}
+
+template <typename T>
+float low_number(uint32_t pair) {
+    return emulator::half_of<T>(pair, 0);
+}
+template <typename T>
+float high_number(uint32_t pair) {
+    return emulator::half_of<T>(pair, 1);
 }
 
 inline float low_half(uint32_t pair) { return emulator::half_of<float16>(pair, 0); }
