@@ -43,6 +43,15 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoraRef:
+    """A LoRA file, and how strongly it counts."""
+
+    path: str
+    weight: float = 1.0  # below 0: away from what it was trained for
+    sha256: str | None = None  # of the file; given, a file that has changed is refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
     """One model at one size over one interval of noise levels."""
 
@@ -53,6 +62,7 @@ class Stage:
     sampling: Sampling = field(default_factory=Sampling)
     prompt: str | None = None  # None: the request's
     negative_prompt: str | None = None
+    loras: tuple[LoraRef, ...] | None = None  # None: those of the request's that fit its model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +119,7 @@ class GenerateRequest:
     attention: Attention = "auto"
     previews: bool = False  # a small JPEG with every step
     embeddings: tuple[str, ...] = ()  # textual-inversion files
+    loras: tuple[LoraRef, ...] = ()  # each is for every stage whose model it fits
     output: Output = field(default_factory=Output)
 
 
@@ -136,6 +147,15 @@ class ModelUsed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoraUsed:
+    """A LoRA as it was applied."""
+
+    file: FileUsed
+    weight: float
+    tensors_sha256: str  # of the file without its header, by which other programs know it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedStage:
     """A stage with nothing left open."""
 
@@ -156,6 +176,7 @@ class ResolvedStage:
     log_snr_end: float | None
     timesteps: tuple[float, ...]  # of the steps that this stage takes
     sigmas: tuple[float, ...]  # descending, one more than the steps
+    loras: tuple[LoraUsed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from mezzotint.quantization.convolution import convolved
 from mezzotint.quantization.formats import Format
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 
 _PREFIX = "quantized_"
+
+
+def buffer_name(layer: str, tensor: str) -> str:
+    """What a network calls one of the tensors of a quantized layer."""
+    return f"{layer}.{_PREFIX}{tensor}"
 
 
 class QuantizedLayer(nn.Module):
@@ -62,10 +68,11 @@ class QuantizedConv2d(QuantizedLayer):
 
     def __init__(self, format_: Format, convolution: nn.Conv2d) -> None:
         super().__init__(format_, tuple(convolution.weight.shape), convolution.bias)
-        self.stride, self._padding = convolution.stride, tuple(int(each) for each in convolution.padding)
+        self.stride, self.padding = convolution.stride, tuple(int(each) for each in convolution.padding)
         self.dilation, self.groups = convolution.dilation, convolution.groups
 
     def forward(self, x: Tensor) -> Tensor:
         """x `(b, c, h, w)` to the picture that the convolution makes of it."""
         weight = self.weight.dequantized(x.dtype)
-        return functional.conv2d(x, weight, self.bias, self.stride, self._padding, self.dilation, self.groups)
+        y = functional.conv2d(x, weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+        return convolved(y, x, self.branches, self)

@@ -25,7 +25,10 @@ class QuantizedWeight:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Branch:
-    """What a LoRA adds: `scale up down x`, of down `(r, k)` and up `(n, r)`."""
+    """What a LoRA adds: `scale up down x`, of down `(r, k)` and up `(n, r)`.
+
+    Of a convolution: down `(r, c, kh, kw)`, which walks over the picture as that does, and up `(n, r, 1, 1)`.
+    """
 
     down: Tensor
     up: Tensor
@@ -44,8 +47,17 @@ def linear(
         y = y if bias is None else y + bias
     else:
         y = functional.linear(x, weight, bias)
-    if not branches:
+    branch = joined(branches)
+    if branch is None:
         return y
+    return y + functional.linear(functional.linear(x, branch.down.to(x.dtype)), branch.up.to(x.dtype))
+
+
+def joined(branches: Sequence[Branch]) -> Branch | None:
+    """The branches of a layer as one of scale 1, which is itself where it was joined before; None: there are none."""
+    if not branches:
+        return None
+    if len(branches) == 1 and branches[0].scale == 1:
+        return branches[0]
     down = torch.cat([branch.down for branch in branches])
-    up = torch.cat([branch.up * branch.scale for branch in branches], dim=1)
-    return y + functional.linear(functional.linear(x, down.to(x.dtype)), up.to(x.dtype))
+    return Branch(down=down, up=torch.cat([branch.up * branch.scale for branch in branches], dim=1))
