@@ -82,7 +82,7 @@ def _put(network: nn.Module, name: str, layer: nn.Module) -> None:
 
 def _can_branch(module: nn.Module) -> bool:
     if type(module) in (nn.Conv2d, BranchedConv2d):
-        return module.groups == 1 and module.padding_mode == "zeros"
+        return bool(module.groups == 1 and module.padding_mode == "zeros")
     if isinstance(module, QuantizedConv2d):
         return module.groups == 1
     return type(module) in (nn.Linear, BranchedLinear, QuantizedLinear)

@@ -1,0 +1,119 @@
+"""LoRAs in the networks of a model that is in memory: their factors beside the weights, never in them.
+
+Several of a layer are one pair of factors, joined when the LoRAs or their weights change and not when it is called.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.read import read_tensors
+from mezzotint.errors import ModelRefused
+from mezzotint.families.family import Network
+from mezzotint.families.lora.file import LoraFile, LoraLayer
+from mezzotint.families.lora.matching import Fit, Target
+from mezzotint.quantization.branched import set_branches
+from mezzotint.quantization.linear import Branch
+
+Stamp = tuple[str, int, int]  # path, size, time
+_Branches = Mapping[str, Mapping[str, Branch]]  # by component and layer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittingLora:
+    """A LoRA, and the layers of a model that it is for."""
+
+    file: LoraFile
+    fit: Fit
+
+    @property
+    def stamp(self) -> Stamp:
+        """What changes when the file is replaced."""
+        stat = self.file.path.stat()
+        return str(self.file.path.resolve()), stat.st_size, stat.st_mtime_ns
+
+
+class Adapters:
+    """What is in the networks of one model, and what is kept of the files."""
+
+    def __init__(self, networks: Mapping[str, Network]) -> None:
+        self._networks = networks
+        self._held: dict[Stamp, _Branches] = {}
+        self._on: tuple[tuple[Stamp, float], ...] = ()
+
+    def hold(self, loras: Sequence[FittingLora], cancelled: Callable[[], bool]) -> None:
+        """Have the factors of these in memory, and of no others; what is there already is not read again.
+
+        ModelRefused when a file's numbers are not finite, or not in the format of the network.
+        """
+        wanted = {lora.stamp: lora for lora in loras}
+        self._held = {stamp: branches for stamp, branches in self._held.items() if stamp in wanted}
+        for stamp, lora in wanted.items():
+            if stamp not in self._held:
+                self._held[stamp] = self._read(lora, cancelled)
+
+    def put_on(self, loras: Sequence[tuple[FittingLora, float]]) -> None:
+        """Have these LoRAs, which are held, with their weights in the networks, and no others. Weight 0 is none."""
+        wanted = tuple((lora.stamp, weight) for lora, weight in loras if weight)
+        if wanted == self._on:
+            return
+        for component, network in self._networks.items():
+            branches: dict[str, list[Branch]] = {}
+            for stamp, weight in wanted:
+                for name, branch in self._held[stamp].get(component, {}).items():
+                    branches.setdefault(name, []).append(replace(branch, scale=branch.scale * weight))
+            set_branches(network, branches)
+        self._on = wanted
+
+    def _read(self, lora: FittingLora, cancelled: Callable[[], bool]) -> _Branches:
+        wanted = {name for layer, _ in lora.fit.pairs for name in layer.names.values()}
+        path = lora.file.path
+        tensors = dict(read_tensors([path], on_bytes=_uncounted, cancelled=cancelled, names=wanted))
+        for name, tensor in tensors.items():
+            if not bool(torch.isfinite(tensor).all()):
+                raise _damaged(path, f"'{plain(name, 80)}' holds numbers that are not finite")
+        branches: dict[str, dict[str, Branch]] = {}
+        for layer, target in lora.fit.pairs:
+            branch = self._placed(_branch(lora.file, layer, target, tensors), target)
+            if not all(bool(torch.isfinite(factor).all()) for factor in (branch.down, branch.up)):
+                raise ModelRefused(
+                    f"{plain(path, 300)}: '{plain(layer.layer, 80)}' is too large for {branch.down.dtype}; "
+                    "try --dtype float32"
+                )
+            branches.setdefault(target.component, {})[target.name] = branch
+        return branches
+
+    def _placed(self, branch: Branch, target: Target) -> Branch:
+        like = next(each for each in self._networks[target.component].parameters() if each.is_floating_point())
+        down, up = (factor.to(like.device, like.dtype).contiguous() for factor in (branch.down, branch.up))
+        return replace(branch, down=down, up=up)
+
+
+def _branch(file: LoraFile, layer: LoraLayer, target: Target, tensors: Mapping[str, Tensor]) -> Branch:
+    """A layer's factors in the shape of the weight that they are beside."""
+    down, up = tensors[layer.names["down"]], tensors[layer.names["up"]]
+    if "mid" in layer.names:  # the window's own factor, of a CP decomposition (LyCORIS, arXiv 2309.14859)
+        down = torch.einsum("orhw,rc->ochw", tensors[layer.names["mid"]].float(), down.flatten(1).float())
+    is_convolution = len(target.shape) == 4
+    down = down.reshape(layer.rank, *target.shape[1:])
+    up = up.reshape(-1, layer.rank, 1, 1) if is_convolution else up.reshape(-1, layer.rank)
+    return Branch(down=down, up=up, scale=_scale(file, layer, tensors))
+
+
+def _scale(file: LoraFile, layer: LoraLayer, tensors: Mapping[str, Tensor]) -> float:
+    if "alpha" in layer.names:
+        return float(tensors[layer.names["alpha"]].double().item()) / layer.rank
+    written = file.alphas.get(layer.place)
+    return 1.0 if written is None else written.scale(layer.layer, layer.rank)
+
+
+def _uncounted(_: int) -> None:
+    """A LoRA is read in no time."""
+
+
+def _damaged(path: Path, what: str) -> ModelRefused:
+    return ModelRefused(f"{plain(path, 300)}: {what}; it is damaged, download it again")

@@ -1,0 +1,64 @@
+"""How strongly the layers of a LoRA are scaled where peft and diffusers write that beside the tensors, as JSON."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mezzotint.checkpoints.header import Header
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.strict_json import parse_json_object
+from mezzotint.errors import ModelRefused
+from mezzotint.families.lora.keys import Place, flat
+
+_ENTRY = "lora_adapter_metadata"
+_PLACES: dict[str, Place] = {
+    "unet": "denoiser",
+    "transformer": "denoiser",
+    "text_encoder": "text_encoder",
+    "text_encoder_2": "text_encoder_2",
+    "text_encoder_3": "text_encoder_3",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenAlphas:
+    """The alpha of a network's layers, and of single ones by the end of their names; `by_root`: as rsLoRA scales."""
+
+    alpha: float
+    layers: Mapping[str, float]
+    by_root: bool
+
+    def scale(self, layer: str, rank: int) -> float:
+        """What the product of a layer's factors is multiplied with."""
+        words = layer.split("_")
+        ends = ("_".join(words[first:]) for first in range(len(words)))
+        alpha = next((self.layers[end] for end in ends if end in self.layers), self.alpha)
+        return alpha / (math.sqrt(rank) if self.by_root else rank)
+
+
+def written_alphas(header: Header) -> dict[Place, WrittenAlphas]:
+    """By network; ModelRefused when what is written cannot be, or asks for what cannot be honoured."""
+    if _ENTRY not in header.metadata:
+        return {}
+    data = parse_json_object(header.metadata[_ENTRY].encode("utf-8", "replace"), header.path)
+    alphas: dict[Place, WrittenAlphas] = {}
+    for network, where in _PLACES.items():
+        own = {key.removeprefix(f"{network}."): value for key, value in data.items() if key.startswith(f"{network}.")}
+        if own.get("use_dora"):
+            raise ModelRefused(f"{plain(header.path, 300)}: a DoRA, which cannot be applied here; get a plain LoRA")
+        if "lora_alpha" in own:
+            pattern = own.get("alpha_pattern")
+            layers = pattern if isinstance(pattern, dict) else {}
+            alphas[where] = WrittenAlphas(
+                alpha=_number(header.path, own["lora_alpha"]),
+                layers={flat(name): _number(header.path, value) for name, value in layers.items()},
+                by_root=own.get("use_rslora") is True,
+            )
+    return alphas
+
+
+def _number(path: Path, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e9:
+        raise ModelRefused(f"{plain(path, 300)}: its lora_alpha is {plain(value, 30)}, which is no number to scale by")
+    return float(value)

@@ -1,0 +1,139 @@
+"""A LoRA file: its layers by name and shape, checked before a tensor is read (LoRA, arXiv 2106.09685)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mezzotint.checkpoints.foreign_kind import is_pickle_name, pickle_advice
+from mezzotint.checkpoints.header import Header, TensorSpec, read_header
+from mezzotint.checkpoints.plain_text import plain, size
+from mezzotint.errors import ModelRefused
+from mezzotint.families.foreign import kind_of_file
+from mezzotint.families.lora.alphas import WrittenAlphas, written_alphas
+from mezzotint.families.lora.keys import Part, Place, parse_key
+from mezzotint.families.lora.kinds import Base, base_of, refused_kind
+
+LARGEST_FILE = 8 * 2**30  # bytes; those of the largest models, with a rank of 256, are under four
+LARGEST_RANK = 4096
+_DTYPES = ("F16", "BF16", "F32", "F64")
+_ALPHA_DTYPES = (*_DTYPES, "I64", "I32")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoraLayer:
+    """What is added to one layer: tensors by part, and the shape `(n, k)` or `(n, c, kh, kw)` of the weight meant."""
+
+    place: Place
+    layer: str
+    rank: int
+    shape: tuple[int, ...]
+    names: Mapping[Part, str]
+
+    def fits(self, shape: Sequence[int]) -> bool:
+        """Whether a weight of that shape can have it; a linear layer and a 1x1 convolution are written alike."""
+        return _without_window(self.shape) == _without_window(tuple(shape))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoraFile:
+    """What a file adds to which layers, before a tensor is read."""
+
+    path: Path
+    header: Header
+    layers: tuple[LoraLayer, ...]
+    alphas: Mapping[Place, WrittenAlphas]
+    unknown: tuple[str, ...]  # tensors of no known meaning
+    base: Base | None  # what it seems to be for
+
+
+def open_lora(path: Path) -> LoraFile:
+    """Read a file's header; ModelRefused says what is wrong, or what else the file is."""
+    header = _header(path)
+    if header.bytes > LARGEST_FILE:
+        raise _refused(path, f"{size(header.bytes)}; a LoRA has at most {size(LARGEST_FILE)}")
+    kind = refused_kind(header.tensors)
+    if kind is not None:
+        raise _refused(path, plain(kind, 400))
+    parts, unknown = _parts(header)
+    if not parts:
+        raise _refused(path, f"no LoRA but {kind_of_file(header.tensors)}; give a LoRA in safetensors")
+    layers = tuple(_layer(header, place, layer, names) for (place, layer), names in parts.items())
+    widths = {layer.layer: layer.shape[1] for layer in layers if layer.place == "denoiser"}
+    return LoraFile(
+        path=path,
+        header=header,
+        layers=layers,
+        alphas=written_alphas(header),
+        unknown=unknown,
+        base=base_of(widths),
+    )
+
+
+def _header(path: Path) -> Header:
+    try:
+        return read_header(path)
+    except ModelRefused:
+        if is_pickle_name(path):
+            raise _refused(path, pickle_advice()) from None
+        raise
+
+
+def _parts(header: Header) -> tuple[dict[tuple[Place, str], dict[Part, str]], tuple[str, ...]]:
+    parts: dict[tuple[Place, str], dict[Part, str]] = {}
+    unknown = []
+    for name in header.tensors:
+        key = parse_key(name)
+        if key is None:
+            unknown.append(name)
+            continue
+        names = parts.setdefault((key.place, key.layer), {})
+        if key.part in names:
+            raise _refused(
+                header.path,
+                f"'{plain(names[key.part], 80)}' and '{plain(name, 80)}' are for one layer; it may hold two LoRAs",
+            )
+        names[key.part] = name
+    lone = [place for place, names in parts.items() if names.keys() == {"alpha"}]
+    unknown += [parts.pop(place)["alpha"] for place in lone]
+    return parts, tuple(unknown)
+
+
+def _layer(header: Header, place: Place, layer: str, names: Mapping[Part, str]) -> LoraLayer:
+    for part in ("down", "up"):
+        if part not in names:
+            raise _refused(header.path, f"'{plain(next(iter(names.values())), 80)}' has no '{part}' beside it")
+    specs = {part: header.tensors[name] for part, name in names.items()}
+    for part, spec in specs.items():
+        _check_spec(header.path, names[part], part, spec)
+    down, up, mid = specs["down"].shape, specs["up"].shape, specs["mid"].shape if "mid" in specs else None
+    rank = down[0]
+    fits = up[1] == rank and (len(up) == 2 or up[2:] == (1, 1))
+    if mid is not None:
+        fits = fits and len(mid) == 4 and mid[:2] == (rank, rank) and down[2:] in ((), (1, 1))
+    if not fits:
+        shapes = " x ".join(map(str, (down, up) if mid is None else (down, mid, up)))
+        raise _refused(header.path, f"the factors of '{plain(names['down'], 80)}' do not fit together: {shapes}")
+    window = down[2:] if mid is None else mid[2:]
+    return LoraLayer(place=place, layer=layer, rank=rank, shape=(up[0], down[1], *window), names=names)
+
+
+def _check_spec(path: Path, name: str, part: Part, spec: TensorSpec) -> None:
+    if part == "alpha":
+        if spec.dtype not in _ALPHA_DTYPES or sum(spec.shape) > max(1, len(spec.shape)) or 0 in spec.shape:
+            raise _refused(path, f"'{plain(name, 80)}' is {spec.dtype} of shape {spec.shape}; an alpha is one number")
+        return
+    if spec.dtype not in _DTYPES:
+        raise _refused(path, f"'{plain(name, 80)}' is {spec.dtype}; a LoRA is of {', '.join(_DTYPES)}")
+    rank = spec.shape[1 if part == "up" else 0] if len(spec.shape) in (2, 4) else 0
+    if not 1 <= rank <= LARGEST_RANK or 0 in spec.shape:
+        raise _refused(
+            path, f"'{plain(name, 80)}' has the shape {spec.shape}; it has 2 or 4 sides and a rank up to {LARGEST_RANK}"
+        )
+
+
+def _without_window(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape[:2] if shape[2:] == (1, 1) else shape
+
+
+def _refused(path: Path, what: str) -> ModelRefused:
+    return ModelRefused(f"{plain(path, 300)}: {what}")

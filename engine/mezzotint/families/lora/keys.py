@@ -1,0 +1,90 @@
+"""The names of a LoRA's tensors, by whatever program: which layer they are for, and which part of it they are.
+
+kohya's names run a layer's path together with underscores; those of diffusers and peft keep its dots. Both are brought
+to one form, with underscores: no two layers of a network have the same.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from mezzotint.families.original_names import UNET, Layout, place
+
+Place = Literal["denoiser", "text_encoder", "text_encoder_2", "text_encoder_3"]
+Part = Literal["down", "up", "mid", "alpha"]
+
+_PARTS: dict[str, Part] = {"down": "down", "A": "down", "up": "up", "B": "up", "mid": "mid"}
+_FACTOR = re.compile(
+    r"(?P<layer>.+?)[._]lora(?:_linear_layer)?[._](?P<part>down|up|mid|A|B)(?:\.default(?:_\d+)?)?\.weight"
+)
+_ALPHA = re.compile(r"(?P<layer>.+?)(?:[._]lora(?:_linear_layer)?)?\.alpha")
+_KOHYA = re.compile(r"lora_(unet|transformer|te1|te2|te3|te)_(.+)")
+_WRAPPED = re.compile(r"(?:base_model\.model\.)+")
+_PLACES: dict[str, Place] = {
+    "unet": "denoiser",
+    "transformer": "denoiser",
+    "diffusion_model": "denoiser",
+    "te": "text_encoder",
+    "te1": "text_encoder",
+    "te2": "text_encoder_2",
+    "te3": "text_encoder_3",
+    "text_encoder": "text_encoder",
+    "text_encoder_2": "text_encoder_2",
+    "text_encoder_3": "text_encoder_3",
+}
+_OLD_ATTENTION = re.compile(r"self_attn_to_(?:(q|k|v)|out(?:_0)?)$")
+_BESIDE_NUMBERS = re.compile(r"(?<=\d)_|_(?=\d)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """What a tensor is: a part of what is added to one layer."""
+
+    place: Place
+    layer: str  # its path, with underscores
+    part: Part
+
+
+def parse_key(name: str) -> Key | None:
+    """What the tensor of that name is; None when the name says nothing known."""
+    found = _FACTOR.fullmatch(name)
+    part: Part = "alpha"
+    if found is not None:
+        part = _PARTS[found["part"]]
+    else:
+        found = _ALPHA.fullmatch(name)
+    if found is None:
+        return None
+    where, layer = _split(found["layer"])
+    return Key(place=where, layer=_settled(flat(layer), where), part=part)
+
+
+def flat(layer: str) -> str:
+    """A layer's path with underscores; `text_model.` is left out, which libraries write or not as they like."""
+    return layer.replace(".", "_").removeprefix("text_model_")
+
+
+def from_original(layer: str, layers_per_block: int) -> str | None:
+    """The flat diffusers name of a layer whose flat name is of SDXL's original U-Net; None: it is no such name."""
+    dotted = _BESIDE_NUMBERS.sub(".", layer)
+    placed = place(f"{UNET}{dotted}.weight", Layout(unet_layers=layers_per_block, vae_levels=0))
+    return flat(placed[0].name.removesuffix(".weight")) if placed else None
+
+
+def _split(layer: str) -> tuple[Place, str]:
+    kohya = _KOHYA.fullmatch(layer)
+    if kohya is not None:
+        return _PLACES[kohya[1]], kohya[2]
+    layer = _WRAPPED.sub("", layer, count=1).removeprefix("model.")
+    head, _, rest = layer.partition(".")
+    if head in _PLACES and rest:
+        return _PLACES[head], _WRAPPED.sub("", rest, count=1)
+    return "denoiser", layer
+
+
+def _settled(layer: str, where: Place) -> str:
+    """The names of older diffusers as those of today."""
+    layer = layer.replace("_processor_", "_")
+    if where == "denoiser":
+        return f"{layer}_0" if layer.endswith("_to_out") else layer
+    return _OLD_ATTENTION.sub(lambda old: f"self_attn_{old[1] or 'out'}_proj", layer)

@@ -1,0 +1,68 @@
+"""What a LoRA file is where it is none that can be applied, and which model it was made for, by names and shapes."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+_MERGE = "have the program that made it merge it into a checkpoint, or write it as a plain LoRA"
+# Names of tensors, and what a file that holds them is called.
+_REFUSED: tuple[tuple[str, str], ...] = (
+    (r"\.hada_", "a LoHa"),
+    (r"\.lokr_", "a LoKr"),
+    (r"\.(dora_scale|lora_magnitude_vector)(\.|$)", "a DoRA"),
+    (r"\.(oft_|boft_)", "an OFT"),
+    (r"\.(a1|a2|b1|b2)\.weight$", "a GLoRA"),
+    (r"\.on_input$", "an (IA)3"),
+    (r"(^|\.)vera_", "a VeRA"),
+    (r"\.lora_(embedding_)?B\.(\w+\.)?bias$|\.lora_up\.bias$", "a LoRA with biases"),
+    (r"\.lora_embedding_[AB]", "a LoRA of embeddings"),
+    (r"(^|\.)lora_controlnet$", "a Control-LoRA"),
+    (r"\.(diff|diff_b|w_norm|b_norm|set_weight)$", "a file of whole differences (LyCORIS full, or an extracted one)"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """A kind of model that LoRAs are made for."""
+
+    words: str
+    family: str | None  # None: none that can be run
+
+
+_BY_NAME: tuple[tuple[str, Base], ...] = (
+    (r"(double_blocks|single_blocks|single_transformer_blocks)_", Base(words="FLUX", family=None)),
+    (r"joint_blocks_|transformer_blocks_\d+_(ff_context|attn2?_add_)", Base(words="Stable Diffusion 3", family=None)),
+    (r"transformer_blocks_\d+_(img|txt)_(mlp|mod)", Base(words="Qwen-Image", family=None)),
+    (r"blocks_\d+_(cross|self)_attn_", Base(words="Wan", family=None)),
+    (r"(noise_refiner|context_refiner|layers)_\d+_(attention|feed_forward)_", Base(words="Z-Image", family=None)),
+    (r"transformer_blocks_\d+_attn[12]_|caption_projection_|adaln_single_", Base(words="PixArt", family="pixart")),
+)
+_UNET = re.compile(r"(down_blocks|mid_block|up_blocks|input_blocks|middle_block|output_blocks)_")
+_BY_TEXT_WIDTH = {
+    768: Base(words="Stable Diffusion 1", family=None),
+    1024: Base(words="Stable Diffusion 2", family=None),
+    1280: Base(words="the refiner of SDXL", family="sdxl"),
+    2048: Base(words="SDXL", family="sdxl"),
+}
+
+
+def refused_kind(names: Iterable[str]) -> str | None:
+    """What the file is, and what to do, where it adds to weights in another way than a LoRA; None: it does not."""
+    known = sorted(names)
+    for pattern, kind in _REFUSED:
+        expression = re.compile(pattern)
+        found = next((name for name in known if expression.search(name)), None)
+        if found is not None:
+            return f"{kind} ({found[:80]}), which cannot be applied here: {_MERGE}"
+    return None
+
+
+def base_of(widths: Mapping[str, int]) -> Base | None:
+    """What a LoRA seems to be for, by its denoiser's layers and the width of what goes into each; None: no telling."""
+    for pattern, base in _BY_NAME:
+        if any(re.match(pattern, layer) for layer in widths):
+            return base
+    if not any(_UNET.match(layer) for layer in widths):
+        return None
+    words = {width for layer, width in widths.items() if layer.endswith(("attn2_to_k", "attn2_to_v"))}
+    return _BY_TEXT_WIDTH.get(min(words)) if words else None

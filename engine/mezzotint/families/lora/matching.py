@@ -1,0 +1,98 @@
+"""Which layers of a model a LoRA is for, and whether it is for that model at all."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import get_args
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.families.family import Network
+from mezzotint.families.lora.file import LoraFile, LoraLayer
+from mezzotint.families.lora.keys import Place, flat, from_original
+from mezzotint.quantization.branched import branchable_layers, weight_shape
+
+_FEWEST = 0.5  # of a LoRA's layers; with fewer it is for another model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A layer that can be added to."""
+
+    component: str
+    name: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """The layers of a LoRA that a model has, and those it has not, or of another shape."""
+
+    pairs: tuple[tuple[LoraLayer, Target], ...]
+    missing: tuple[LoraLayer, ...]
+    misshapen: tuple[tuple[LoraLayer, Target], ...]
+
+
+class LayerIndex:
+    """The layers of a model's networks, by the names that LoRA files give them."""
+
+    def __init__(self, networks: Mapping[str, Network], denoiser: str) -> None:
+        self._targets: dict[tuple[Place, str], Target] = {}
+        for component, network in networks.items():
+            place = _place(component, denoiser)
+            if place is not None:
+                for name, layer in branchable_layers(network):
+                    target = Target(component=component, name=name, shape=weight_shape(layer))
+                    self._targets[place, flat(name)] = target
+        self._layers_per_block = _layers_per_block(networks[denoiser])
+
+    def find(self, place: Place, layer: str) -> Target | None:
+        """The layer of that flat name, in today's or the original naming."""
+        found = self._targets.get((place, layer))
+        if found is None and place == "denoiser" and self._layers_per_block is not None:
+            today = from_original(layer, self._layers_per_block)
+            return None if today is None else self._targets.get((place, today))
+        return found
+
+
+def fit(file: LoraFile, index: LayerIndex) -> Fit:
+    """Look for every layer of the file in the model."""
+    pairs, missing, misshapen = [], [], []
+    for layer in file.layers:
+        target = index.find(layer.place, layer.layer)
+        if target is None:
+            missing.append(layer)
+        elif layer.fits(target.shape):
+            pairs.append((layer, target))
+        else:
+            misshapen.append((layer, target))
+    return Fit(pairs=tuple(pairs), missing=tuple(missing), misshapen=tuple(misshapen))
+
+
+def why_not(file: LoraFile, found: Fit, model: str) -> str | None:
+    """Why the LoRA is not for that model, in a clause; None: it is."""
+    meant = f"seems to be for {file.base.words}" if file.base is not None else "is for another model"
+    if found.misshapen:
+        layer, target = found.misshapen[0]
+        return (
+            f"the LoRA {meant}: its '{plain(layer.layer, 80)}' is for a weight of shape {layer.shape}, "
+            f"{plain(model, 100)} has {target.shape}"
+        )
+    if len(found.pairs) < _FEWEST * len(file.layers):
+        return (
+            f"the LoRA {meant}: {plain(model, 100)} has {len(found.pairs)} of its {len(file.layers)} layers; "
+            f"it lacks '{plain(found.missing[0].layer, 80)}'"
+        )
+    return None
+
+
+def _place(component: str, denoiser: str) -> Place | None:
+    if component == denoiser:
+        return "denoiser"
+    return next((place for place in get_args(Place) if place == component), None)
+
+
+def _layers_per_block(denoiser: Network) -> int | None:
+    """Of a U-Net; None: it is none, and has no original names."""
+    layers = getattr(denoiser.config, "layers_per_block", None)
+    if isinstance(layers, list | tuple):
+        layers = layers[0]
+    return layers if isinstance(layers, int) else None
