@@ -1,0 +1,201 @@
+#include "linear_arguments.h"
+
+#include <cinttypes>
+
+#include "last_error.h"
+
+namespace mezzotint {
+
+namespace {
+
+constexpr int64_t kAlignment = 16;  // bytes, of matrices and their rows: the unit in which they are read and written
+// Of a size, so that kernels may count, and add two of them, in 32 bits; offsets have 64.
+constexpr int64_t kLargest = 1000000000;
+constexpr int64_t kDeepest = INT32_MAX / (128 * 128);  // columns of x whose products' sum surely fits into 32 bits
+constexpr int64_t kHighestRank = 256;
+constexpr int64_t kGroup = 64;  // columns that share a group scale
+
+// A matrix by its rows' stride; `columns` and the stride count elements of `element` bytes.
+struct Matrix {
+    const char* name;
+    const void* pointer;
+    int64_t rows, columns, stride, element;
+    const char* unit;
+    bool in_chunks;  // read or written 16 bytes at a time
+    bool optional;   // null: none
+};
+
+struct Matrices {
+    Matrix each[8];
+    const Matrix* begin() const { return each; }
+    const Matrix* end() const { return each + 8; }
+};
+
+bool has_branch(const MztLinearArgs& a) { return a.rank > 0 && a.branch_x; }
+
+Matrices matrices_of(const MztLinearArgs& a) {
+    const bool packed = a.weight_bits == 4;
+    const int64_t batches = a.gate && a.rows > 0 ? (a.rows - 1) / a.rows_per_batch + 1 : 0;
+    const int64_t branch_rows = has_branch(a) ? a.rows : 0, branch_columns = has_branch(a) ? a.out_columns : 0;
+    return {{{"x", a.x, a.rows, a.in, a.x_stride, 1, "bytes", true, false},
+             {"weight", a.weight, a.out_columns, packed ? a.in / 2 : a.in, a.weight_stride, 1, "bytes", true, false},
+             {"group_scales", a.group_scales, packed ? a.out_columns : 0, a.in / kGroup, a.group_scales_stride, 1,
+              "bytes", false, false},
+             {"branch_x", a.branch_x, branch_rows, a.rank, a.branch_x_stride, 2, "elements", true, true},
+             {"branch_up", a.branch_up, branch_columns, a.rank, a.branch_up_stride, 2, "elements", true, true},
+             {"gate", a.gate, batches, a.out_columns, a.gate_stride, 2, "elements", true, true},
+             {"residual", a.residual, a.residual ? a.rows : 0, a.out_columns, a.residual_stride, 2, "elements", true,
+              true},
+             {"out", a.out, a.rows, a.out_columns, a.out_stride, 2, "elements", true, false}}};
+}
+
+bool is_aligned(const void* pointer, int64_t bytes) { return reinterpret_cast<uintptr_t>(pointer) % bytes == 0; }
+
+// Whether the last row's end, in bytes from the first, is past 63 bits; sizes and stride are not negative.
+bool overflows(const Matrix& matrix) {
+    const int64_t room = INT64_MAX / matrix.element - matrix.columns;
+    return room < 0 || (matrix.rows > 1 && matrix.stride > room / (matrix.rows - 1));
+}
+
+MztStatus check_kinds(const MztLinearArgs& a) {
+    if (a.dtype > MZT_FLOAT32) {
+        return fail(MZT_INVALID_ARGUMENT, "dtype is %u: give 0 (float16), 1 (bfloat16) or 2 (float32)", a.dtype);
+    }
+    if (a.weight_bits != 8 && a.weight_bits != 4) {
+        return fail(MZT_INVALID_ARGUMENT, "weight_bits is %u: give 8 or 4", a.weight_bits);
+    }
+    return MZT_OK;
+}
+
+MztStatus check_sizes(const MztLinearArgs& a) {
+    const struct {
+        const char* name;
+        int64_t value, least;
+    } sizes[] = {{"rows", a.rows, 0},
+                 {"in", a.in, 0},
+                 {"out_columns", a.out_columns, 0},
+                 {"rank", a.rank, 0},
+                 {"rows_per_batch", a.rows_per_batch, a.gate ? 1 : INT64_MIN}};
+    for (const auto& size : sizes) {
+        if (size.value < size.least) {
+            return fail(MZT_INVALID_ARGUMENT, "%s is %" PRId64 ": give %" PRId64 " or more", size.name, size.value,
+                        size.least);
+        }
+    }
+    if (a.rank > 0 && !a.branch_x != !a.branch_up) {
+        return fail(MZT_INVALID_ARGUMENT, "%s is null: give both matrices of the branch, or none",
+                    a.branch_x ? "branch_up" : "branch_x");
+    }
+    return MZT_OK;
+}
+
+MztStatus check_matrix(const Matrix& matrix) {
+    if (matrix.rows == 0 || matrix.columns == 0) return MZT_OK;
+    if (!matrix.pointer && !matrix.optional) {
+        return fail(MZT_INVALID_ARGUMENT, "%s is null: give a pointer to device memory", matrix.name);
+    }
+    if (matrix.rows > 1 && matrix.stride < 0) {
+        return fail(MZT_INVALID_ARGUMENT, "%s_stride is %" PRId64 ": give 0 or more", matrix.name, matrix.stride);
+    }
+    if (overflows(matrix)) {
+        return fail(MZT_INVALID_ARGUMENT, "%s_stride is %" PRId64 ": its last row's offset does not fit into 64 bits",
+                    matrix.name, matrix.stride);
+    }
+    return MZT_OK;
+}
+
+// The vectors: one number for each row of x, or for each column of the output.
+MztStatus check_vectors(const MztLinearArgs& a) {
+    const struct {
+        const char* name;
+        const void* pointer;
+        int64_t bytes;
+        bool optional;
+    } vectors[] = {{"x_scales", a.x_scales, 4, false}, {"weight_scales", a.weight_scales, 4, false},
+                   {"bias", a.bias, 2, true}};
+    for (const auto& vector : vectors) {
+        if (!vector.pointer && !vector.optional) {
+            return fail(MZT_INVALID_ARGUMENT, "%s is null: give a pointer to device memory", vector.name);
+        }
+        if (!is_aligned(vector.pointer, vector.bytes)) {
+            return fail(MZT_INVALID_ARGUMENT, "%s is %p: give an address that is a multiple of %" PRId64 " bytes",
+                        vector.name, vector.pointer, vector.bytes);
+        }
+    }
+    return MZT_OK;
+}
+
+MztStatus check_output(const MztLinearArgs& a) {
+    if (a.rows > 1 && a.out_stride < a.out_columns) {
+        return fail(MZT_INVALID_ARGUMENT, "out_stride is %" PRId64 " and out_columns %" PRId64
+                    ": rows overlap; give memory of its own to each", a.out_stride, a.out_columns);
+    }
+    if (a.residual == a.out && a.rows > 1 && a.residual_stride != a.out_stride) {
+        return fail(MZT_INVALID_ARGUMENT, "residual is out itself, and residual_stride is %" PRId64 " where out_stride is %"
+                    PRId64 ": give the same", a.residual_stride, a.out_stride);
+    }
+    return MZT_OK;
+}
+
+// The kernels read and write 16 bytes at a time.
+MztStatus check_alignment(const Matrix& matrix) {
+    if (!matrix.in_chunks || matrix.rows == 0 || matrix.columns == 0) return MZT_OK;
+    if (!is_aligned(matrix.pointer, kAlignment)) {
+        return fail(MZT_UNSUPPORTED, "%s is %p, no multiple of 16 bytes: copy it, or use another implementation",
+                    matrix.name, matrix.pointer);
+    }
+    // The stride of a single row is never used; torch leaves anything there.
+    if (matrix.rows > 1 && matrix.stride % (kAlignment / matrix.element)) {
+        return fail(MZT_UNSUPPORTED, "%s_stride is %" PRId64
+                    " %s, no multiple of 16 bytes: copy it, or use another implementation", matrix.name, matrix.stride,
+                    matrix.unit);
+    }
+    return MZT_OK;
+}
+
+MztStatus check_multiples(const MztLinearArgs& a) {
+    const struct {
+        const char* name;
+        int64_t value, multiple, most;
+    } sizes[] = {{"rows", a.rows, 1, kLargest},
+                 {"in", a.in, a.weight_bits == 4 ? kGroup : kAlignment, kDeepest},
+                 {"out_columns", a.out_columns, 8, kLargest},
+                 {"rank", has_branch(a) ? a.rank : 0, 16, kHighestRank}};
+    for (const auto& size : sizes) {
+        if (size.value % size.multiple) {
+            return fail(MZT_UNSUPPORTED, "%s is %" PRId64 ", no multiple of %" PRId64 ": use another implementation",
+                        size.name, size.value, size.multiple);
+        }
+        if (size.value > size.most) {
+            return fail(MZT_UNSUPPORTED, "%s is %" PRId64 ": the kernels take up to %" PRId64, size.name, size.value,
+                        size.most);
+        }
+    }
+    return MZT_OK;
+}
+
+}  // namespace
+
+MztStatus find_mistake(const MztLinearArgs& args) {
+    if (const MztStatus status = check_kinds(args)) return status;
+    if (const MztStatus status = check_sizes(args)) return status;
+    if (is_empty(args)) return MZT_OK;
+    for (const Matrix& matrix : matrices_of(args)) {
+        if (const MztStatus status = check_matrix(matrix)) return status;
+    }
+    if (const MztStatus status = check_vectors(args)) return status;
+    return check_output(args);
+}
+
+MztStatus find_unsupported(const MztLinearArgs& args) {
+    if (args.dtype == MZT_FLOAT32) return fail(MZT_UNSUPPORTED, "dtype is float32: the kernels take float16 and bfloat16");
+    if (const MztStatus status = check_multiples(args)) return status;
+    for (const Matrix& matrix : matrices_of(args)) {
+        if (const MztStatus status = check_alignment(matrix)) return status;
+    }
+    return MZT_OK;
+}
+
+bool is_empty(const MztLinearArgs& args) { return args.rows == 0 || args.out_columns == 0; }
+
+}  // namespace mezzotint

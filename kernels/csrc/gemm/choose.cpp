@@ -1,0 +1,172 @@
+#include "choose.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace mezzotint {
+
+namespace gemm {
+
+namespace {
+
+constexpr double kSharedBytesPerCycle = 128;
+constexpr double kCacheBytesPerCycle = 22;  // of the second level's, for each multiprocessor
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// 8-bit products of a multiprocessor in one cycle. Hopper's `mma.sync` reaches not two thirds of what its chip can do.
+double products_per_cycle(int architecture) {
+    if (architecture == 90) return 2600;
+    return architecture == 80 ? 2048 : 1024;
+}
+
+// Warps that a multiprocessor holds at once. Each block costs it 1 kB of its own, beside what a block may have.
+int resident_blocks(const Instance& instance, const DeviceFacts& device) {
+    const int shared = shared_bytes_on(instance, device.architecture);
+    const int by_memory = (device.shared_bytes + 1024) / (shared + 1024);
+    const int registers = instance.rows_per_warp * instance.columns_per_warp / 32 + 96;
+    const int by_registers = 65536 / (registers * instance.threads);
+    const int blocks = by_memory < by_registers ? by_memory : by_registers;
+    return blocks < 1 ? 1 : blocks;
+}
+
+// Cycles that a multiprocessor needs for one product: for the multiplication, for what warps read from shared memory and
+// for what blocks read from beyond it. The longest hides the others, though not wholly.
+double cycles_per_product(const Instance& instance, int architecture) {
+    const auto bytes = [](int rows, int columns) { return 1.0 / rows + 1.0 / columns; };  // for each product of a tile
+    const double multiply = 1 / products_per_cycle(architecture);
+    const double weight_bytes = instance.weight_bits / 8.0;
+    const double widen = instance.weight_bits == 8 ? 0 : 1.5 / instance.tile_m;  // read, and written twice as wide
+    const double shared = (bytes(instance.rows_per_warp, instance.columns_per_warp) + widen) / kSharedBytesPerCycle;
+    const double beyond = (1.0 / instance.tile_n + weight_bytes / instance.tile_m) / kCacheBytesPerCycle;
+    return std::sqrt(multiply * multiply + shared * shared + beyond * beyond);
+}
+
+// Whether it is for this product, wherever it runs.
+bool serves(const Instance& instance, const MztLinearArgs& args) {
+    return static_cast<uint32_t>(instance.weight_bits) == args.weight_bits &&
+           static_cast<uint32_t>(instance.dtype) == args.dtype;
+}
+
+struct Choice {
+    const Instance* best = nullptr;
+    uint32_t number = 0;
+    double cost = 0;
+    bool too_large = false;  // some instance would do, were the grid of blocks not too large
+};
+
+void consider(Choice& choice, const Instance& instance, uint32_t number, const MztLinearArgs& args,
+              const DeviceFacts& device) {
+    if (!serves(instance, args) || !runs_on(instance, device)) return;
+    if (blocks_of(instance, args) > INT32_MAX) {
+        choice.too_large = true;
+        return;
+    }
+    const double cost = cost_of(instance, args, device);
+    if (choice.best && cost >= choice.cost) return;
+    choice.best = &instance;
+    choice.number = number;
+    choice.cost = cost;
+}
+
+// Asked at every call, so it walks through the lists once and looks nothing up by number.
+Choice choose(const MztLinearArgs& args, const DeviceFacts& device) {
+    Choice choice;
+    uint32_t number = 0;
+    for (int list = 0; list < instance_lists(); ++list) {
+        const InstanceList instances = instance_list(list);
+        for (int each = 0; each < instances.count; ++each) consider(choice, instances.first[each], number++, args, device);
+    }
+    return choice;
+}
+
+const char* name_of(uint32_t dtype) { return dtype == MZT_FLOAT16 ? "float16" : "bfloat16"; }
+
+}  // namespace
+
+const Instance* instance_of(uint32_t number) {
+    for (int list = 0; list < instance_lists(); ++list) {
+        const InstanceList instances = instance_list(list);
+        if (number < static_cast<uint32_t>(instances.count)) return instances.first + number;
+        number -= instances.count;
+    }
+    return nullptr;
+}
+
+int shared_bytes_on(const Instance& instance, int architecture) {
+    return architecture >= 80 ? instance.shared_bytes : instance.turing_shared_bytes;
+}
+
+bool runs_on(const Instance& instance, const DeviceFacts& device) {
+    if (shared_bytes_on(instance, device.architecture) > device.shared_bytes) return false;
+    return device.architecture >= 80 || instance.dtype == MZT_FLOAT16;
+}
+
+int64_t blocks_of(const Instance& instance, const MztLinearArgs& args) {
+    return divide_up(args.rows, instance.tile_m) * divide_up(args.out_columns, instance.tile_n);
+}
+
+// The multiprocessor with the most blocks is the last to end. Where each of its four parts has one warp alone, nothing
+// is multiplied while that warp waits.
+double cost_of(const Instance& instance, const MztLinearArgs& args, const DeviceFacts& device) {
+    const int64_t most = divide_up(blocks_of(instance, args), device.multiprocessors);
+    const int64_t resident = resident_blocks(instance, device);
+    const int64_t warps = (most < resident ? most : resident) * instance.threads / 32;
+    const double products = static_cast<double>(most) * instance.tile_m * instance.tile_n;
+    return products * cycles_per_product(instance, device.architecture) * (warps < 8 ? 1.3 : 1);
+}
+
+LinearParams linear_params(const Instance& instance, const MztLinearArgs& args) {
+    constexpr int64_t element = 2;  // bytes
+    LinearParams params{};
+    params.x = args.x;
+    params.x_stride = args.x_stride;
+    params.x_scales = args.x_scales;
+    params.weight = args.weight;
+    params.weight_stride = args.weight_stride;
+    params.weight_scales = args.weight_scales;
+    params.group_scales = args.group_scales;
+    params.group_scales_stride = args.group_scales_stride;
+    params.rows = static_cast<int32_t>(args.rows);
+    params.in = static_cast<int32_t>(args.in);
+    params.out_columns = static_cast<int32_t>(args.out_columns);
+    params.bias = args.bias;
+    params.branch_x = args.rank > 0 ? args.branch_x : nullptr;
+    params.branch_up = args.branch_up;
+    params.branch_x_stride = args.branch_x_stride * element;
+    params.branch_up_stride = args.branch_up_stride * element;
+    params.rank = static_cast<int32_t>(args.rank);
+    params.gate = args.gate;
+    params.rows_per_batch = static_cast<int32_t>(args.rows_per_batch < INT32_MAX ? args.rows_per_batch : INT32_MAX);
+    params.gate_stride = args.gate_stride * element;
+    params.residual = args.residual;
+    params.residual_stride = args.residual_stride * element;
+    params.out = args.out;
+    params.out_stride = args.out_stride * element;
+    params.row_tiles = static_cast<int32_t>(divide_up(args.rows, instance.tile_m));
+    params.column_tiles = static_cast<int32_t>(divide_up(args.out_columns, instance.tile_n));
+    return params;
+}
+
+}  // namespace gemm
+
+void plan_linear(const MztLinearArgs& args, const DeviceFacts& device, LinearPlan& plan) {
+    const gemm::Choice choice = gemm::choose(args, device);
+    const gemm::Instance* best = choice.best;
+    plan = LinearPlan{best != nullptr, choice.number, 0, ""};
+    const int bits = static_cast<int>(args.weight_bits);
+    if (best) {
+        plan.shared_bytes = gemm::shared_bytes_on(*best, device.architecture);
+        std::snprintf(plan.text, sizeof plan.text, "linear w%da8 %s %dx%d", bits, gemm::name_of(args.dtype), best->tile_m,
+                      best->tile_n);
+    } else if (choice.too_large) {
+        std::snprintf(plan.text, sizeof plan.text, "%lld rows of %lld columns are more than a card's grid of blocks takes",
+                      static_cast<long long>(args.rows), static_cast<long long>(args.out_columns));
+    } else {
+        std::snprintf(plan.text, sizeof plan.text,
+                      "no product with %d-bit weights in %s on architecture %d with %d bytes of shared memory", bits,
+                      gemm::name_of(args.dtype), device.architecture, device.shared_bytes);
+    }
+}
+
+}  // namespace mezzotint

@@ -1,0 +1,26 @@
+// Which kernel a product gets; host arithmetic only, so that it can be asked for cards that are not present.
+#pragma once
+
+#include "gemm.h"
+#include "instance.h"
+
+namespace mezzotint::gemm {
+
+// The instance of that number in the order of the lists; null when there is none.
+const Instance* instance_of(uint32_t number);
+
+// Shared memory of a block on a device of that architecture.
+int shared_bytes_on(const Instance& instance, int architecture);
+
+// Whether the device can run the instance at all.
+bool runs_on(const Instance& instance, const DeviceFacts& device);
+
+// What a multiprocessor needs for the product with that instance, in cycles for each column of x.
+double cost_of(const Instance& instance, const MztLinearArgs& args, const DeviceFacts& device);
+
+// Tiles of the output, each the work of a block.
+int64_t blocks_of(const Instance& instance, const MztLinearArgs& args);
+
+LinearParams linear_params(const Instance& instance, const MztLinearArgs& args);
+
+}  // namespace mezzotint::gemm

@@ -1,0 +1,67 @@
+// Kernels out of templates: what each file of instances/ is made of.
+#pragma once
+
+#include "instance.h"
+#include "kernel.h"
+
+namespace mezzotint::gemm {
+
+// Rows and columns of the output: what a block makes of them. More rows to a warp read weights less often.
+using Shape256x128 = Shape<4, 2, 4, 8, 4>;
+using Shape128x128 = Shape<2, 2, 4, 8, 3>;
+using Shape128x64 = Shape<2, 2, 4, 4, 3>;
+using Shape64x64 = Shape<2, 2, 2, 4, 4>;
+
+template <typename Element>
+constexpr MztDtype kDtypeOf = MZT_FLOAT16;
+template <>
+inline constexpr MztDtype kDtypeOf<bfloat16> = MZT_BFLOAT16;
+
+// Turing multiplies no bfloat16, which a branch would have; others are compiled to nothing for it.
+template <class T>
+constexpr bool kRunsHere = T::Architecture::mma_k == 16 || kDtypeOf<typename T::Element> == MZT_FLOAT16;
+
+#ifdef MEZZOTINT_EMULATOR
+
+template <class T>
+void run_linear(const void* params, void* shared) {
+    linear_block<T>(*static_cast<const LinearParams*>(params), shared);
+}
+
+#else
+
+template <typename Element, int weight_bits, class Shape>
+__global__ void __launch_bounds__(Shape::threads, 1) linear_product(const __grid_constant__ LinearParams params) {
+    using T = Traits<ThisArchitecture, Element, weight_bits, Shape>;
+    if constexpr (kRunsHere<T>) {
+        extern __shared__ __align__(128) char shared[];
+        linear_block<T>(params, shared);
+    }
+}
+
+#endif
+
+template <typename Element, int weight_bits, class Shape>
+Instance instance() {
+    using T = Traits<Ampere, Element, weight_bits, Shape>;
+    using OnTuring = Traits<Turing, Element, weight_bits, Shape>;
+    Instance made{};
+    made.weight_bits = weight_bits;
+    made.dtype = kDtypeOf<Element>;
+    made.tile_m = Shape::tile_m;
+    made.tile_n = Shape::tile_n;
+    made.rows_per_warp = 16 * Shape::m_tiles;
+    made.columns_per_warp = 8 * Shape::n_tiles;
+    made.threads = Shape::threads;
+    made.shared_bytes = T::shared_bytes;
+    made.turing_shared_bytes = OnTuring::shared_bytes;
+#ifdef MEZZOTINT_EMULATOR
+    made.entry = &run_linear<T>;
+    made.turing_entry = &run_linear<OnTuring>;
+#else
+    made.entry = made.turing_entry = reinterpret_cast<Entry>(&linear_product<Element, weight_bits, Shape>);
+#endif
+    return made;
+}
+
+}  // namespace mezzotint::gemm

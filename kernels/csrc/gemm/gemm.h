@@ -1,0 +1,22 @@
+// What the C ABI asks of the integer product's kernels; arguments are checked before they come here.
+#pragma once
+
+#include "../api.h"
+#include "../attention/attention.h"
+
+namespace mezzotint {
+
+struct LinearPlan {
+    bool supported;
+    uint32_t kernel;   // names the instance, stable within a build
+    int shared_bytes;  // that a block needs on this device
+    char text[240];    // the instance's name, or why there is none
+};
+
+// Fill `plan` for arguments on a device; host arithmetic only.
+void plan_linear(const MztLinearArgs& args, const DeviceFacts& device, LinearPlan& plan);
+
+// Queue the planned kernel; returns a cudaError_t (0: queued).
+int launch_linear(const MztLinearArgs& args, const LinearPlan& plan, void* stream);
+
+}  // namespace mezzotint

@@ -1,0 +1,37 @@
+// A kernel that was compiled: what it can do, what it needs, and how it is entered.
+#pragma once
+
+#include "../api.h"
+#include "params.h"
+
+namespace mezzotint::gemm {
+
+#ifdef MEZZOTINT_EMULATOR
+using Entry = void (*)(const void* params, void* shared);
+#else
+using Entry = const void*;
+#endif
+
+struct Instance {
+    int weight_bits;
+    MztDtype dtype;
+    int tile_m, tile_n;
+    int rows_per_warp, columns_per_warp;
+    int threads;
+    int shared_bytes;
+    int turing_shared_bytes;  // of the same kernel compiled for Turing
+    Entry entry;
+    Entry turing_entry;  // another function only where both are emulated
+};
+
+// The instances of one file.
+struct InstanceList {
+    const Instance* first;
+    int count;
+};
+
+// Those of all files, numbered from 0 (instances/all.cpp).
+int instance_lists();
+InstanceList instance_list(int number);
+
+}  // namespace mezzotint::gemm

@@ -1,0 +1,22 @@
+#include "../instance.h"
+
+namespace mezzotint::gemm {
+
+InstanceList list_float16_int8();
+InstanceList list_bfloat16_int8();
+InstanceList list_float16_int4();
+InstanceList list_bfloat16_int4();
+
+int instance_lists() { return 4; }
+
+InstanceList instance_list(int number) {
+    switch (number) {
+        case 0: return list_float16_int8();
+        case 1: return list_bfloat16_int8();
+        case 2: return list_float16_int4();
+        case 3: return list_bfloat16_int4();
+    }
+    return {nullptr, 0};
+}
+
+}  // namespace mezzotint::gemm

@@ -1,0 +1,85 @@
+// One block's work: x weight' in exact integers, a tile of 64 columns at a time.
+//
+//     barrier: tile j is there for all, and all are done with j-1 | begin j+stages-1 | multiply j | end j+1
+//
+// Weights of 4 bits become bytes in end(), so that what is multiplied is the same for both kinds.
+#pragma once
+
+#include <type_traits>
+
+#include "packed_tiles.h"
+#include "params.h"
+#include "products.h"
+
+namespace mezzotint::gemm {
+
+// A block's tile of the output.
+struct Place {
+    int first_row, first_column;
+};
+
+template <class T>
+class Mainloop {
+    using Architecture = typename T::Architecture;
+    using Shape = typename T::Shape;
+    using XTiles = RowTiles<Architecture, Shape::tile_m, Shape::threads, T::stages>;
+    using WeightTiles = std::conditional_t<T::weight_bits == 4, PackedTiles<T>,
+                                           RowTiles<Architecture, Shape::tile_n, Shape::threads, T::stages>>;
+
+public:
+    int32_t sums[Shape::m_tiles][Shape::n_tiles][4] = {};
+
+    MZT_DEVICE Mainloop(const LinearParams& params, const Place& place, uint32_t shared)
+        : x_(static_cast<const char*>(params.x) + place.first_row * params.x_stride, params.x_stride,
+             params.rows - place.first_row, params.in, shared),
+          weight_(weight_tiles(params, place, shared)),
+          tiles_((params.in + kTileDepth - 1) / kTileDepth) {}
+
+    MZT_DEVICE void run() {
+#pragma unroll
+        for (int tile = 0; tile < T::stages - 1; ++tile) begin(tile);
+        weight_.read_scales(0);
+        end(0);
+#pragma unroll 1
+        for (int tile = 0; tile < tiles_; ++tile) {
+            barrier();  // this tile is there for all, and all are done with the one before
+            begin(tile + T::stages - 1);
+            weight_.read_scales(tile + 1);
+            multiply_tile<T>(sums, x_.at(tile), weight_.at(tile));
+            end(tile + 1);
+        }
+    }
+
+private:
+    MZT_DEVICE static WeightTiles weight_tiles(const LinearParams& params, const Place& place, uint32_t shared) {
+        if constexpr (T::weight_bits == 4) {
+            return WeightTiles(params, place.first_column, shared);
+        } else {
+            return WeightTiles(static_cast<const char*>(params.weight) + place.first_column * params.weight_stride,
+                               params.weight_stride, params.out_columns - place.first_column, params.in,
+                               shared + T::weight_begin);
+        }
+    }
+
+    MZT_DEVICE void begin(int tile) {
+        if (tile < tiles_) {
+            x_.begin(tile);
+            weight_.begin(tile);
+        }
+        commit_copies<Architecture>();
+    }
+
+    MZT_DEVICE void end(int tile) {
+        wait_copies<Architecture, T::stages - 2>();
+        if (tile < tiles_) {
+            x_.end(tile);
+            weight_.end(tile);
+        }
+    }
+
+    XTiles x_;
+    WeightTiles weight_;
+    int tiles_;
+};
+
+}  // namespace mezzotint::gemm

@@ -1,0 +1,27 @@
+// What the kernels of the integer product are told when they run; strides are in bytes.
+#pragma once
+
+#include <stdint.h>
+
+namespace mezzotint::gemm {
+
+struct LinearParams {
+    const void* x;  // (rows, in) bytes
+    const void* weight;
+    const uint8_t* group_scales;  // 4 bits only
+    int64_t x_stride, weight_stride, group_scales_stride;
+    const float *x_scales, *weight_scales;
+    int32_t rows, in, out_columns;
+    const void* bias;                  // null: none
+    const void *branch_x, *branch_up;  // null: none
+    int64_t branch_x_stride, branch_up_stride;
+    int32_t rank;
+    int32_t rows_per_batch;
+    const void* gate;      // null: none
+    const void* residual;  // null: none
+    void* out;
+    int64_t gate_stride, residual_stride, out_stride;
+    int32_t row_tiles, column_tiles;  // of the output
+};
+
+}  // namespace mezzotint::gemm
