@@ -4,6 +4,7 @@
 
 #include "api/cuda_runtime.h"
 #include "attention/attention.h"
+#include "gemm/gemm.h"
 
 extern "C" {
 
@@ -71,6 +72,21 @@ int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan,
     ++state.launches;
     state.kernel = plan.kernel;
     state.nq = args.nq;
+    state.stream = stream;
+    return state.launch_error;
+}
+
+void plan_linear(const MztLinearArgs& args, const DeviceFacts& device, LinearPlan& plan) {
+    ++state.plans;
+    state.architecture = device.architecture;
+    plan = LinearPlan{state.supported != 0, 7, 0, ""};
+    std::snprintf(plan.text, sizeof plan.text, state.supported ? "paper w%ua8" : "weight_bits is %u", args.weight_bits);
+}
+
+int launch_linear(const MztLinearArgs& args, const LinearPlan& plan, void* stream) {
+    ++state.launches;
+    state.kernel = plan.kernel;
+    state.nq = args.rows;
     state.stream = stream;
     return state.launch_error;
 }
