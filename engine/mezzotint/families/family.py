@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import torch
 
     from mezzotint.attention.session import AttentionSession
+    from mezzotint.families.lora.adapters import Adapters
+    from mezzotint.quantization.policy import Choice
 
 # The libraries of networks publish no types that a strict checker could follow.
 Network: TypeAlias = Any
@@ -59,6 +61,8 @@ class LoadedModel:
     dtype: "torch.dtype"
     networks: dict[str, Network] = field(default_factory=dict)
     tokenizers: dict[str, Tokenizer] = field(default_factory=dict)
+    quantization: "Mapping[str, Choice]" = field(default_factory=dict)  # of components that are quantized as they load
+    loras: "Adapters | None" = None  # what LoRAs are in the networks; None: there never were any
     attention: "AttentionSession | None" = None  # what attends in the networks now; None: what diffusers put there
 
 

@@ -8,8 +8,9 @@ import torch
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ModelRefused
 from mezzotint.families.family import ComponentSource, LoadedModel, Network, Tokenizer
-from mezzotint.families.original_names import Placement
+from mezzotint.families.filling import Filling
 from mezzotint.families.routing import route
+from mezzotint.families.stored_layers import StoredLayers
 
 _LARGEST_NUMBER = 10_000_000  # in a configuration: above every real size, below what exhausts memory
 _MOST_LAYERS = 4096  # of what is built one by one, or squared
@@ -45,21 +46,26 @@ def _load_group(
     on_bytes: Callable[[str, int], None],
     cancelled: Callable[[], bool],
 ) -> list[Network]:
-    networks = {source.name: _empty_network(source) for source in group}
-    shapes = {name: {k: v.shape for k, v in network.state_dict().items()} for name, network in networks.items()}
-    filled: dict[str, dict[str, torch.Tensor]] = {source.name: {} for source in group}
-    dtypes = {source.name: component_dtype(source, model.dtype) for source in group}
-    wanted = route(model.sources, [source.name for source in group], shapes)
-    for name, tensor in read_tensors(files, on_bytes=_uncounted, cancelled=cancelled, names=wanted.keys()):
-        for placed in wanted[name]:
-            shape = shapes[placed.component][placed.name]
-            part = _checked(placed.take(tensor), shape, placed, files)
-            filled[placed.component][placed.name] = _moved(part, dtypes[placed.component], model.device)
-        on_bytes(wanted[name][0].component, tensor.nbytes)
-    return [
-        _finish(networks[source.name], filled[source.name], dtypes[source.name], model.device, source)
-        for source in group
-    ]
+    fillings = {source.name: _filling(model, source) for source in group}
+    wanted = route(model.sources, list(fillings), {name: filling.shapes for name, filling in fillings.items()})
+    stored = StoredLayers(files)
+    names = {*wanted, *stored.names}
+    for name, tensor in read_tensors(files, on_bytes=_uncounted, cancelled=cancelled, names=names):
+        whole = stored.take(name, tensor)
+        if whole is not None:
+            for placed in wanted.get(whole.weight_name, ()):
+                fillings[placed.component].put_quantized(placed, whole.format, whole.tensors, files[0])
+                on_bytes(placed.component, whole.bytes)
+        elif name in wanted and name not in stored.names:
+            for placed in wanted[name]:
+                fillings[placed.component].put(placed, tensor, files[0])
+            on_bytes(wanted[name][0].component, tensor.nbytes)
+    return [fillings[source.name].finish() for source in group]
+
+
+def _filling(model: LoadedModel, source: ComponentSource) -> Filling:
+    dtype = component_dtype(source, model.dtype)
+    return Filling(source, empty_network(source), dtype, model.device, model.quantization.get(source.name))
 
 
 def _uncounted(_: int) -> None:
@@ -75,7 +81,8 @@ def component_dtype(source: ComponentSource, dtype: torch.dtype) -> torch.dtype:
     return dtype
 
 
-def _empty_network(source: ComponentSource) -> Network:
+def empty_network(source: ComponentSource) -> Network:
+    """A network without weights, of a component's configuration; ModelRefused when that describes none."""
     import accelerate
 
     _check_numbers(source.config, source.name)
@@ -93,7 +100,11 @@ def _construct(source: ComponentSource) -> Network:
     import diffusers
     import transformers
 
-    config = {key: value for key, value in source.config.items() if not key.startswith("_name")}
+    config = {
+        key: value
+        for key, value in source.config.items()
+        if not key.startswith("_name") and key != "quantization_config"
+    }
     if source.library == "diffusers":
         network_class = getattr(diffusers, source.class_name)
         return network_class.from_config(config)
@@ -118,40 +129,6 @@ def _check_numbers(value: object, where: str) -> None:
 
 def _most(where: str) -> int:
     return _MOST_LAYERS if where.rpartition(".")[2] in _COUNTS else _LARGEST_NUMBER
-
-
-def _checked(part: torch.Tensor, shape: torch.Size, placed: Placement, files: tuple[Path, ...]) -> torch.Tensor:
-    if part.shape == shape:
-        return part
-    if part.shape[: len(shape)] == shape and part.numel() == shape.numel():
-        return part.reshape(shape)  # a linear layer written as a 1x1 convolution
-    raise ModelRefused(
-        f"{files[0]}: tensor {placed.name} of {placed.component} has shape {tuple(part.shape)}, "
-        f"its configuration says {tuple(shape)}; the file belongs to another model"
-    )
-
-
-def _moved(tensor: torch.Tensor, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    return tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
-
-
-def _finish(
-    network: Network, filled: dict[str, torch.Tensor], dtype: torch.dtype, device: torch.device, source: ComponentSource
-) -> Network:
-    network.load_state_dict(filled, strict=False, assign=True)
-    if hasattr(network, "tie_weights"):
-        network.tie_weights()
-    empty = [name for name, parameter in network.named_parameters() if parameter.is_meta]
-    if empty:
-        raise ModelRefused(
-            f"{source.files[0]}: {len(empty)} tensors of {source.name} are missing, the first is {empty[0]}; "
-            "the download is incomplete or belongs to another model"
-        )
-    network.requires_grad_(False).eval()
-    for module in network.modules():
-        for name, buffer in module.named_buffers(recurse=False):
-            setattr(module, name, _moved(buffer, dtype, device))  # what no file holds, such as position tables
-    return network
 
 
 def _tokenizer(source: ComponentSource) -> Tokenizer:

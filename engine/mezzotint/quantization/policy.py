@@ -55,6 +55,9 @@ class Choice:
     double: bool = True  # of NF4
     rank: int = RANK
     convolutions: bool = True
+    pure: bool = (
+        False  # layers that the scheme does not fit, or is not best for, stay as they are: others read the file
+    )
 
 
 def can_quantize(class_name: str) -> bool:
@@ -95,6 +98,9 @@ def _first_that_fits(layer: LayerShape, choice: Choice) -> Format | None:
 
 def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
     """From the best for the scheme to what fits everywhere."""
+    if choice.pure:
+        yield _own(layer, choice)
+        return
     if layer.is_convolution:
         yield Int8(dynamic=False)
         return
@@ -105,6 +111,16 @@ def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
     if choice.scheme == "int4-lowrank" and dynamic:
         yield LowRank4(rank=min(choice.rank, *layer.shape), group=group)
     yield Int8(dynamic=dynamic, group=group)
+
+
+def _own(layer: LayerShape, choice: Choice) -> Format:
+    """The scheme's own format."""
+    group = best_group(layer.shape[1]) if choice.rotate else 0
+    if choice.scheme == "int4":
+        return Nf4(double=choice.double)
+    if choice.scheme == "int4-lowrank":
+        return LowRank4(rank=min(choice.rank, *layer.shape), group=group)
+    return Int8(dynamic=choice.scheme == "int8", group=group)
 
 
 def _is_encoder(class_name: str) -> bool:

@@ -1,0 +1,114 @@
+"""A safetensors file written tensor by tensor, so that only one is in memory; whole under its name, or absent.
+
+Room for the header is left at the start and the header written last: what it does not use is filled with spaces, which
+the format allows (https://huggingface.co/docs/safetensors, "Format").
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, BinaryIO
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import reason
+from mezzotint.errors import StorageError
+
+if TYPE_CHECKING:
+    import torch
+
+_NAMES = {
+    "float64": "F64",
+    "float32": "F32",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e5m2": "F8_E5M2",
+    "int64": "I64",
+    "int32": "I32",
+    "int16": "I16",
+    "int8": "I8",
+    "uint8": "U8",
+    "bool": "BOOL",
+}
+_ENTRY = 200  # bytes that an entry of the header takes beside its name, at most
+_ALIGNED = 64
+
+
+class SafetensorsWriter:
+    """`with SafetensorsWriter(path, room) as file: file.add(...)`; an error, or leaving early, leaves nothing."""
+
+    def __init__(self, path: Path, room: int) -> None:
+        """`room` bytes, as `header_room` tells, are left for the header."""
+        self._path = path
+        self._temporary = path.with_name(f".mezzotint-{path.name}.part")
+        self._start = -(-(room + 8) // _ALIGNED) * _ALIGNED
+        self._entries: dict[str, object] = {}
+        self._end = 0
+        self.metadata: dict[str, str] = {}
+        self._file: BinaryIO
+
+    def __enter__(self) -> "SafetensorsWriter":
+        """Open the file under a temporary name."""
+        with writing(self._path):
+            self._file = self._temporary.open("wb")
+            self._file.seek(self._start)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Write the header and give the file its name; or remove it."""
+        try:
+            if kind is None:
+                with writing(self._path):
+                    self._finish()
+        finally:
+            self._file.close()
+            self._temporary.unlink(missing_ok=True)
+
+    def add(self, name: str, tensor: "torch.Tensor") -> None:
+        """Write a tensor's bytes; StorageError when the disk is full."""
+        data = _bytes_of(tensor)
+        with writing(self._path):
+            self._file.write(data)
+        entry = {"dtype": _NAMES[str(tensor.dtype).removeprefix("torch.")], "shape": list(tensor.shape)}
+        self._entries[name] = {**entry, "data_offsets": [self._end, self._end + len(data)]}
+        self._end += len(data)
+
+    def _finish(self) -> None:
+        header = json.dumps({"__metadata__": self.metadata, **self._entries} if self.metadata else self._entries)
+        room = self._start - 8
+        encoded = header.encode().ljust(room)
+        if len(encoded) > room:
+            raise OSError(f"the header takes {len(encoded)} bytes, and {room} were left for it")
+        self._file.seek(0)
+        self._file.write(room.to_bytes(8, "little"))
+        self._file.write(encoded)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._temporary.replace(self._path)
+
+
+def header_room(names: Mapping[str, int], metadata_bytes: int) -> int:
+    """Bytes that a header takes at most: of so many tensors for each name, whose own names are little longer."""
+    return metadata_bytes + 1024 + sum((len(name) + _ENTRY) * count for name, count in names.items())
+
+
+def _bytes_of(tensor: "torch.Tensor") -> memoryview:
+    import torch
+
+    flat = tensor.detach().cpu().contiguous().flatten()
+    return memoryview(flat.view(torch.uint8).numpy())
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """The system's errors as ours."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{plain(path, 300)} cannot be written: {reason(error)}") from error

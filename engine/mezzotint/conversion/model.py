@@ -1,0 +1,204 @@
+"""A model's quantized copy: a folder beside the original, or one file, whole or absent."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from mezzotint.checkpoints.folder import INDEX_FILE, FolderCheckpoint
+from mezzotint.checkpoints.folder_settings import SETTINGS_FILE
+from mezzotint.checkpoints.header import read_header
+from mezzotint.checkpoints.opening import FileCheckpoint
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.write import writing
+from mezzotint.conversion.report import ComponentReport, ConversionReport, LayerReport
+from mezzotint.conversion.weights import Target, convert_file
+from mezzotint.errors import UsageError
+from mezzotint.families.family import ModelSources
+from mezzotint.families.loading import empty_network
+from mezzotint.families.routing import route
+from mezzotint.families.sources import tensor_bytes
+from mezzotint.quantization.formats import Format
+from mezzotint.quantization.policy import Choice, formats_for
+from mezzotint.quantization.stored import diffusers_quantization_config
+from mezzotint.quantization.swap import layers_of
+
+PARTIAL_SUFFIX = ".mezzotint-part"
+_DESCRIPTIONS = {".json", ".txt", ".model"}  # what lies beside weights, and is copied
+_WEIGHT = ".weight"
+_PLAN = "conversion.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """What is to be made of what."""
+
+    sources: ModelSources
+    choices: Mapping[str, Choice]  # by component
+    output: Path
+    for_diffusers: bool = False
+    name: str = ""
+    on_bytes: Callable[[str, int], None] = field(default=lambda _, __: None)
+    cancelled: Callable[[], bool] = field(default=lambda: False)
+
+
+def convert(conversion: Conversion) -> ConversionReport:
+    """Make the copy. What an earlier try left of the same copy is gone on with; an error leaves the original untouched.
+
+    Raises UsageError when the output exists, ModelRefused when a scheme fits no layer, StorageError when the disk is
+    full, Cancelled between tensors.
+    """
+    if conversion.output.exists():
+        raise UsageError(f"{plain(conversion.output, 300)} exists already; name another place, or remove it first")
+    targets = {name: dict(_targets(conversion, name)) for name in conversion.choices}
+    checkpoint = conversion.sources.checkpoint
+    if isinstance(checkpoint, FileCheckpoint):
+        components = _convert_single_file(conversion, checkpoint, targets)
+    else:
+        components = _convert_folder(conversion, checkpoint, targets)
+    schemes = dict.fromkeys(choice.scheme for choice in conversion.choices.values())
+    return ConversionReport(output=str(conversion.output), scheme=", ".join(schemes), components=components)
+
+
+def _targets(conversion: Conversion, component: str) -> Iterator[tuple[str, Target]]:
+    """From the names of tensors in the component's files to the layers that they are weights of."""
+    source = conversion.sources.components[component]
+    network = empty_network(source)
+    formats = formats_for(source.class_name, layers_of(network), conversion.choices[component])
+    names = {component: {name: tensor.shape for name, tensor in network.state_dict().items()}}
+    for tensor, placements in route(conversion.sources, [component], names).items():
+        placed = placements[0]
+        layer = placed.name.removesuffix(_WEIGHT)
+        whole = len(placements) == 1 and placed.form == "whole" and tensor.endswith(_WEIGHT)
+        if whole and placed.component == component and placed.name.endswith(_WEIGHT) and layer in formats:
+            yield tensor, Target(component=component, layer=layer, format=formats[layer])
+
+
+def _convert_single_file(
+    conversion: Conversion, checkpoint: FileCheckpoint, targets: Mapping[str, Mapping[str, Target]]
+) -> tuple[ComponentReport, ...]:
+    merged = {tensor: target for each in targets.values() for tensor, target in each.items()}
+    layers = convert_file(
+        checkpoint.path,
+        conversion.output,
+        merged,
+        on_bytes=lambda count: conversion.on_bytes(checkpoint.path.name, count),
+        cancelled=conversion.cancelled,
+    )
+    before, after = (tensor_bytes(read_header(path)) for path in (checkpoint.path, conversion.output))
+    return (ComponentReport(name=checkpoint.path.name, bytes_before=before, bytes_after=after, layers=layers),)
+
+
+def _convert_folder(
+    conversion: Conversion, checkpoint: FolderCheckpoint, targets: Mapping[str, Mapping[str, Target]]
+) -> tuple[ComponentReport, ...]:
+    partial = conversion.output.with_name(conversion.output.name + PARTIAL_SUFFIX)
+    with writing(conversion.output):
+        _begin(partial, conversion)
+        reports = tuple(
+            _convert_component(conversion, checkpoint, partial, name, targets.get(name, {}))
+            for name in checkpoint.components
+        )
+        shutil.copyfile(checkpoint.path / INDEX_FILE, partial / INDEX_FILE)
+        _write_json(partial / SETTINGS_FILE, _settings(conversion, checkpoint))
+        (partial / _PLAN).unlink()
+        for report in partial.glob("*/*.layers.json"):
+            report.unlink()
+        partial.rename(conversion.output)
+    return tuple(report for report in reports if report.bytes_before)
+
+
+def _begin(partial: Path, conversion: Conversion) -> None:
+    """Go on with what an earlier try left, when it was for the same copy; otherwise begin anew."""
+    files = [path for source in conversion.sources.components.values() for path in source.files]
+    stamps = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    choices = {name: asdict(choice) for name, choice in conversion.choices.items()}
+    plan = json.dumps({"files": stamps, "choices": choices, "diffusers": conversion.for_diffusers}, sort_keys=True)
+    if partial.exists() and not _is_same_plan(partial / _PLAN, plan):
+        shutil.rmtree(partial)
+    partial.mkdir(parents=True, exist_ok=True)
+    (partial / _PLAN).write_text(plan, "utf-8")
+
+
+def _is_same_plan(path: Path, plan: str) -> bool:
+    return path.is_file() and path.read_text("utf-8") == plan
+
+
+def _convert_component(
+    conversion: Conversion, checkpoint: FolderCheckpoint, partial: Path, name: str, targets: Mapping[str, Target]
+) -> ComponentReport:
+    component = checkpoint.components[name]
+    folder = partial / name
+    folder.mkdir(exist_ok=True)
+    for path in sorted(component.folder.iterdir()):
+        if path.is_file() and path.suffix in _DESCRIPTIONS and ".index" not in path.suffixes:
+            shutil.copyfile(path, folder / path.name)
+    layers: list[LayerReport] = []
+    for source in component.files:
+        layers += _convert_once(conversion, name, source, folder / source.name, targets)
+    if component.files:
+        _write_index(folder, [folder / source.name for source in component.files])
+    if targets and conversion.for_diffusers:
+        _tell_diffusers(folder, {target.layer: target.format for target in targets.values()})
+    return ComponentReport(
+        name=name,
+        bytes_before=sum(tensor_bytes(read_header(path)) for path in component.files),
+        bytes_after=sum(tensor_bytes(read_header(folder / path.name)) for path in component.files),
+        layers=tuple(layers),
+    )
+
+
+def _convert_once(
+    conversion: Conversion, name: str, source: Path, output: Path, targets: Mapping[str, Target]
+) -> tuple[LayerReport, ...]:
+    """Convert a file, unless an earlier try has."""
+    report = output.with_suffix(".layers.json")
+    if output.is_file() and report.is_file():
+        conversion.on_bytes(name, tensor_bytes(read_header(source)))
+        return tuple(LayerReport(**layer) for layer in json.loads(report.read_text("utf-8")))
+    layers = convert_file(
+        source,
+        output,
+        targets,
+        on_bytes=lambda count: conversion.on_bytes(name, count),
+        cancelled=conversion.cancelled,
+    )
+    _write_json(report, [asdict(layer) for layer in layers])
+    return layers
+
+
+def _write_index(folder: Path, files: list[Path]) -> None:
+    """The list of what lies in which shard, where there are several."""
+    if len(files) < 2:
+        return
+    headers = [read_header(path) for path in files]
+    places = {name: header.path.name for header in headers for name in header.tensors}
+    stem = files[0].name.partition("-0")[0]
+    index = {"metadata": {"total_size": sum(map(tensor_bytes, headers))}, "weight_map": places}
+    _write_json(folder / f"{stem}.safetensors.index.json", index)
+
+
+def _tell_diffusers(folder: Path, formats: Mapping[str, Format]) -> None:
+    path = folder / "config.json"
+    config = json.loads(path.read_text("utf-8"))
+    config["quantization_config"] = diffusers_quantization_config(formats)
+    _write_json(path, config)
+
+
+def _settings(conversion: Conversion, checkpoint: FolderCheckpoint) -> dict[str, object]:
+    """mezzotint.json: that of the original, with what it has become; nothing is shared with neighbours."""
+    settings = {key: value for key, value in checkpoint.settings.items() if key not in {"shared", "name"}}
+    settings["name"] = conversion.name or conversion.output.name
+    settings["quantization"] = {name: choice.scheme for name, choice in conversion.choices.items()}
+    return settings
+
+
+def _write_json(path: Path, value: object) -> None:
+    temporary = path.with_name(f".mezzotint-{path.name}.part")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(value, indent=2) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

@@ -1,0 +1,87 @@
+"""One file of weights to one file of weights: tensor by tensor, quantized where that was chosen."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.header import Header, read_header
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.read import read_tensors
+from mezzotint.checkpoints.write import SafetensorsWriter, header_room
+from mezzotint.conversion.report import LayerReport
+from mezzotint.errors import ModelRefused
+from mezzotint.quantization.formats import Format
+from mezzotint.quantization.stored import encode_layer, file_metadata
+
+if TYPE_CHECKING:
+    import torch
+
+_TENSORS_OF_A_LAYER = 8
+_METADATA_OF_A_LAYER = 300  # bytes
+_WEIGHT = ".weight"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The layer that a tensor of a file is the weight of."""
+
+    component: str
+    layer: str  # in the network
+    format: Format
+
+
+def convert_file(
+    source: Path,
+    output: Path,
+    targets: Mapping[str, Target],
+    *,
+    on_bytes: Callable[[int], None],
+    cancelled: Callable[[], bool],
+) -> tuple[LayerReport, ...]:
+    """Write `output` from `source`, the tensors named in `targets` quantized, all others as they are."""
+    header = read_header(source)
+    counts = {name: _TENSORS_OF_A_LAYER if name in targets else 1 for name in header.tensors}
+    room = header_room(counts, _metadata_room(header, len(targets)))
+    reports = []
+    formats: dict[str, Format] = {}
+    with SafetensorsWriter(output, room) as file:
+        for name, tensor in read_tensors([source], on_bytes=on_bytes, cancelled=cancelled):
+            target = targets.get(name)
+            if target is None:
+                file.add(name, tensor)
+                continue
+            stored = name.removesuffix(_WEIGHT)
+            formats[stored] = target.format
+            reports.append(_quantize(file, stored, tensor, target, source))
+        file.metadata = {**header.metadata, **file_metadata(formats)}
+    return tuple(reports)
+
+
+def _quantize(
+    file: SafetensorsWriter, stored: str, tensor: "torch.Tensor", target: Target, source: Path
+) -> LayerReport:
+    import torch
+
+    weight = tensor.float()
+    if not bool(torch.isfinite(weight).all()):
+        raise ModelRefused(f"{plain(source, 300)}: {stored}.weight holds numbers that are not finite")
+    tensors = target.format.quantize(weight)
+    encoded = encode_layer(stored, target.format, tuple(weight.shape), tensors, tensor.dtype)
+    for name, part in encoded.items():
+        file.add(name, part)
+    whole = float(weight.norm())
+    lost = target.format.dequantize(tensors, weight.shape, torch.float32).sub_(weight)
+    return LayerReport(
+        component=target.component,
+        name=target.layer,
+        scheme=target.format.scheme,
+        bytes_before=tensor.nbytes,
+        bytes_after=sum(part.nbytes for part in encoded.values()),
+        error=float(lost.norm()) / whole if whole else 0.0,
+    )
+
+
+def _metadata_room(header: Header, layers: int) -> int:
+    said: Sequence[str] = [text for pair in header.metadata.items() for text in pair]
+    return 2 * sum(len(text.encode()) for text in said) + _METADATA_OF_A_LAYER * layers + 4096

@@ -1,0 +1,85 @@
+"""Layers that are quantized in their files, put together as their tensors come by."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.header import TensorSpec, read_header
+from mezzotint.checkpoints.read import read_tensors
+from mezzotint.errors import ModelRefused
+
+if TYPE_CHECKING:
+    import torch
+
+    from mezzotint.quantization.formats import Format, Tensors
+    from mezzotint.quantization.stored import StoredLayer
+
+_WEIGHT = ".weight"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeLayer:
+    """A quantized layer of which all tensors have come."""
+
+    weight_name: str  # of the weight, as if it were not quantized
+    format: "Format"
+    tensors: "Tensors"
+    bytes: int  # in the file
+
+
+class StoredLayers:
+    """The quantized layers of some files; `names` are all tensors that they take."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._layers = _find(files)
+        self._layer_of = {name: layer for layer in self._layers.values() for name in layer.names.values()}
+        self._waiting: dict[str, dict[str, torch.Tensor]] = {name: {} for name in self._layers}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Of tensors that belong to quantized layers."""
+        return frozenset(self._layer_of)
+
+    def take(self, name: str, tensor: "torch.Tensor") -> WholeLayer | None:
+        """Keep a tensor; gives its layer once that is whole."""
+        from mezzotint.quantization.stored import decode_layer
+
+        layer = self._layer_of.get(name)
+        if layer is None:
+            return None
+        parts = self._waiting[layer.name]
+        parts[name] = tensor
+        if len(parts) < len(set(layer.names.values())):
+            return None
+        size = sum(part.nbytes for part in parts.values())
+        tensors = decode_layer(layer, parts)
+        self._waiting[layer.name] = {}
+        return WholeLayer(weight_name=layer.name + _WEIGHT, format=layer.format, tensors=tensors, bytes=size)
+
+
+def _find(files: Sequence[Path]) -> "dict[str, StoredLayer]":
+    headers = [read_header(path) for path in files]
+    tensors: dict[str, TensorSpec] = {}
+    metadata: dict[str, str] = {}
+    for header in headers:
+        tensors |= header.tensors
+        metadata |= header.metadata
+    if not any(_says_quantized(name) for name in tensors) and "_quantization_metadata" not in metadata:
+        return {}
+    from mezzotint.quantization.stored import find_stored_layers
+
+    return find_stored_layers(tensors, metadata, _reader(files))
+
+
+def _says_quantized(name: str) -> bool:
+    return name.endswith((".comfy_quant", ".mezzotint_quant")) or ".quant_state." in name
+
+
+def _reader(files: Sequence[Path]) -> "Callable[[str], torch.Tensor]":
+    def read(name: str) -> "torch.Tensor":
+        for _, tensor in read_tensors(files, on_bytes=lambda _: None, cancelled=lambda: False, names={name}):
+            return tensor
+        raise ModelRefused(f"{files[0]}: the tensor {name} is missing")
+
+    return read
