@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from mezzotint.checkpoints.header import Header
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, open_regular, reason
 from mezzotint.checkpoints.strict_json import read_json_object
@@ -42,6 +43,13 @@ def fingerprint(path: Path, cache: Path | None, *, cancelled: Callable[[], bool]
         remembered[key] = (after.st_size, after.st_mtime_ns, digest)
         _write_cache(cache, remembered)
     return FileUsed(path=str(path), sha256=digest, bytes=after.st_size)
+
+
+def tensors_sha256(header: Header, *, cancelled: Callable[[], bool] = lambda: False) -> str:
+    """The sha256 of a safetensors file without its header, by which A1111 and Civitai know LoRAs."""
+    with open_regular(header.path) as file:
+        file.seek(min(spec.start for spec in header.tensors.values()))
+        return _sha256(header.path, file, cancelled)
 
 
 def _sha256(path: Path, file: BinaryIO, cancelled: Callable[[], bool]) -> str:

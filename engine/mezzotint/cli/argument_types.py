@@ -6,6 +6,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable
 
 from mezzotint.checkpoints.plain_text import plain
+from mezzotint.protocol import LoraRef
 
 _SIZE = re.compile(r"([0-9]{1,6})[xX\u00d7]([0-9]{1,6})")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
@@ -54,6 +55,18 @@ def number(low: float, high: float, example: float, *, inside: bool = False) -> 
         return value
 
     return parse
+
+
+def lora(words: str) -> LoraRef:
+    """FILE or FILE:WEIGHT; the colon after the letter of a Windows drive is no such colon."""
+    path, colon, last = words.rpartition(":")
+    if path and math.isfinite(_float(last)):
+        return LoraRef(path=path, weight=_float(last))
+    if colon and path.lower().endswith(".safetensors"):
+        raise ArgumentTypeError(
+            f"'{plain(last)}' is no weight; give a file and a number, such as style.safetensors:0.8"
+        )
+    return LoraRef(path=words)
 
 
 def _float(words: str) -> float:

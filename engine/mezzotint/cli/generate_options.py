@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from mezzotint.cli.again import MAX_GUIDANCE, MAX_SEED, MAX_STEPS
-from mezzotint.cli.argument_types import integer, number, size, text
+from mezzotint.cli.argument_types import integer, lora, number, size, text
 from mezzotint.cli.command_options import add_models_folder
 from mezzotint.cli.request import HIRES_STRENGTH, REFINER_AT, Options
 from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES
@@ -18,6 +18,7 @@ EXAMPLES = """\
   mezzotint generate "the same at night" --init house.png --strength 0.6
   mezzotint generate "..." -m sdxl-base --refiner sdxl-refiner --refiner-at 0.8
   mezzotint generate "..." -m /models/finetune.safetensors --hires 1.5
+  mezzotint generate "..." --lora ink.safetensors:0.8 --lora fog.safetensors:-0.5
   mezzotint generate --from house.png
 
 output names may hold [seed] [prompt] [model] [width] [height] [steps] [sampler] [index] [count] [date] [time];
@@ -47,7 +48,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
     said: dict[str, Any] = {
         field.name: getattr(arguments, field.name, field.default) for field in dataclasses.fields(Options)
     }
-    return Options(**said | {"embedding": tuple(said["embedding"])})
+    return Options(**said | {"embedding": tuple(said["embedding"]), "lora": tuple(said["lora"])})
 
 
 def _add_picture(group: argparse._ArgumentGroup) -> None:
@@ -76,6 +77,15 @@ def _add_picture(group: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         help="a textual-inversion file, used by its name in the prompt (may be repeated)",
+    )
+    group.add_argument(
+        "--lora",
+        metavar="FILE[:WEIGHT]",
+        type=lora,
+        action="append",
+        default=[],
+        help="a LoRA in safetensors, and how strongly it counts, such as style.safetensors:0.8 (default: 1; may be "
+        "repeated)",
     )
     group.add_argument(
         "--from",

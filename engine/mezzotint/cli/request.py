@@ -10,6 +10,7 @@ from mezzotint.protocol import (
     Dtype,
     GenerateRequest,
     ImageInput,
+    LoraRef,
     ModelRef,
     Output,
     PredictionType,
@@ -53,6 +54,7 @@ class Options:
     hires_space: Space | None = None
     hires_upscaler: Upscaler | None = None
     embedding: tuple[str, ...] = ()
+    lora: tuple[LoraRef, ...] = ()
     device: str | None = None
     dtype: Dtype | None = None
     attention: Attention | None = None
@@ -81,6 +83,7 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
         dtype=_said(options.dtype, base.dtype),
         attention=_said(options.attention, base.attention),
         embeddings=options.embedding or base.embeddings,
+        loras=options.lora or base.loras,
         output=Output(path=options.output, overwrite=options.overwrite, preview_folder=options.preview),
     )
 
@@ -184,6 +187,8 @@ def _overridden_stage(options: Options, stage: Stage, is_first: bool, main: Mode
         stage = replace(stage, prompt=None)
     if options.negative is not None:
         stage = replace(stage, negative_prompt=None)
+    if options.lora:
+        stage = replace(stage, loras=None)
     return replace(stage, sampling=sampling)
 
 

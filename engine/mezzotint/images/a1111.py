@@ -6,7 +6,7 @@ from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES, from_a1111
 from mezzotint.images.infotext import Infotext
 from mezzotint.images.record import PictureRecord
 from mezzotint.images.untrusted import cleaned, others, real, text, whole
-from mezzotint.protocol import ImageMetadata, ModelUsed
+from mezzotint.protocol import ImageMetadata, LoraUsed, ModelUsed
 
 _READ = {"Steps", "Sampler", "Schedule type", "CFG scale", "Seed", "Size", "Model", "Model hash", "Denoising strength"}
 _VERSION = "mezzotint "
@@ -15,8 +15,10 @@ _VERSION = "mezzotint "
 def infotext_of(record: PictureRecord) -> Infotext:
     """What A1111 would write for this picture, in its order of keys."""
     request = record.request
-    settings = _first_stage(record) | _cascade(record) | {"Version": _VERSION + record.program_version}
-    return Infotext(prompt=request.prompt, negative_prompt=request.negative_prompt, settings=settings)
+    settings = _first_stage(record) | _cascade(record) | _lora_hashes(record)
+    settings["Version"] = _VERSION + record.program_version
+    prompt = " ".join([request.prompt, *(_lora_tag(lora) for lora in _loras(record))])
+    return Infotext(prompt=prompt, negative_prompt=request.negative_prompt, settings=settings)
 
 
 def metadata_of(info: Infotext) -> ImageMetadata:
@@ -82,6 +84,27 @@ def _refiner(record: PictureRecord) -> dict[str, str]:
     model = _model(record.stages[1].model)
     shown = f"{model['Model']} [{model['Model hash']}]" if "Model hash" in model else model["Model"]
     return {"Refiner": shown, "Refiner switch at": _number(asked[0].until)}
+
+
+def _loras(record: PictureRecord) -> tuple[LoraUsed, ...]:
+    """Of all stages, each once: A1111 knows no others."""
+    return tuple(dict.fromkeys(lora for stage in record.stages for lora in stage.loras))
+
+
+def _lora_name(lora: LoraUsed) -> str:
+    """The file's name; letters that would end a tag or an entry are left out."""
+    stem = PurePosixPath(lora.file.path.replace("\\", "/")).name.removesuffix(".safetensors")
+    return "".join(letter for letter in stem if letter not in "<>:,")
+
+
+def _lora_tag(lora: LoraUsed) -> str:
+    return f"<lora:{_lora_name(lora)}:{_number(lora.weight)}>"
+
+
+def _lora_hashes(record: PictureRecord) -> dict[str, str]:
+    """A1111's short hashes, which leave a file's header out."""
+    hashes = {_lora_name(lora): lora.tensors_sha256[:12] for lora in _loras(record)}
+    return {"Lora hashes": ", ".join(f"{name}: {value}" for name, value in hashes.items())} if hashes else {}
 
 
 def _model(model: ModelUsed) -> dict[str, str]:

@@ -61,6 +61,9 @@ def _version(data: object) -> int:
 def _harmless(request: GenerateRequest) -> GenerateRequest:
     """A picture may say how it was made, but not where the next one goes, how many, nor which computer to call."""
     paths = [one.path for one in request.images] + list(request.embeddings)
+    paths += [
+        lora.path for loras in (request.loras, *(s.loras or () for s in request.cascade.stages)) for lora in loras
+    ]
     paths += [stage.model.id for stage in request.cascade.stages if stage.model is not None]
     for path in paths:
         if path.replace("\\", "/").startswith("//"):

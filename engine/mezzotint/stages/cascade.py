@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -26,6 +27,7 @@ from mezzotint.protocol import (
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.decode import fit, to_latents, to_picture
 from mezzotint.stages.denoise import Denoised, denoise
+from mezzotint.stages.loras import JobLoras
 from mezzotint.stages.preview import Previewer, as_text
 from mezzotint.stages.schedule import Walk, add_noise, initial_noise, plan_walk
 from mezzotint.stages.setup import CascadeSetup, StageSetup
@@ -65,8 +67,9 @@ class Painter:
         on_event: OnEvent,
         cancelled: IsCancelled,
         request: GenerateRequest,
+        loras: JobLoras,
     ) -> None:
-        self._clock = clock
+        self._clock, self._loras = clock, loras
         self._setup, self._models, self._request = setup, models, request
         self._on_event, self._cancelled = on_event, cancelled
         self._conditionings: list[Conditioning] = []
@@ -93,6 +96,7 @@ class Painter:
             for index, (stage, model) in enumerate(zip(stages, self._models, strict=True)):
                 self._stop_if_asked()
                 self._on_event(Encoding(stage=index, stages=len(stages)))
+                self._loras.put_on(index, model)
                 inputs = PromptInputs(
                     prompt=stage.prompt,
                     negative_prompt=stage.negative_prompt,
@@ -127,7 +131,8 @@ class Painter:
     def resolved(self) -> tuple[ResolvedStage, ...]:
         """Every stage with every value that was used."""
         stages = zip(self._setup.stages, self._walks, self._used, strict=True)
-        return tuple(_resolved(stage, walk, used) for stage, walk, used in stages)
+        resolved = (_resolved(stage, walk, used) for stage, walk, used in stages)
+        return tuple(replace(stage, loras=self._loras.used(index)) for index, stage in enumerate(resolved))
 
     def _first_latents(self, init: Image.Image | None, generator: torch.Generator) -> torch.Tensor:
         stage, model, walk = self._setup.stages[0], self._models[0], self._walks[0]
@@ -151,6 +156,7 @@ class Painter:
 
     def _denoise(self, image: int, stage: int, latents: torch.Tensor, generator: torch.Generator) -> Denoised:
         walk = self._walks[stage]
+        self._loras.put_on(stage, self._models[stage])
         folder = self._request.output.preview_folder
 
         def on_step(step: int, clean: torch.Tensor | None) -> None:

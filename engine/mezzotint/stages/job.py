@@ -10,6 +10,7 @@ from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import Cancelled, ImageRefused
 from mezzotint.families.clip_prompt import has_weights
 from mezzotint.families.family import LoadedModel
+from mezzotint.families.lora.prompt_tags import has_lora_tags
 from mezzotint.images.naming import check_output
 from mezzotint.images.reading import read_image
 from mezzotint.protocol import (
@@ -30,8 +31,9 @@ from mezzotint.protocol import (
     Saved,
 )
 from mezzotint.stages.clock import Clock
+from mezzotint.stages.loras import JobLoras
 from mezzotint.stages.saving import Circumstances, Saver, files_sha256
-from mezzotint.stages.setup import CascadeSetup, Find, set_up
+from mezzotint.stages.setup import CascadeSetup, Find, all_words, set_up
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -71,6 +73,7 @@ class Job:
         setup = set_up(request, self._find, self._default_model, _picture_size)
         check_output(request.output, request.count)
         init = self._read_init(setup)
+        loras = JobLoras(request, setup, self._cancelled)
         device = machine.choose_device(request.device, machine.devices())
         dtype = machine.choose_dtype(request.dtype, device)
         session = self._attention.session(request.attention, device.id, dtype, self._notice)
@@ -79,7 +82,7 @@ class Job:
         memory = machine.PeakMemory(torch.device(device.id))
         with torch.inference_mode(), torch_attention(session):
             with self._clock.phase("load"):
-                painter = self._load(setup, device, dtype)
+                painter = self._load(setup, device, dtype, loras)
             saver = Saver(request=request, setup=setup, circumstances=at)
             with painter.attending(session):
                 painter.encode(self._embeddings)
@@ -133,6 +136,8 @@ class Job:
         return read_image(setup.init)
 
     def _warn(self, setup: CascadeSetup) -> None:
+        if any(has_lora_tags(words) for words in all_words(self._request)):
+            self._notice("lora_tags_ignored", "<lora:...> in a prompt loads nothing: give the file with --lora")
         for stage in setup.stages:
             if stage.negative_prompt.strip() and stage.guidance_scale <= 1:
                 self._notice(
@@ -143,7 +148,7 @@ class Job:
                 self._notice("weights_ignored", message)
                 return
 
-    def _load(self, setup: CascadeSetup, device: DeviceInfo, dtype: Dtype) -> "Painter":
+    def _load(self, setup: CascadeSetup, device: DeviceInfo, dtype: Dtype, loras: JobLoras) -> "Painter":
         import torch
 
         from mezzotint.families.loading import load_components
@@ -156,6 +161,7 @@ class Job:
         progress = _LoadProgress(self._on_event, _bytes_to_load(models, needed))
         for stage, model, names in zip(setup.stages, models, needed, strict=True):
             load_components(model, names, on_bytes=progress.of(stage.found.info.id), cancelled=self._cancelled)
+        loras.fit_to(models, self._notice, self._cancelled)
         painter = Painter(
             setup=setup,
             models=models,
@@ -163,6 +169,7 @@ class Job:
             on_event=self._on_event,
             cancelled=self._cancelled,
             request=self._request,
+            loras=loras,
         )
         used = painter.fingerprint_models(paths.cache_folder() / "fingerprints.json")
         self._compare_models(used)

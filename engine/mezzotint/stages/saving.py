@@ -9,6 +9,7 @@ from pathlib import Path
 from PIL import Image
 
 from mezzotint import __version__
+from mezzotint.families.lora.prompt_tags import without_lora_tags
 from mezzotint.images.naming import NameFields, picture_path
 from mezzotint.images.record import PictureRecord
 from mezzotint.images.writing import pixels_sha256, write_picture
@@ -19,6 +20,7 @@ from mezzotint.protocol import (
     FileUsed,
     GeneratedImage,
     GenerateRequest,
+    LoraRef,
     ModelRef,
     ModelUsed,
     Output,
@@ -109,7 +111,7 @@ def settled_request(
 ) -> GenerateRequest:
     """A request that makes one picture of the job again, with nothing left to defaults that may change."""
     stages = tuple(
-        _settled_stage(stage, found, done.model)
+        _settled_stage(stage, found, done)
         for stage, found, done in zip(request.cascade.stages, setup.stages, resolved, strict=True)
     )
     inits = tuple(
@@ -118,6 +120,8 @@ def settled_request(
     )
     return replace(
         request,
+        prompt=without_lora_tags(request.prompt),
+        negative_prompt=without_lora_tags(request.negative_prompt),
         cascade=replace(request.cascade, stages=stages),
         images=inits,
         strength=setup.strength,
@@ -127,6 +131,7 @@ def settled_request(
         attention=_settled_attention(request.attention, at.attention),
         previews=False,
         embeddings=tuple(str(Path(path).resolve()) for path in request.embeddings),
+        loras=_settled_loras(request.loras, resolved),
         output=Output(),
     )
 
@@ -141,7 +146,13 @@ def files_sha256(model: ModelUsed) -> str:
     return hashlib.sha256("\n".join(file.sha256 for file in model.files).encode("ascii")).hexdigest()
 
 
-def _settled_stage(stage: Stage, setup: StageSetup, used: ModelUsed) -> Stage:
+def _settled_loras(loras: tuple[LoraRef, ...], resolved: tuple[ResolvedStage, ...]) -> tuple[LoraRef, ...]:
+    """Whole paths, and the hashes of the files; each was used by a stage, or the job had been refused."""
+    hashes = {used.file.path: used.file.sha256 for stage in resolved for used in stage.loras}
+    return tuple(replace(lora, path=str(Path(lora.path).resolve()), sha256=hashes[lora.path]) for lora in loras)
+
+
+def _settled_stage(stage: Stage, setup: StageSetup, done: ResolvedStage) -> Stage:
     sampling = replace(
         stage.sampling,
         sampler=setup.scheduler.sampler,
@@ -155,10 +166,11 @@ def _settled_stage(stage: Stage, setup: StageSetup, used: ModelUsed) -> Stage:
     )
     return replace(
         stage,
-        model=ModelRef(id=used.id, sha256=files_sha256(used)),
+        model=ModelRef(id=done.model.id, sha256=files_sha256(done.model)),
         width=setup.width,
         height=setup.height,
         sampling=sampling,
         prompt=setup.prompt,
         negative_prompt=setup.negative_prompt,
+        loras=None if stage.loras is None else _settled_loras(stage.loras, (done,)),
     )

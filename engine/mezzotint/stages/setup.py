@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mezzotint.catalog.catalog import FoundModel
+from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
 from mezzotint.families.autoencoder_space import latent_space
 from mezzotint.families.family import Family, ModelSources
 from mezzotint.families.known import family_of
+from mezzotint.families.lora.prompt_tags import without_lora_tags
 from mezzotint.families.samplers import ResolvedScheduler, own_prediction, resolve_scheduler
 from mezzotint.protocol import (
     GenerateRequest,
@@ -29,6 +31,8 @@ MAX_STAGES = 16
 MAX_CLIP_SKIP = 31
 MAX_SEED = 2**63 - 1
 MAX_PROMPT = 65_536  # characters
+MAX_LORAS = 32  # of a stage
+MAX_LORA_WEIGHT = 100.0
 RESCALE_FOR_ZERO_SNR = 0.7  # phi of arXiv 2305.08891, section 4
 
 
@@ -91,8 +95,9 @@ def _check_request(request: GenerateRequest) -> None:
             "there must be at least one stage, and one transition between each two"
         )
     _within("count", request.count, 1, MAX_COUNT)
-    for words in _all_words(request):
+    for words in all_words(request):
         _check_words(words)
+    _check_loras(request)
     if request.seed is not None:
         _within("seed", request.seed, 0, MAX_SEED - request.count + 1)
     if request.strength is not None:
@@ -107,7 +112,18 @@ def _check_request(request: GenerateRequest) -> None:
         _within("transition scale", transition.scale, 0.25, 8.0)
 
 
-def _all_words(request: GenerateRequest) -> Iterator[str]:
+def _check_loras(request: GenerateRequest) -> None:
+    stages = request.cascade.stages
+    for loras in (request.loras, *(stage.loras or () for stage in stages)):
+        _within("the number of LoRAs", len(loras), 0, MAX_LORAS)
+        for lora in loras:
+            _within("the weight of a LoRA", lora.weight, -MAX_LORA_WEIGHT, MAX_LORA_WEIGHT)
+    if request.loras and all(stage.loras is not None for stage in stages):
+        raise UsageError(f"the LoRA {plain(request.loras[0].path)} is for no stage: each names its own; leave it out")
+
+
+def all_words(request: GenerateRequest) -> Iterator[str]:
+    """Every prompt of a request."""
     yield from (request.prompt, request.negative_prompt)
     for stage in request.cascade.stages:
         yield from (words for words in (stage.prompt, stage.negative_prompt) if words is not None)
@@ -169,8 +185,10 @@ def _set_up_stage(
         sources=sources,
         width=width,
         height=height,
-        prompt=request.prompt if stage.prompt is None else stage.prompt,
-        negative_prompt=request.negative_prompt if stage.negative_prompt is None else stage.negative_prompt,
+        prompt=without_lora_tags(request.prompt if stage.prompt is None else stage.prompt),
+        negative_prompt=without_lora_tags(
+            request.negative_prompt if stage.negative_prompt is None else stage.negative_prompt
+        ),
         scheduler=scheduler,
         steps=steps,
         guidance_scale=detected.defaults.guidance_scale if guidance is None else guidance,

@@ -8,18 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
-from mezzotint.errors import ModelRefused
-from mezzotint.families.family import Network
-from mezzotint.families.lora.file import LoraFile, LoraLayer
+from mezzotint.errors import ModelRefused, StorageError
+from mezzotint.families.lora.file import LoraFile, LoraLayer, Stamp
 from mezzotint.families.lora.matching import Fit, Target
 from mezzotint.quantization.branched import set_branches
 from mezzotint.quantization.linear import Branch
 
-Stamp = tuple[str, int, int]  # path, size, time
 _Branches = Mapping[str, Mapping[str, Branch]]  # by component and layer
 
 
@@ -30,27 +28,21 @@ class FittingLora:
     file: LoraFile
     fit: Fit
 
-    @property
-    def stamp(self) -> Stamp:
-        """What changes when the file is replaced."""
-        stat = self.file.path.stat()
-        return str(self.file.path.resolve()), stat.st_size, stat.st_mtime_ns
-
 
 class Adapters:
     """What is in the networks of one model, and what is kept of the files."""
 
-    def __init__(self, networks: Mapping[str, Network]) -> None:
+    def __init__(self, networks: Mapping[str, nn.Module]) -> None:
         self._networks = networks
         self._held: dict[Stamp, _Branches] = {}
-        self._on: tuple[tuple[Stamp, float], ...] = ()
+        self._on: tuple[tuple[Stamp, float], ...] | None = ()  # None: a change was broken off
 
     def hold(self, loras: Sequence[FittingLora], cancelled: Callable[[], bool]) -> None:
         """Have the factors of these in memory, and of no others; what is there already is not read again.
 
         ModelRefused when a file's numbers are not finite, or not in the format of the network.
         """
-        wanted = {lora.stamp: lora for lora in loras}
+        wanted = {lora.file.stamp: lora for lora in loras}
         self._held = {stamp: branches for stamp, branches in self._held.items() if stamp in wanted}
         for stamp, lora in wanted.items():
             if stamp not in self._held:
@@ -58,9 +50,10 @@ class Adapters:
 
     def put_on(self, loras: Sequence[tuple[FittingLora, float]]) -> None:
         """Have these LoRAs, which are held, with their weights in the networks, and no others. Weight 0 is none."""
-        wanted = tuple((lora.stamp, weight) for lora, weight in loras if weight)
+        wanted = tuple((lora.file.stamp, weight) for lora, weight in loras if weight)
         if wanted == self._on:
             return
+        self._on = None
         for component, network in self._networks.items():
             branches: dict[str, list[Branch]] = {}
             for stamp, weight in wanted:
@@ -70,9 +63,11 @@ class Adapters:
         self._on = wanted
 
     def _read(self, lora: FittingLora, cancelled: Callable[[], bool]) -> _Branches:
+        path, specs = lora.file.path, lora.file.header.tensors
         wanted = {name for layer, _ in lora.fit.pairs for name in layer.names.values()}
-        path = lora.file.path
         tensors = dict(read_tensors([path], on_bytes=_uncounted, cancelled=cancelled, names=wanted))
+        if {name: specs[name].shape for name in wanted} != {name: tuple(each.shape) for name, each in tensors.items()}:
+            raise StorageError(f"{plain(path, 300)} changed while it was read; try again")
         for name, tensor in tensors.items():
             if not bool(torch.isfinite(tensor).all()):
                 raise _damaged(path, f"'{plain(name, 80)}' holds numbers that are not finite")

@@ -7,7 +7,8 @@ from pathlib import Path
 from mezzotint.checkpoints.foreign_kind import is_pickle_name, pickle_advice
 from mezzotint.checkpoints.header import Header, TensorSpec, read_header
 from mezzotint.checkpoints.plain_text import plain, size
-from mezzotint.errors import ModelRefused
+from mezzotint.checkpoints.regular_file import reason
+from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.foreign import kind_of_file
 from mezzotint.families.lora.alphas import WrittenAlphas, written_alphas
 from mezzotint.families.lora.keys import Part, Place, parse_key
@@ -17,6 +18,9 @@ LARGEST_FILE = 8 * 2**30  # bytes; those of the largest models, with a rank of 2
 LARGEST_RANK = 4096
 _DTYPES = ("F16", "BF16", "F32", "F64")
 _ALPHA_DTYPES = (*_DTYPES, "I64", "I32")
+
+
+Stamp = tuple[str, int, int]  # path, size, time: other when the file is replaced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,7 @@ class LoraFile:
     """What a file adds to which layers, before a tensor is read."""
 
     path: Path
+    stamp: Stamp
     header: Header
     layers: tuple[LoraLayer, ...]
     alphas: Mapping[Place, WrittenAlphas]
@@ -48,7 +53,7 @@ class LoraFile:
 
 def open_lora(path: Path) -> LoraFile:
     """Read a file's header; ModelRefused says what is wrong, or what else the file is."""
-    header = _header(path)
+    stamp, header = _stamp(path), _header(path)
     if header.bytes > LARGEST_FILE:
         raise _refused(path, f"{size(header.bytes)}; a LoRA has at most {size(LARGEST_FILE)}")
     kind = refused_kind(header.tensors)
@@ -61,12 +66,21 @@ def open_lora(path: Path) -> LoraFile:
     widths = {layer.layer: layer.shape[1] for layer in layers if layer.place == "denoiser"}
     return LoraFile(
         path=path,
+        stamp=stamp,
         header=header,
         layers=layers,
         alphas=written_alphas(header),
         unknown=unknown,
         base=base_of(widths),
     )
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        stat = path.stat()
+        return str(path.resolve()), stat.st_size, stat.st_mtime_ns
+    except (OSError, ValueError) as error:
+        raise StorageError(f"{plain(path, 300)} cannot be read: {reason(error)}") from None
 
 
 def _header(path: Path) -> Header:

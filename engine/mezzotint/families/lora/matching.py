@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
+from torch import nn
+
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.families.family import Network
 from mezzotint.families.lora.file import LoraFile, LoraLayer
 from mezzotint.families.lora.keys import Place, flat, from_original
 from mezzotint.quantization.branched import branchable_layers, weight_shape
@@ -34,7 +35,7 @@ class Fit:
 class LayerIndex:
     """The layers of a model's networks, by the names that LoRA files give them."""
 
-    def __init__(self, networks: Mapping[str, Network], denoiser: str) -> None:
+    def __init__(self, networks: Mapping[str, nn.Module], denoiser: str) -> None:
         self._targets: dict[tuple[Place, str], Target] = {}
         for component, network in networks.items():
             place = _place(component, denoiser)
@@ -90,9 +91,9 @@ def _place(component: str, denoiser: str) -> Place | None:
     return next((place for place in get_args(Place) if place == component), None)
 
 
-def _layers_per_block(denoiser: Network) -> int | None:
+def _layers_per_block(denoiser: nn.Module) -> int | None:
     """Of a U-Net; None: it is none, and has no original names."""
-    layers = getattr(denoiser.config, "layers_per_block", None)
+    layers = getattr(getattr(denoiser, "config", None), "layers_per_block", None)
     if isinstance(layers, list | tuple):
         layers = layers[0]
     return layers if isinstance(layers, int) else None

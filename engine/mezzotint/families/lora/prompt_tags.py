@@ -13,8 +13,3 @@ def has_lora_tags(prompt: str) -> bool:
 def without_lora_tags(prompt: str) -> str:
     """The prompt as the text encoder is to read it; as it is where there is none."""
     return _TAG.sub("", prompt).strip() if has_lora_tags(prompt) else prompt
-
-
-def lora_tag(name: str, weight: float) -> str:
-    """The tag of a LoRA; letters that would end it are left out of its name."""
-    return f"<lora:{re.sub('[<>:]', '', name)}:{weight:g}>"

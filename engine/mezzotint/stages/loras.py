@@ -1,0 +1,158 @@
+"""The LoRAs of a job: which stage's model gets which, and what was used."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint import paths
+from mezzotint.checkpoints.fingerprint import fingerprint, tensors_sha256
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import ModelRefused
+from mezzotint.families.family import LoadedModel
+from mezzotint.families.lora.file import LoraFile, open_lora
+from mezzotint.protocol import GenerateRequest, IsCancelled, LoraRef, LoraUsed
+from mezzotint.stages.setup import CascadeSetup, StageSetup
+
+if TYPE_CHECKING:
+    from mezzotint.families.lora.adapters import FittingLora
+    from mezzotint.families.lora.matching import Fit, LayerIndex
+
+Tell = Callable[[str, str], None]  # a notice's code and message
+_Chosen = tuple[LoraRef, "FittingLora"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    """A file that was asked for."""
+
+    file: LoraFile
+    used: LoraUsed  # with a weight that says nothing
+
+
+class JobLoras:
+    """Files are opened and compared at once; what they fit is known when the models are in memory."""
+
+    def __init__(self, request: GenerateRequest, setup: CascadeSetup, cancelled: IsCancelled) -> None:
+        self._setup = setup
+        self._asked = [request.loras if stage.loras is None else stage.loras for stage in request.cascade.stages]
+        self._shared = [stage.loras is None for stage in request.cascade.stages]
+        self._opened: dict[str, _Opened] = {}
+        self._chosen: list[list[_Chosen]] = []
+        for ref in dict.fromkeys((*request.loras, *(ref for refs in self._asked for ref in refs))):
+            if ref.path not in self._opened:
+                self._opened[ref.path] = _open(ref.path, setup, cancelled)
+            _compare(ref, self._opened[ref.path].used)
+
+    def fit_to(self, models: Sequence[LoadedModel], tell: Tell, cancelled: IsCancelled) -> None:
+        """Read what fits; ModelRefused names a LoRA that fits no stage, or not the one that it was given for."""
+        if not self._opened:
+            self._chosen = [[] for _ in models]
+            return
+        refusals: dict[str, dict[str, str]] = {}  # by path and model
+        self._chosen = []
+        for number, (stage, model) in enumerate(zip(self._setup.stages, models, strict=True)):
+            chosen = []
+            index = _index(stage, model)
+            for ref in self._asked[number]:
+                fitting, why = self._fit(ref, index, stage)
+                if why is None:
+                    chosen.append((ref, fitting))
+                else:
+                    refusals.setdefault(ref.path, {})[stage.found.info.id] = why
+                    if not self._shared[number]:
+                        raise _misfit(ref, why)
+            self._chosen.append(chosen)
+        self._tell(refusals, tell)
+        _hold(models, self._chosen, cancelled)
+
+    def put_on(self, stage: int, model: LoadedModel) -> None:
+        """Have the stage's LoRAs in its model, and no others."""
+        if model.loras is not None:
+            model.loras.put_on([(fitting, ref.weight) for ref, fitting in self._chosen[stage]])
+
+    def used(self, stage: int) -> tuple[LoraUsed, ...]:
+        """What the stage's model had."""
+        return tuple(replace(self._opened[ref.path].used, weight=ref.weight) for ref, _ in self._chosen[stage])
+
+    def _fit(self, ref: LoraRef, index: "LayerIndex", stage: StageSetup) -> "tuple[FittingLora, str | None]":
+        from mezzotint.families.lora.adapters import FittingLora
+        from mezzotint.families.lora.matching import fit, why_not
+
+        file = self._opened[ref.path].file
+        found = fit(file, index)
+        return FittingLora(file=file, fit=found), why_not(file, found, stage.found.info.id)
+
+    def _tell(self, refusals: dict[str, dict[str, str]], tell: Tell) -> None:
+        fitting = {ref.path: one for chosen in self._chosen for ref, one in chosen}
+        for path, by_model in refusals.items():
+            if path not in fitting:
+                raise _misfit(LoraRef(path=path), next(iter(by_model.values())))
+            for model, why in by_model.items():
+                tell("lora_left_out", f"{plain(path, 200)} is left out for {plain(model, 100)}: {why}")
+        for path, one in fitting.items():
+            if left := _left_out(one.file, one.fit):
+                tell("lora_partly_used", f"{plain(path, 200)}: {left}")
+
+
+def _open(path: str, setup: CascadeSetup, cancelled: IsCancelled) -> _Opened:
+    file = open_lora(Path(path))
+    families = {stage.family.name for stage in setup.stages}
+    if file.base is not None and file.base.family not in families:
+        models = ", ".join(dict.fromkeys(plain(stage.found.info.id, 100) for stage in setup.stages))
+        raise ModelRefused(
+            f"{plain(path, 300)}: the LoRA seems to be for {file.base.words}, and {models} is of the family "
+            f"{' and '.join(sorted(families))}; give one that was made for it"
+        )
+    used = LoraUsed(
+        file=fingerprint(Path(path), paths.cache_folder() / "fingerprints.json", cancelled=cancelled),
+        weight=1.0,
+        tensors_sha256=tensors_sha256(file.header, cancelled=cancelled),
+    )
+    return _Opened(file=file, used=used)
+
+
+def _compare(ref: LoraRef, used: LoraUsed) -> None:
+    if ref.sha256 is not None and ref.sha256 != used.file.sha256:
+        raise ModelRefused(
+            f"{plain(ref.path, 300)}: the LoRA has changed since it was used (sha256 {used.file.sha256[:12]}, "
+            f"was {plain(ref.sha256[:12])}); give it again with --lora"
+        )
+
+
+def _index(stage: StageSetup, model: LoadedModel) -> "LayerIndex":
+    from mezzotint.families.lora.matching import LayerIndex
+
+    return LayerIndex(model.networks, stage.family.denoiser_component)
+
+
+def _hold(models: Sequence[LoadedModel], chosen: Sequence[Sequence[_Chosen]], cancelled: IsCancelled) -> None:
+    """Read the LoRAs of all stages that share a model at once, so that none is let go between two of them."""
+    from mezzotint.families.lora.adapters import Adapters
+
+    for model in {id(model): model for model in models}.values():
+        of_model = [
+            fitting for other, some in zip(models, chosen, strict=True) if other is model for _, fitting in some
+        ]
+        if of_model and model.loras is None:
+            model.loras = Adapters(model.networks)
+        if model.loras is not None:
+            model.loras.hold(of_model, cancelled)
+
+
+def _left_out(file: LoraFile, found: "Fit") -> str:
+    parts = []
+    if found.missing:
+        parts.append(
+            f"{len(found.missing)} of its {len(file.layers)} layers are not in the model, the first is "
+            f"'{plain(found.missing[0].layer, 80)}'"
+        )
+    if file.unknown:
+        parts.append(
+            f"{len(file.unknown)} of its tensors are of no known kind, the first is '{plain(file.unknown[0], 80)}'"
+        )
+    return f"{'; '.join(parts)}; they are left out" if parts else ""
+
+
+def _misfit(ref: LoraRef, why: str) -> ModelRefused:
+    return ModelRefused(f"{plain(ref.path, 300)}: {why}; give a LoRA that was made for this model")
