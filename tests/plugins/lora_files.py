@@ -1,0 +1,103 @@
+"""Random LoRAs for the small models of the tests, written in the namings that programs use, and merged by hand."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tiny_sdxl import unet_name
+
+KOHYA = {"unet": "lora_unet", "transformer": "lora_unet", "text_encoder": "lora_te1", "text_encoder_2": "lora_te2"}
+DOTTED = {"diffusers": (".lora_A", ".lora_B"), "old": (".lora.down", ".lora.up"), "down": (".lora_down", ".lora_up")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """What a LoRA adds to one layer: down `(r, k)` or `(r, c, kh, kw)`, up, and mid where the window is apart."""
+
+    component: str
+    name: str
+    down: Any
+    up: Any
+    alpha: float
+    mid: Any = None
+
+    def difference(self) -> Any:
+        """What a merged weight has more, from first principles, in float64."""
+        import torch
+
+        down, up = self.down.double(), self.up.double().flatten(1)
+        if self.mid is not None:
+            down = torch.einsum("ijkl,jr->irkl", self.mid.double(), down.flatten(1))
+        return torch.einsum("nr,r...->n...", up, down) * (self.alpha / down.shape[0])
+
+
+def random_lora(
+    networks: dict[str, Any], pattern: str, *, rank: int = 3, alpha: float = 2.0, size: float = 0.3, seed: int = 1
+) -> list[Added]:
+    """Factors for the linear layers and convolutions whose full name, `unet.conv_in`, the pattern finds."""
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    found = []
+    for component, network in networks.items():
+        for name, layer in network.named_modules():
+            if isinstance(layer, torch.nn.Linear | torch.nn.Conv2d) and re.search(pattern, f"{component}.{name}"):
+                shape, window = layer.weight.shape, (1,) * (layer.weight.ndim - 2)
+                down = torch.randn(rank, *shape[1:], generator=generator) * size
+                up = torch.randn(shape[0], rank, *window, generator=generator) * size
+                found.append(Added(component=component, name=name, down=down, up=up, alpha=alpha))
+    assert found, pattern
+    return found
+
+
+def kohya_tensors(added: Iterable[Added], *, original: bool = False) -> dict[str, Any]:
+    """As kohya's scripts name them; `original`: the layers of an SDXL U-Net by their original names."""
+    import torch
+
+    tensors = {}
+    for one in added:
+        name = one.name
+        if original and one.component == "unet":
+            name = unet_name(f"{name}.weight").removesuffix(".weight")
+        elif one.component.startswith("text_encoder") and not name.startswith(("text_model.", "encoder.block")):
+            name = f"text_model.{name}"  # as files have it, whatever the library calls it today
+        stem = f"{KOHYA[one.component]}_{name.replace('.', '_')}"
+        tensors |= {f"{stem}.lora_down.weight": one.down, f"{stem}.lora_up.weight": one.up}
+        tensors[f"{stem}.alpha"] = torch.tensor(one.alpha)
+        if one.mid is not None:
+            tensors[f"{stem}.lora_mid.weight"] = one.mid
+    return tensors
+
+
+def dotted_tensors(added: Iterable[Added], naming: str = "diffusers") -> dict[str, Any]:
+    """As peft and diffusers name them; alpha is written beside them only for the naming `down`."""
+    import torch
+
+    down, up = DOTTED[naming]
+    tensors = {}
+    for one in added:
+        stem = f"{one.component}.{one.name}"
+        tensors |= {f"{stem}{down}.weight": one.down, f"{stem}{up}.weight": one.up}
+        if naming == "down":
+            tensors[f"{stem}.alpha"] = torch.tensor(one.alpha)
+    return tensors
+
+
+def write_lora(path: Path, tensors: dict[str, Any], metadata: dict[str, str] | None = None) -> Path:
+    """The file."""
+    from safetensors.torch import save_file
+
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path, metadata=metadata)
+    return path
+
+
+def merge(networks: dict[str, Any], added: Iterable[Added], weight: float = 1.0) -> None:
+    """Add to the weights themselves, as programs do that keep no branches."""
+    import torch
+
+    with torch.no_grad():
+        for one in added:
+            parameter = networks[one.component].get_submodule(one.name).weight
+            parameter.copy_(parameter.double() + weight * one.difference())
