@@ -19,9 +19,10 @@ from mezzotint.protocol import (
     OnEvent,
 )
 from mezzotint.stages.job import Job
+from mezzotint.stages.precision import Schemes, choices_of
 from mezzotint.stages.setup import CascadeSetup
 
-_Key = tuple[str, str, str, tuple[tuple[int, int], ...]]  # path, device, dtype, size and time of each file
+_Key = tuple[str, str, str, Schemes, tuple[tuple[int, int], ...]]  # path, device, dtype, schemes, stamps of files
 
 _GPU_MEMORY = ("out of memory", "ALLOC_FAILED")  # of the allocator, the driver, cuBLAS, Metal: no class is shared
 
@@ -68,17 +69,20 @@ class Engine:
         with _memory_errors():
             return job.run()
 
-    def _models_for(self, setup: CascadeSetup, device: DeviceInfo, dtype: Dtype) -> list[LoadedModel]:
+    def _models_for(self, setup: CascadeSetup, device: DeviceInfo, dtype: Dtype, schemes: Schemes) -> list[LoadedModel]:
         """One holder of networks for each stage, the same for equal models; models of earlier jobs are let go."""
         import torch
 
         kept: dict[_Key, LoadedModel] = {}
         models = []
         for stage in setup.stages:
-            key = (stage.found.info.path, device.id, dtype, _stamps(stage.sources))
+            key = (stage.found.info.path, device.id, dtype, schemes, _stamps(stage.sources))
             if key not in kept:
                 kept[key] = self._loaded.get(key) or LoadedModel(
-                    sources=stage.sources, device=torch.device(device.id), dtype=getattr(torch, dtype)
+                    sources=stage.sources,
+                    device=torch.device(device.id),
+                    dtype=getattr(torch, dtype),
+                    quantization=choices_of(schemes, stage.sources, stage.family.denoiser_component),
                 )
             models.append(kept[key])
         self._loaded = kept

@@ -14,6 +14,7 @@ Space = Literal["latent", "pixel"]
 Upscaler = Literal["nearest", "bilinear", "bicubic", "lanczos"]
 ImageRole = Literal["init", "mask", "control", "reference"]
 Attention = Literal["auto", "flash", "int8", "sdpa", "reference"]
+Quantization = Literal["auto", "none", "int8", "int8-weight", "int4", "int4-lowrank"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 PredictionType = Literal["epsilon", "v_prediction", "flow_prediction"]
 
@@ -117,6 +118,8 @@ class GenerateRequest:
     device: str = "auto"  # auto, cpu, cuda, cuda:1, mps
     dtype: Dtype = "auto"
     attention: Attention = "auto"
+    quantization: Quantization = "auto"  # of the network that makes pictures, as it is loaded
+    text_quantization: Quantization = "auto"  # of text encoders
     previews: bool = False  # a small JPEG with every step
     embeddings: tuple[str, ...] = ()  # textual-inversion files
     loras: tuple[LoraRef, ...] = ()  # each is for every stage whose model it fits
@@ -251,6 +254,8 @@ class GenerateResult:
     notices: tuple[str, ...]
     attention_asked: Attention = "auto"
     attention_fallbacks: tuple[AttentionFallback, ...] = ()
+    quantization: Quantization = "none"  # done while loading; what files hold quantized is not counted
+    text_quantization: Quantization = "none"
 
 
 # ---- what happens on the way

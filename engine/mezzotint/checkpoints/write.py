@@ -102,7 +102,7 @@ def _bytes_of(tensor: "torch.Tensor") -> memoryview:
     import torch
 
     flat = tensor.detach().cpu().contiguous().flatten()
-    return memoryview(flat.view(torch.uint8).numpy())
+    return flat.view(torch.uint8).numpy().data
 
 
 @contextmanager

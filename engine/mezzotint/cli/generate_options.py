@@ -10,7 +10,7 @@ from mezzotint.cli.argument_types import integer, lora, number, size, text
 from mezzotint.cli.command_options import add_models_folder
 from mezzotint.cli.request import HIRES_STRENGTH, REFINER_AT, Options
 from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES
-from mezzotint.protocol import Attention, Dtype, PredictionType, Space, Upscaler
+from mezzotint.protocol import Attention, Dtype, PredictionType, Quantization, Space, Upscaler
 
 EXAMPLES = """\
   mezzotint generate "a red house by the sea at dusk" --seed 7 -o house.png
@@ -176,3 +176,9 @@ def _add_machine(group: argparse._ArgumentGroup) -> None:
         help="flash and int8 (faster, less exact) on an NVIDIA card, sdpa and reference everywhere (default: auto, "
         "which is flash where that can be, else sdpa)",
     )
+    group.add_argument(
+        "--quant",
+        choices=get_args(Quantization),
+        help="weights in 8 or 4 bits as they are loaded (default: auto, none unless the card is too small)",
+    )
+    group.add_argument("--quant-text", choices=get_args(Quantization), help="the same for text encoders")

@@ -14,6 +14,7 @@ from mezzotint.protocol import (
     ModelRef,
     Output,
     PredictionType,
+    Quantization,
     Sampling,
     Space,
     Stage,
@@ -58,6 +59,8 @@ class Options:
     device: str | None = None
     dtype: Dtype | None = None
     attention: Attention | None = None
+    quant: Quantization | None = None
+    quant_text: Quantization | None = None
     preview: str | None = None
     output: str | None = None
     overwrite: bool = False
@@ -82,6 +85,8 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
         device=_said(options.device, base.device),
         dtype=_said(options.dtype, base.dtype),
         attention=_said(options.attention, base.attention),
+        quantization=_said(options.quant, base.quantization),
+        text_quantization=_said(options.quant_text, base.text_quantization),
         embeddings=options.embedding or base.embeddings,
         loras=options.lora or base.loras,
         output=Output(path=options.output, overwrite=options.overwrite, preview_folder=options.preview),

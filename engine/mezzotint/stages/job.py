@@ -32,6 +32,7 @@ from mezzotint.protocol import (
 )
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.loras import JobLoras
+from mezzotint.stages.precision import Schemes, settle_schemes
 from mezzotint.stages.saving import Circumstances, Saver, files_sha256
 from mezzotint.stages.setup import CascadeSetup, Find, all_words, set_up
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from mezzotint.attention.session import AttentionSession
     from mezzotint.stages.cascade import Painter
 
-ModelsFor = Callable[[CascadeSetup, DeviceInfo, Dtype], list[LoadedModel]]
+ModelsFor = Callable[[CascadeSetup, DeviceInfo, Dtype, Schemes], list[LoadedModel]]
 
 
 class Job:
@@ -77,12 +78,13 @@ class Job:
         device = machine.choose_device(request.device, machine.devices())
         dtype = machine.choose_dtype(request.dtype, device)
         session = self._attention.session(request.attention, device.id, dtype, self._notice)
-        at = self._circumstances(setup, device, dtype, session.used)
+        schemes = settle_schemes(request.quantization, request.text_quantization, setup, device)
+        at = self._circumstances(setup, device, dtype, session.used, schemes)
         self._warn(setup)
         memory = machine.PeakMemory(torch.device(device.id))
         with torch.inference_mode(), torch_attention(session):
             with self._clock.phase("load"):
-                painter = self._load(setup, device, dtype, loras)
+                painter = self._load(setup, device, dtype, schemes, loras)
             saver = Saver(request=request, setup=setup, circumstances=at)
             with painter.attending(session):
                 painter.encode(self._embeddings)
@@ -106,10 +108,12 @@ class Job:
             notices=tuple(self._notices),
             attention_asked=session.asked,
             attention_fallbacks=session.fallbacks,
+            quantization=schemes.denoiser,
+            text_quantization=schemes.text,
         )
 
     def _circumstances(
-        self, setup: CascadeSetup, device: DeviceInfo, dtype: Dtype, attention: Attention
+        self, setup: CascadeSetup, device: DeviceInfo, dtype: Dtype, attention: Attention, schemes: Schemes
     ) -> Circumstances:
         import torch
 
@@ -119,6 +123,8 @@ class Job:
             device_name=device.name,
             dtype=dtype,
             attention=attention,
+            quantization=schemes.denoiser,
+            text_quantization=schemes.text,
             threads=torch.get_num_threads(),
             versions=machine.versions(),
             images_used=tuple(fingerprint(path, None, cancelled=self._cancelled) for path in inputs),
@@ -148,14 +154,16 @@ class Job:
                 self._notice("weights_ignored", message)
                 return
 
-    def _load(self, setup: CascadeSetup, device: DeviceInfo, dtype: Dtype, loras: JobLoras) -> "Painter":
+    def _load(
+        self, setup: CascadeSetup, device: DeviceInfo, dtype: Dtype, schemes: Schemes, loras: JobLoras
+    ) -> "Painter":
         import torch
 
         from mezzotint.families.loading import load_components
         from mezzotint.stages.cascade import Painter, components_needed, plan_walks
 
         plan_walks(setup, torch.device(device.id))  # what leaves a stage without a step is told before weights are read
-        models = self._models_for(setup, device, dtype)
+        models = self._models_for(setup, device, dtype, schemes)
         previews = self._request.previews or self._request.output.preview_folder is not None
         needed = components_needed(setup, previews=previews)
         progress = _LoadProgress(self._on_event, _bytes_to_load(models, needed))

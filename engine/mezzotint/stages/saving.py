@@ -24,6 +24,7 @@ from mezzotint.protocol import (
     ModelRef,
     ModelUsed,
     Output,
+    Quantization,
     ResolvedStage,
     Stage,
 )
@@ -40,6 +41,8 @@ class Circumstances:
     device_name: str
     dtype: Dtype
     attention: Attention
+    quantization: Quantization
+    text_quantization: Quantization
     threads: int
     versions: dict[str, str]
     images_used: tuple[FileUsed, ...]
@@ -129,6 +132,8 @@ def settled_request(
         count=1,
         dtype=at.dtype,
         attention=_settled_attention(request.attention, at.attention),
+        quantization=at.quantization,
+        text_quantization=at.text_quantization,
         previews=False,
         embeddings=tuple(str(Path(path).resolve()) for path in request.embeddings),
         loras=_settled_loras(request.loras, resolved),
