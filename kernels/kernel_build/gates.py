@@ -15,11 +15,14 @@ _EMPTY = 64  # instructions, with those that only fill up
 def expected(kernel: Kernel) -> Sequence[str]:
     """The instructions that must stand in a kernel's loops; none of a kernel that only prepares or joins."""
     number = int(kernel.architecture.removeprefix("sm_").rstrip("a"))
-    if "attention_" not in kernel.name or (number < 80 and kernel.instructions.everywhere.total() < _EMPTY):
+    if number < 80 and kernel.instructions.everywhere.total() < _EMPTY:
         return ()
-    words = ["HMMA", "LDSM", "MUFU.EX2"]
-    if "int8" in kernel.name.lower():
-        words.append("IMMA")
+    if "linear_product" in kernel.name:
+        words = ["IMMA", "LDSM", "HMMA"]  # HMMA for the branch
+    elif "attention_" in kernel.name:
+        words = ["HMMA", "LDSM", "MUFU.EX2"] + ["IMMA"] * ("int8" in kernel.name.lower())
+    else:
+        return ()
     if number >= 80:
         words.append("LDGSTS")
     return words

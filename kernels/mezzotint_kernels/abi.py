@@ -135,6 +135,76 @@ class AttentionPlanStruct(_Versioned):
     )
 
 
+class LinearArgs(_Versioned):
+    """MztLinearArgs: addresses as integers (0 or None for null); strides of integers in bytes, others in elements."""
+
+    dtype: int
+    weight_bits: int
+    rows: int
+    out_columns: int
+    x: int | None
+    x_stride: int
+    x_scales: int | None
+    weight: int | None
+    weight_stride: int
+    weight_scales: int | None
+    group_scales: int | None
+    group_scales_stride: int
+    bias: int | None
+    branch_x: int | None
+    branch_up: int | None
+    rank: int
+    branch_x_stride: int
+    branch_up_stride: int
+    gate: int | None
+    rows_per_batch: int
+    gate_stride: int
+    residual: int | None
+    residual_stride: int
+    out: int | None
+    out_stride: int
+
+    _fields_: ClassVar[Fields] = (
+        ("size", ctypes.c_uint32),
+        ("abi", ctypes.c_uint32),
+        ("dtype", ctypes.c_uint32),
+        ("weight_bits", ctypes.c_uint32),
+        ("rows", ctypes.c_int64),
+        ("in", ctypes.c_int64),
+        ("out_columns", ctypes.c_int64),
+        ("x", ctypes.c_void_p),
+        ("x_stride", ctypes.c_int64),
+        ("x_scales", ctypes.c_void_p),
+        ("weight", ctypes.c_void_p),
+        ("weight_stride", ctypes.c_int64),
+        ("weight_scales", ctypes.c_void_p),
+        ("group_scales", ctypes.c_void_p),
+        ("group_scales_stride", ctypes.c_int64),
+        ("bias", ctypes.c_void_p),
+        ("branch_x", ctypes.c_void_p),
+        ("branch_up", ctypes.c_void_p),
+        ("rank", ctypes.c_int64),
+        ("branch_x_stride", ctypes.c_int64),
+        ("branch_up_stride", ctypes.c_int64),
+        ("gate", ctypes.c_void_p),
+        ("rows_per_batch", ctypes.c_int64),
+        ("gate_stride", ctypes.c_int64),
+        ("residual", ctypes.c_void_p),
+        ("residual_stride", ctypes.c_int64),
+        ("out", ctypes.c_void_p),
+        ("out_stride", ctypes.c_int64),
+    )
+
+    @property
+    def in_columns(self) -> int:
+        """The field `in`, whose name is a word of Python's."""
+        return int(getattr(self, "in"))
+
+    @in_columns.setter
+    def in_columns(self, value: int) -> None:
+        setattr(self, "in", value)
+
+
 class DeviceStruct(_Versioned):
     """MztDevice."""
 

@@ -86,6 +86,12 @@ def test_turing_copies_without_ldgsts_and_int8_kernels_need_imma():
     assert expected(kernel("quantize")) == ()
 
 
+def test_products_of_integers_need_imma_and_no_exponent():
+    assert expected(kernel("gemm14linear_product")) == ["IMMA", "LDSM", "HMMA", "LDGSTS"]
+    assert expected(kernel("gemm14linear_product", architecture="sm_75")) == ["IMMA", "LDSM", "HMMA"]
+    assert "has no IMMA in a loop" in judged(kernel("gemm14linear_product", loops=NEEDED[:4]))[0]
+
+
 def test_what_turing_cannot_run_is_empty_there_and_nowhere_else():
     assert judged(kernel(architecture="sm_75", loops=(), size=10)) == []
     assert len(judged(kernel(architecture="sm_80", loops=(), size=10))) == 4

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.requires_command("gcc", "sudo apt-get install gcc")
 STRUCTS = {
     "MztAttentionArgs": abi.AttentionArgs,
     "MztAttentionPlan": abi.AttentionPlanStruct,
+    "MztLinearArgs": abi.LinearArgs,
     "MztDevice": abi.DeviceStruct,
 }
 ENUMS = {"MztStatus": abi.Status, "MztDtype": abi.Dtype, "MztAttentionArgs.flags": abi.AttentionFlags}
