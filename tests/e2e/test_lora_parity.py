@@ -16,7 +16,9 @@ from mezzotint.engine import Engine
 from mezzotint.protocol import Cascade, GenerateRequest, LoraRef, ModelRef, Output, Sampling, Stage
 
 SIDE = 64
-SDXL_LAYERS = r"attn[12]\.|ff\.net|proj_(in|out)|q_proj|v_proj|out_proj|mlp\.fc|time_emb_proj|resnets.*conv|samplers|conv_in"
+SDXL_LAYERS = (
+    r"attn[12]\.|ff\.net|proj_(in|out)|q_proj|v_proj|out_proj|mlp\.fc|time_emb_proj|resnets.*conv|samplers|conv_in"
+)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,59 @@
+"""What diffusers and peft write about scaling, and what it cannot be."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mezzotint.checkpoints.header import Header
+from mezzotint.errors import ModelRefused
+from mezzotint.families.lora.alphas import written_alphas
+
+
+def written(**entries):
+    text = json.dumps({name.replace("__", "."): value for name, value in entries.items()})
+    metadata = {"lora_adapter_metadata": text}
+    return written_alphas(Header(path=Path("a.safetensors"), tensors={}, metadata=metadata, bytes=0))
+
+
+def test_one_alpha_for_a_network_and_others_for_single_layers():
+    alphas = written(
+        unet__lora_alpha=8,
+        unet__r=4,
+        unet__alpha_pattern={"down_blocks.1.conv": 2, "conv": 16},
+        text_encoder__lora_alpha=1,
+    )
+    assert set(alphas) == {"denoiser", "text_encoder"}
+    assert alphas["denoiser"].scale("mid_block_attn", 4) == 2
+    assert alphas["denoiser"].scale("down_blocks_1_conv", 4) == 0.5
+    assert alphas["denoiser"].scale("up_blocks_1_conv", 4) == 4
+    assert alphas["text_encoder"].scale("anything", 4) == 0.25
+
+
+def test_rank_stabilized_scaling_divides_by_the_root():
+    assert written(transformer__lora_alpha=6, transformer__use_rslora=True)["denoiser"].scale("x", 9) == 2
+
+
+def test_nothing_written_is_nothing_said():
+    header = Header(path=Path("a"), tensors={}, metadata={"ss_network_dim": "4"}, bytes=0)
+    assert written_alphas(header) == {}
+    assert written(unet__r=4) == {}
+
+
+@pytest.mark.parametrize("alpha", ["8", None, True, 1e300, [8]])
+def test_an_alpha_that_is_no_number_is_refused(alpha):
+    with pytest.raises(ModelRefused, match="no number to scale by"):
+        written(unet__lora_alpha=alpha)
+    with pytest.raises(ModelRefused, match="no number to scale by"):
+        written(unet__lora_alpha=1, unet__alpha_pattern={"x": alpha})
+
+
+def test_a_dora_is_refused_by_name():
+    with pytest.raises(ModelRefused, match="a DoRA"):
+        written(unet__lora_alpha=1, unet__use_dora=True)
+
+
+def test_text_that_is_no_json_is_refused():
+    header = Header(path=Path("a"), tensors={}, metadata={"lora_adapter_metadata": "{" * 1000}, bytes=0)
+    with pytest.raises(ModelRefused, match="JSON"):
+        written_alphas(header)

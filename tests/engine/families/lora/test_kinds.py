@@ -1,0 +1,42 @@
+"""What model a LoRA seems to be for."""
+
+import pytest
+
+from mezzotint.families.lora.kinds import base_of, refused_kind
+
+UNET = "down_blocks_1_attentions_0_transformer_blocks_0_attn2_to_k"
+
+
+@pytest.mark.parametrize(
+    ("widths", "words", "family"),
+    [
+        ({UNET: 2048}, "SDXL", "sdxl"),
+        ({"input_blocks_4_1_transformer_blocks_0_attn2_to_v": 2048}, "SDXL", "sdxl"),
+        ({UNET: 1280}, "the refiner of SDXL", "sdxl"),
+        ({UNET: 768}, "Stable Diffusion 1", None),
+        ({UNET: 1024}, "Stable Diffusion 2", None),
+        ({"double_blocks_0_img_attn_qkv": 3072}, "FLUX", None),
+        ({"single_transformer_blocks_0_attn_to_q": 3072, "transformer_blocks_0_attn_add_q_proj": 3072}, "FLUX", None),
+        ({"joint_blocks_0_x_block_attn_qkv": 1536}, "Stable Diffusion 3", None),
+        ({"transformer_blocks_0_attn_add_k_proj": 1536}, "Stable Diffusion 3", None),
+        ({"transformer_blocks_0_img_mlp_net_2": 3072}, "Qwen-Image", None),
+        ({"blocks_0_cross_attn_q": 5120}, "Wan", None),
+        ({"layers_0_attention_to_q": 3840}, "Z-Image", None),
+        ({"transformer_blocks_0_attn1_to_q": 1152}, "PixArt", "pixart"),
+    ],
+)
+def test_it_is_told_by_names_and_widths(widths, words, family):
+    base = base_of(widths)
+    assert base is not None and (base.words, base.family) == (words, family)
+
+
+@pytest.mark.parametrize(
+    "widths", [{}, {UNET: 96}, {UNET.replace("attn2_to_k", "attn1_to_q"): 640}, {"encoder_0_fc": 768}]
+)
+def test_or_it_is_not_told(widths):
+    assert base_of(widths) is None
+
+
+def test_a_plain_lora_is_of_no_refused_kind():
+    names = ["lora_unet_x.lora_down.weight", "lora_unet_x.lora_up.weight", "lora_unet_x.alpha", "unet.a1.lora_A.weight"]
+    assert refused_kind(names) is None

@@ -1,0 +1,150 @@
+"""Branches beside weights, plain and quantized: what they add, and that nothing is left of them."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn import functional
+
+from mezzotint.quantization.branched import BranchedConv2d, BranchedLinear, branchable_layers, set_branches
+from mezzotint.quantization.formats import Int8, LowRank4, Nf4
+from mezzotint.quantization.layers import QuantizedConv2d, QuantizedLinear
+from mezzotint.quantization.linear import Branch, joined
+
+sides = st.integers(1, 12)
+
+
+def random(*shape, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed + sum(shape)))
+
+
+def linear_branch(n, k, rank=2, scale=0.7, seed=1):
+    return Branch(down=random(rank, k, seed=seed), up=random(n, rank, seed=seed), scale=scale)
+
+
+def conv_branch(layer, rank=2, scale=0.7, seed=1):
+    n, *rest = layer.weight.shape if not isinstance(layer, QuantizedConv2d) else layer.shape
+    return Branch(down=random(rank, *rest, seed=seed), up=random(n, rank, 1, 1, seed=seed), scale=scale)
+
+
+def difference(*branches):
+    return sum(b.scale * torch.einsum("nr,r...->n...", b.up.flatten(1), b.down) for b in branches)
+
+
+@settings(max_examples=40, deadline=None)
+@given(n=sides, k=sides, ranks=st.lists(st.integers(1, 5), max_size=3), rows=sides, bias=st.booleans())
+def test_a_linear_layer_is_as_with_merged_weights(n, k, ranks, rows, bias):
+    network = nn.Sequential(nn.Linear(k, n, bias=bias))
+    branches = [linear_branch(n, k, rank, scale=-0.3 * rank, seed=rank) for rank in ranks]
+    set_branches(network, {"0": branches})
+    x = random(rows, k)
+    merged = network[0].weight + difference(*branches)
+    torch.testing.assert_close(network(x), functional.linear(x, merged, network[0].bias), rtol=1e-4, atol=1e-4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    channels=st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    window=st.sampled_from([1, 3]),
+    stride=st.integers(1, 2),
+    padding=st.sampled_from([0, 1, "same"]),
+    dilation=st.integers(1, 2),
+)
+def test_a_convolution_is_as_with_merged_weights(channels, window, stride, padding, dilation):
+    stride = 1 if padding == "same" else stride
+    layer = nn.Conv2d(*channels, window, stride=stride, padding=padding, dilation=dilation)
+    network, branches = nn.Sequential(layer), [conv_branch(layer), conv_branch(layer, rank=3, scale=-1.0, seed=9)]
+    set_branches(network, {"0": branches})
+    assert isinstance(network[0], BranchedConv2d)
+    x = random(2, channels[0], 7, 9)
+    merged = functional.conv2d(x, layer.weight + difference(*branches), layer.bias, stride, padding, dilation)
+    torch.testing.assert_close(network(x), merged, rtol=1e-4, atol=1e-4)
+
+
+def test_nothing_is_copied_and_nothing_is_left():
+    network = nn.Sequential(nn.Linear(8, 6), nn.Conv2d(3, 4, 3), nn.GELU(), nn.Linear(6, 6))
+    before, layers = dict(network.named_parameters()), list(network)
+    x = random(5, 8)
+    plain = layers[0](x)
+    set_branches(network, {"0": [linear_branch(6, 8)], "1": [conv_branch(layers[1])]})
+    assert [type(layer) for layer in network] == [BranchedLinear, BranchedConv2d, nn.GELU, nn.Linear]
+    assert {name: id(p) for name, p in network.named_parameters()} == {name: id(p) for name, p in before.items()}
+    assert list(network.state_dict()) == list(before)
+    assert not torch.equal(network[0](x), plain)
+    set_branches(network, {"1": [conv_branch(layers[1])]})
+    assert network[0] is layers[0] and isinstance(network[1], BranchedConv2d)
+    set_branches(network, {})
+    assert all(now is then for now, then in zip(network, layers, strict=True))
+    assert torch.equal(network[0](x), plain)
+
+
+def test_what_moves_meanwhile_has_moved_when_the_branches_are_gone():
+    network = nn.Sequential(nn.Linear(8, 6))
+    plain = network[0]
+    set_branches(network, {"0": [linear_branch(6, 8)]})
+    network.double()
+    set_branches(network, {})
+    assert network[0] is plain and plain.weight.dtype == torch.float64
+
+
+def test_several_are_joined_once_and_not_when_called(monkeypatch):
+    network = nn.Sequential(nn.Linear(8, 6))
+    set_branches(network, {"0": [linear_branch(6, 8, rank) for rank in (1, 2, 3)]})
+    (branch,) = network[0].branches
+    assert branch.down.shape == (6, 8) and branch.up.shape == (6, 6) and joined([branch]) is branch
+
+    def no_longer(*_args, **_kwargs):
+        raise AssertionError("joined again")
+
+    monkeypatch.setattr(torch, "cat", no_longer)
+    network(random(5, 8))
+
+
+def test_layers_of_other_kinds_take_none():
+    network = nn.Sequential(
+        nn.Conv2d(4, 4, 3, groups=2), nn.Conv2d(4, 4, 3, padding=1, padding_mode="reflect"), nn.Embedding(3, 4)
+    )
+    assert list(branchable_layers(network)) == []
+
+
+FORMATS = [
+    (Int8(dynamic=False), 1e-5),
+    (Int8(dynamic=False, group=16), 1e-5),
+    (Int8(dynamic=True), 0.02),
+    (Int8(dynamic=True, group=16), 0.02),
+    (Nf4(), 1e-5),
+    (LowRank4(rank=4, group=16), 0.02),
+]
+
+
+@pytest.mark.parametrize(("format_", "tolerance"), FORMATS, ids=[str(format_) for format_, _ in FORMATS])
+def test_a_quantized_layer_is_as_its_own_weight_with_the_branches_merged(format_, tolerance):
+    weight, bias, x = random(48, 64), random(48), random(20, 64)
+    layer = QuantizedLinear(format_, (48, 64), bias)
+    layer.take(format_.quantize(weight))
+    network, branches = nn.Sequential(layer), [linear_branch(48, 64), linear_branch(48, 64, 5, scale=-0.2, seed=4)]
+    plain = network(x)
+    set_branches(network, {"0": branches})
+    got = network(x)
+    merged = layer.weight.dequantized(torch.float32) + difference(*branches)
+    wanted = functional.linear(x, merged, bias)
+    assert (got - wanted).norm() <= tolerance * wanted.norm()
+    torch.testing.assert_close(got - plain, functional.linear(x, difference(*branches)), rtol=1e-3, atol=1e-3)
+    set_branches(network, {})
+    assert network[0] is layer and torch.equal(network(x), plain)
+
+
+def test_a_quantized_convolution_too():
+    convolution = nn.Conv2d(6, 8, 3, stride=2, padding=1)
+    layer = QuantizedConv2d(Int8(dynamic=False), convolution)
+    layer.take(layer.format.quantize(convolution.weight.detach()))
+    network, x = nn.Sequential(layer), random(1, 6, 9, 9)
+    plain, branch = network(x), conv_branch(layer)
+    set_branches(network, {"0": [branch]})
+    merged = layer.weight.dequantized(torch.float32) + difference(branch)
+    torch.testing.assert_close(
+        network(x), functional.conv2d(x, merged, layer.bias, stride=2, padding=1), rtol=1e-4, atol=1e-4
+    )
+    set_branches(network, {})
+    assert torch.equal(network(x), plain)
