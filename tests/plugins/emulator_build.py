@@ -20,9 +20,7 @@ LISTED = re.compile(r"^InstanceList list_(\w+)\(\);\n", re.MULTILINE)
 
 def build(folder: Path = KERNELS) -> Path:
     """The library for the kernel sources in `folder`; objects are remembered by what they are made of."""
-    attention = folder / "csrc" / "attention"
-    sources = [*(folder / "emulator").glob("*.cpp"), attention / "choose.cpp"]
-    sources += [path for path in attention.glob("*/*") if path.suffix in {".cpp", ".cu"}]
+    sources = [*(folder / "emulator").glob("*.cpp"), *_kernel_sources(folder / "csrc")]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(lambda source: _object(source, folder), sorted(sources)))
     state = hashlib.sha256(repr([path.name for path in objects]).encode())
@@ -49,6 +47,12 @@ def copy_sources(folder: Path, instances: Iterable[str]) -> Path:
             text = re.sub(rf"return list_{name}\(\);", "return {nullptr, 0};", text)
     listing.write_text(text, "utf-8")
     return folder
+
+
+def _kernel_sources(csrc: Path) -> list[Path]:
+    """All but the C ABI and what queues on a device: those are CUDA's."""
+    own = [path for path in csrc.glob("*/**/*") if path.suffix in {".cpp", ".cu"}]
+    return [path for path in own if path.parent.name != "api" and path.name != "launch.cu"]
 
 
 def _object(source: Path, folder: Path) -> Path:
