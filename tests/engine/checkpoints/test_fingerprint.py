@@ -7,9 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
+from model_files import small
 
 from mezzotint.checkpoints import fingerprint as module
-from mezzotint.checkpoints.fingerprint import fingerprint
+from mezzotint.checkpoints.fingerprint import fingerprint, tensors_sha256
+from mezzotint.checkpoints.header import read_header
 from mezzotint.errors import Cancelled, ModelRefused, StorageError
 from mezzotint.protocol import FileUsed
 
@@ -194,3 +196,14 @@ def test_a_clock_that_runs_behind_only_costs_time(file, cache, hashed, monkeypat
     fingerprint(file, cache)
     assert fingerprint(file, cache).sha256 == sha256(file)
     assert hashed == [file, file]
+
+
+def test_tensors_alone_have_a_hash_whatever_the_header_says(tmp_path):
+    hashes = set()
+    for number, metadata in enumerate(({}, {"title": "x"}, {"title": "longer"})):
+        path = tmp_path / f"{number}.safetensors"
+        path.write_bytes(small({"a": [2, 3], "b": [4]}, metadata))
+        hashes.add(tensors_sha256(read_header(path)))
+    assert hashes == {hashlib.sha256(bytes(40)).hexdigest()}
+    with pytest.raises(Cancelled):
+        tensors_sha256(read_header(path), cancelled=lambda: True)

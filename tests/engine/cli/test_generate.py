@@ -15,6 +15,7 @@ from mezzotint.protocol import (
     ImageInput,
     ImageMetadata,
     Loading,
+    LoraRef,
     ModelRef,
     Output,
     Sampling,
@@ -38,7 +39,8 @@ def test_every_option_reaches_the_request(command):
     words = (
         "-m base --negative rain --size 64x96 --steps 20 --guidance 5 --guidance-rescale 0.7 --sampler euler "
         "--schedule karras --clip-skip 1 --prediction-type v_prediction --zero-terminal-snr --seed 7 --count 2 "
-        "--init i.png --strength 0.4 --embedding a.safetensors --embedding b.safetensors --device cpu "
+        "--init i.png --strength 0.4 --embedding a.safetensors --embedding b.safetensors "
+        "--lora c.safetensors:-0.5 --lora d.safetensors --device cpu "
         "--dtype float32 --attention sdpa --preview steps -o out/ --overwrite --models-folder /m"
     )
     done = command("generate", *shlex.split(words), "a barn")
@@ -64,6 +66,7 @@ def test_every_option_reaches_the_request(command):
         images=(ImageInput(path="i.png"),),
         strength=0.4,
         embeddings=("a.safetensors", "b.safetensors"),
+        loras=(LoraRef(path="c.safetensors", weight=-0.5), LoraRef(path="d.safetensors")),
         device="cpu",
         dtype="float32",
         attention="sdpa",

@@ -10,6 +10,7 @@ from mezzotint.protocol import (
     Cascade,
     GenerateRequest,
     ImageInput,
+    LoraRef,
     ModelRef,
     Output,
     Sampling,
@@ -94,6 +95,7 @@ def test_everything_else_goes_where_it_belongs():
         init="i.png",
         strength=0.4,
         embedding=("e.safetensors",),
+        lora=(LoraRef(path="l.safetensors", weight=0.8),),
         device="cpu",
     )
     where = with_options(said, dtype="float32", attention="sdpa", output="out/", overwrite=True, preview="steps")
@@ -105,6 +107,7 @@ def test_everything_else_goes_where_it_belongs():
         images=(ImageInput(path="i.png"),),
         strength=0.4,
         embeddings=("e.safetensors",),
+        loras=(LoraRef(path="l.safetensors", weight=0.8),),
         device="cpu",
         dtype="float32",
         attention="sdpa",
@@ -198,3 +201,18 @@ def test_another_init_picture_and_strength():
     assert changed.images == (ImageInput(path="other.png"),)
     assert changed.strength == 0.4
     assert request_of(Options(strength=0.9), EARLIER).strength == 0.9
+
+
+def test_loras_said_anew_take_the_place_of_all_that_were_recorded():
+    old, new = (LoraRef(path=path, weight=0.5, sha256="0" * 64) for path in ("old", "new"))
+    stage = Stage(loras=(old,))
+    base = replace(EARLIER, loras=(old,), cascade=Cascade(stages=(stage, stage), transitions=(Transition(),)))
+    assert request_of(Options(), base).loras == (old,)
+    assert [stage.loras for stage in request_of(Options(), base).cascade.stages] == [(old,), (old,)]
+    again = request_of(Options(lora=(new,)), base)
+    assert again.loras == (new,) and [stage.loras for stage in again.cascade.stages] == [None, None]
+
+
+def test_a_second_pass_has_the_loras_of_the_first():
+    request = request_of(Options(prompt="a", hires=1.5, refiner="r", lora=(LoraRef(path="l"),)))
+    assert len(request.cascade.stages) == 3 and {stage.loras for stage in request.cascade.stages} == {None}

@@ -4,7 +4,7 @@ from dataclasses import replace
 from mezzotint.images.a1111 import infotext_of, metadata_of
 from mezzotint.images.infotext import Infotext, parse_infotext, write_infotext
 from mezzotint.images.record import PictureRecord
-from mezzotint.protocol import ResolvedTransition
+from mezzotint.protocol import FileUsed, LoraUsed, ResolvedTransition
 
 MakeRecord = Callable[..., PictureRecord]
 
@@ -90,3 +90,18 @@ def test_foreign_settings_go_to_other_and_are_cleaned() -> None:
     assert found.program == "a1111" and found.prompt == "a"
     assert (found.steps, found.seed, found.width, found.height) == (None, -1, None, None)
     assert found.other == {"Clip skip": "2", "Odd": "a[31mb"}
+
+
+def _lora(path: str, weight: float, digest: str) -> LoraUsed:
+    return LoraUsed(file=FileUsed(path=path, sha256="f" * 64, bytes=1), weight=weight, tensors_sha256=digest * 64)
+
+
+def test_loras_are_tags_and_hashes_as_a1111_writes_them(make_record: MakeRecord) -> None:
+    record = make_record(prompt="a castle")
+    ink, fog = _lora("/l/ink.safetensors", 0.8, "a"), _lora("C:\\l\\fog, <old>:2.safetensors", -1.0, "b")
+    stage = replace(record.stages[0], loras=(ink, fog))
+    info = infotext_of(replace(record, stages=(stage, replace(stage, loras=(ink,)))))
+    assert info.prompt == "a castle <lora:ink:0.8> <lora:fog old2:-1>"
+    assert info.settings["Lora hashes"] == "ink: aaaaaaaaaaaa, fog old2: bbbbbbbbbbbb"
+    assert list(info.settings)[-2:] == ["Lora hashes", "Version"]
+    assert parse_infotext(write_infotext(info)) == info

@@ -7,7 +7,7 @@ import pytest
 from mezzotint.images.ours import MAX_RECORD, metadata_of_record
 from mezzotint.images.record import PictureRecord, record_to_json
 from mezzotint.images.untrusted import UnreadableError
-from mezzotint.protocol import Cascade, ImageInput, ModelRef, Output, Stage
+from mezzotint.protocol import Cascade, ImageInput, LoraRef, ModelRef, Output, Stage
 
 MakeRecord = Callable[..., PictureRecord]
 
@@ -37,6 +37,8 @@ def test_a_picture_does_not_call_other_computers(make_record: MakeRecord, path: 
     for changes in (
         {"images": (ImageInput(path=path),)},
         {"embeddings": (path,)},
+        {"loras": (LoraRef(path=path),)},
+        {"cascade": Cascade(stages=(Stage(), Stage(loras=(LoraRef(path=path),))))},
         {"cascade": Cascade(stages=(Stage(), stage))},
     ):
         with pytest.raises(UnreadableError, match="another computer"):

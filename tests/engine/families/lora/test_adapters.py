@@ -15,6 +15,8 @@ from mezzotint.families.lora.adapters import Adapters, FittingLora
 from mezzotint.families.lora.file import open_lora
 from mezzotint.families.lora.matching import LayerIndex, fit
 from mezzotint.quantization.branched import BranchedLinear
+from mezzotint.quantization.formats import Int8
+from mezzotint.quantization.layers import QuantizedLinear
 
 
 def network():
@@ -190,3 +192,19 @@ def test_a_change_that_fails_is_made_whole_by_the_next(networks, lora, monkeypat
     monkeypatch.setattr(adapters_module, "set_branches", original)
     adapters.put_on([])
     assert torch.equal(networks["unet"](X), plain)
+
+
+def test_a_quantized_layer_takes_them_as_any_other(networks, lora):
+    one, added = lora()
+    old, rounding = networks["unet"][4], Int8(dynamic=False)
+    quantized = QuantizedLinear(rounding, tuple(old.weight.shape), old.bias.detach())
+    quantized.take(rounding.quantize(old.weight.detach()))
+    networks["unet"][4] = quantized
+    before = networks["unet"](X)
+    put(Adapters(networks), (fitting(one.file.path, networks), 0.8))
+    merged = {"unet": network()}
+    with torch.no_grad():
+        merged["unet"][4].weight.copy_(quantized.weight.dequantized(torch.float32))
+    merge(merged, added, 0.8)
+    torch.testing.assert_close(networks["unet"](X), merged["unet"](X), rtol=1e-5, atol=1e-5)
+    assert networks["unet"][4] is quantized and not torch.allclose(networks["unet"](X), before)
