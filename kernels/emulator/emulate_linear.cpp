@@ -1,0 +1,50 @@
+// The C entry to the emulator for the integer product: an instance and its arguments, as the library takes them.
+#include <cstdio>
+
+#include "../csrc/gemm/choose.h"
+#include "run.h"
+
+using namespace mezzotint;
+using namespace mezzotint::gemm;
+
+struct EmulatorLinearInstance {
+    int32_t weight_bits, dtype, tile_m, tile_n, threads, shared_bytes, turing_shared_bytes;
+};
+
+struct EmulatorLinearPlan {
+    int32_t supported, kernel, shared_bytes;
+    char text[240];
+};
+
+extern "C" {
+
+// 0 when there is no instance of that number.
+MZT_API int32_t emulator_linear_instance(uint32_t number, EmulatorLinearInstance* found) {
+    const Instance* instance = instance_of(number);
+    if (!instance) return 0;
+    *found = {instance->weight_bits, instance->dtype,        instance->tile_m,             instance->tile_n,
+              instance->threads,     instance->shared_bytes, instance->turing_shared_bytes};
+    return 1;
+}
+
+// What launch_linear() queues.
+MZT_API void emulator_linear(const MztLinearArgs* args, uint32_t number, const EmulatorConditions* conditions,
+                             EmulatorReport* report) {
+    const Instance& instance = *instance_of(number);
+    const LinearParams params = linear_params(instance, *args);
+    emulator::run_kernels(*conditions, *report, [&](emulator::Machine& machine) {
+        machine.run(conditions->turing ? instance.turing_entry : instance.entry, blocks_of(instance, *args),
+                    instance.threads, conditions->turing ? instance.turing_shared_bytes : instance.shared_bytes,
+                    &params);
+    });
+}
+
+// What the library would plan on a device with these facts.
+MZT_API void emulator_linear_plan(const MztLinearArgs* args, int32_t architecture, int32_t multiprocessors,
+                                  int32_t shared_bytes, EmulatorLinearPlan* plan) {
+    LinearPlan made;
+    plan_linear(*args, {architecture, multiprocessors, shared_bytes}, made);
+    *plan = {made.supported, static_cast<int32_t>(made.kernel), made.shared_bytes, ""};
+    std::snprintf(plan->text, sizeof plan->text, "%s", made.text);
+}
+}

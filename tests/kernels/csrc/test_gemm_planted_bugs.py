@@ -1,0 +1,214 @@
+"""Mistakes that kernels of this kind are made with, planted one at a time: each must be seen on the emulator.
+
+A mistake is a change of the sources' text. Where the text has gone the test fails: plant it anew in what stands there.
+"""
+
+import re
+from dataclasses import dataclass
+
+import pytest
+from emulated_linear import LinearEmulator, Problem
+from emulator_build import build, copy_sources
+
+pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
+
+SHAPE = "Shape64x64"  # the only one that is built here
+DEEP = tuple(Problem(depth=448, rows=65, late_copies=late) for late in (False, True))
+PACKED = tuple(Problem(depth=448, rows=65, bits=4, late_copies=late) for late in (False, True))
+TURING = tuple(Problem(depth=320, bits=bits, turing=True) for bits in (8, 4))
+RAGGED = Problem(rows=70, columns=72, depth=80, gap=1)
+BRANCH = tuple(Problem(rank=rank, depth=64, late_copies=late) for rank in (48, 160) for late in (False, True))
+ENDS = Problem(bias=True, gate=9, residual="given")
+
+MAINLOOP, PRODUCTS, ROWS = "gemm/mainloop.h", "gemm/products.h", "gemm/row_tiles.h"
+TILES, BRANCHES, EPILOGUE, KERNEL = "gemm/packed_tiles.h", "gemm/branch.h", "gemm/epilogue.h", "gemm/kernel.h"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bug:
+    """A mistake, and what shows it."""
+
+    file: str  # below csrc
+    text: str  # stands there once
+    becomes: str
+    problems: tuple[Problem, ...]
+    error: str = ""  # what the emulator says, where it is not numbers that are wrong
+
+
+BUGS = {
+    "no barrier before a tile is multiplied": Bug(
+        file=MAINLOOP,
+        text="            barrier();  // this tile is there for all, and all are done with the one before\n",
+        becomes="",
+        problems=DEEP,
+    ),
+    "tiles are not waited for": Bug(
+        file=MAINLOOP,
+        text="wait_copies<Architecture, T::stages - 2>()",
+        becomes="wait_copies<Architecture, T::stages - 1>()",
+        problems=DEEP,
+    ),
+    "packed weights are not waited for": Bug(
+        file=MAINLOOP,
+        text="wait_copies<Architecture, T::stages - 2>()",
+        becomes="wait_copies<Architecture, T::stages - 1>()",
+        problems=PACKED,
+    ),
+    "a tile takes the place of one that is multiplied": Bug(
+        file=MAINLOOP,
+        text="begin(tile + T::stages - 1);",
+        becomes="begin(tile + T::stages);",
+        problems=DEEP,
+    ),
+    "the last tile is left out where it is ragged": Bug(
+        file=MAINLOOP,
+        text="(params.in + kTileDepth - 1) / kTileDepth",
+        becomes="params.in / kTileDepth",
+        problems=(RAGGED,),
+    ),
+    "columns beyond the last are multiplied": Bug(
+        file=ROWS,
+        text="const bool inside = tile * kTileDepth < columns_left_;",
+        becomes="const bool inside = tile * kTileDepth < columns_left_ + 16;",
+        problems=(RAGGED,),
+    ),
+    "a row too many": Bug(
+        file=ROWS,
+        text="inside && i * down < rows_left_;",
+        becomes="inside && i * down <= rows_left_;",
+        problems=(RAGGED,),
+        error="memory outside of the tensors",
+    ),
+    "Turing writes a tile before it is read": Bug(
+        file=ROWS,
+        text="store_shared16(mine(tile) + i * down * kTileDepth, held_[i])",
+        becomes="store_shared16(mine(tile + 1) + i * down * kTileDepth, held_[i])",
+        problems=TURING[:1],
+    ),
+    "scales of the group before": Bug(
+        file=TILES, text="scales_ + tile;", becomes="scales_ + (tile > 0 ? tile - 1 : 0);", problems=PACKED
+    ),
+    "even and odd numbers change places": Bug(file=TILES, text="0x5140", becomes="0x1504", problems=PACKED),
+    "a scale that leaves its byte": Bug(
+        file=TILES,
+        text="0x80808080u - scale * 0x08080808u",
+        becomes="0x80808080u - scale * 0x07080808u",
+        problems=PACKED,
+    ),
+    "the wider half goes to the wrong chunk": Bug(
+        file=TILES, text="ByteTile::at(first, 0, 1)", becomes="first + 16", problems=TURING[1:]
+    ),
+    "a swizzle that lets banks collide": Bug(
+        file="attention/shared_tile.h",
+        text="chunk ^ (row / (8 / swizzled) % swizzled)",
+        becomes="chunk ^ (row % swizzled)",
+        problems=DEEP,
+    ),
+    "a swizzle of the copies alone": Bug(
+        file=ROWS,
+        text="ByteTile::first(at(tile), row(), thread_index() % chunks)",
+        becomes="at(tile) + static_cast<uint32_t>(row() * kTileDepth + column())",
+        problems=DEEP,
+    ),
+    "weights of another warp": Bug(
+        file=PRODUCTS,
+        text="thread_index() / 32 % T::Shape::warps_n",
+        becomes="thread_index() / 32 / T::Shape::warps_n",
+        problems=DEEP,
+    ),
+    "no barrier before the branch takes the place of the last tiles": Bug(
+        file=BRANCHES, text="        barrier();  // all are done with what lies there\n", becomes="", problems=BRANCH
+    ),
+    "no barrier before the branch is multiplied": Bug(
+        file=BRANCHES, text="        barrier();  // these columns are there for all\n", becomes="", problems=BRANCH
+    ),
+    "half of a rank that is no multiple of two tiles": Bug(
+        file=BRANCHES, text="first + at_once < tiles ? first + at_once : tiles", becomes="first + 1", problems=BRANCH
+    ),
+    "no bias": Bug(
+        file=EPILOGUE,
+        text=" * scales[each % 2] + bias[each % 2]",
+        becomes=" * scales[each % 2] + 0 * bias[each % 2]",
+        problems=(ENDS,),
+    ),
+    "the scale of the row eight further": Bug(
+        file=EPILOGUE, text="sum * x_scales[m][each / 2]", becomes="sum * x_scales[m][1 - each / 2]", problems=(ENDS,)
+    ),
+    "the gate of another batch": Bug(
+        file=EPILOGUE,
+        text="row / params.rows_per_batch * params.gate_stride",
+        becomes="row % params.rows_per_batch * params.gate_stride",
+        problems=(Problem(gate=9, rows=81),),
+    ),
+    "no gate where there is a residual": Bug(
+        file=EPILOGUE,
+        text="    if (params.gate) {\n",
+        becomes="    if (params.gate && !params.residual) {\n",
+        problems=(ENDS,),
+    ),
+    "columns of a quad in the wrong order": Bug(
+        file=EPILOGUE,
+        text="shuffle_xor(high ? first : second, step)",
+        becomes="shuffle_xor(high ? second : first, step)",
+        problems=(RAGGED,),
+    ),
+    "a column too many is written": Bug(
+        file=EPILOGUE,
+        text="row < params.rows && column < params.out_columns) {",
+        becomes="row < params.rows && column <= params.out_columns) {",
+        problems=(RAGGED,),
+    ),
+    "every tile writes the first columns": Bug(
+        file=KERNEL, text="static_cast<int>(within / together) * T::Shape::tile_n", becomes="0", problems=(RAGGED,)
+    ),
+}
+
+
+def sources_of(folder, problems):
+    """A copy of the kernels' sources with one instance for each format that the problems need."""
+    copy = copy_sources(folder, ())
+    made = copy / "csrc" / "gemm" / "instances"
+    wanted = {f"{str(problem.dtype).removeprefix('torch.')}_int{problem.bits}" for problem in problems}
+    listing = (made / "all.cpp").read_text("utf-8")
+    for path in made.glob("*.cu"):
+        if path.stem in wanted:
+            lines = path.read_text("utf-8").splitlines(keepends=True)
+            kept = [line for line in lines if not line.startswith("    instance<") or SHAPE in line]
+            path.write_text("".join(kept), "utf-8")
+        else:
+            path.unlink()
+            listing = listing.replace(f"InstanceList list_{path.stem}();\n", "")
+            listing = re.sub(rf"return list_{path.stem}\(\);", "return {nullptr, 0};", listing)
+    (made / "all.cpp").write_text(listing, "utf-8")
+    return copy
+
+
+def verdicts(emulator, problems):
+    return [emulator.run(problem, number) for problem in problems for number in emulator.numbers(problem)]
+
+
+@pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS.keys())
+def test_planted_bug_is_seen(bug, tmp_path):
+    sources = sources_of(tmp_path / "kernels", bug.problems)
+    path = sources / "csrc" / bug.file
+    text = path.read_text("utf-8")
+    assert text.count(bug.text) == 1, f"{bug.file} no longer has this once: plant the mistake anew\n{bug.text}"
+    path.write_text(text.replace(bug.text, bug.becomes), "utf-8")
+    seen = verdicts(LinearEmulator(build(sources)), bug.problems)
+    assert seen
+    assert not all(verdict.right for verdict in seen)
+    if bug.error:
+        assert any(bug.error in verdict.error for verdict in seen)
+
+
+def test_without_a_bug_nothing_is_seen():
+    emulator = LinearEmulator(build())
+    problems = {problem for bug in BUGS.values() for problem in bug.problems}
+    seen = [
+        emulator.run(problem, number)
+        for problem in problems
+        for number in emulator.numbers(problem)
+        if emulator.instances[number].tile == (64, 64)
+    ]
+    assert len(seen) == len(problems)
+    assert all(verdict.right for verdict in seen)

@@ -1,0 +1,311 @@
+"""The integer product on the emulator: matrices in, what a kernel makes of them, and beside it what it should."""
+
+import ctypes
+import mmap
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from mezzotint_kernels.abi import LinearArgs
+
+CODES = {torch.float16: 0, torch.bfloat16: 1}
+GROUP = 64  # columns that share a group scale
+HIGHEST = {8: 127, 4: 7}  # of a weight's numbers
+UNTOUCHED = -777.0  # what lies between the output's rows, in every format as it is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One product, and how the machine is to behave."""
+
+    rows: int = 70
+    columns: int = 72  # of the output
+    depth: int = 128  # columns of x
+    bits: int = 8
+    dtype: torch.dtype = torch.float16
+    bias: bool = False
+    rank: int = 0
+    gate: int = 0  # rows that share one; 0: none
+    residual: str | None = None  # given, out: what is there already
+    gap: int = 0  # chunks of 16 bytes between one row and the next
+    pattern: str | None = None  # x, weight: the identity, so that the other comes out; largest: all of them, one sign
+    turing: bool = False
+    late_copies: bool = True
+    seed: int = 0
+
+
+@dataclass
+class Operands:
+    """A problem's matrices, each with a page behind it that cannot be touched."""
+
+    problem: Problem
+    kept: list[object] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        self._lots = torch.Generator().manual_seed(problem.seed)
+        rows, columns, depth = problem.rows, problem.columns, problem.depth
+        highest = HIGHEST[problem.bits]
+        self.x = self._matrix(rows, depth, torch.int8).copy_(self._integers(rows, depth, 127))
+        self.codes = self._integers(columns, depth, highest)
+        self.groups = torch.randint(1, 18, (columns, depth // GROUP), generator=self._lots)
+        if problem.pattern in ("x", "weight"):
+            identity = torch.eye(max(rows, columns), depth).to(torch.int8)
+            self.x = self.x.copy_(identity[:rows]) if problem.pattern == "x" else self.x
+            self.codes = identity[:columns] if problem.pattern == "weight" else self.codes
+        if problem.pattern == "largest":
+            self.x.fill_(-127)
+            self.codes, self.groups = torch.full_like(self.codes, highest), torch.full_like(self.groups, 17)
+        plain = problem.pattern in ("x", "weight")
+        self.x_scales = self._vector(rows, torch.float32, plain=plain)
+        self.weight_scales = self._vector(columns, torch.float32, plain=plain)
+        self._store_weight()
+        self._add_rest()
+
+    def _store_weight(self) -> None:
+        problem = self.problem
+        if problem.bits == 8:
+            self.weight = self._matrix(problem.columns, problem.depth, torch.int8).copy_(self.codes)
+            self.group_scales = None
+            return
+        pairs = self.codes.view(problem.columns, problem.depth // 2, 2).to(torch.int16) & 15
+        self.weight = self._matrix(problem.columns, problem.depth // 2, torch.uint8)
+        self.weight.copy_(pairs[..., 0] | pairs[..., 1] << 4)
+        self.group_scales = self._matrix(problem.columns, problem.depth // GROUP, torch.uint8, step=1)
+        self.group_scales.copy_(self.groups)
+
+    def _add_rest(self) -> None:
+        problem = self.problem
+        rows, columns, dtype = problem.rows, problem.columns, problem.dtype
+        self.bias = self._vector(columns, dtype) if problem.bias else None
+        self.branch_x = self._random(rows, problem.rank) if problem.rank else None
+        self.branch_up = self._random(columns, problem.rank) if problem.rank else None
+        self.gate = self._random(-(-rows // problem.gate), columns) if problem.gate else None
+        self.out = self._matrix(rows, columns, dtype)
+        self.residual = self._random(rows, columns) if problem.residual == "given" else None
+        if problem.residual == "out":
+            self.residual = self.out.copy_(torch.randn(rows, columns, generator=self._lots))
+        self.before = self.out.double().clone() if problem.residual == "out" else None
+
+    def _integers(self, rows: int, columns: int, highest: int) -> torch.Tensor:
+        return torch.randint(-highest, highest + 1, (rows, columns), generator=self._lots).to(torch.int8)
+
+    def _random(self, rows: int, columns: int) -> torch.Tensor:
+        return self._matrix(rows, columns, self.problem.dtype).copy_(torch.randn(rows, columns, generator=self._lots))
+
+    def _vector(self, count: int, dtype: torch.dtype, *, plain: bool = False) -> torch.Tensor:
+        made = torch.frombuffer(self._memory(count * dtype.itemsize), dtype=dtype, count=count)
+        if plain:
+            return made.fill_(1)
+        values = torch.rand(count, generator=self._lots) + 0.5
+        return made.copy_(values / 1000 if dtype is torch.float32 else values - 1)
+
+    def _matrix(self, rows: int, columns: int, dtype: torch.dtype, step: int = 16) -> torch.Tensor:
+        """A matrix whose last row ends where its memory ends; between rows lies what no kernel may use."""
+        stride = columns + self.problem.gap * step // dtype.itemsize
+        count = (rows - 1) * stride + columns
+        if count <= 0 or columns == 0:
+            return torch.empty(rows, columns, dtype=dtype)
+        flat = torch.frombuffer(self._memory(count * dtype.itemsize), dtype=dtype, count=count)
+        flat.fill_(UNTOUCHED if dtype.is_floating_point else 99)
+        return flat.as_strided((rows, columns), (stride, 1))
+
+    def _memory(self, size: int) -> memoryview:
+        page = mmap.PAGESIZE
+        length = -(-size // page) * page
+        memory = mmap.mmap(-1, length + page)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        if ctypes.CDLL(None, use_errno=True).mprotect(ctypes.c_void_p(address + length), page, 0):
+            raise OSError(ctypes.get_errno(), "mprotect")
+        self.kept.append(memory)
+        return memoryview(memory)[length - size : length]
+
+    def arguments(self) -> LinearArgs:
+        """The struct that the library takes."""
+        problem = self.problem
+        names = ("x", "weight", "group_scales", "branch_x", "branch_up", "gate", "residual", "out")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        vectors = {"x_scales": self.x_scales, "weight_scales": self.weight_scales}
+        vectors |= {} if self.bias is None else {"bias": self.bias}
+        return LinearArgs(
+            dtype=CODES[problem.dtype],
+            weight_bits=problem.bits,
+            rows=problem.rows,
+            in_columns=problem.depth,
+            out_columns=problem.columns,
+            rank=problem.rank,
+            rows_per_batch=problem.gate,
+            **{name: tensor.data_ptr() for name, tensor in (given | vectors).items()},
+            **{f"{name}_stride": tensor.stride(0) for name, tensor in given.items()},
+        )
+
+    # ---- what should come out
+
+    def integers(self) -> torch.Tensor:
+        """The weight's numbers, (columns, depth)."""
+        codes = self.codes.double()
+        if self.problem.bits == 8:
+            return codes
+        return codes * self.groups.repeat_interleave(GROUP, dim=1)
+
+    def wanted(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The output in float64, and the sum of the magnitudes of what it is made of."""
+        scales = self.x_scales.double().unsqueeze(1) * self.weight_scales.double()
+        out = self.x.double() @ self.integers().T * scales
+        size = out.abs()
+        if self.bias is not None:
+            out, size = out + self.bias.double(), size + self.bias.double().abs()
+        if self.branch_x is not None and self.branch_up is not None:
+            branch_x, up = self.branch_x.double(), self.branch_up.double()
+            out, size = out + branch_x @ up.T, size + branch_x.abs() @ up.abs().T
+        if self.gate is not None:
+            gate = self.gate.double()[torch.arange(self.problem.rows) // self.problem.gate]
+            out, size = out * gate, size * gate.abs()
+        residual = self.before if self.problem.residual == "out" else self.residual
+        if residual is not None:
+            out, size = out + residual.double(), size + residual.double().abs()
+        return out, size
+
+
+# ---- running
+
+
+class _Conditions(ctypes.Structure):
+    _fields_ = (
+        ("late_copies", ctypes.c_int32),
+        ("seed", ctypes.c_uint32),
+        ("turing", ctypes.c_int32),
+        ("tiles_per_block", ctypes.c_int32),
+    )
+
+
+class Report(ctypes.Structure):
+    """What was counted in a run, and what went wrong."""
+
+    _fields_ = (
+        ("bank_conflicts", ctypes.c_int64),
+        ("matrix_loads", ctypes.c_int64),
+        ("products", ctypes.c_int64),
+        ("error", ctypes.c_char * 240),
+    )
+
+
+class InstanceInfo(ctypes.Structure):
+    """What an instance is."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_int32)
+        for name in ("weight_bits", "dtype", "tile_m", "tile_n", "threads", "shared_bytes", "turing_shared_bytes")
+    )
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """Rows and columns of the output that a block makes."""
+        return self.tile_m, self.tile_n
+
+
+class _PlanStruct(ctypes.Structure):
+    _fields_ = (
+        ("supported", ctypes.c_int32),
+        ("kernel", ctypes.c_int32),
+        ("shared_bytes", ctypes.c_int32),
+        ("text", ctypes.c_char * 240),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What a choice of instance depends on."""
+
+    architecture: int
+    multiprocessors: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What the library would do."""
+
+    instance: InstanceInfo | None  # None: another implementation must do it
+    shared_bytes: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """How far off a run was, as a multiple of what is allowed, and what was counted in it."""
+
+    output: float
+    bank_conflicts: int
+    products: int
+    error: str
+    out: torch.Tensor
+    operands: Operands
+
+    @property
+    def right(self) -> bool:
+        """Whether nothing was wrong."""
+        return not self.error and self.output <= 1 and self.bank_conflicts == 0
+
+
+class LinearEmulator:
+    """The products of a library that build() made."""
+
+    def __init__(self, library: Path) -> None:
+        self._library = ctypes.CDLL(str(library))
+        self.instances: list[InstanceInfo] = []
+        info = InstanceInfo()
+        while self._library.emulator_linear_instance(len(self.instances), ctypes.byref(info)):
+            self.instances.append(info)
+            info = InstanceInfo()
+
+    def numbers(self, problem: Problem) -> list[int]:
+        """The instances that can do it."""
+        wanted = (problem.bits, CODES[problem.dtype])
+        return [number for number, each in enumerate(self.instances) if (each.weight_bits, each.dtype) == wanted]
+
+    def run(self, problem: Problem, number: int, order: int | None = None) -> Verdict:
+        """Run one instance on one problem and compare; `order` is the seed of that in which warps take turns."""
+        operands, report = Operands(problem), Report()
+        seed = problem.seed if order is None else order
+        conditions = _Conditions(int(problem.late_copies), seed, int(problem.turing), 0)
+        arguments = operands.arguments()
+        self._library.emulator_linear(ctypes.byref(arguments), number, ctypes.byref(conditions), ctypes.byref(report))
+        return Verdict(
+            output=judge(operands),
+            bank_conflicts=report.bank_conflicts,
+            products=report.products,
+            error=report.error.decode(),
+            out=operands.out,
+            operands=operands,
+        )
+
+    def plan(self, card: Card, *, rows: int, depth: int, columns: int, bits: int = 8, dtype: int = 0) -> Plan:
+        """What the library would do on a card."""
+        arguments = LinearArgs(dtype=dtype, weight_bits=bits, rows=rows, in_columns=depth, out_columns=columns)
+        plan = _PlanStruct()
+        self._library.emulator_linear_plan(
+            ctypes.byref(arguments), card.architecture, card.multiprocessors, card.shared_bytes, ctypes.byref(plan)
+        )
+        instance = self.instances[plan.kernel] if plan.supported else None
+        return Plan(instance=instance, shared_bytes=plan.shared_bytes, text=plan.text.decode())
+
+
+def judge(operands: Operands) -> float:
+    """The largest error over what one rounding of exact sums allows, and a few roundings of 32-bit numbers.
+
+    Infinite where a number is no number, or where something was written between the output's rows.
+    """
+    problem, out = operands.problem, operands.out
+    if out.numel() == 0:
+        return 0.0
+    gaps = out.as_strided((problem.rows - 1, out.stride(0)), (out.stride(0), 1))[:, problem.columns :]
+    if not bool((gaps == UNTOUCHED).all()):
+        return float("inf")
+    wanted, size = operands.wanted()
+    info = torch.finfo(problem.dtype)
+    wanted = wanted.clamp(info.min, info.max) if problem.dtype is torch.float16 else wanted
+    allowed = wanted.abs() * info.eps / 2 + size * (8 + problem.rank / 8) * 2.0**-24 + info.smallest_normal * info.eps
+    errors = (out.double() - wanted).abs() / allowed
+    return float("inf") if bool(errors.isnan().any()) else float(errors.max())
