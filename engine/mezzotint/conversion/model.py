@@ -141,7 +141,7 @@ def _convert_component(
     if component.files:
         _write_index(folder, [folder / source.name for source in component.files])
     if targets and conversion.for_diffusers:
-        _tell_diffusers(folder, {target.layer: target.format for target in targets.values()})
+        _tell_diffusers(conversion, name, folder, {target.layer: target.format for target in targets.values()})
     return ComponentReport(
         name=name,
         bytes_before=sum(tensor_bytes(read_header(path)) for path in component.files),
@@ -180,10 +180,12 @@ def _write_index(folder: Path, files: list[Path]) -> None:
     _write_json(folder / f"{stem}.safetensors.index.json", index)
 
 
-def _tell_diffusers(folder: Path, formats: Mapping[str, Format]) -> None:
+def _tell_diffusers(conversion: Conversion, name: str, folder: Path, formats: Mapping[str, Format]) -> None:
+    layers = layers_of(empty_network(conversion.sources.components[name]))
+    kept = [layer.name for layer in layers if layer.name not in formats and not layer.is_convolution]
     path = folder / "config.json"
     config = json.loads(path.read_text("utf-8"))
-    config["quantization_config"] = diffusers_quantization_config(formats)
+    config["quantization_config"] = diffusers_quantization_config(formats, kept)
     _write_json(path, config)
 
 

@@ -76,4 +76,6 @@ def why_not_whole(names: Iterable[str], missing: tuple[str, ...]) -> str:
         name.startswith("model.diffusion_model.label_emb.") for name in known
     ):
         return f"an SDXL checkpoint that lacks {' and '.join(missing)} cannot be run; get the whole checkpoint."
-    return f"{kind_of_file(known)} cannot be run by itself."
+    kind = kind_of_file(known)
+    advice = "; give it beside a model, with --lora" if kind == "a LoRA" else ""
+    return f"{kind} cannot be run by itself{advice}."

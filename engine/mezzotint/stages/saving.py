@@ -154,7 +154,9 @@ def files_sha256(model: ModelUsed) -> str:
 def _settled_loras(loras: tuple[LoraRef, ...], resolved: tuple[ResolvedStage, ...]) -> tuple[LoraRef, ...]:
     """Whole paths, and the hashes of the files; each was used by a stage, or the job had been refused."""
     hashes = {used.file.path: used.file.sha256 for stage in resolved for used in stage.loras}
-    return tuple(replace(lora, path=str(Path(lora.path).resolve()), sha256=hashes[lora.path]) for lora in loras)
+    return tuple(
+        replace(lora, path=str(Path(lora.path).resolve()), sha256=hashes[str(Path(lora.path))]) for lora in loras
+    )
 
 
 def _settled_stage(stage: Stage, setup: StageSetup, done: ResolvedStage) -> Stage:
