@@ -95,3 +95,9 @@ def _check_table(layer: str, table: Tensor, wanted: Tensor) -> None:
         raise ModelRefused(
             f"the codes of the quantized layer {layer} stand for values that are not NF4's; it is damaged"
         )
+
+
+def _sides(shape: object) -> tuple[int, ...] | None:
+    if not isinstance(shape, list) or len(shape) != 2:
+        return None
+    return tuple(shape) if all(type(side) is int and 0 < side <= _LARGEST_SIDE for side in shape) else None
