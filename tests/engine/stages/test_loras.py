@@ -119,6 +119,13 @@ def test_they_are_recorded_and_the_picture_makes_itself_again(engine, request_fo
     assert f'Lora hashes: "ink: {used[0].tensors_sha256[:12]}, fog: {used[1].tensors_sha256[:12]}"' in text
 
 
+def test_a_path_may_be_written_in_any_way(engine, request_for, files, monkeypatch):
+    monkeypatch.chdir(files["ink"].parent)
+    result = run(engine, request_for(LoraRef(path="./ink.safetensors"), LoraRef(path="ink.safetensors", weight=0.5)))
+    recorded = read_metadata(Path(result.images[0].path)).request.loras
+    assert [(Path(one.path), one.weight) for one in recorded] == [(files["ink"].resolve(), 1.0), (files["ink"], 0.5)]
+
+
 def test_a_tag_makes_no_difference_to_the_picture(engine, request_for):
     tagged = run(engine, request_for(prompt="a red house <lora:ink:0.8>"))
     np.testing.assert_array_equal(pixels(tagged), pixels(run(engine, request_for())))

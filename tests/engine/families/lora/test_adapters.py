@@ -1,5 +1,6 @@
 """Factors in networks: as merged weights make it, swapped without a trace, read once."""
 
+import copy
 import os
 
 import pytest
@@ -15,8 +16,8 @@ from mezzotint.families.lora.adapters import Adapters, FittingLora
 from mezzotint.families.lora.file import open_lora
 from mezzotint.families.lora.matching import LayerIndex, fit
 from mezzotint.quantization.branched import BranchedLinear
-from mezzotint.quantization.formats import Int8
-from mezzotint.quantization.layers import QuantizedLinear
+from mezzotint.quantization.policy import Choice, formats_for
+from mezzotint.quantization.swap import layers_of, quantized_layers, swap_in
 
 
 def network():
@@ -194,17 +195,41 @@ def test_a_change_that_fails_is_made_whole_by_the_next(networks, lora, monkeypat
     assert torch.equal(networks["unet"](X), plain)
 
 
-def test_a_quantized_layer_takes_them_as_any_other(networks, lora):
-    one, added = lora()
-    old, rounding = networks["unet"][4], Int8(dynamic=False)
-    quantized = QuantizedLinear(rounding, tuple(old.weight.shape), old.bias.detach())
-    quantized.take(rounding.quantize(old.weight.detach()))
-    networks["unet"][4] = quantized
-    before = networks["unet"](X)
-    put(Adapters(networks), (fitting(one.file.path, networks), 0.8))
-    merged = {"unet": network()}
-    with torch.no_grad():
-        merged["unet"][4].weight.copy_(quantized.weight.dequantized(torch.float32))
-    merge(merged, added, 0.8)
-    torch.testing.assert_close(networks["unet"](X), merged["unet"](X), rtol=1e-5, atol=1e-5)
-    assert networks["unet"][4] is quantized and not torch.allclose(networks["unet"](X), before)
+def quantized(network, scheme):
+    """The network with its layers quantized, and its twin whose weights are what the layers stand for."""
+    twin, weights = copy.deepcopy(network), dict(network.state_dict())
+    formats = formats_for(type(network).__name__, layers_of(network), Choice(scheme=scheme, rank=4))
+    swap_in(network, formats)
+    for name, layer in quantized_layers(network):
+        layer.take(layer.format.quantize(weights[f"{name}.weight"]))
+        twin.get_submodule(name).weight.copy_(layer.weight.dequantized(torch.float32))
+    return network, twin
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tolerance"), [("int8-weight", 1e-4), ("int4", 1e-4), ("int8", 0.03), ("int4-lowrank", 0.03)]
+)
+@torch.inference_mode()
+def test_a_quantized_network_takes_them_as_any_other(tiny_sdxl_folder, tmp_path, scheme, tolerance):
+    from diffusers import UNet2DConditionModel
+
+    plain = UNet2DConditionModel.from_pretrained(tiny_sdxl_folder / "unet")
+    added = random_lora({"unet": plain}, r"attn[12]\.|ff\.net|conv1", size=0.2)
+    path = write_lora(tmp_path / "a.safetensors", kohya_tensors(added, original=True))
+    network, twin = quantized(plain, scheme)
+    generator = torch.Generator().manual_seed(4)
+    sample, text = torch.randn(1, 4, 8, 8, generator=generator), torch.randn(1, 5, 96, generator=generator)
+    given = {"text_embeds": torch.randn(1, 64, generator=generator), "time_ids": torch.ones(1, 6)}
+
+    def output(of):
+        return of(sample, 500, encoder_hidden_states=text, added_cond_kwargs=given).sample
+
+    before = output(network)
+    adapters = Adapters({"unet": network})
+    put(adapters, (fitting(path, {"unet": network}), 0.8))
+    merge({"unet": twin}, added, 0.8)
+    wanted = output(twin)
+    assert (wanted - before).norm() > 0.2 * wanted.norm()
+    assert (output(network) - wanted).norm() < tolerance * wanted.norm()
+    put(adapters)
+    assert torch.equal(output(network), before)

@@ -144,6 +144,30 @@ def test_original_names_are_found_again(unet):
     assert from_original("transformer_blocks_0_attn1_to_q", LAYERS) is None
 
 
+def test_every_layer_of_sdxl_itself_is_found_by_its_original_name():
+    import accelerate
+    from diffusers import UNet2DConditionModel
+
+    with accelerate.init_empty_weights():
+        network = UNet2DConditionModel(
+            block_out_channels=(320, 640, 1280),
+            down_block_types=("DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"),
+            up_block_types=("CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"),
+            attention_head_dim=(5, 10, 20),
+            transformer_layers_per_block=(1, 2, 10),
+            use_linear_projection=True,
+            cross_attention_dim=2048,
+            addition_embed_type="text_time",
+            addition_time_embed_dim=256,
+            projection_class_embeddings_input_dim=2816,
+        )
+    names = layers_with_weights(network)
+    assert len(names) == 1050
+    for name in names:
+        original = unet_name(f"{name}.weight", attending=(0, 1)).removesuffix(".weight")
+        assert from_original(flat(original), LAYERS) == flat(name)
+
+
 def test_diffusers_renames_kohyas_names_as_we_do(unet):
     from diffusers import StableDiffusionXLPipeline
     from lora_files import kohya_tensors, random_lora
