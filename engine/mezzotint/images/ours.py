@@ -1,6 +1,7 @@
 """Our own record read back from a picture that may have been made to hurt."""
 
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 from mezzotint import codec
 from mezzotint.errors import ProtocolError
@@ -89,6 +90,13 @@ def _circumstances(record: PictureRecord) -> dict[str, str]:
             "attention": record.attention,
             "threads": str(record.threads),
             "pixels_sha256": record.image.sha256,
+            "loras": ", ".join(_loras(record)),
             "stages": str(len(record.stages)) if len(record.stages) > 1 else "",
         }
     )
+
+
+def _loras(record: PictureRecord) -> dict[str, None]:
+    """Names and weights, each once."""
+    used = (lora for stage in record.stages for lora in stage.loras)
+    return dict.fromkeys(f"{PurePosixPath(lora.file.path.replace('\\', '/')).name}:{lora.weight:g}" for lora in used)

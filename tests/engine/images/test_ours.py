@@ -7,7 +7,7 @@ import pytest
 from mezzotint.images.ours import MAX_RECORD, metadata_of_record
 from mezzotint.images.record import PictureRecord, record_to_json
 from mezzotint.images.untrusted import UnreadableError
-from mezzotint.protocol import Cascade, ImageInput, LoraRef, ModelRef, Output, Stage
+from mezzotint.protocol import Cascade, FileUsed, ImageInput, LoraRef, LoraUsed, ModelRef, Output, Stage
 
 MakeRecord = Callable[..., PictureRecord]
 
@@ -80,3 +80,13 @@ def test_a_wrong_field_is_damage(make_record: MakeRecord) -> None:
     data["request"]["prompt"] = 7
     with pytest.raises(UnreadableError, match=r"damaged .*request\.prompt"):
         metadata_of_record(json.dumps(data))
+
+
+def test_loras_are_told_with_their_weights(make_record: MakeRecord) -> None:
+    record = make_record()
+    file = FileUsed(path="C:\\l\\ink.safetensors", sha256="0" * 64, bytes=1)
+    lora = LoraUsed(file=file, weight=0.8, tensors_sha256="1" * 64)
+    stage = replace(record.stages[0], loras=(lora, replace(lora, weight=-1.0)))
+    found = metadata_of_record(record_to_json(replace(record, stages=(stage, stage))))
+    assert found.other["loras"] == "ink.safetensors:0.8, ink.safetensors:-1"
+    assert "loras" not in metadata_of_record(record_to_json(record)).other
