@@ -1,7 +1,7 @@
 """Our own record read back from a picture that may have been made to hurt."""
 
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import PureWindowsPath
 
 from mezzotint import codec
 from mezzotint.errors import ProtocolError
@@ -97,6 +97,6 @@ def _circumstances(record: PictureRecord) -> dict[str, str]:
 
 
 def _loras(record: PictureRecord) -> dict[str, None]:
-    """Names and weights, each once."""
+    """Names, with the slashes of any system, and weights; each once."""
     used = (lora for stage in record.stages for lora in stage.loras)
-    return dict.fromkeys(f"{PurePosixPath(lora.file.path.replace('\\', '/')).name}:{lora.weight:g}" for lora in used)
+    return dict.fromkeys(f"{PureWindowsPath(lora.file.path).name}:{lora.weight:g}" for lora in used)
