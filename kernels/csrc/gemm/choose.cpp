@@ -11,6 +11,8 @@ namespace {
 
 constexpr double kSharedBytesPerCycle = 128;
 constexpr double kCacheBytesPerCycle = 22;  // of the second level's, for each multiprocessor
+constexpr double kCyclesToBegin = 1200;     // until the first tile is there, and the first output on its way
+constexpr double kBytesOfAnOutput = 4;      // itself, and what is added to it
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -20,10 +22,11 @@ double products_per_cycle(int architecture) {
     return architecture == 80 ? 2048 : 1024;
 }
 
-// Warps that a multiprocessor holds at once. Each block costs it 1 kB of its own, beside what a block may have.
+// Blocks that a multiprocessor holds at once. From sm_80 on each costs it 1 kB of its own, beside what a block may have.
 int resident_blocks(const Instance& instance, const DeviceFacts& device) {
     const int shared = shared_bytes_on(instance, device.architecture);
-    const int by_memory = (device.shared_bytes + 1024) / (shared + 1024);
+    const int own = device.architecture >= 80 ? 1024 : 0;
+    const int by_memory = (device.shared_bytes + own) / (shared + own);
     const int registers = instance.rows_per_warp * instance.columns_per_warp / 32 + 96;
     const int by_registers = 65536 / (registers * instance.threads);
     const int blocks = by_memory < by_registers ? by_memory : by_registers;
@@ -107,13 +110,17 @@ int64_t blocks_of(const Instance& instance, const MztLinearArgs& args) {
 }
 
 // The multiprocessor with the most blocks is the last to end. Where each of its four parts has one warp alone, nothing
-// is multiplied while that warp waits.
+// is multiplied while that warp waits; and a block that is alone waits for its first tiles, and for its output, while
+// those that are several do so in turns.
 double cost_of(const Instance& instance, const MztLinearArgs& args, const DeviceFacts& device) {
     const int64_t most = divide_up(blocks_of(instance, args), device.multiprocessors);
     const int64_t resident = resident_blocks(instance, device);
-    const int64_t warps = (most < resident ? most : resident) * instance.threads / 32;
-    const double products = static_cast<double>(most) * instance.tile_m * instance.tile_n;
-    return products * cycles_per_product(instance, device.architecture) * (warps < 8 ? 1.3 : 1);
+    const int64_t at_once = most < resident ? most : resident;
+    const double lone_warps = at_once * instance.threads / 32 < 8 ? 1.3 : 1;
+    const double tile = static_cast<double>(instance.tile_m) * instance.tile_n;
+    const double inside = tile * args.in * cycles_per_product(instance, device.architecture) * lone_warps;
+    const double ends = kCyclesToBegin + tile * kBytesOfAnOutput / kCacheBytesPerCycle;
+    return most * (inside + ends / at_once);
 }
 
 LinearParams linear_params(const Instance& instance, const MztLinearArgs& args) {

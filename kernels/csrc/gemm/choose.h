@@ -15,7 +15,7 @@ int shared_bytes_on(const Instance& instance, int architecture);
 // Whether the device can run the instance at all.
 bool runs_on(const Instance& instance, const DeviceFacts& device);
 
-// What a multiprocessor needs for the product with that instance, in cycles for each column of x.
+// Cycles that the multiprocessor with the most to do needs for the product with that instance, about.
 double cost_of(const Instance& instance, const MztLinearArgs& args, const DeviceFacts& device);
 
 // Tiles of the output, each the work of a block.

@@ -68,6 +68,13 @@ def test_large_tiles_where_they_fill_the_card(emulator):
     assert plan(emulator, H200, (8192, 3072, 12288)).instance.tile == (256, 128)
 
 
+def test_blocks_that_end_soon_are_not_alone(emulator):
+    """The start and the end of one hide behind the middle of another, which is short in shallow products."""
+    card = CARDS["RTX 3060"]
+    assert plan(emulator, card, (8192, 640, 5120)).instance.tile == (128, 128)
+    assert plan(emulator, card, (8192, 5120, 5120)).instance.tile == (256, 128)
+
+
 def test_small_tiles_for_few_rows(emulator):
     for card in CARDS.values():
         for bits in (8, 4):
