@@ -1,4 +1,4 @@
-"""ComfyUI's int8 layers, `weight`, `weight_scale` and `comfy_quant`: int8_tensorwise, with ConvRot or without.
+"""ComfyUI's layers of the format int8_tensorwise, with or without ConvRot: `weight`, `weight_scale`, `comfy_quant`.
 
 Rows may share one scale (then it is spread to all) or have one each. `full_precision_matrix_mult` says that the weight
 alone is quantized. Files may say the same of all layers at once, in `_quantization_metadata`.

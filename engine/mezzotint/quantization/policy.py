@@ -18,6 +18,8 @@ from mezzotint.quantization.rotation import best_group
 Scheme: TypeAlias = Literal["int8", "int8-weight", "int4", "int4-lowrank"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 RANK = 32
+_RANK_STEP = 16
+_BRANCH_PAYS = 0.9
 _SHALLOW = 6  # a text encoder of fewer layers has no ends to be kept
 
 _UNET = r"conv_in|conv_out|time_embedding\..*|add_embedding\..*|class_embedding\..*|.*\.time_emb_proj"
@@ -109,8 +111,20 @@ def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
     if choice.scheme == "int4":
         yield Nf4(double=choice.double)
     if choice.scheme == "int4-lowrank" and dynamic:
-        yield LowRank4(rank=min(choice.rank, *layer.shape), group=group)
+        yield from _worth_their_branch(layer, choice, group)
     yield Int8(dynamic=dynamic, group=group)
+
+
+def _worth_their_branch(layer: LayerShape, choice: Choice, group: int) -> Iterator[Format]:
+    """With the largest rank, in steps that products take, that leaves a layer smaller than 8 bits would."""
+    most = _BRANCH_PAYS * sum(each.bytes for each in Int8(dynamic=True).described(layer.shape).values())
+    for rank in range(choice.rank, 0, -_RANK_STEP):
+        tried = LowRank4(rank=rank, group=group)
+        if (
+            tried.fits(layer.shape) is None
+            and sum(each.bytes for each in tried.described(layer.shape).values()) <= most
+        ):
+            yield tried
 
 
 def _own(layer: LayerShape, choice: Choice) -> Format:
@@ -119,7 +133,7 @@ def _own(layer: LayerShape, choice: Choice) -> Format:
     if choice.scheme == "int4":
         return Nf4(double=choice.double)
     if choice.scheme == "int4-lowrank":
-        return LowRank4(rank=min(choice.rank, *layer.shape), group=group)
+        return LowRank4(rank=choice.rank, group=group)
     return Int8(dynamic=choice.scheme == "int8", group=group)
 
 
