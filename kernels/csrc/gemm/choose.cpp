@@ -22,7 +22,8 @@ double products_per_cycle(int architecture) {
     return architecture == 80 ? 2048 : 1024;
 }
 
-// Blocks that a multiprocessor holds at once. From sm_80 on each costs it 1 kB of its own, beside what a block may have.
+// Blocks that a multiprocessor holds at once. From sm_80 on each costs it 1 kB of its own, beside what a block may
+// have.
 int resident_blocks(const Instance& instance, const DeviceFacts& device) {
     const int shared = shared_bytes_on(instance, device.architecture);
     const int own = device.architecture >= 80 ? 1024 : 0;
@@ -33,8 +34,8 @@ int resident_blocks(const Instance& instance, const DeviceFacts& device) {
     return blocks < 1 ? 1 : blocks;
 }
 
-// Cycles that a multiprocessor needs for one product: for the multiplication, for what warps read from shared memory and
-// for what blocks read from beyond it. The longest hides the others, though not wholly.
+// Cycles that a multiprocessor needs for one product: for the multiplication, for what warps read from shared memory
+// and for what blocks read from beyond it. The longest hides the others, though not wholly.
 double cycles_per_product(const Instance& instance, int architecture) {
     const auto bytes = [](int rows, int columns) { return 1.0 / rows + 1.0 / columns; };  // for each product of a tile
     const double multiply = 1 / products_per_cycle(architecture);
@@ -78,7 +79,9 @@ Choice choose(const MztLinearArgs& args, const DeviceFacts& device) {
     uint32_t number = 0;
     for (int list = 0; list < instance_lists(); ++list) {
         const InstanceList instances = instance_list(list);
-        for (int each = 0; each < instances.count; ++each) consider(choice, instances.first[each], number++, args, device);
+        for (int each = 0; each < instances.count; ++each) {
+            consider(choice, instances.first[each], number++, args, device);
+        }
     }
     return choice;
 }
@@ -164,10 +167,11 @@ void plan_linear(const MztLinearArgs& args, const DeviceFacts& device, LinearPla
     const int bits = static_cast<int>(args.weight_bits);
     if (best) {
         plan.shared_bytes = gemm::shared_bytes_on(*best, device.architecture);
-        std::snprintf(plan.text, sizeof plan.text, "linear w%da8 %s %dx%d", bits, gemm::name_of(args.dtype), best->tile_m,
-                      best->tile_n);
+        std::snprintf(plan.text, sizeof plan.text, "linear w%da8 %s %dx%d", bits, gemm::name_of(args.dtype),
+                      best->tile_m, best->tile_n);
     } else if (choice.too_large) {
-        std::snprintf(plan.text, sizeof plan.text, "%lld rows of %lld columns are more than a card's grid of blocks takes",
+        std::snprintf(plan.text, sizeof plan.text,
+                      "%lld rows of %lld columns are more than a card's grid of blocks takes",
                       static_cast<long long>(args.rows), static_cast<long long>(args.out_columns));
     } else {
         std::snprintf(plan.text, sizeof plan.text,
