@@ -202,6 +202,7 @@ class LinearArgs(_Versioned):
 
     @in_columns.setter
     def in_columns(self, value: int) -> None:
+        """Set it."""
         setattr(self, "in", value)
 
 
