@@ -64,6 +64,19 @@ MZT_DEVICE float exp2_approximate(float x) {
 }
 MZT_DEVICE float log2_approximate(float x) { return __log2f(x); }
 
+MZT_DEVICE uint32_t bits_of(float x) { return __float_as_uint(x); }
+
+// The larger of two that are not negative; NaN where one of them is.
+MZT_DEVICE float larger(float a, float b) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    float y;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+    return y;
+#else
+    return __uint_as_float(max(__float_as_uint(a), __float_as_uint(b)));
+#endif
+}
+
 // ---- numbers
 
 MZT_DEVICE float to_float(float16 x) { return __half2float(x); }

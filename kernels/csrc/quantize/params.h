@@ -1,0 +1,31 @@
+// What the kernels that quantize rows are told when they run.
+#pragma once
+
+#include <stdint.h>
+
+namespace mezzotint::quantize {
+
+// A row belongs to teams of lanes (teams.h), and every team of a block has a number on each of three boards.
+constexpr int kTeamLanes = 8, kChunks = 4, kEight = 8;
+constexpr int kTeamColumns = kTeamLanes * kChunks * kEight;
+constexpr int kMostTeams = 64;  // of a block
+constexpr int kBoards = 3;      // of sums, of squares, of the largest
+constexpr int kSharedBytes = kBoards * kMostTeams * 4;
+
+struct QuantizeParams {
+    const void* x;
+    int64_t x_stride;  // bytes
+    int32_t rows, columns;
+    int32_t teams_per_row, rows_per_block;
+    const void *norm_weight, *norm_bias;  // null: 1 and 0
+    const void *shift, *gain;             // null, both: none
+    int64_t modulation_stride;            // bytes
+    int32_t rows_per_batch;
+    float epsilon;
+    uint32_t group;  // 0: no rotation
+    int8_t* values;
+    int64_t values_stride;  // bytes
+    float* scales;
+};
+
+}  // namespace mezzotint::quantize

@@ -1,0 +1,166 @@
+// From numbers in memory to what is rotated: read, activated or normalized, modulated.
+#pragma once
+
+#include <math.h>
+
+#include "../api.h"
+#include "teams.h"
+
+namespace mezzotint::quantize {
+
+MZT_DEVICE Chunk load_chunk(const void* row, int column) {
+    return *reinterpret_cast<const Chunk*>(static_cast<const char*>(row) + column * int64_t{2});
+}
+
+// All chunks of a lane at `row`, zeros where there is no column: they are on their way together.
+MZT_DEVICE void load_chunks(Chunk (&to)[kChunks], const void* row, const Place& place, const QuantizeParams& params) {
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+        to[chunk] = Chunk{};
+        if (is_inside(place, params, chunk)) to[chunk] = load_chunk(row, column_of(place, chunk));
+    }
+}
+
+template <typename Element>
+MZT_DEVICE void unpack(float (&to)[kEight], const Chunk& from) {
+#pragma unroll
+    for (int word = 0; word < 4; ++word) {
+        to[2 * word] = low_number<Element>(from.words[word]);
+        to[2 * word + 1] = high_number<Element>(from.words[word]);
+    }
+}
+
+MZT_DEVICE float sigmoid(float x) {
+    constexpr float kLog2E = 1.4426950408889634f;
+    return 1 / (1 + exp2_approximate(-kLog2E * x));
+}
+
+// x (1 + tanh(u)) / 2 is x sigmoid(2 u).
+MZT_DEVICE float gelu_tanh(float x) {
+    constexpr float kTwice = 1.5957691216057308f;  // 2 sqrt(2 / pi)
+    return x * sigmoid(kTwice * (x + 0.044715f * x * x * x));
+}
+
+MZT_DEVICE float gelu(float x) {
+    constexpr float kRootHalf = 0.7071067811865476f;
+    return 0.5f * x * (1 + erff(kRootHalf * x));
+}
+
+template <int preparation>
+MZT_DEVICE float activate(float x) {
+    if constexpr (preparation == MZT_SILU) return x * sigmoid(x);
+    if constexpr (preparation == MZT_GELU_TANH) return gelu_tanh(x);
+    return x;
+}
+
+template <int preparation>
+MZT_DEVICE void activate_all(Numbers& x) {
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+#pragma unroll
+        for (int each = 0; each < kEight; ++each) x[chunk][each] = activate<preparation>(x[chunk][each]);
+    }
+}
+
+// x times gelu of the other half of the row.
+template <typename Element>
+MZT_DEVICE void multiply_by_gates(Numbers& x, const void* gates, const Place& place, const QuantizeParams& params) {
+    Chunk chunks[kChunks];
+    load_chunks(chunks, gates, place, params);
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+        float gate[kEight];
+        unpack<Element>(gate, chunks[chunk]);
+#pragma unroll
+        for (int each = 0; each < kEight; ++each) x[chunk][each] *= gelu(gate[each]);
+    }
+}
+
+// This lane's part of its row, activated.
+template <typename Element, int preparation>
+MZT_DEVICE void read_row(Numbers& x, const Place& place, const QuantizeParams& params) {
+    const char* row = static_cast<const char*>(params.x) + place.row * params.x_stride;
+    Chunk chunks[kChunks];
+    load_chunks(chunks, row, place, params);
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) unpack<Element>(x[chunk], chunks[chunk]);
+    if constexpr (preparation == MZT_GEGLU) {
+        multiply_by_gates<Element>(x, row + params.columns * int64_t{2}, place, params);
+    } else {
+        activate_all<preparation>(x);
+    }
+}
+
+// x = x times `by` (or 1 + by) + plus, column by column; either may be null.
+template <typename Element, bool one_more>
+MZT_DEVICE void scale_columns(Numbers& x, const void* by, const void* plus, const Place& place,
+                              const QuantizeParams& params) {
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+        if (!is_inside(place, params, chunk)) continue;
+        float factors[kEight], terms[kEight];
+        if (by) {
+            unpack<Element>(factors, load_chunk(by, column_of(place, chunk)));
+#pragma unroll
+            for (int each = 0; each < kEight; ++each) {
+                x[chunk][each] = x[chunk][each] * factors[each] + (one_more ? x[chunk][each] : 0);
+            }
+        }
+        if (plus) {
+            unpack<Element>(terms, load_chunk(plus, column_of(place, chunk)));
+#pragma unroll
+            for (int each = 0; each < kEight; ++each) x[chunk][each] += terms[each];
+        }
+    }
+}
+
+MZT_DEVICE float sum_of_squares(const Numbers& x) {
+    float sum = 0;
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+#pragma unroll
+        for (int each = 0; each < kEight; ++each) sum += x[chunk][each] * x[chunk][each];
+    }
+    return sum;
+}
+
+// x less the row's mean; what is no column stays 0.
+MZT_DEVICE void subtract_mean(Numbers& x, const Place& place, const QuantizeParams& params, float* board) {
+    float sum = 0;
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+#pragma unroll
+        for (int each = 0; each < kEight; ++each) sum += x[chunk][each];
+    }
+    const float mean = join_row<Sum>(sum, place, params, board) / static_cast<float>(params.columns);
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+        if (!is_inside(place, params, chunk)) continue;
+#pragma unroll
+        for (int each = 0; each < kEight; ++each) x[chunk][each] -= mean;
+    }
+}
+
+template <typename Element, int preparation>
+MZT_DEVICE void normalize(Numbers& x, const Place& place, const QuantizeParams& params, float* mean_board,
+                          float* square_board) {
+    if constexpr (preparation == MZT_LAYER_NORM) subtract_mean(x, place, params, mean_board);
+    const float sum = join_row<Sum>(sum_of_squares(x), place, params, square_board);
+    const float by = 1 / sqrtf(sum / static_cast<float>(params.columns) + params.epsilon);
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+#pragma unroll
+        for (int each = 0; each < kEight; ++each) x[chunk][each] *= by;
+    }
+    scale_columns<Element, false>(x, params.norm_weight, params.norm_bias, place, params);
+}
+
+// x (1 + gain) + shift, of the batch that the row belongs to.
+template <typename Element>
+MZT_DEVICE void modulate(Numbers& x, const Place& place, const QuantizeParams& params) {
+    const int64_t offset = place.row / params.rows_per_batch * params.modulation_stride;
+    scale_columns<Element, true>(x, static_cast<const char*>(params.gain) + offset,
+                                 static_cast<const char*>(params.shift) + offset, place, params);
+}
+
+}  // namespace mezzotint::quantize

@@ -1,0 +1,15 @@
+// The C entry to the emulated quantization of rows: what launch_quantize() queues, run on the processor.
+#include "../csrc/quantize/blocks.h"
+#include "../csrc/quantize/rows.h"
+#include "run.h"
+
+using namespace mezzotint;
+
+extern "C" MZT_API void emulator_quantize(const MztQuantizeArgs* args, const EmulatorConditions* conditions,
+                                          EmulatorReport* report) {
+    const quantize::QuantizeParams params = quantize::quantize_params(*args);
+    emulator::run_kernels(*conditions, *report, [&](emulator::Machine& machine) {
+        machine.run(quantize::entry_of(args->dtype, args->preparation), quantize::blocks_of(params),
+                    quantize::threads_of(params), quantize::kSharedBytes, &params);
+    });
+}
