@@ -1,10 +1,11 @@
 """Mezzotint's CUDA kernels, opened from one library with a C ABI; knows no torch."""
 
-from mezzotint_kernels.abi import AttentionArgs, AttentionFlags, Dtype, LinearArgs
+from mezzotint_kernels.abi import AttentionArgs, AttentionFlags, Dtype, LinearArgs, Preparation, QuantizeArgs
 from mezzotint_kernels.attention import AttentionPlan, attention_forward, attention_plan
 from mezzotint_kernels.errors import InvalidArgument, KernelsError, KernelsUnavailable, LaunchFailed, Unsupported
 from mezzotint_kernels.information import DeviceInfo, KernelsInfo, info
 from mezzotint_kernels.linear import linear_forward
+from mezzotint_kernels.quantize import quantize_rows
 
 __all__ = [
     "AttentionArgs",
@@ -18,9 +19,12 @@ __all__ = [
     "KernelsUnavailable",
     "LaunchFailed",
     "LinearArgs",
+    "Preparation",
+    "QuantizeArgs",
     "Unsupported",
     "attention_forward",
     "attention_plan",
     "info",
     "linear_forward",
+    "quantize_rows",
 ]

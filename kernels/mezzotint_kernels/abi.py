@@ -43,6 +43,17 @@ class AttentionFlags(IntFlag):
     INT8_SCORES = 1 << 1
 
 
+class Preparation(IntEnum):
+    """MztPreparation: what a row becomes before it is rotated and rounded."""
+
+    AS_IT_IS = 0
+    LAYER_NORM = 1
+    RMS_NORM = 2
+    SILU = 3
+    GELU_TANH = 4
+    GEGLU = 5
+
+
 class _Versioned(ctypes.Structure):
     """A struct that begins with its own size and the version, and is made with both filled in."""
 
@@ -132,6 +143,50 @@ class AttentionPlanStruct(_Versioned):
         ("kernel", ctypes.c_uint32),
         ("workspace_bytes", ctypes.c_int64),
         ("text", ctypes.c_char * TEXT_BYTES),
+    )
+
+
+class QuantizeArgs(_Versioned):
+    """MztQuantizeArgs: addresses as integers (0 or None for null), strides in elements, of integers in bytes."""
+
+    dtype: int
+    preparation: int
+    rows: int
+    columns: int
+    x: int | None
+    x_stride: int
+    norm_weight: int | None
+    norm_bias: int | None
+    shift: int | None
+    gain: int | None
+    rows_per_batch: int
+    modulation_stride: int
+    epsilon: float
+    group: int
+    values: int | None
+    values_stride: int
+    scales: int | None
+
+    _fields_: ClassVar[Fields] = (
+        ("size", ctypes.c_uint32),
+        ("abi", ctypes.c_uint32),
+        ("dtype", ctypes.c_uint32),
+        ("preparation", ctypes.c_uint32),
+        ("rows", ctypes.c_int64),
+        ("columns", ctypes.c_int64),
+        ("x", ctypes.c_void_p),
+        ("x_stride", ctypes.c_int64),
+        ("norm_weight", ctypes.c_void_p),
+        ("norm_bias", ctypes.c_void_p),
+        ("shift", ctypes.c_void_p),
+        ("gain", ctypes.c_void_p),
+        ("rows_per_batch", ctypes.c_int64),
+        ("modulation_stride", ctypes.c_int64),
+        ("epsilon", ctypes.c_float),
+        ("group", ctypes.c_uint32),
+        ("values", ctypes.c_void_p),
+        ("values_stride", ctypes.c_int64),
+        ("scales", ctypes.c_void_p),
     )
 
 

@@ -7,7 +7,15 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from mezzotint_kernels.abi import ABI_VERSION, AttentionArgs, AttentionPlanStruct, DeviceStruct, LinearArgs, Status
+from mezzotint_kernels.abi import (
+    ABI_VERSION,
+    AttentionArgs,
+    AttentionPlanStruct,
+    DeviceStruct,
+    LinearArgs,
+    QuantizeArgs,
+    Status,
+)
 from mezzotint_kernels.errors import InvalidArgument, KernelsError, KernelsUnavailable, LaunchFailed, Unsupported
 
 VARIABLE = "MEZZOTINT_KERNELS_LIBRARY"
@@ -52,13 +60,14 @@ class Library:
             ("mzt_device", status, (ctypes.c_int32, ctypes.POINTER(DeviceStruct))),
             ("mzt_attention_plan", status, (args, ctypes.c_int32, ctypes.POINTER(AttentionPlanStruct))),
             ("mzt_attention_forward", status, (args, ctypes.c_int32, ctypes.c_void_p)),
+            ("mzt_quantize", status, (ctypes.POINTER(QuantizeArgs), ctypes.c_int32, ctypes.c_void_p)),
             ("mzt_linear", status, (ctypes.POINTER(LinearArgs), ctypes.c_int32, ctypes.c_void_p)),
         ):
             function = getattr(handle, name)
             function.restype, function.argtypes = result, arguments
         self.driver, self.device = handle.mzt_driver, handle.mzt_device
         self.attention_plan, self.attention_forward = handle.mzt_attention_plan, handle.mzt_attention_forward
-        self.linear = handle.mzt_linear
+        self.quantize, self.linear = handle.mzt_quantize, handle.mzt_linear
         self._last_error = handle.mzt_last_error
         self.version = str(handle.mzt_version().decode())
         self.architectures = tuple(handle.mzt_architectures().decode().split())

@@ -5,6 +5,7 @@
 #include "api/cuda_runtime.h"
 #include "attention/attention.h"
 #include "gemm/gemm.h"
+#include "quantize/quantize.h"
 
 extern "C" {
 
@@ -72,6 +73,13 @@ int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan,
     ++state.launches;
     state.kernel = plan.kernel;
     state.nq = args.nq;
+    state.stream = stream;
+    return state.launch_error;
+}
+
+int launch_quantize(const MztQuantizeArgs& args, void* stream) {
+    ++state.launches;
+    state.nq = args.rows;
     state.stream = stream;
     return state.launch_error;
 }

@@ -13,10 +13,16 @@ pytestmark = pytest.mark.requires_command("gcc", "sudo apt-get install gcc")
 STRUCTS = {
     "MztAttentionArgs": abi.AttentionArgs,
     "MztAttentionPlan": abi.AttentionPlanStruct,
+    "MztQuantizeArgs": abi.QuantizeArgs,
     "MztLinearArgs": abi.LinearArgs,
     "MztDevice": abi.DeviceStruct,
 }
-ENUMS = {"MztStatus": abi.Status, "MztDtype": abi.Dtype, "MztAttentionArgs.flags": abi.AttentionFlags}
+ENUMS = {
+    "MztStatus": abi.Status,
+    "MztDtype": abi.Dtype,
+    "MztAttentionArgs.flags": abi.AttentionFlags,
+    "MztPreparation": abi.Preparation,
+}
 
 
 @pytest.fixture(scope="module")

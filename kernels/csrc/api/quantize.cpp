@@ -1,0 +1,34 @@
+// The C ABI of quantization: what it is given is checked, the device is asked, and the kernel gets the rest.
+#include "../quantize/quantize.h"
+
+#include "../api.h"
+#include "attention_arguments.h"
+#include "devices.h"
+#include "last_error.h"
+#include "quantize_arguments.h"
+
+namespace {
+
+using namespace mezzotint;
+
+// A device that this library has code for.
+MztStatus check_device(int32_t device) {
+    cuda::Attributes attributes;
+    if (const MztStatus status = find_device(device, attributes)) return status;
+    if (facts_of(attributes).architecture) return MZT_OK;
+    return fail(MZT_UNSUPPORTED, "device %d has compute capability %d.%d: this library has only %s", device,
+                attributes.major, attributes.minor, mzt_architectures());
+}
+
+}  // namespace
+
+MztStatus mzt_quantize(const MztQuantizeArgs* args, int32_t device, void* stream) {
+    if (const MztStatus status = check_version(args, sizeof *args, "args")) return status;
+    if (const MztStatus status = find_mistake(*args)) return status;
+    if (const MztStatus status = check_device(device)) return status;
+    if (const MztStatus status = find_unsupported(*args)) return status;
+    if (args->rows == 0) return succeed();
+    if (const MztStatus status = require_current(device)) return status;
+    if (const int error = launch_quantize(*args, stream)) return cuda_status(error, "quantize_rows");
+    return succeed();
+}
