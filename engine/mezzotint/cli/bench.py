@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.cli import bench_attention
+from mezzotint.cli import bench_attention, bench_quality
 from mezzotint.cli.argument_types import integer, size, text
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
@@ -52,6 +52,7 @@ def add(commands: "Commands") -> None:
         title="commands", metavar="COMMAND", dest="bench_command", required=True
     )
     bench_attention.add(below)
+    bench_quality.add(below)
     summary = "Score models of the bundled starters' little world on scenes that they never saw."
     parser = add_command(below, "starter", summary, run, EXAMPLES)
     parser.add_argument(

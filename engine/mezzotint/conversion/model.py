@@ -12,9 +12,10 @@ from mezzotint.checkpoints.folder_settings import SETTINGS_FILE
 from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.read import read_tensors
 from mezzotint.checkpoints.write import writing
 from mezzotint.conversion.report import ComponentReport, ConversionReport, LayerReport
-from mezzotint.conversion.weights import Target, convert_file
+from mezzotint.conversion.weights import Target, convert_file, quantize_layer
 from mezzotint.errors import UsageError
 from mezzotint.families.family import ModelSources
 from mezzotint.families.loading import empty_network
@@ -52,7 +53,7 @@ def convert(conversion: Conversion) -> ConversionReport:
     """
     if conversion.output.exists():
         raise UsageError(f"{plain(conversion.output, 300)} exists already; name another place, or remove it first")
-    targets = {name: dict(_targets(conversion, name)) for name in conversion.choices}
+    targets = {name: dict(_targets(conversion.sources, name, choice)) for name, choice in conversion.choices.items()}
     checkpoint = conversion.sources.checkpoint
     if isinstance(checkpoint, FileCheckpoint):
         components = _convert_single_file(conversion, checkpoint, targets)
@@ -62,13 +63,23 @@ def convert(conversion: Conversion) -> ConversionReport:
     return ConversionReport(output=str(conversion.output), scheme=", ".join(schemes), components=components)
 
 
-def _targets(conversion: Conversion, component: str) -> Iterator[tuple[str, Target]]:
+def layer_errors(
+    sources: ModelSources, component: str, choice: Choice, *, cancelled: Callable[[], bool]
+) -> Iterator[LayerReport]:
+    """What each layer of a component would lose; nothing is written."""
+    targets = dict(_targets(sources, component, choice))
+    files = sources.components[component].files
+    for name, tensor in read_tensors(files, on_bytes=lambda _: None, cancelled=cancelled, names=targets):
+        yield quantize_layer(name, tensor, targets[name], files[0])[1]
+
+
+def _targets(sources: ModelSources, component: str, choice: Choice) -> Iterator[tuple[str, Target]]:
     """From the names of tensors in the component's files to the layers that they are weights of."""
-    source = conversion.sources.components[component]
+    source = sources.components[component]
     network = empty_network(source)
-    formats = formats_for(source.class_name, layers_of(network), conversion.choices[component])
+    formats = formats_for(source.class_name, layers_of(network), choice)
     names = {component: {name: tensor.shape for name, tensor in network.state_dict().items()}}
-    for tensor, placements in route(conversion.sources, [component], names).items():
+    for tensor, placements in route(sources, [component], names).items():
         placed = placements[0]
         layer = placed.name.removesuffix(_WEIGHT)
         whole = len(placements) == 1 and placed.form == "whole" and tensor.endswith(_WEIGHT)

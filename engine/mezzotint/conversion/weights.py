@@ -51,28 +51,30 @@ def convert_file(
             if target is None:
                 file.add(name, tensor)
                 continue
-            stored = name.removesuffix(_WEIGHT)
-            formats[stored] = target.format
-            reports.append(_quantize(file, stored, tensor, target, source))
+            formats[name.removesuffix(_WEIGHT)] = target.format
+            encoded, report = quantize_layer(name, tensor, target, source)
+            for part, data in encoded.items():
+                file.add(part, data)
+            reports.append(report)
         file.metadata = {**header.metadata, **file_metadata(formats)}
     return tuple(reports)
 
 
-def _quantize(
-    file: SafetensorsWriter, stored: str, tensor: "torch.Tensor", target: Target, source: Path
-) -> LayerReport:
+def quantize_layer(
+    name: str, tensor: "torch.Tensor", target: Target, source: Path
+) -> "tuple[dict[str, torch.Tensor], LayerReport]":
+    """A layer's tensors as a file holds them, and what it lost; ModelRefused when it has numbers that are none."""
     import torch
 
     weight = tensor.float()
     if not bool(torch.isfinite(weight).all()):
-        raise ModelRefused(f"{plain(source, 300)}: {stored}.weight holds numbers that are not finite")
+        raise ModelRefused(f"{plain(source, 300)}: {name} holds numbers that are not finite")
     tensors = target.format.quantize(weight)
+    stored = name.removesuffix(_WEIGHT)
     encoded = encode_layer(stored, target.format, tuple(weight.shape), tensors, tensor.dtype)
-    for name, part in encoded.items():
-        file.add(name, part)
     whole = float(weight.norm())
     lost = target.format.dequantize(tensors, weight.shape, torch.float32).sub_(weight)
-    return LayerReport(
+    report = LayerReport(
         component=target.component,
         name=target.layer,
         scheme=target.format.scheme,
@@ -80,6 +82,7 @@ def _quantize(
         bytes_after=sum(part.nbytes for part in encoded.values()),
         error=float(lost.norm()) / whole if whole else 0.0,
     )
+    return encoded, report
 
 
 def _metadata_room(header: Header, layers: int) -> int:

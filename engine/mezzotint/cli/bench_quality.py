@@ -1,0 +1,238 @@
+"""`mezzotint bench quality`: what each scheme of quantization loses, and what it saves, in numbers."""
+
+import argparse
+import contextlib
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.plain_text import plain, size
+from mezzotint.cli.argument_types import integer
+from mezzotint.cli.columns import columns
+from mezzotint.cli.command_options import add_command, add_json, add_models_folder
+from mezzotint.cli.context import Context
+from mezzotint.cli.generate_options import add_how_options, options_of
+from mezzotint.cli.reporter import Reporter
+from mezzotint.cli.request import Options, request_of
+from mezzotint.errors import UnknownModel, UsageError
+from mezzotint.protocol import ModelRef, Quantization
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from mezzotint.catalog import Catalog
+    from mezzotint.cli.command_options import Commands
+    from mezzotint.conversion.report import LayerReport
+    from mezzotint.engine import Engine
+    from mezzotint.training.starter.fidelity import Fidelity
+    from mezzotint.training.starter.judge import Judge
+    from mezzotint.training.starter.scoring import Score
+
+SCHEMES: tuple[Quantization, ...] = ("int8", "int8-weight", "int4", "int4-lowrank")
+PROMPTS = 100
+EXAMPLES = """\
+  mezzotint bench quality
+  mezzotint bench quality -m starter-dit --prompts 400 --plot loss.png
+  mezzotint bench quality -m sdxl-base --layers --schemes int4,int4-lowrank
+
+psnr: decibels between each picture and the unquantized one of the same prompt and seed; the mean, and the worst.
+features: how far it moves in the judge's features, as a share of their length.
+accuracy: how much more, or less, often the judge sees what the prompt asked for; the paired 95 % interval, in points.
+weights: of the network that makes pictures, with what is not quantized in 16 bits.
+seconds: of computing for one picture.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemeQuality:
+    """One scheme of one model."""
+
+    fidelity: "Fidelity | None"  # None: nothing is quantized
+    score: "Score"
+    weight_bytes: int
+    peak_bytes: int | None  # of device memory; on a processor it is not told apart from that of earlier schemes
+
+
+def add(commands: "Commands") -> None:
+    """The command and its options."""
+    summary = "Compare each scheme of quantization with the unquantized model, prompt by prompt."
+    parser = add_command(commands, "quality", summary, run, EXAMPLES)
+    parser.add_argument(
+        "-m", "--model", dest="models", metavar="MODEL", action="append", default=[],
+        help="an id of `mezzotint models list`, or a path (may be repeated; default: every bundled model)",
+    )  # fmt: skip
+    parser.add_argument("--schemes", metavar="LIST", type=_schemes, default=SCHEMES, help="with commas (default: all)")
+    parser.add_argument(
+        "--prompts", metavar="N", type=integer(2, 100_000, PROMPTS), default=PROMPTS,
+        help=f"how many pictures of each model and scheme (default: {PROMPTS})",
+    )  # fmt: skip
+    parser.add_argument("--layers", action="store_true", help="the error of each layer instead; makes no pictures")
+    parser.add_argument("--plot", metavar="FILE", type=Path, help="draw loss against size, as a .png")
+    parser.add_argument("--judge", metavar="DIR", type=Path, help="the judge's folder (default: the bundled one)")
+    add_json(parser)
+    parser.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
+    add_how_options(parser)
+    add_models_folder(parser)
+
+
+def _schemes(words: str) -> tuple[Quantization, ...]:
+    known = {str(scheme): scheme for scheme in SCHEMES}
+    asked = [word.strip() for word in words.split(",")]
+    unknown = [word for word in asked if word not in known]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is no scheme; there are {', '.join(known)}")
+    return tuple(known[word] for word in dict.fromkeys(asked))
+
+
+def run(arguments: argparse.Namespace, context: Context) -> int:
+    """Measure and tell."""
+    if arguments.plot is not None and arguments.plot.suffix.lower() != ".png":
+        raise UsageError(f"--plot {plain(arguments.plot, 200)}: a plot is a .png")
+    catalog = context.make_catalog(arguments.models_folder)
+    models = _models(arguments.models, catalog)
+    if arguments.layers:
+        return _run_layers(arguments, context, catalog, models)
+    from mezzotint.training.starter.judge import bundled_judge, load_judge
+
+    judge = load_judge(arguments.judge or bundled_judge())
+    with contextlib.closing(context.make_engine(catalog)) as engine:
+        bench = _Bench(engine, catalog, context, options_of(arguments), judge)
+        found = {model: bench.measure(model, arguments.schemes, arguments.prompts) for model in models}
+    if arguments.plot is not None:
+        _draw(found, arguments.plot)
+    if arguments.json:
+        context.terminal.json({"models": found})
+    else:
+        context.terminal.result("\n\n".join(_table(model, schemes) for model, schemes in found.items()))
+    return 0
+
+
+def _models(named: Sequence[str], catalog: "Catalog") -> list[str]:
+    if named:
+        return list(dict.fromkeys(catalog.find(ModelRef(id=name)).info.id for name in named))
+    bundled = [info for info in catalog.models() if info.source == "bundled" and info.problem is None]
+    if not bundled:
+        raise UnknownModel("no bundled model is here; name one of `mezzotint models list` with --model")
+    return [info.id for info in bundled if info.variant != "refiner"]
+
+
+class _Bench:
+    """One engine, asked for the same pictures in each precision."""
+
+    def __init__(
+        self, engine: "Engine", catalog: "Catalog", context: Context, options: Options, judge: "Judge"
+    ) -> None:
+        self._engine, self._catalog, self._context, self._options = engine, catalog, context, options
+        self._judge = judge
+
+    def measure(self, model: str, schemes: Sequence[Quantization], count: int) -> dict[str, SchemeQuality]:
+        """Each scheme beside the unquantized model."""
+        exact, whole = self._pictures(model, "none", count, None)
+        measured = {"none": whole}
+        for scheme in schemes:
+            measured[scheme] = self._pictures(model, scheme, count, exact)[1]
+        return measured
+
+    def _pictures(
+        self, model: str, scheme: Quantization, count: int, exact: "Sequence[Image] | None"
+    ) -> "tuple[list[Image], SchemeQuality]":
+        from mezzotint.images.reading import read_image
+        from mezzotint.training.starter.fidelity import Comparison
+        from mezzotint.training.starter.scoring import Tally, questions
+
+        self._context.terminal.talk(f"{plain(model, 100)}, {scheme}: {count} pictures")
+        tally, comparison = Tally(self._judge), Comparison(self._judge)
+        pictures: list[Image] = []
+        peak: int | None = None
+        options = replace(self._options, model=model, quant=scheme)
+        with tempfile.TemporaryDirectory(prefix="mezzotint-bench-") as folder, Reporter(self._context, "json") as told:
+            for question in questions(count):
+                asked = replace(options, prompt=question.prompt, seed=question.number, output=f"{folder}/[seed].png")
+                result = self._engine.generate(request_of(asked), told.on_event, self._context.interrupt.asked)
+                picture = read_image(Path(result.images[0].path))
+                timings = result.timings
+                tally.add(question, picture, timings.encode + sum(timings.denoise) + timings.decode)
+                if exact is not None:
+                    comparison.add(question, exact[question.number], picture)
+                pictures.append(picture)
+                peak = result.memory.peak_vram_bytes
+        quality = SchemeQuality(
+            fidelity=None if exact is None else comparison.result(),
+            score=tally.score(),
+            weight_bytes=_weight_bytes(self._catalog, model, scheme),
+            peak_bytes=peak,
+        )
+        return pictures, quality
+
+
+def _weight_bytes(catalog: "Catalog", model: str, scheme: Quantization) -> int:
+    from mezzotint.families.known import family_of
+    from mezzotint.families.network_bytes import network_bytes
+    from mezzotint.quantization.policy import Choice
+
+    found = catalog.find(ModelRef(id=model))
+    family = family_of(found.detected.family)
+    source = family.sources(found.checkpoint, found.detected).components[family.denoiser_component]
+    return network_bytes(source, None if scheme in {"none", "auto"} else Choice(scheme=scheme))  # type: ignore[arg-type]
+
+
+def _table(model: str, schemes: Mapping[str, SchemeQuality]) -> str:
+    rows = [(plain(model, 100), "PSNR", "WORST", "FEATURES", "ACCURACY", "WEIGHTS", "SHARE", "SECONDS")]
+    whole = schemes["none"].weight_bytes
+    for name, found in schemes.items():
+        weights = (size(found.weight_bytes), f"{found.weight_bytes / whole:.0%}", f"{found.score.seconds or 0:.2f}")
+        near = found.fidelity
+        if near is None:
+            rows.append((name, "", "", "", "", *weights))
+            continue
+        points = near.accuracy
+        accuracy = f"{100 * points.difference:+.2f} ({100 * points.low:+.2f} to {100 * points.high:+.2f})"
+        rows.append((name, f"{near.psnr:.1f}", f"{near.worst_psnr:.1f}", f"{near.features:.3f}", accuracy, *weights))
+    return columns(rows)
+
+
+def _draw(found: Mapping[str, Mapping[str, SchemeQuality]], path: Path) -> None:
+    from mezzotint.cli.scatter_chart import Point, ScatterChart, draw_scatter
+
+    points = [
+        Point(
+            group=model,
+            label=name,
+            x=100 * each.weight_bytes / schemes["none"].weight_bytes,
+            y=0.0 if each.fidelity is None else 100 * each.fidelity.features,
+        )
+        for model, schemes in found.items()
+        for name, each in schemes.items()
+    ]
+    names = {"x_name": "weights, % of those in 16 bits", "y_name": "distance in the judge's features, %"}
+    draw_scatter(ScatterChart(title="What quantization loses", points=points, **names), path)
+
+
+def _run_layers(arguments: argparse.Namespace, context: Context, catalog: "Catalog", models: Sequence[str]) -> int:
+    """The error of each layer's weight, for any model."""
+    found = {model: {scheme: _layers(catalog, model, scheme, context) for scheme in arguments.schemes}
+             for model in models}  # fmt: skip
+    if arguments.json:
+        context.terminal.json({"models": found})
+        return 0
+    for model, schemes in found.items():
+        rows = [("LAYER", *schemes)]
+        each = {scheme: {layer.name: f"{layer.error:.2%}" for layer in layers} for scheme, layers in schemes.items()}
+        names = dict.fromkeys(name for layers in each.values() for name in layers)
+        rows += [(name, *(layers.get(name, "") for layers in each.values())) for name in names]
+        context.terminal.result(f"{plain(model, 100)}\n{columns(rows)}")
+    return 0
+
+
+def _layers(catalog: "Catalog", model: str, scheme: Quantization, context: Context) -> "tuple[LayerReport, ...]":
+    from mezzotint.conversion.model import layer_errors
+    from mezzotint.families.known import family_of
+    from mezzotint.quantization.policy import Choice
+
+    found = catalog.find(ModelRef(id=model))
+    family = family_of(found.detected.family)
+    sources = family.sources(found.checkpoint, found.detected)
+    choice = Choice(scheme=scheme)  # type: ignore[arg-type]  # `auto` and `none` are no words of --schemes
+    return tuple(layer_errors(sources, family.denoiser_component, choice, cancelled=context.interrupt.asked))
