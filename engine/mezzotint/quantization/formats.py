@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from mezzotint.errors import ModelRefused
 from mezzotint.quantization.int4 import GROUP, LARGEST_GROUP_SCALE, quantize_int4, to_int8
 from mezzotint.quantization.int8 import multiply, quantize_rows
 from mezzotint.quantization.lowrank import split_low_rank
@@ -19,6 +20,7 @@ from mezzotint.quantization.nf4 import BLOCK, NESTED_BLOCK, Nested, dequantize_n
 from mezzotint.quantization.rotation import rotate
 
 Tensors = Mapping[str, Tensor]
+_LARGEST_NUMBER = 2**24  # no model that works has a weight near it, and the branch's 16 bits hold its factors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +47,13 @@ class Format(Protocol):
         """Why a weight of that shape cannot be quantized so; None: it can."""
 
     def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
-        """The tensors that stand for a weight of that shape; the one called `weight` is the largest."""
+        """The tensors that stand for a weight of that shape; the one called `weight` holds its numbers."""
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:
-        """Make them. `balance` `(k)`: the usual magnitudes of the input's columns, for formats that can use them."""
+        """Make them. `balance` `(k)`: the usual magnitudes of the input's columns, for formats that can use them.
+
+        Raises ModelRefused, without the layer's name, when the weight holds numbers that cannot be.
+        """
 
     def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
         """The weight that they stand for."""
@@ -76,11 +81,9 @@ class Int8:
 
     def fits(self, shape: tuple[int, ...]) -> str | None:
         """Why a weight of that shape cannot be quantized so; None: it can."""
-        if self.dynamic and len(shape) != 2:
-            return f"its weight has {len(shape)} dimensions, and products of integers take 2"
-        if self.group and shape[1] % self.group:
-            return f"{shape[1]} columns are no multiple of the rotation's group of {self.group}"
-        return None
+        if self.dynamic or self.group or len(shape) != 4:
+            return _misfit(shape, self.group)
+        return None if all(shape) else "its weight is empty"
 
     def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
         """The tensors that stand for a weight of that shape."""
@@ -91,7 +94,7 @@ class Int8:
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  as Format has it
         """Round each output's row."""
-        rows, scale = quantize_rows(rotate(weight.float().flatten(1), self.group))
+        rows, scale = quantize_rows(rotate(_checked(weight).flatten(1), self.group))
         return {"weight": rows.view(weight.shape), "weight_scale": scale}
 
     def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
@@ -119,7 +122,7 @@ class Nf4:
 
     def fits(self, shape: tuple[int, ...]) -> str | None:
         """Why a weight of that shape cannot be quantized so; None: it can."""
-        return None if len(shape) == 2 else f"its weight has {len(shape)} dimensions, and NF4 layers have 2"
+        return _misfit(shape, group=0)
 
     def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
         """The tensors that stand for a weight of that shape."""
@@ -136,7 +139,7 @@ class Nf4:
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  as Format has it
         """Round each block."""
-        packed, largest = quantize_nf4(weight)
+        packed, largest = quantize_nf4(_checked(weight))
         if not self.double:
             return {"weight": packed, "absmax": largest}
         nested = nest(largest)
@@ -170,13 +173,10 @@ class LowRank4:
 
     def fits(self, shape: tuple[int, ...]) -> str | None:
         """Why a weight of that shape cannot be quantized so; None: it can."""
-        if len(shape) != 2:
-            return f"its weight has {len(shape)} dimensions, and products of integers take 2"
-        if shape[1] % GROUP:
+        why = _misfit(shape, self.group)
+        if why is None and shape[1] % GROUP:
             return f"{shape[1]} columns are no multiple of {GROUP}, which share a scale"
-        if self.group and shape[1] % self.group:
-            return f"{shape[1]} columns are no multiple of the rotation's group of {self.group}"
-        return None
+        return why
 
     def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
         """The tensors that stand for a weight of that shape."""
@@ -191,9 +191,10 @@ class LowRank4:
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:
         """Split off the branch, round the rest."""
+        weight = _checked(weight)
         factors = split_low_rank(weight, self.rank, self._rounded, balance)
         down, up = (factor.half() for factor in factors)
-        rest = weight.float() - up.float() @ down.float()
+        rest = weight - up.float() @ down.float()
         packed, group_scale, scale = quantize_int4(rotate(rest, self.group))
         return {
             "weight": packed,
@@ -222,10 +223,33 @@ class LowRank4:
 
 
 def integer_product(x: Tensor, weight: Tensor, weight_scale: Tensor, group: int) -> Tensor:
-    """x `(..., k)`, rotated and rounded row by row, times 8-bit weight `(n, k)` with scales `(n, 1)`: `(..., n)`."""
-    rows, scale = quantize_rows(rotate(x.reshape(-1, x.shape[-1]), group))
+    """x `(..., k)`, rotated and rounded row by row, times 8-bit weight `(n, k)` with scales `(n, 1)`: `(..., n)`.
+
+    The rotation is one of float32: its sums are larger than what 16 bits may hold.
+    """
+    rows, scale = quantize_rows(rotate(x.reshape(-1, x.shape[-1]).float(), group))
     whole = multiply(rows, weight)
     return (whole * scale * weight_scale.T).to(x.dtype).view(*x.shape[:-1], weight.shape[0])
+
+
+def _misfit(shape: tuple[int, ...], group: int) -> str | None:
+    if len(shape) != 2:
+        return f"its weight has {len(shape)} dimensions, and layers of this kind have 2"
+    if not all(shape):
+        return "its weight is empty"
+    if group and shape[1] % group:
+        return f"{shape[1]} columns are no multiple of the rotation's group of {group}"
+    return None
+
+
+def _checked(weight: Tensor) -> Tensor:
+    """The weight in float32."""
+    weight = weight.float()
+    if not bool(weight.abs().amax() <= _LARGEST_NUMBER):  # nor is NaN
+        raise ModelRefused(
+            f"a weight holds numbers that are not finite, or beyond {_LARGEST_NUMBER}; the file is damaged"
+        )
+    return weight
 
 
 assert LARGEST_GROUP_SCALE * 7 <= 127  # noqa: S101  what unpacks must fit into 8 bits

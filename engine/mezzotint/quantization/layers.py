@@ -31,7 +31,7 @@ class QuantizedLayer(nn.Module):
         for name, tensor in format_.described(shape).items():
             empty = torch.empty(tensor.shape, dtype=tensor.dtype, device="meta")
             self.register_buffer(_PREFIX + name, empty)
-        self.register_buffer("bias", bias)
+        self.register_buffer("bias", None if bias is None else bias.detach())
 
     def take(self, tensors: Mapping[str, Tensor]) -> None:
         """Have the format's tensors from here on."""
@@ -68,7 +68,7 @@ class QuantizedConv2d(QuantizedLayer):
 
     def __init__(self, format_: Format, convolution: nn.Conv2d) -> None:
         super().__init__(format_, tuple(convolution.weight.shape), convolution.bias)
-        self.stride, self.padding = convolution.stride, tuple(int(each) for each in convolution.padding)
+        self.stride, self.padding = convolution.stride, convolution.padding
         self.dilation, self.groups = convolution.dilation, convolution.groups
 
     def forward(self, x: Tensor) -> Tensor:

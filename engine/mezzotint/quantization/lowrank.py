@@ -38,7 +38,12 @@ def _leading(matrix: Tensor, rank: int, weighting: Tensor) -> tuple[Tensor, Tens
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(_SEED)  # the same file for the same model
         u, s, v = torch.svd_lowrank(matrix * weighting, q=min(rank + _OVERSAMPLED, *matrix.shape), niter=_ITERATIONS)
-    root = s[:rank].sqrt()
-    down, up = (v[:, :rank] * root).T / weighting, u[:, :rank] * root
+    down, up = (v[:, :rank] / weighting[:, None]).T, u[:, :rank] * s[:rank]
+    evened = (_largest(up, 0) / _largest(down, 1)).sqrt()  # so that 16 bits hold both
+    down, up = down * evened[:, None], up / evened
     missing = rank - down.shape[0]
     return torch.nn.functional.pad(down, (0, 0, 0, missing)), torch.nn.functional.pad(up, (0, missing))
+
+
+def _largest(factor: Tensor, dim: int) -> Tensor:
+    return factor.abs().amax(dim=dim).clamp(min=torch.finfo(torch.float32).tiny)

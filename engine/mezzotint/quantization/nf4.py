@@ -11,6 +11,7 @@ from torch import Tensor
 
 BLOCK = 64
 NESTED_BLOCK = 256
+_SMALLEST = 1e-38  # magnitude that has an inverse in float32
 # Appendix E of the paper.
 _VALUES = (
     -1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453,
@@ -37,32 +38,32 @@ def nf4_values(device: torch.device | str = "cpu") -> Tensor:
 def quantize_nf4(weight: Tensor) -> tuple[Tensor, Tensor]:
     """A weight of any shape as packed codes `(ceil(numbers / 2), 1)`, the first number high, and magnitudes of blocks.
 
-    A block of zeros has magnitude 0.
+    A block of zeros has magnitude 0, and the codes of zero.
     """
     flat = weight.float().flatten()
     blocks = torch.nn.functional.pad(flat, (0, -flat.numel() % BLOCK)).view(-1, BLOCK)
     largest = blocks.abs().amax(dim=1)
-    relative = blocks * torch.where(largest > 0, 1 / largest, torch.zeros_like(largest))[:, None]
+    relative = blocks * (1 / largest.clamp(min=_SMALLEST))[:, None]
     codes = _nearest(relative, nf4_values(flat.device)).flatten()[: flat.numel() + flat.numel() % 2]
     return (codes[0::2] << 4 | codes[1::2]).view(-1, 1), largest
 
 
 def dequantize_nf4(packed: Tensor, largest: Tensor, shape: torch.Size, dtype: torch.dtype) -> Tensor:
     """The weight that packed codes and magnitudes `(blocks)` stand for."""
-    flat = packed.flatten()
-    codes = torch.stack((flat >> 4, flat & 0x0F), dim=1).flatten().to(torch.int64)
-    values = nf4_values(flat.device)[codes]
+    values = torch.cartesian_prod(nf4_values(packed.device), nf4_values(packed.device))  # of each byte, two
+    values = values[packed.flatten().to(torch.int32)].flatten()
     blocks = torch.nn.functional.pad(values, (0, -values.numel() % BLOCK)).view(-1, BLOCK) * largest[:, None]
     return blocks.flatten()[: shape.numel()].view(shape).to(dtype)
 
 
 def nest(largest: Tensor) -> Nested:
-    """Quantize magnitudes once more."""
+    """Quantize magnitudes once more. Where 256 of them are equal their scale and codes are 0."""
     offset = float(largest.mean())
     centred = largest - offset
     blocks = torch.nn.functional.pad(centred, (0, -centred.numel() % NESTED_BLOCK)).view(-1, NESTED_BLOCK)
     scales = blocks.abs().amax(dim=1)
-    relative = blocks * torch.where(scales > 0, 1 / scales, torch.zeros_like(scales))[:, None]
+    relative = blocks * (1 / scales.clamp(min=_SMALLEST))[:, None]
+    relative = torch.where(scales[:, None] > 0, relative, -1)
     codes = _nearest(relative, dynamic_values(largest.device)).flatten()[: largest.numel()]
     return Nested(codes=codes, scales=scales, offset=offset)
 
