@@ -2,12 +2,12 @@
 
 import ctypes
 import math
-import mmap
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import int8_reference
 import torch
+from guarded_memory import guarded
 
 CODES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}
 CAUSAL, INT8_SCORES = 1, 2
@@ -95,20 +95,9 @@ class Tensors:
         count = math.prod(stored)
         if count == 0:
             return torch.empty(shape, dtype=dtype)
-        flat = torch.frombuffer(self._memory(count * dtype.itemsize), dtype=dtype, count=count)
+        flat = torch.frombuffer(guarded(count * dtype.itemsize, self.kept, alignment=16), dtype=dtype, count=count)
         tensor = flat.view(stored)
         return tensor.transpose(1, 2) if swap else tensor
-
-    def _memory(self, size: int) -> memoryview:
-        page = mmap.PAGESIZE
-        length = -(-size // page) * page
-        memory = mmap.mmap(-1, length + page)
-        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-        if ctypes.CDLL(None, use_errno=True).mprotect(ctypes.c_void_p(address + length), page, 0):
-            raise OSError(ctypes.get_errno(), "mprotect")
-        self.kept.append(memory)
-        begin = (length - size) // 16 * 16
-        return memoryview(memory)[begin : begin + size]
 
     def _lengths(self) -> torch.Tensor | None:
         if self.problem.key_lengths is None:
@@ -140,7 +129,7 @@ class Tensors:
             return None
         dtype = torch.float32 if problem.bias_float else problem.dtype
         count = math.prod(shapes[problem.bias])
-        flat = torch.frombuffer(self._memory(count * dtype.itemsize), dtype=dtype, count=count)
+        flat = torch.frombuffer(guarded(count * dtype.itemsize, self.kept, alignment=16), dtype=dtype, count=count)
         made = flat.view(shapes[problem.bias]).copy_(torch.randn(shapes[problem.bias], generator=generator) * 2)
         if problem.bias == "lowest":  # how many models hide keys
             made.copy_((made > 0) * torch.finfo(dtype).min)

@@ -1,0 +1,241 @@
+"""The quantization of rows on the emulator: tensors in, what the kernel makes of them, and beside it what it should."""
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from emulated_linear import CODES, Report
+from guarded_memory import guarded
+from quantize_reference import LARGEST, Changes, prepare, scales_of
+
+from mezzotint_kernels.abi import Preparation, QuantizeArgs
+
+UNTOUCHED = 99  # what lies between the rows of integers
+NORMS = (Preparation.LAYER_NORM, Preparation.RMS_NORM)
+ULP = 2.0**-24
+FAINT = 2.0**-115  # rows below may be zeros in 32 bits: they must be as faint, and that is all
+# Of a row's numbers' sizes: what a few roundings to 32 bits, one after the other, are allowed to change.
+ALLOWED = 8 * ULP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One quantization, and how the machine is to behave."""
+
+    rows: int = 5
+    columns: int = 256
+    group: int = 0
+    dtype: torch.dtype = torch.float16
+    preparation: Preparation = Preparation.AS_IT_IS
+    weights: str = ""  # of the norm: "w", "b" or both
+    rows_per_batch: int = 0  # that share a modulation; 0: none
+    gap: int = 0  # chunks of 16 bytes between one row and the next
+    pattern: str = "normal"  # normal, offset, outliers, zeros, integers, ties, tiny, large
+    epsilon: float = 1e-6
+    turing: bool = False
+    seed: int = 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is rounded before the scale is found, so that every integer is determined."""
+        plain = self.preparation is Preparation.AS_IT_IS and not self.rows_per_batch
+        return plain and (not self.group or self.pattern in ("integers", "ties", "zeros"))
+
+
+@dataclass
+class Operands:
+    """A problem's tensors, each with a page behind it that cannot be touched."""
+
+    problem: Problem
+    kept: list[object] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        self._lots = torch.Generator().manual_seed(problem.seed)
+        rows, columns, dtype = problem.rows, problem.columns, problem.dtype
+        halves = 2 if problem.preparation is Preparation.GEGLU else 1
+        self.x = self._matrix(rows, columns * halves, dtype).copy_(self._pattern(rows, columns * halves))
+        self.norm_weight = self._random(1, columns)[0] if "w" in problem.weights else None
+        self.norm_bias = self._random(1, columns)[0] if "b" in problem.weights else None
+        batches = -(-rows // problem.rows_per_batch) if problem.rows_per_batch else 0
+        self.shift = self._random(batches, columns) if batches else None
+        self.gain = self._random(batches, columns) if batches else None
+        self.values = self._matrix(rows, columns, torch.int8)
+        self.scales = self._matrix(rows, 1, torch.float32, gap=0)
+
+    def _pattern(self, rows: int, columns: int) -> torch.Tensor:
+        x = torch.randn(rows, columns, generator=self._lots)
+        match self.problem.pattern:
+            case "offset":
+                return x + 30 * torch.randn(rows, 1, generator=self._lots)
+            case "outliers":
+                far = torch.rand(rows, columns, generator=self._lots) < 0.01
+                return torch.where(far, x * 200, x)
+            case "zeros":
+                return x * (torch.arange(rows).unsqueeze(1) % 3 == 1)
+            case "integers":  # sums of them are exact, and many quotients are ties
+                return (x * 20).round()
+            case "ties":  # every second quotient is in the middle between two integers
+                step = 3 if self.problem.dtype is torch.float16 else 2
+                halves = (x * 40).round().clamp(-2 * LARGEST, 2 * LARGEST)
+                halves[:, :1] = 2 * LARGEST
+                return halves * step / 2
+            case "tiny":
+                return x * torch.finfo(self.problem.dtype).smallest_normal
+            case "large":
+                return (x * 1e4).clamp(-60000, 60000)
+        return x
+
+    def _random(self, rows: int, columns: int) -> torch.Tensor:
+        return self._matrix(rows, columns, self.problem.dtype).copy_(torch.randn(rows, columns, generator=self._lots))
+
+    def _matrix(self, rows: int, columns: int, dtype: torch.dtype, gap: int | None = None) -> torch.Tensor:
+        """A matrix whose last row ends where its memory ends; between rows lies what no kernel may use."""
+        stride = columns + (self.problem.gap if gap is None else gap) * 16 // dtype.itemsize
+        count = (rows - 1) * stride + columns
+        if count <= 0 or columns == 0:
+            return torch.empty(rows, columns, dtype=dtype)
+        flat = torch.frombuffer(guarded(count * dtype.itemsize, self.kept), dtype=dtype, count=count)
+        flat.fill_(float("nan") if dtype.is_floating_point else UNTOUCHED)
+        return flat.as_strided((rows, columns), (stride, 1))
+
+    def arguments(self) -> QuantizeArgs:
+        """The struct that the library takes."""
+        problem = self.problem
+        names = ("x", "norm_weight", "norm_bias", "shift", "gain", "values", "scales")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return QuantizeArgs(
+            dtype=CODES[problem.dtype],
+            preparation=problem.preparation,
+            rows=problem.rows,
+            columns=problem.columns,
+            x_stride=self.x.stride(0),
+            values_stride=self.values.stride(0),
+            modulation_stride=self.gain.stride(0) if self.gain is not None else 0,
+            rows_per_batch=problem.rows_per_batch,
+            epsilon=problem.epsilon,
+            group=problem.group,
+            **{name: tensor.data_ptr() for name, tensor in given.items()},
+        )
+
+    def changes(self) -> Changes:
+        """What happens to the rows, for the reference."""
+        problem = self.problem
+        batches = torch.arange(problem.rows) // max(problem.rows_per_batch, 1)
+        return Changes(
+            preparation=problem.preparation,
+            norm_weight=self.norm_weight,
+            norm_bias=self.norm_bias,
+            shift=None if self.shift is None else self.shift[batches],
+            gain=None if self.gain is None else self.gain[batches],
+            group=problem.group,
+            epsilon=problem.epsilon,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """How far off a run was, as a multiple of what is allowed."""
+
+    scales: float
+    values: float
+    ties: int  # integers that are not the reference's, though near enough to the middle between two
+    numbers: int
+    error: str
+    operands: Operands
+
+    @property
+    def right(self) -> bool:
+        """Whether nothing was wrong."""
+        return not self.error and self.scales <= 1 and self.values <= 1
+
+
+class _Conditions(ctypes.Structure):
+    _fields_ = (
+        ("late_copies", ctypes.c_int32),
+        ("seed", ctypes.c_uint32),
+        ("turing", ctypes.c_int32),
+        ("tiles_per_block", ctypes.c_int32),
+    )
+
+
+class QuantizeEmulator:
+    """The quantization of a library that build() made."""
+
+    def __init__(self, library: Path) -> None:
+        self._library = ctypes.CDLL(str(library))
+
+    def run(
+        self, problem: Problem, order: int | None = None, spoil: Callable[[Operands], object] = lambda _operands: None
+    ) -> Verdict:
+        """Run one problem and compare; `order` is the seed of that in which warps take turns."""
+        operands, report = Operands(problem), Report()
+        spoil(operands)
+        seed = problem.seed if order is None else order
+        conditions = _Conditions(1, seed, int(problem.turing), 0)
+        arguments = operands.arguments()
+        self._library.emulator_quantize(ctypes.byref(arguments), ctypes.byref(conditions), ctypes.byref(report))
+        return judge(operands, report.error.decode())
+
+
+def judge(operands: Operands, error: str = "") -> Verdict:
+    """Scales and integers beside the reference's.
+
+    An integer may be off by half, and by what the numbers' own errors and the scale's amount to; where nothing is
+    rounded on the way it must be the very one. Infinite where something was written between the rows.
+    """
+    problem = operands.problem
+    rows = prepare(operands.x, operands.changes())
+    numbers = rows.values.float() if problem.exact else rows.values
+    scales = scales_of(numbers)
+    quotients = numbers / scales
+    wanted = quotients.round()  # halves to the even neighbour
+    sizes = rows.size.amax(dim=1, keepdim=True) if problem.columns else torch.zeros(problem.rows, 1)
+    allowed = torch.zeros(1, 1) if problem.exact else ALLOWED * sizes.double() / scales + 4 * LARGEST * ULP
+    faint = is_faint(numbers) & ~is_louder(operands)
+    off_scales = ((operands.scales.double() - scales).abs() / scales).masked_fill(faint, 0)
+    off_values = ((operands.values.double() - quotients.double()).abs() - 0.5).masked_fill(faint, 0)
+    differing = (operands.values != wanted).masked_fill(faint, value=False)
+    values = worst(at_all(differing) if problem.exact else off_values / allowed)
+    if not gaps_are_untouched(operands):
+        values = float("inf")
+    return Verdict(
+        scales=worst(at_all(off_scales != 0) if problem.exact else off_scales / (allowed / LARGEST)),
+        values=values,
+        ties=int(differing.sum()),
+        numbers=differing.numel(),
+        error=error,
+        operands=operands,
+    )
+
+
+def worst(errors: torch.Tensor) -> float:
+    """The largest; infinite where one is no number."""
+    return float("inf") if bool(errors.isnan().any()) else float(errors.max()) if errors.numel() else 0.0
+
+
+def is_faint(numbers: torch.Tensor) -> torch.Tensor:
+    """Which rows `(m, 1)` are hardly more than zeros, and not zeros."""
+    largest = numbers.abs().amax(dim=1, keepdim=True) if numbers.shape[1] else torch.zeros(numbers.shape[0], 1)
+    return (largest > 0) & (largest < FAINT)
+
+
+def is_louder(operands: Operands) -> torch.Tensor:
+    """Which rows `(m, 1)` came out as more than faint ones."""
+    return (operands.values.double().abs() * operands.scales.double() > 2 * FAINT).any(dim=1, keepdim=True)
+
+
+def at_all(wrong: torch.Tensor) -> torch.Tensor:
+    """An infinite error where something is wrong, none elsewhere."""
+    return torch.zeros(wrong.shape).masked_fill(wrong, float("inf"))
+
+
+def gaps_are_untouched(operands: Operands) -> bool:
+    """Whether nothing was written between the rows of integers."""
+    values = operands.values
+    if not operands.problem.gap or values.numel() == 0:
+        return True
+    gaps = values.as_strided((values.shape[0] - 1, values.stride(0)), (values.stride(0), 1))[:, values.shape[1] :]
+    return bool((gaps == UNTOUCHED).all())

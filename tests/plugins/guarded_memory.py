@@ -1,0 +1,17 @@
+"""Memory that ends at a page which cannot be touched, for tensors that a kernel must not read or write beyond."""
+
+import ctypes
+import mmap
+
+
+def guarded(size: int, kept: list[object], alignment: int = 1) -> memoryview:
+    """So many bytes; what holds them is put into `kept`, and must live as long as they are used."""
+    page = mmap.PAGESIZE
+    length = -(-size // page) * page
+    memory = mmap.mmap(-1, length + page)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    if ctypes.CDLL(None, use_errno=True).mprotect(ctypes.c_void_p(address + length), page, 0):
+        raise OSError(ctypes.get_errno(), "mprotect")
+    kept.append(memory)
+    begin = (length - size) // alignment * alignment
+    return memoryview(memory)[begin : begin + size]
