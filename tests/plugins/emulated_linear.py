@@ -1,11 +1,11 @@
 """The integer product on the emulator: matrices in, what a kernel makes of them, and beside it what it should."""
 
 import ctypes
-import mmap
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
+from guarded_memory import guarded
 
 from mezzotint_kernels.abi import LinearArgs
 
@@ -95,7 +95,7 @@ class Operands:
         return self._matrix(rows, columns, self.problem.dtype).copy_(torch.randn(rows, columns, generator=self._lots))
 
     def _vector(self, count: int, dtype: torch.dtype, *, plain: bool = False) -> torch.Tensor:
-        made = torch.frombuffer(self._memory(count * dtype.itemsize), dtype=dtype, count=count)
+        made = torch.frombuffer(guarded(count * dtype.itemsize, self.kept), dtype=dtype, count=count)
         if plain:
             return made.fill_(1)
         values = torch.rand(count, generator=self._lots) + 0.5
@@ -107,19 +107,9 @@ class Operands:
         count = (rows - 1) * stride + columns
         if count <= 0 or columns == 0:
             return torch.empty(rows, columns, dtype=dtype)
-        flat = torch.frombuffer(self._memory(count * dtype.itemsize), dtype=dtype, count=count)
+        flat = torch.frombuffer(guarded(count * dtype.itemsize, self.kept), dtype=dtype, count=count)
         flat.fill_(UNTOUCHED if dtype.is_floating_point else 99)
         return flat.as_strided((rows, columns), (stride, 1))
-
-    def _memory(self, size: int) -> memoryview:
-        page = mmap.PAGESIZE
-        length = -(-size // page) * page
-        memory = mmap.mmap(-1, length + page)
-        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-        if ctypes.CDLL(None, use_errno=True).mprotect(ctypes.c_void_p(address + length), page, 0):
-            raise OSError(ctypes.get_errno(), "mprotect")
-        self.kept.append(memory)
-        return memoryview(memory)[length - size : length]
 
     def arguments(self) -> LinearArgs:
         """The struct that the library takes."""
