@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
+from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import Format, Nf4
 from mezzotint.quantization.layout import MARK, Parsed, Specs, described_as, refused
@@ -13,6 +14,7 @@ from mezzotint.quantization.nf4 import BLOCK, NESTED_BLOCK, dynamic_values, nf4_
 
 _STATE = "quant_state"
 _LARGEST_SIDE = 2**24
+_LARGEST_OFFSET = torch.finfo(torch.float32).max
 
 
 class BitsAndBytesLayout:
@@ -32,8 +34,8 @@ class BitsAndBytesLayout:
         double = f"{layer}.weight.nested_absmax" in tensors
         if double and description.get("nested_blocksize") != NESTED_BLOCK:
             raise refused(layer, "nested_blocksize", description.get("nested_blocksize"), str(NESTED_BLOCK))
-        if double and not isinstance(description.get("nested_offset"), int | float):
-            raise refused(layer, "nested_offset", description.get("nested_offset"), "a number")
+        if double:
+            _offset(layer, description)
         names = {"weight": f"{layer}.weight"}
         for name in ("absmax", "quant_map", *(("nested_absmax", "nested_quant_map") if double else ())):
             names[name] = f"{layer}.weight.{name}"
@@ -45,11 +47,8 @@ class BitsAndBytesLayout:
         tensors = {"weight": parts["weight"].reshape(-1, 1), "absmax": parts["absmax"]}
         if isinstance(format_, Nf4) and format_.double:
             _check_table(layer, parts["nested_quant_map"], dynamic_values())
-            told = json.loads(parts[MARK].numpy().tobytes())  # parsed with care before
-            tensors |= {
-                "nested_absmax": parts["nested_absmax"],
-                "nested_offset": torch.tensor(float(told["nested_offset"])),
-            }
+            told = parse_json_object(parts[MARK].numpy().tobytes(), layer)
+            tensors |= {"nested_absmax": parts["nested_absmax"], "nested_offset": torch.tensor(_offset(layer, told))}
         return tensors
 
     def encode(
@@ -88,6 +87,13 @@ def diffusers_config(*, double: bool, kept: Sequence[str]) -> dict[str, object]:
         "bnb_4bit_quant_storage": "uint8",
         "llm_int8_skip_modules": list(kept),
     }
+
+
+def _offset(layer: str, description: Mapping[str, object]) -> float:
+    value = description.get("nested_offset")
+    if not isinstance(value, int | float) or not abs(value) <= _LARGEST_OFFSET:
+        raise refused(layer, "nested_offset", value, "a number of 32 bits")
+    return float(value)
 
 
 def _check_table(layer: str, table: Tensor, wanted: Tensor) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import Format, Int8
-from mezzotint.quantization.layout import Parsed, Specs, described_as, refused, spec_of
+from mezzotint.quantization.layout import Parsed, Specs, described_as, flag, refused, spec_of
 from mezzotint.quantization.rotation import GROUPS
 
 FORMAT = "int8_tensorwise"
@@ -31,9 +31,8 @@ class ComfyUiLayout:
         """Understand a description; ModelRefused when it makes no sense."""
         if description.get("format") != FORMAT:
             raise refused(layer, "format", description.get("format"), FORMAT)
-        rotated = description.get("convrot", False)
-        group = description.get("convrot_groupsize", _USUAL_GROUP) if rotated else 0
-        if not isinstance(group, int) or group not in (0, *GROUPS):
+        group = description.get("convrot_groupsize", _USUAL_GROUP) if flag(layer, description, "convrot") else 0
+        if type(group) is not int or group not in (0, *GROUPS):
             raise refused(layer, "convrot_groupsize", group, f"one of {', '.join(map(str, GROUPS))}")
         names = {"weight": f"{layer}.weight", "weight_scale": f"{layer}.weight_scale"}
         weight, scale = (spec_of(layer, name, tensors) for name in names.values())
@@ -42,7 +41,7 @@ class ComfyUiLayout:
             raise refused(layer, "its weight is", f"{weight.dtype} {weight.shape}", "I8 of 2 or 4 dimensions")
         if scale.shape not in {(), (1,), (1, 1), (rows,), (rows, 1)}:
             raise refused(layer, "the shape of its weight_scale is", scale.shape, f"{(rows, 1)} or a single number")
-        dynamic = len(weight.shape) == 2 and not description.get("full_precision_matrix_mult", False)
+        dynamic = not flag(layer, description, "full_precision_matrix_mult") and len(weight.shape) == 2
         return Parsed(format=Int8(dynamic=dynamic, group=group), shape=weight.shape, names=names)
 
     def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:  # noqa: ARG002

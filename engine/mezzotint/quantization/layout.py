@@ -56,6 +56,14 @@ def refused(layer: str, key: str, value: object, wanted: str) -> ModelRefused:
     )
 
 
+def flag(layer: str, description: Mapping[str, object], key: str) -> bool:
+    """Yes or no, no where nothing is said; ModelRefused when it is anything else."""
+    value = description.get(key, False)
+    if not isinstance(value, bool):
+        raise refused(layer, key, value, "true or false")
+    return value
+
+
 def described_as(data: str) -> Tensor:
     """A description as a tensor of bytes."""
     return torch.frombuffer(bytearray(data.encode()), dtype=torch.uint8)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from mezzotint.quantization.formats import Format, LowRank4
+from mezzotint.quantization.int4 import LARGEST_GROUP_SCALE
 from mezzotint.quantization.layout import Parsed, Specs, described_as, refused, spec_of
 from mezzotint.quantization.rotation import GROUPS
 
@@ -24,9 +25,9 @@ class OwnLayout:
         if description.get("format") != FORMAT:
             raise refused(layer, "format", description.get("format"), FORMAT)
         rank, group = description.get("rank"), description.get("group", 0)
-        if not isinstance(rank, int) or not 1 <= rank <= _LARGEST_RANK:
+        if type(rank) is not int or not 1 <= rank <= _LARGEST_RANK:
             raise refused(layer, "rank", rank, f"1 to {_LARGEST_RANK}")
-        if not isinstance(group, int) or group not in (0, *GROUPS):
+        if type(group) is not int or group not in (0, *GROUPS):
             raise refused(layer, "group", group, f"0 or one of {', '.join(map(str, GROUPS))}")
         packed = spec_of(layer, f"{layer}.weight", tensors).shape
         if len(packed) != 2:
@@ -36,7 +37,10 @@ class OwnLayout:
         return Parsed(format=format_, shape=shape, names={name: f"{layer}.{name}" for name in _NAMES})
 
     def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:  # noqa: ARG002
-        """The format's tensors."""
+        """The format's tensors; ModelRefused when a group's scale would not leave codes in 8 bits."""
+        scales = parts["weight_group_scale"]
+        if bool((scales > LARGEST_GROUP_SCALE).any()):
+            raise refused(layer, "a group's scale is", int(scales.max()), f"at most {LARGEST_GROUP_SCALE}")
         return {name: parts[name] for name in _NAMES}
 
     def encode(

@@ -53,10 +53,10 @@ def _found(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str], read:
     for layer, told in told_at_once.items():
         if f"{layer}.weight" in tensors:
             yield _checked(layer, _COMFYUI.parse(layer, told, tensors), tensors, None)
-    foreign = [name for name in tensors if ".quant_state." in name and not name.endswith(_BITSANDBYTES.mark)]
-    if foreign:
-        kind = foreign[0].rpartition(".")[2]
-        raise ModelRefused(f"{plain(foreign[0], 200)}: layers of the kind {plain(kind, 40)} cannot be read; nf4 can")
+    for name in tensors:
+        kind = name.rpartition(".")[2]
+        if kind == "SCB" or (".quant_state." in name and not name.endswith(_BITSANDBYTES.mark)):
+            raise ModelRefused(f"{plain(name, 200)}: layers of the kind {plain(kind, 40)} cannot be read; nf4 can")
 
 
 def _description(name: str, tensors: Mapping[str, TensorSpec], read: Read) -> dict[str, object]:
