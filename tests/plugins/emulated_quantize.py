@@ -78,7 +78,7 @@ class Operands:
             case "integers":  # sums of them are exact, and many quotients are ties
                 return (x * 20).round()
             case "ties":  # every second quotient is in the middle between two integers
-                step = 3 if self.problem.dtype is torch.float16 else 2
+                step = 7 if self.problem.dtype is torch.float16 else 2
                 halves = (x * 40).round().clamp(-2 * LARGEST, 2 * LARGEST)
                 halves[:, :1] = 2 * LARGEST
                 return halves * step / 2
@@ -194,7 +194,7 @@ def judge(operands: Operands, error: str = "") -> Verdict:
     wanted = quotients.round()  # halves to the even neighbour
     sizes = rows.size.amax(dim=1, keepdim=True) if problem.columns else torch.zeros(problem.rows, 1)
     allowed = torch.zeros(1, 1) if problem.exact else ALLOWED * sizes.double() / scales + 4 * LARGEST * ULP
-    faint = is_faint(numbers) & ~is_louder(operands)
+    faint = is_faint(numbers) & ~is_louder(operands) & (not problem.exact)
     off_scales = ((operands.scales.double() - scales).abs() / scales).masked_fill(faint, 0)
     off_values = ((operands.values.double() - quotients.double()).abs() - 0.5).masked_fill(faint, 0)
     differing = (operands.values != wanted).masked_fill(faint, value=False)

@@ -127,7 +127,9 @@ def test_a_row_of_zeros_has_scale_1(emulator):
 def test_a_number_that_is_none_shows_in_its_row_s_scale_and_in_no_other(emulator, broken, group, preparation):
     problem = Problem(rows=20, columns=512, group=group, preparation=preparation)
     right = emulator.run(problem).operands
-    seen = emulator.run(problem, spoil=lambda operands: operands.x[11].fill_(1).index_fill_(0, torch.tensor(300), broken))
+    seen = emulator.run(
+        problem, spoil=lambda operands: operands.x[11].fill_(1).index_fill_(0, torch.tensor(300), broken)
+    )
     scales = seen.operands.scales.flatten()
     assert [row for row in range(20) if not bool(scales[row].isfinite())] == [11]
     others = [row for row in range(20) if row != 11]

@@ -1,0 +1,250 @@
+"""Mistakes that kernels of this kind are made with, planted one at a time: each must be seen on the emulator.
+
+A mistake is a change of the sources' text. Where the text has gone the test fails: plant it anew in what stands there.
+"""
+
+from dataclasses import dataclass
+
+import pytest
+from emulated_quantize import Problem, QuantizeEmulator
+from emulator_build import build, copy_sources
+
+from mezzotint_kernels.abi import Preparation
+
+pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
+
+PLAIN = Problem(rows=20, columns=272, gap=1)
+ROTATED = Problem(rows=3, columns=256, group=256)
+TIES = Problem(rows=30, columns=768, pattern="ties")
+NORM = Problem(rows=9, columns=1152, preparation=Preparation.LAYER_NORM, pattern="offset", weights="wb")
+SQUARES = Problem(rows=9, columns=1152, preparation=Preparation.RMS_NORM, weights="wb")
+MODULATED = Problem(rows=20, columns=128, preparation=Preparation.LAYER_NORM, rows_per_batch=6)
+GATED = Problem(rows=5, columns=640, preparation=Preparation.GEGLU)
+# Warps that come late to a board show it in some of these orders.
+WIDE = tuple(
+    Problem(rows=3, columns=6144, preparation=Preparation.LAYER_NORM, pattern="offset", seed=seed) for seed in range(4)
+)
+TEAMS, PREPARE, ROTATE, ROUND, KERNEL = (
+    f"quantize/{name}.h" for name in ("teams", "prepare", "rotate", "round", "kernel")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bug:
+    """A mistake, and what shows it."""
+
+    file: str  # below csrc
+    text: str  # stands there once
+    becomes: str
+    problems: tuple[Problem, ...]
+    error: str = ""  # what the emulator says, where it is not numbers that are wrong
+
+
+BUGS = {
+    # ---- rotation
+    "a wrong sign within chunks": Bug(file=ROTATE, text="d = half - a;", becomes="d = half + a;", problems=(ROTATED,)),
+    "a wrong sign across lanes": Bug(
+        file=ROTATE,
+        text="(two + shuffle_xor(two, 2)) - across",
+        becomes="(two + shuffle_xor(two, 2)) + across",
+        problems=(ROTATED,),
+    ),
+    "the matrix of Sylvester, which is not regular": Bug(
+        file=ROTATE,
+        text="const float first = half - d, second = half - c;",
+        becomes="const float first = half, second = half - b - d;",
+        problems=(ROTATED,),
+    ),
+    "halves of chunks are not crossed": Bug(
+        file=ROTATE,
+        text="across_low = shuffle_xor(high, 1), across_high = shuffle_xor(low, 1)",
+        becomes="across_low = shuffle_xor(low, 1), across_high = shuffle_xor(high, 1)",
+        problems=(ROTATED,),
+    ),
+    "the wrong lane across": Bug(
+        file=ROTATE,
+        text="shuffle_xor(x[chunk][each], 6)",
+        becomes="shuffle_xor(x[chunk][each], 4)",
+        problems=(ROTATED,),
+    ),
+    "groups of 64 for 256": Bug(file=ROTATE, text="if (group >= 256)", becomes="if (group > 256)", problems=(ROTATED,)),
+    "groups of 256 for 64": Bug(
+        file=ROTATE,
+        text="if (group >= 256)",
+        becomes="if (group >= 64)",
+        problems=(Problem(rows=3, columns=256, group=64),),
+    ),
+    "no rotation": Bug(file=KERNEL, text="    rotate(x, params.group);\n", becomes="", problems=(ROTATED,)),
+    # ---- rounding
+    "halves away from zero": Bug(
+        file=ROUND,
+        text="return bits_of(quotient + 12582912.0f);",
+        becomes="return bits_of(roundf(quotient) + 12582912.0f);",
+        problems=(TIES,),
+    ),
+    "cut off": Bug(
+        file=ROUND,
+        text="return bits_of(quotient + 12582912.0f);",
+        becomes="return bits_of(truncf(quotient) + 12582912.0f);",
+        problems=(PLAIN,),
+    ),
+    "a product with the inverse for the quotient": Bug(
+        file=ROUND, text="fmaf(fmaf(-near, scale, x), inverse, near)", becomes="near + 0 * scale", problems=(TIES,)
+    ),
+    "a scale by 128": Bug(file=ROUND, text="largest / 127;", becomes="largest / 128;", problems=(PLAIN,)),
+    "a row of zeros has scale 0": Bug(
+        file=ROUND,
+        text="largest == 0 ? 1 : scale < kLeast ? kLeast : scale",
+        becomes="scale < -kLeast ? 1 : scale",
+        problems=(Problem(pattern="zeros"),),
+    ),
+    "the largest without its sign": Bug(
+        file=ROUND,
+        text="larger(largest, fabsf(x[chunk][each]))",
+        becomes="larger(largest, x[chunk][each])",
+        problems=(PLAIN,),
+    ),
+    "bytes in the wrong order": Bug(
+        file=ROUND, text="pick_bytes(low, high, 0x5410)", becomes="pick_bytes(low, high, 0x1054)", problems=(PLAIN,)
+    ),
+    # ---- rows and columns
+    "a block begins at another's row": Bug(
+        file=TEAMS,
+        text="* params.rows_per_block + of_block;",
+        becomes="* (params.rows_per_block - 1) + of_block;",
+        problems=(Problem(rows=32, columns=64),),
+    ),
+    "a row too many": Bug(
+        file=TEAMS,
+        text="place.row < params.rows;",
+        becomes="place.row <= params.rows;",
+        problems=(PLAIN,),
+        error="memory outside of the tensors",
+    ),
+    "a chunk too many": Bug(
+        file=TEAMS,
+        text="column_of(place, chunk) < params.columns;",
+        becomes="column_of(place, chunk) <= params.columns;",
+        problems=(PLAIN,),
+    ),
+    "all teams have the first columns": Bug(
+        file=TEAMS,
+        text="(place.team - place.first_team) * kTeamColumns + ",
+        becomes="",
+        problems=(Problem(rows=3, columns=768),),
+    ),
+    # ---- what the lanes of a row have in common
+    "no barrier before the board is read": Bug(file=TEAMS, text="    barrier();\n", becomes="", problems=WIDE),
+    "another row's teams are joined": Bug(
+        file=TEAMS, text="board[place.first_team + team]", becomes="board[team]", problems=(NORM, SQUARES)
+    ),
+    "teams beyond the eighth are left out": Bug(
+        file=TEAMS,
+        text="team < params.teams_per_row;",
+        becomes="team < kTeamLanes && team < params.teams_per_row;",
+        problems=WIDE,
+    ),
+    "one board for two numbers": Bug(
+        file=KERNEL, text="boards, boards + kMostTeams)", becomes="boards, boards)", problems=WIDE
+    ),
+    # ---- preparation
+    "no modulation": Bug(
+        file=KERNEL, text="if (params.gain) modulate", becomes="if (!params.rows) modulate", problems=(MODULATED,)
+    ),
+    "another batch's modulation": Bug(
+        file=PREPARE,
+        text="place.row / params.rows_per_batch",
+        becomes="place.row % params.rows_per_batch / 2",
+        problems=(MODULATED,),
+    ),
+    "gain for 1 + gain": Bug(
+        file=PREPARE, text="(one_more ? x[chunk][each] : 0)", becomes="0 * x[chunk][each]", problems=(MODULATED,)
+    ),
+    "shift and gain exchanged": Bug(
+        file=PREPARE,
+        text="scale_columns<Element, true>(x, static_cast<const char*>(params.gain) + offset,\n"
+        "                                 static_cast<const char*>(params.shift) + offset, place, params);",
+        becomes="scale_columns<Element, true>(x, static_cast<const char*>(params.shift) + offset,\n"
+        "                                 static_cast<const char*>(params.gain) + offset, place, params);",
+        problems=(MODULATED,),
+    ),
+    "modulated before it is normalized": Bug(
+        file=KERNEL,
+        text="    Numbers x;\n    read_row<Element, preparation>(x, place, params);\n",
+        becomes="    Numbers x;\n    read_row<Element, preparation>(x, place, params);\n"
+        "    if (params.gain) modulate<Element>(x, place, params);\n",
+        problems=(MODULATED,),
+    ),
+    "the norm's weight is left out": Bug(
+        file=PREPARE,
+        text="(x, params.norm_weight, params.norm_bias, place, params);",
+        becomes="(x, nullptr, params.norm_bias, place, params);",
+        problems=(SQUARES,),
+    ),
+    "what is no column has a mean": Bug(
+        file=PREPARE,
+        text="        if (!is_inside(place, params, chunk)) continue;\n#pragma unroll\n"
+        "        for (int each = 0; each < kEight; ++each) x[chunk][each] -= mean;",
+        becomes="        for (int each = 0; each < kEight; ++each) x[chunk][each] -= mean;",
+        problems=(NORM,),
+    ),
+    "the variance from the mean of squares": Bug(
+        file=PREPARE,
+        text="if constexpr (preparation == MZT_LAYER_NORM) subtract_mean",
+        becomes="if constexpr (preparation == MZT_RMS_NORM) subtract_mean",
+        problems=(NORM,),
+    ),
+    "one column less is counted": Bug(
+        file=PREPARE,
+        text="sum / static_cast<float>(params.columns)",
+        becomes="sum / static_cast<float>(params.columns - 1)",
+        problems=(SQUARES,),
+    ),
+    "no epsilon": Bug(
+        file=PREPARE,
+        text=" + params.epsilon)",
+        becomes=")",
+        problems=(Problem(preparation=Preparation.RMS_NORM, pattern="tiny"),),
+    ),
+    "gelu by tanh where it is by erf": Bug(
+        file=PREPARE,
+        text="x[chunk][each] *= gelu(gate[each]);",
+        becomes="x[chunk][each] *= gelu_tanh(gate[each]);",
+        problems=(GATED,),
+    ),
+    "the wrong half is activated": Bug(
+        file=PREPARE,
+        text="x[chunk][each] *= gelu(gate[each]);",
+        becomes="x[chunk][each] = gelu(x[chunk][each]) * gate[each];",
+        problems=(GATED,),
+    ),
+    "the other half begins at the wrong column": Bug(
+        file=PREPARE, text="row + params.columns * int64_t{2}", becomes="row + params.columns", problems=(GATED,)
+    ),
+    "silu for gelu": Bug(
+        file=PREPARE,
+        text="return gelu_tanh(x);",
+        becomes="return x * sigmoid(1.702f * x);",
+        problems=(Problem(preparation=Preparation.GELU_TANH),),
+    ),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS.keys())
+def test_planted_bug_is_seen(bug, tmp_path):
+    sources = copy_sources(tmp_path / "kernels", ())
+    path = sources / "csrc" / bug.file
+    text = path.read_text("utf-8")
+    assert text.count(bug.text) == 1, f"{bug.file} no longer has this once: plant the mistake anew\n{bug.text}"
+    path.write_text(text.replace(bug.text, bug.becomes), "utf-8")
+    emulator = QuantizeEmulator(build(sources))
+    seen = [emulator.run(problem) for problem in bug.problems]
+    assert not all(verdict.right for verdict in seen)
+    if bug.error:
+        assert any(bug.error in verdict.error for verdict in seen)
+
+
+def test_without_a_bug_nothing_is_seen():
+    emulator = QuantizeEmulator(build())
+    for problem in {problem for bug in BUGS.values() for problem in bug.problems}:
+        assert emulator.run(problem).right
