@@ -1,0 +1,256 @@
+"""The header of a GGUF file, checked by arithmetic before anything else is read.
+
+Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. The gguf package maps the whole file and believes
+what it says, so the header is read here; no more is kept than the file is long.
+"""
+
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import BinaryIO
+
+from mezzotint.checkpoints.header import MAX_NAME, MAX_TENSORS
+from mezzotint.checkpoints.plain_text import plain, size, size_of
+from mezzotint.checkpoints.regular_file import open_regular, reason
+from mezzotint.errors import ModelRefused, StorageError
+
+MAX_HEADER = 64 * 2**20  # vocabularies of language models lie in it
+MAX_KEYS = 10_000
+MAX_VALUE = 2**16  # bytes of a text that is kept
+MAX_RANK = 4
+_MAX_LISTED = 8  # numbers of a list that is kept
+_MAX_ALIGNMENT = 2**16
+_USUAL_ALIGNMENT = 32
+_VERSIONS = (2, 3)
+_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_TEXT, _LIST = 8, 9
+_ORIGINAL_SHAPE = "comfy.gguf.orig_shape."  # of tensors whose last side is no multiple of a block
+
+# The number of a type in a file: its name, how many numbers are a block, and the bytes of a block.
+TYPES = {
+    0: ("F32", 1, 4),
+    1: ("F16", 1, 2),
+    2: ("Q4_0", 32, 18),
+    8: ("Q8_0", 32, 34),
+    12: ("Q4_K", 256, 144),
+    13: ("Q5_K", 256, 176),
+    14: ("Q6_K", 256, 210),
+    30: ("BF16", 1, 2),
+}
+
+Value = str | int | float | tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GgufTensor:
+    """A tensor's type, shape and place in the file."""
+
+    type: str
+    shape: tuple[int, ...]
+    start: int  # bytes from the start of the file
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GgufHeader:
+    """What a GGUF file says it holds, in the order in which it lies there. Long texts and lists are left out."""
+
+    path: Path
+    tensors: Mapping[str, GgufTensor]
+    metadata: Mapping[str, Value]
+    bytes: int  # of the whole file
+
+    @property
+    def architecture(self) -> str:
+        """What kind of network it is, such as `sdxl`; empty when nothing is said."""
+        return str(self.metadata.get("general.architecture", ""))
+
+
+def read_gguf_header(path: Path) -> GgufHeader:
+    """Read and check a header; ModelRefused says what is wrong with the file, StorageError that it cannot be read."""
+    with open_regular(path) as file:
+        try:
+            total = os.fstat(file.fileno()).st_size
+            return _read(path, _Cursor(path, file, total), total)
+        except OSError as error:
+            raise StorageError(f"{plain(path, 300)} cannot be read: {reason(error)}") from None
+
+
+def _read(path: Path, cursor: "_Cursor", total: int) -> GgufHeader:
+    _check_version(path, cursor)
+    count, keys = cursor.number("Q"), cursor.number("Q")
+    if count > MAX_TENSORS or keys > MAX_KEYS:
+        raise _refused(path, f"{count} tensors and {keys} keys; at most {MAX_TENSORS} and {MAX_KEYS} are read")
+    metadata: dict[str, Value] = {}
+    seen: set[str] = set()
+    for _ in range(keys):
+        key = cursor.name(seen)
+        value = cursor.value()
+        if value is not None:
+            metadata[key] = value
+    if metadata.get("split.count", 1) not in (0, 1):
+        raise _refused(path, "one part of a model in several files; merge them, or get the whole file")
+    entries = list(_entries(path, cursor, count))
+    alignment = _alignment(path, metadata)
+    start = -(-cursor.position // alignment) * alignment
+    tensors = {name: _placed(path, name, each, start, alignment, metadata) for name, each in entries}
+    ordered = dict(sorted(tensors.items(), key=lambda item: item[1].start))
+    _check_places(path, ordered, total)
+    return GgufHeader(path=path, tensors=ordered, metadata=metadata, bytes=total)
+
+
+def _check_version(path: Path, cursor: "_Cursor") -> None:
+    magic = cursor.take(4)
+    if magic != b"GGUF":
+        raise _refused(path, "not a GGUF file")
+    version = cursor.number("I")
+    if version & 0xFFFF == 0:
+        raise _refused(path, "a GGUF file for big-endian machines, which is not supported")
+    if version not in _VERSIONS:
+        raise _refused(path, f"version {version} of GGUF; versions 2 and 3 can be read")
+
+
+def _alignment(path: Path, metadata: Mapping[str, Value]) -> int:
+    alignment = metadata.get("general.alignment", _USUAL_ALIGNMENT)
+    if type(alignment) is not int or not 0 < alignment <= _MAX_ALIGNMENT or alignment & (alignment - 1):
+        raise _refused(path, f"the impossible alignment {plain(alignment, 30)}")
+    return alignment
+
+
+def _entries(path: Path, cursor: "_Cursor", count: int) -> Iterator[tuple[str, tuple[int, list[int], int]]]:
+    """Name, then the number of the type, the sides from the last to the first, and the offset."""
+    seen: set[str] = set()
+    for _ in range(count):
+        name = cursor.name(seen)
+        rank = cursor.number("I")
+        if rank > MAX_RANK:
+            raise _refused(path, f"'{plain(name, 60)}' has {rank} dimensions; at most {MAX_RANK} are read")
+        sides = [cursor.number("Q") for _ in range(rank)]
+        yield name, (cursor.number("I"), sides, cursor.number("Q"))
+
+
+def _placed(
+    path: Path, name: str, entry: tuple[int, list[int], int], start: int, alignment: int, metadata: Mapping[str, Value]
+) -> GgufTensor:
+    number, sides, offset = entry
+    if number not in TYPES:
+        known = ", ".join(each for each, _, _ in TYPES.values())
+        raise _refused(path, f"'{plain(name, 60)}' is of the type {_type_name(number)}; what can be read: {known}")
+    type_, block, block_bytes = TYPES[number]
+    if not all(sides) or (sides[0] if sides else 1) % block:
+        raise _refused(path, f"'{plain(name, 60)}' has the impossible shape {plain(sides[::-1], 60)} for {type_}")
+    if offset % alignment:
+        raise _refused(path, f"'{plain(name, 60)}' has the impossible offset {offset}")
+    shape = metadata.get(_ORIGINAL_SHAPE + name, tuple(reversed(sides)))
+    if not isinstance(shape, tuple) or min(shape, default=1) < 1 or prod(shape) != prod(sides):
+        raise _refused(path, f"'{plain(name, 60)}' cannot have had the shape {plain(shape, 60)} first")
+    place = start + offset
+    return GgufTensor(type=type_, shape=shape, start=place, end=place + prod(sides) // block * block_bytes)
+
+
+def _type_name(number: int) -> str:
+    from gguf.constants import GGMLQuantizationType
+
+    return GGMLQuantizationType(number).name if number in set(GGMLQuantizationType) else str(number)
+
+
+def _check_places(path: Path, tensors: Mapping[str, GgufTensor], total: int) -> None:
+    if not tensors:
+        raise _refused(path, "the file holds no tensors")
+    position = 0
+    for name, tensor in tensors.items():
+        if tensor.start < position:
+            raise _refused(path, f"'{plain(name, 60)}' overlaps the tensor before it")
+        position = tensor.end
+    if total < position:
+        raise _refused(path, f"incomplete: {size_of(total, position)}; download it again")
+
+
+class _Cursor:
+    """A place in a header, which never goes beyond the file nor beyond what a header may take."""
+
+    def __init__(self, path: Path, file: BinaryIO, total: int) -> None:
+        self.position = 0
+        self._path, self._file, self._total = path, file, total
+
+    def take(self, count: int) -> bytes:
+        self._check(count)
+        data = self._file.read(count)
+        if len(data) < count:
+            raise _refused(self._path, "the file ends amid its header; download it again")
+        self.position += count
+        return data
+
+    def number(self, form: str) -> int:
+        return int(self._unpacked(form))
+
+    def name(self, seen: set[str]) -> str:
+        """A name that is not among those seen, which it is put among."""
+        length = self.number("Q")
+        if length > MAX_NAME:
+            raise _refused(self._path, f"a name of {length} bytes; at most {MAX_NAME} are read")
+        name = self._text(length)
+        if not name or not name.isprintable() or name in seen:
+            why = "appears twice" if name in seen else "is empty, or has control characters"
+            raise _refused(self._path, f"the name '{plain(name, 60)}' {why}")
+        seen.add(name)
+        return name
+
+    def value(self) -> Value | None:
+        """The value of a key, None where it is too long to be kept."""
+        kind = self.number("I")
+        if kind == _TEXT:
+            return self._kept_text()
+        return self._list() if kind == _LIST else self._unpacked(self._form(kind))
+
+    def _list(self) -> Value | None:
+        kind, count = self.number("I"), self.number("Q")
+        if kind == _TEXT:
+            for _ in range(count):  # each takes eight bytes at least, and beyond the header's end there are none
+                self._skip(self.number("Q"))
+            return None
+        form = self._form(kind)
+        if count > _MAX_LISTED or form in "fd":
+            self._skip(count * struct.calcsize(form))
+            return None
+        return tuple(self.number(form) for _ in range(count))
+
+    def _form(self, kind: int) -> str:
+        if kind not in _NUMBERS:
+            raise _refused(self._path, f"a value of the unknown kind {kind}")
+        return _NUMBERS[kind]
+
+    def _unpacked(self, form: str) -> int | float:
+        (number,) = struct.unpack("<" + form, self.take(struct.calcsize("<" + form)))
+        return number if isinstance(number, float) else int(number)
+
+    def _kept_text(self) -> str | None:
+        length = self.number("Q")
+        if length > MAX_VALUE:
+            self._skip(length)
+            return None
+        return self._text(length)
+
+    def _text(self, length: int) -> str:
+        try:
+            return self.take(length).decode("utf-8")
+        except UnicodeDecodeError:
+            raise _refused(self._path, "a text in its header is not UTF-8") from None
+
+    def _skip(self, count: int) -> None:
+        self._check(count)
+        self._file.seek(count, os.SEEK_CUR)
+        self.position += count
+
+    def _check(self, count: int) -> None:
+        if self.position + count > self._total:
+            raise _refused(self._path, "the file ends amid its header; download it again")
+        if self.position + count > MAX_HEADER:
+            raise _refused(self._path, f"a header larger than {size(MAX_HEADER)}")
+
+
+def _refused(path: Path, what: str) -> ModelRefused:
+    return ModelRefused(f"{plain(path, 300)}: {what}")
