@@ -1,6 +1,5 @@
 """What a network's weights take in memory, told without reading them."""
 
-import math
 
 from mezzotint.families.family import ComponentSource
 from mezzotint.families.loading import empty_network

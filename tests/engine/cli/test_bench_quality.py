@@ -1,0 +1,69 @@
+"""`mezzotint bench quality` over the bundled models, a few steps of a few pictures."""
+
+import json
+
+import pytest
+from PIL import Image
+
+from mezzotint.cli import main
+
+FEW = ("bench", "quality", "--prompts", "2", "--steps", "4")
+
+
+def run(capsys, *words):
+    code = main([*FEW, *words])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_what_is_lost_and_saved(capsys, tmp_path):
+    plot = tmp_path / "loss.png"
+    code, out, err = run(capsys, "-m", "starter-dit", "--schemes", "int8,int4", "--json", "--plot", str(plot))
+    assert code == 0, err
+    found = json.loads(out)["models"]["starter-dit"]
+    assert list(found) == ["none", "int8", "int4"]
+    assert found["none"]["fidelity"] is None
+    near, far = found["int8"]["fidelity"], found["int4"]["fidelity"]
+    assert 99 >= near["psnr"] > far["psnr"] + 6 > 20
+    assert near["worst_psnr"] <= near["psnr"]
+    assert 0 < near["features"] < far["features"] < 1
+    assert near["accuracy"]["low"] <= near["accuracy"]["difference"] <= near["accuracy"]["high"]
+    sizes = [found[scheme]["weight_bytes"] for scheme in ("none", "int8", "int4")]
+    assert sizes[0] > 1.5 * sizes[1] > 1.8 * sizes[2] > 0
+    assert Image.open(plot).format == "PNG"
+
+
+def test_the_table(capsys):
+    code, out, err = run(capsys, "-m", "starter-xl", "--schemes", "int8-weight")
+    assert code == 0, err
+    header, none, scheme = out.splitlines()
+    assert header.split() == ["starter-xl", "PSNR", "WORST", "FEATURES", "ACCURACY", "WEIGHTS", "SHARE", "SECONDS"]
+    assert none.split()[0] == "none"
+    assert none.split()[-2] == "100%"
+    assert scheme.split()[0] == "int8-weight"
+    assert float(scheme.split()[1]) > 30
+
+
+def test_layers_are_told_without_pictures(capsys):
+    code, out, err = run(capsys, "-m", "starter-dit", "--layers", "--schemes", "int8,int4")
+    assert code == 0, err
+    name, header, *rows = out.splitlines()
+    assert (name, header.split()) == ("starter-dit", ["LAYER", "int8", "int4"])
+    assert len(rows) == 60
+    for row in rows:
+        eight, four = (float(cell.rstrip("%")) for cell in row.split()[1:])
+        assert 0 < eight < 2 < four < 15
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--schemes", "int3"), "'int3' is no scheme"),
+        (("--plot", "loss.gif"), "a plot is a .png"),
+        (("-m", "nobody"), "nobody"),
+    ],
+)
+def test_what_cannot_be_is_told(capsys, words, reason):
+    code, _, err = run(capsys, *words)
+    assert code == 2
+    assert reason in err
