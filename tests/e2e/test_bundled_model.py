@@ -1,4 +1,4 @@
-"""The model that a newcomer meets: its pictures show what the words say, as a judge of drawn scenes sees them."""
+"""The models that a newcomer meets: their pictures show what the words say, as a judge of drawn scenes sees them."""
 
 import json
 
@@ -9,35 +9,31 @@ from PIL import Image
 
 from mezzotint.cli import main
 from mezzotint.training.starter.judge import bundled_judge, load_judge, pixels_of
+from mezzotint.training.starter.measures import detail
 from mezzotint.training.starter.world import COLOURS, KINDS, TERRAINS, TIMES
 
 VALUES = {"kind": KINDS, "colour": COLOURS, "terrain": TERRAINS, "time": TIMES}
+SETTINGS = {
+    "dit": ("-m", "starter-dit"),
+    "xl": ("-m", "starter-xl"),
+    "xl with its refiner": ("-m", "starter-xl", "--refiner", "starter-xl-refiner"),
+    "xl twice as large": ("-m", "starter-xl", "--hires", "2"),
+}
 
 
 @pytest.fixture
 def pictures(capsys, tmp_path):
-    """Pictures of the bundled model, made by the command."""
+    """Pictures made by the command."""
 
-    def make(prompt, count):
-        words = [
-            "generate",
-            prompt,
-            "--steps",
-            "12",
-            "--seed",
-            "1",
-            "--count",
-            str(count),
-            "-o",
-            f"{tmp_path}/",
-            "--json",
-        ]
-        assert main(words) == 0
+    def make(prompt, count, *words):
+        how = ["--steps", "12", "--seed", "1", "--count", str(count), "-o", f"{tmp_path}/", "--json", *words]
+        assert main(["generate", prompt, *how]) == 0
         return [Image.open(image["path"]) for image in json.loads(capsys.readouterr().out)["images"]]
 
     return make
 
 
+@pytest.mark.parametrize("words", SETTINGS.values(), ids=SETTINGS.keys())
 @pytest.mark.parametrize(
     ("prompt", "truth"),
     [
@@ -46,10 +42,10 @@ def pictures(capsys, tmp_path):
         ("a yellow tent in the mountains at night", {"kind": "tent", "colour": "yellow", "time": "night"}),
     ],
 )
-def test_it_shows_what_the_words_say(pictures, prompt, truth):
+def test_it_shows_what_the_words_say(pictures, prompt, truth, words):
     judge = load_judge(bundled_judge())
     with torch.inference_mode():
-        verdicts = judge(pixels_of(pictures(prompt, 4)))
+        verdicts = judge(pixels_of(pictures(prompt, 4, *words)))
     for attribute, value in truth.items():
         seen = [VALUES[attribute][int(index)] for index in verdicts[attribute].argmax(dim=1)]
         assert seen.count(value) >= 3, (attribute, seen)
@@ -60,3 +56,11 @@ def test_night_is_dark(pictures):
         np.mean([np.array(p).mean() for p in pictures(words, 2)]) for words in ("a house at night", "a house by day")
     )
     assert night < day / 2
+
+
+def test_a_second_pass_gives_more_detail_than_enlarging(pictures):
+    words = "a yellow castle in the hills by day"
+    enlarged = [p.resize((256, 256), Image.Resampling.LANCZOS) for p in pictures(words, 2, "-m", "starter-xl")]
+    cascade = pictures(words, 2, "-m", "starter-xl", "--hires", "2")
+    assert [p.size for p in cascade] == [(256, 256)] * 2
+    assert sum(map(detail, cascade)) > 1.2 * sum(map(detail, enlarged))

@@ -17,6 +17,7 @@ EARLY_AND_LATE = (False, True)
 PLAIN = tuple(Problem(head_dim=64, heads=4, nq=64, nk=230, outliers=True, late_copies=late) for late in EARLY_AND_LATE)
 RAGGED = Problem(head_dim=64, nq=70, nk=100)
 CAUSAL = Problem(head_dim=64, nq=130, nk=140, heads=1, kv_heads=1, causal=True)
+FILLED = tuple(Problem(head_dim=64, nq=130, nk=150, late_copies=late) for late in EARLY_AND_LATE)
 MASKED = Problem(head_dim=64, nq=40, nk=100, batch=2, key_mask="none_seen", bias="full")
 LENGTHS = Problem(head_dim=64, nq=40, nk=100, batch=2, key_lengths=(0, 70))
 GROUPED = Problem(head_dim=64, heads=4, kv_heads=2, nq=40, nk=40)
@@ -58,7 +59,7 @@ BUGS = {
         file=MAINLOOP,
         text="            barrier();  // keys and values take the queries' place\n",
         becomes="",
-        problems=PLAIN,
+        problems=FILLED,
     ),
     "values are not waited for": Bug(
         file=MAINLOOP, text="wait_copies<Architecture, 1>()", becomes="wait_copies<Architecture, 2>()", problems=PLAIN
@@ -126,8 +127,8 @@ BUGS = {
     ),
     "rows beyond the tensor are read": Bug(
         file=TILE,
-        text="const bool wanted = first + row + below < limit;",
-        becomes="const bool wanted = first + row + below < limit || limit > 0;",
+        text="const bool wanted = first + row() + below < limit;",
+        becomes="const bool wanted = first + row() + below < limit || limit > 0;",
         problems=(RAGGED,),
         error="memory outside of the tensors",
     ),

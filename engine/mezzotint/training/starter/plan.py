@@ -22,8 +22,8 @@ class Plan:
     large_pictures: int = 3072
     reading_steps: int = 400
     denoiser_steps: int = 12000
-    base_steps: int = 7000
-    refiner_steps: int = 2500
+    base_steps: int = 12000
+    refiner_steps: int = 8000
     judge_steps: int = 900
     examined: int = EXAMINED
     measured: int = 64
