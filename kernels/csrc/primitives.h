@@ -64,6 +64,13 @@ MZT_DEVICE float exp2_approximate(float x) {
 }
 MZT_DEVICE float log2_approximate(float x) { return __log2f(x); }
 
+// 1/x; 0 for infinity.
+MZT_DEVICE float reciprocal_approximate(float x) {
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 MZT_DEVICE uint32_t bits_of(float x) { return __float_as_uint(x); }
 
 // The larger of two that are not negative; NaN where one of them is.

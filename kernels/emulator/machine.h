@@ -220,6 +220,7 @@ inline bool any_lane(bool value) {
 
 inline float exp2_approximate(float x) { return std::exp2(x); }
 inline float log2_approximate(float x) { return std::log2(x); }
+inline float reciprocal_approximate(float x) { return 1 / x; }
 inline float larger(float a, float b) { return a > b || a != a ? a : b; }
 
 template <typename T>

@@ -30,6 +30,7 @@ QuantizeParams quantize_params(const MztQuantizeArgs& args) {
     params.columns = static_cast<int32_t>(args.columns);
     params.teams_per_row = std::max(1, (params.columns + kTeamColumns - 1) / kTeamColumns);
     params.rows_per_block = rows_per_block(params.teams_per_row);
+    params.rows_per_65536_teams = (65536 + params.teams_per_row - 1) / params.teams_per_row;
     params.norm_weight = args.norm_weight;
     params.norm_bias = args.norm_bias;
     params.shift = args.shift;

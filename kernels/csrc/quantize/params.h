@@ -17,6 +17,7 @@ struct QuantizeParams {
     int64_t x_stride;  // bytes
     int32_t rows, columns;
     int32_t teams_per_row, rows_per_block;
+    int32_t rows_per_65536_teams;  // rounded up: a division by a multiplication
     const void *norm_weight, *norm_bias;  // null: 1 and 0
     const void *shift, *gain;             // null, both: none
     int64_t modulation_stride;            // bytes

@@ -32,7 +32,7 @@ MZT_DEVICE void unpack(float (&to)[kEight], const Chunk& from) {
 
 MZT_DEVICE float sigmoid(float x) {
     constexpr float kLog2E = 1.4426950408889634f;
-    return 1 / (1 + exp2_approximate(-kLog2E * x));
+    return reciprocal_approximate(1 + exp2_approximate(-kLog2E * x));
 }
 
 // x (1 + tanh(u)) / 2 is x sigmoid(2 u).
@@ -91,29 +91,6 @@ MZT_DEVICE void read_row(Numbers& x, const Place& place, const QuantizeParams& p
     }
 }
 
-// x = x times `by` (or 1 + by) + plus, column by column; either may be null.
-template <typename Element, bool one_more>
-MZT_DEVICE void scale_columns(Numbers& x, const void* by, const void* plus, const Place& place,
-                              const QuantizeParams& params) {
-#pragma unroll
-    for (int chunk = 0; chunk < kChunks; ++chunk) {
-        if (!is_inside(place, params, chunk)) continue;
-        float factors[kEight], terms[kEight];
-        if (by) {
-            unpack<Element>(factors, load_chunk(by, column_of(place, chunk)));
-#pragma unroll
-            for (int each = 0; each < kEight; ++each) {
-                x[chunk][each] = x[chunk][each] * factors[each] + (one_more ? x[chunk][each] : 0);
-            }
-        }
-        if (plus) {
-            unpack<Element>(terms, load_chunk(plus, column_of(place, chunk)));
-#pragma unroll
-            for (int each = 0; each < kEight; ++each) x[chunk][each] += terms[each];
-        }
-    }
-}
-
 MZT_DEVICE float sum_of_squares(const Numbers& x) {
     float sum = 0;
 #pragma unroll
@@ -141,26 +118,68 @@ MZT_DEVICE void subtract_mean(Numbers& x, const Place& place, const QuantizePara
     }
 }
 
-template <typename Element, int preparation>
-MZT_DEVICE void normalize(Numbers& x, const Place& place, const QuantizeParams& params, float* mean_board,
-                          float* square_board) {
+// What makes the variance, or the mean of squares, of a row 1; the mean is taken off.
+template <int preparation>
+MZT_DEVICE float normalize(Numbers& x, const Place& place, const QuantizeParams& params, float* mean_board,
+                           float* square_board) {
     if constexpr (preparation == MZT_LAYER_NORM) subtract_mean(x, place, params, mean_board);
     const float sum = join_row<Sum>(sum_of_squares(x), place, params, square_board);
-    const float by = 1 / sqrtf(sum / static_cast<float>(params.columns) + params.epsilon);
-#pragma unroll
-    for (int chunk = 0; chunk < kChunks; ++chunk) {
-#pragma unroll
-        for (int each = 0; each < kEight; ++each) x[chunk][each] *= by;
-    }
-    scale_columns<Element, false>(x, params.norm_weight, params.norm_bias, place, params);
+    return 1 / sqrtf(sum / static_cast<float>(params.columns) + params.epsilon);
 }
 
-// x (1 + gain) + shift, of the batch that the row belongs to.
+// x times `by`, and times the norm's weight and plus its bias where it has them.
 template <typename Element>
-MZT_DEVICE void modulate(Numbers& x, const Place& place, const QuantizeParams& params) {
+MZT_DEVICE void scale(Numbers& x, float by, const Place& place, const QuantizeParams& params) {
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+        float numbers[kEight];
+#pragma unroll
+        for (int each = 0; each < kEight; ++each) x[chunk][each] *= by;
+        if (params.norm_weight && is_inside(place, params, chunk)) {
+            unpack<Element>(numbers, load_chunk(params.norm_weight, column_of(place, chunk)));
+#pragma unroll
+            for (int each = 0; each < kEight; ++each) x[chunk][each] *= numbers[each];
+        }
+        if (params.norm_bias && is_inside(place, params, chunk)) {
+            unpack<Element>(numbers, load_chunk(params.norm_bias, column_of(place, chunk)));
+#pragma unroll
+            for (int each = 0; each < kEight; ++each) x[chunk][each] += numbers[each];
+        }
+    }
+}
+
+// x times `by` (1 + gain) + shift, of the batch that the row belongs to.
+template <typename Element>
+MZT_DEVICE void modulate(Numbers& x, float by, const Place& place, const QuantizeParams& params) {
     const int64_t offset = place.row / params.rows_per_batch * params.modulation_stride;
-    scale_columns<Element, true>(x, static_cast<const char*>(params.gain) + offset,
-                                 static_cast<const char*>(params.shift) + offset, place, params);
+    const char* gain = static_cast<const char*>(params.gain) + offset;
+    const char* shift = static_cast<const char*>(params.shift) + offset;
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+        if (!is_inside(place, params, chunk)) continue;
+        float gains[kEight], shifts[kEight];
+        unpack<Element>(gains, load_chunk(gain, column_of(place, chunk)));
+        unpack<Element>(shifts, load_chunk(shift, column_of(place, chunk)));
+#pragma unroll
+        for (int each = 0; each < kEight; ++each) {
+            x[chunk][each] = x[chunk][each] * (by + by * gains[each]) + shifts[each];
+        }
+    }
+}
+
+// This lane's part of its row, as it is before it is rotated.
+template <typename Element, int preparation>
+MZT_DEVICE void prepare(Numbers& x, const Place& place, const QuantizeParams& params, float* mean_board,
+                        float* square_board) {
+    constexpr bool is_norm = preparation == MZT_LAYER_NORM || preparation == MZT_RMS_NORM;
+    read_row<Element, preparation>(x, place, params);
+    float by = 1;
+    if constexpr (is_norm) by = normalize<preparation>(x, place, params, mean_board, square_board);
+    if (is_norm && (!params.gain || params.norm_weight || params.norm_bias)) {
+        scale<Element>(x, by, place, params);
+        by = 1;
+    }
+    if (params.gain) modulate<Element>(x, by, place, params);
 }
 
 }  // namespace mezzotint::quantize

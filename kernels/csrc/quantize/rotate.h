@@ -10,15 +10,17 @@
 // bits, the highest the chunk. (The rotation: arXiv 2512.03673.)
 #pragma once
 
+#include <math.h>
+
 #include "teams.h"
 
 namespace mezzotint::quantize {
 
 MZT_DEVICE void rotate_four(float& a, float& b, float& c, float& d) {
-    const float half = 0.5f * ((a + b) + (c + d));
-    const float first = half - d, second = half - c;
-    d = half - a;
-    c = half - b;
+    const float sum = (a + b) + (c + d);
+    const float first = fmaf(0.5f, sum, -d), second = fmaf(0.5f, sum, -c);
+    d = fmaf(0.5f, sum, -a);
+    c = fmaf(0.5f, sum, -b);
     a = first;
     b = second;
 }
@@ -41,9 +43,9 @@ MZT_DEVICE void rotate_pairs_of_lanes(Numbers& x) {
             float& low = x[chunk][each];
             float& high = x[chunk][each + 4];
             const float across_low = shuffle_xor(high, 1), across_high = shuffle_xor(low, 1);
-            const float half = 0.5f * ((low + high) + (across_low + across_high));
-            low = half - across_low;
-            high = half - across_high;
+            const float sum = (low + high) + (across_low + across_high);
+            low = fmaf(0.5f, sum, -across_low);
+            high = fmaf(0.5f, sum, -across_high);
         }
     }
 }
@@ -56,7 +58,7 @@ MZT_DEVICE void rotate_lanes(Numbers& x) {
         for (int each = 0; each < kEight; ++each) {
             const float across = shuffle_xor(x[chunk][each], 6);
             const float two = x[chunk][each] + across;
-            x[chunk][each] = 0.5f * (two + shuffle_xor(two, 2)) - across;
+            x[chunk][each] = fmaf(0.5f, two + shuffle_xor(two, 2), -across);
         }
     }
 }

@@ -24,26 +24,22 @@ MZT_DEVICE float scale_of(float largest) {
     return largest == 0 ? 1 : scale < kLeast ? kLeast : scale;
 }
 
-// The integer next to x / scale, the even one of two, in the lowest byte. It is within +-127 because the scale comes from
-// the row's largest. One correction makes the quotient what a division gives; adding 1.5 2^23 leaves no digits behind the
-// point, and two's complement before it.
-MZT_DEVICE uint32_t rounded(float x, float scale, float inverse) {
-    const float near = x * inverse;
-    const float quotient = fmaf(fmaf(-near, scale, x), inverse, near);
-    return bits_of(quotient + 12582912.0f);
-}
+// The integer next to x times the inverse of the scale, the even one of two, in the lowest byte: adding 1.5 2^23 leaves
+// no digits behind the point, and two's complement before it. The scale comes from the row's largest, so that no integer
+// is beyond +-127.
+MZT_DEVICE uint32_t rounded(float x, float inverse) { return bits_of(fmaf(x, inverse, 12582912.0f)); }
 
 struct alignas(8) EightBytes {
     uint32_t words[2];
 };
 
-MZT_DEVICE EightBytes rounded_eight(const float (&x)[kEight], float scale, float inverse) {
+MZT_DEVICE EightBytes rounded_eight(const float (&x)[kEight], float inverse) {
     EightBytes bytes;
 #pragma unroll
     for (int word = 0; word < 2; ++word) {
         uint32_t each[4];
 #pragma unroll
-        for (int byte = 0; byte < 4; ++byte) each[byte] = rounded(x[4 * word + byte], scale, inverse);
+        for (int byte = 0; byte < 4; ++byte) each[byte] = rounded(x[4 * word + byte], inverse);
         const uint32_t low = pick_bytes(each[0], each[1], 0x0040), high = pick_bytes(each[2], each[3], 0x0040);
         bytes.words[word] = pick_bytes(low, high, 0x5410);
     }
@@ -56,7 +52,7 @@ MZT_DEVICE void write_row(const Numbers& x, float scale, const Place& place, con
 #pragma unroll
     for (int chunk = 0; chunk < kChunks; ++chunk) {
         if (!is_inside(place, params, chunk)) continue;
-        *reinterpret_cast<EightBytes*>(row + column_of(place, chunk)) = rounded_eight(x[chunk], scale, inverse);
+        *reinterpret_cast<EightBytes*>(row + column_of(place, chunk)) = rounded_eight(x[chunk], inverse);
     }
     if (place.has_row && place.column == 0) params.scales[place.row] = scale;
 }

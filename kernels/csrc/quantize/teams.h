@@ -24,7 +24,7 @@ MZT_DEVICE Place place_of(const QuantizeParams& params) {
     Place place;
     place.lane = thread_index() % kTeamLanes;
     place.team = thread_index() / kTeamLanes;
-    const int of_block = place.team / params.teams_per_row;
+    const int of_block = place.team * params.rows_per_65536_teams >> 16;
     place.row = static_cast<int>(block_index()) * params.rows_per_block + of_block;
     place.has_row = of_block < params.rows_per_block && place.row < params.rows;
     place.first_team = place.has_row ? of_block * params.teams_per_row : 0;

@@ -19,6 +19,7 @@ TIES = Problem(rows=30, columns=768, pattern="ties")
 NORM = Problem(rows=9, columns=1152, preparation=Preparation.LAYER_NORM, pattern="offset", weights="wb")
 SQUARES = Problem(rows=9, columns=1152, preparation=Preparation.RMS_NORM, weights="wb")
 MODULATED = Problem(rows=20, columns=128, preparation=Preparation.LAYER_NORM, rows_per_batch=6)
+WEIGHED = Problem(rows=20, columns=128, preparation=Preparation.RMS_NORM, rows_per_batch=6, weights="b")
 GATED = Problem(rows=5, columns=640, preparation=Preparation.GEGLU)
 # Warps that come late to a board show it in some of these orders.
 WIDE = tuple(
@@ -42,17 +43,19 @@ class Bug:
 
 BUGS = {
     # ---- rotation
-    "a wrong sign within chunks": Bug(file=ROTATE, text="d = half - a;", becomes="d = half + a;", problems=(ROTATED,)),
+    "a wrong sign within chunks": Bug(
+        file=ROTATE, text="d = fmaf(0.5f, sum, -a);", becomes="d = fmaf(0.5f, sum, a);", problems=(ROTATED,)
+    ),
     "a wrong sign across lanes": Bug(
         file=ROTATE,
-        text="(two + shuffle_xor(two, 2)) - across",
-        becomes="(two + shuffle_xor(two, 2)) + across",
+        text="two + shuffle_xor(two, 2), -across)",
+        becomes="two + shuffle_xor(two, 2), across)",
         problems=(ROTATED,),
     ),
     "the matrix of Sylvester, which is not regular": Bug(
         file=ROTATE,
-        text="const float first = half - d, second = half - c;",
-        becomes="const float first = half, second = half - b - d;",
+        text="const float first = fmaf(0.5f, sum, -d), second = fmaf(0.5f, sum, -c);",
+        becomes="const float first = 0.5f * sum, second = fmaf(0.5f, sum, -b - d);",
         problems=(ROTATED,),
     ),
     "halves of chunks are not crossed": Bug(
@@ -78,18 +81,21 @@ BUGS = {
     # ---- rounding
     "halves away from zero": Bug(
         file=ROUND,
-        text="return bits_of(quotient + 12582912.0f);",
-        becomes="return bits_of(roundf(quotient) + 12582912.0f);",
+        text="bits_of(fmaf(x, inverse, 12582912.0f))",
+        becomes="bits_of(roundf(x * inverse) + 12582912.0f)",
+        problems=(TIES,),
+    ),
+    "halves up": Bug(
+        file=ROUND,
+        text="bits_of(fmaf(x, inverse, 12582912.0f))",
+        becomes="bits_of(floorf(x * inverse + 0.5f) + 12582912.0f)",
         problems=(TIES,),
     ),
     "cut off": Bug(
         file=ROUND,
-        text="return bits_of(quotient + 12582912.0f);",
-        becomes="return bits_of(truncf(quotient) + 12582912.0f);",
+        text="bits_of(fmaf(x, inverse, 12582912.0f))",
+        becomes="bits_of(truncf(x * inverse) + 12582912.0f)",
         problems=(PLAIN,),
-    ),
-    "a product with the inverse for the quotient": Bug(
-        file=ROUND, text="fmaf(fmaf(-near, scale, x), inverse, near)", becomes="near + 0 * scale", problems=(TIES,)
     ),
     "a scale by 128": Bug(file=ROUND, text="largest / 127;", becomes="largest / 128;", problems=(PLAIN,)),
     "a row of zeros has scale 0": Bug(
@@ -149,7 +155,7 @@ BUGS = {
     ),
     # ---- preparation
     "no modulation": Bug(
-        file=KERNEL, text="if (params.gain) modulate", becomes="if (!params.rows) modulate", problems=(MODULATED,)
+        file=PREPARE, text="if (params.gain) modulate", becomes="if (!params.rows) modulate", problems=(MODULATED,)
     ),
     "another batch's modulation": Bug(
         file=PREPARE,
@@ -158,28 +164,34 @@ BUGS = {
         problems=(MODULATED,),
     ),
     "gain for 1 + gain": Bug(
-        file=PREPARE, text="(one_more ? x[chunk][each] : 0)", becomes="0 * x[chunk][each]", problems=(MODULATED,)
+        file=PREPARE, text="(by + by * gains[each])", becomes="(by * gains[each])", problems=(MODULATED,)
     ),
     "shift and gain exchanged": Bug(
         file=PREPARE,
-        text="scale_columns<Element, true>(x, static_cast<const char*>(params.gain) + offset,\n"
-        "                                 static_cast<const char*>(params.shift) + offset, place, params);",
-        becomes="scale_columns<Element, true>(x, static_cast<const char*>(params.shift) + offset,\n"
-        "                                 static_cast<const char*>(params.gain) + offset, place, params);",
+        text="(by + by * gains[each]) + shifts[each]",
+        becomes="(by + by * shifts[each]) + gains[each]",
         problems=(MODULATED,),
     ),
-    "modulated before it is normalized": Bug(
-        file=KERNEL,
-        text="    Numbers x;\n    read_row<Element, preparation>(x, place, params);\n",
-        becomes="    Numbers x;\n    read_row<Element, preparation>(x, place, params);\n"
-        "    if (params.gain) modulate<Element>(x, place, params);\n",
-        problems=(MODULATED,),
+    "the norm is forgotten where a modulation follows": Bug(
+        file=PREPARE, text="(by + by * gains[each])", becomes="(by / by + gains[each])", problems=(MODULATED,)
+    ),
+    "the norm counts twice where it has weights": Bug(
+        file=PREPARE,
+        text="        scale<Element>(x, by, place, params);\n        by = 1;\n",
+        becomes="        scale<Element>(x, by, place, params);\n",
+        problems=(WEIGHED,),
     ),
     "the norm's weight is left out": Bug(
         file=PREPARE,
-        text="(x, params.norm_weight, params.norm_bias, place, params);",
-        becomes="(x, nullptr, params.norm_bias, place, params);",
+        text="if (params.norm_weight && is_inside",
+        becomes="if (!params.rows && is_inside",
         problems=(SQUARES,),
+    ),
+    "weights only where there is no modulation": Bug(
+        file=PREPARE,
+        text="(!params.gain || params.norm_weight || params.norm_bias)",
+        becomes="(!params.gain)",
+        problems=(WEIGHED,),
     ),
     "what is no column has a mean": Bug(
         file=PREPARE,
