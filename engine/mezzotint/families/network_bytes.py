@@ -1,6 +1,5 @@
 """What a network's weights take in memory, told without reading them."""
 
-
 from mezzotint.families.family import ComponentSource
 from mezzotint.families.loading import empty_network
 from mezzotint.quantization.policy import Choice, formats_for

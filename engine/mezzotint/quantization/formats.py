@@ -161,10 +161,14 @@ class Nf4:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LowRank4:
-    """4-bit integers that unpack to 8, x in 8 bits, and a 16-bit branch of low rank for what 4 bits lose."""
+    """4-bit integers that unpack to 8, and a 16-bit branch of low rank for what 4 bits lose.
+
+    `dynamic`: x is rounded to 8 bits, and the product is one of integers; otherwise the weight is turned back first.
+    """
 
     rank: int = 32
     group: int = 0
+    dynamic: bool = True
 
     @property
     def scheme(self) -> str:
@@ -210,8 +214,10 @@ class LowRank4:
         branch = tensors["weight_up"].float() @ tensors["weight_down"].float()
         return (rotate(rest, self.group) + branch).to(dtype)
 
-    def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:  # noqa: ARG002  as Format has it
+    def product(self, x: Tensor, tensors: Tensors, shape: torch.Size) -> Tensor:
         """x `(..., k)` times the weight's transpose."""
+        if not self.dynamic:
+            return functional.linear(x, self.dequantize(tensors, shape, x.dtype))
         whole = to_int8(tensors["weight"], tensors["weight_group_scale"])
         thin = functional.linear(x, tensors["weight_down"].to(x.dtype))
         rest = integer_product(x, whole, tensors["weight_scale"], self.group)

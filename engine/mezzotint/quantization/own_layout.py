@@ -33,7 +33,10 @@ class OwnLayout:
         if len(packed) != 2:
             raise refused(layer, "the shape of its weight is", packed, "rows and packed columns")
         shape = (packed[0], packed[1] * 2)
-        format_ = LowRank4(rank=rank, group=group)
+        dynamic = description.get("dynamic", True)
+        if type(dynamic) is not bool:
+            raise refused(layer, "dynamic", dynamic, "true or false")
+        format_ = LowRank4(rank=rank, group=group, dynamic=dynamic)
         return Parsed(format=format_, shape=shape, names={name: f"{layer}.{name}" for name in _NAMES})
 
     def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:  # noqa: ARG002
@@ -54,7 +57,8 @@ class OwnLayout:
         """The file's tensors."""
         if not isinstance(format_, LowRank4):
             raise TypeError(f"{format_} is kept in another layout")
-        told = json.dumps({"format": FORMAT, "rank": format_.rank, "group": format_.group})
+        described = {"rank": format_.rank, "group": format_.group, "dynamic": format_.dynamic}
+        told = json.dumps({"format": FORMAT, **described})
         encoded = {f"{layer}.{name}": tensor for name, tensor in tensors.items()}
         return {**encoded, layer + self.mark: described_as(told)}
 

@@ -110,16 +110,16 @@ def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
     dynamic = choice.scheme != "int8-weight" and not _WORDS.fullmatch(layer.name)
     if choice.scheme == "int4":
         yield Nf4(double=choice.double)
-    if choice.scheme == "int4-lowrank" and dynamic:
-        yield from _worth_their_branch(layer, choice, group)
+    if choice.scheme == "int4-lowrank":
+        yield from _worth_their_branch(layer, choice, group, dynamic=dynamic)
     yield Int8(dynamic=dynamic, group=group)
 
 
-def _worth_their_branch(layer: LayerShape, choice: Choice, group: int) -> Iterator[Format]:
+def _worth_their_branch(layer: LayerShape, choice: Choice, group: int, *, dynamic: bool) -> Iterator[Format]:
     """With the largest rank, in steps that products take, that leaves a layer smaller than 8 bits would."""
     most = _BRANCH_PAYS * sum(each.bytes for each in Int8(dynamic=True).described(layer.shape).values())
     for rank in range(choice.rank, 0, -_RANK_STEP):
-        tried = LowRank4(rank=rank, group=group)
+        tried = LowRank4(rank=rank, group=group, dynamic=dynamic)
         if (
             tried.fits(layer.shape) is None
             and sum(each.bytes for each in tried.described(layer.shape).values()) <= most
