@@ -50,8 +50,9 @@ def quantize_nf4(weight: Tensor) -> tuple[Tensor, Tensor]:
 
 def dequantize_nf4(packed: Tensor, largest: Tensor, shape: torch.Size, dtype: torch.dtype) -> Tensor:
     """The weight that packed codes and magnitudes `(blocks)` stand for."""
-    values = torch.cartesian_prod(nf4_values(packed.device), nf4_values(packed.device))  # of each byte, two
-    values = values[packed.flatten().to(torch.int32)].flatten()
+    single = nf4_values(packed.device)
+    pairs = torch.cartesian_prod(single, single).view(torch.int64).flatten()  # both values of a byte, looked up as one
+    values = pairs[packed.flatten().to(torch.int32)].view(torch.float32)
     blocks = torch.nn.functional.pad(values, (0, -values.numel() % BLOCK)).view(-1, BLOCK) * largest[:, None]
     return blocks.flatten()[: shape.numel()].view(shape).to(dtype)
 

@@ -12,7 +12,13 @@ from mezzotint.quantization.formats import Int8, LowRank4, Nf4
 from mezzotint.quantization.rotation import rotate
 
 DYNAMIC = [Int8(dynamic=True), Int8(dynamic=True, group=16), Int8(dynamic=True, group=64)]
-STATIC = [Int8(dynamic=False), Int8(dynamic=False, group=64), Nf4(double=False), Nf4(double=True)]
+STATIC = [
+    Int8(dynamic=False),
+    Int8(dynamic=False, group=64),
+    Nf4(double=False),
+    Nf4(double=True),
+    LowRank4(rank=5, group=64, dynamic=False),
+]
 LOW_RANK = [LowRank4(rank=4), LowRank4(rank=3, group=16), LowRank4(rank=32, group=64)]
 ALL = [*DYNAMIC, *STATIC, *LOW_RANK]
 EACH = pytest.mark.parametrize("format_", ALL, ids=str)

@@ -23,7 +23,7 @@ from mezzotint.quantization.stored import (
 
 LAYER = "transformer_blocks.0.attn1.to_q"
 INT8 = [Int8(dynamic=dynamic, group=group) for dynamic in (True, False) for group in (0, 16, 256)]
-FORMATS = [*INT8, Nf4(double=False), Nf4(double=True), LowRank4(rank=4), LowRank4(rank=32, group=64)]
+FORMATS = [*INT8, Nf4(double=False), Nf4(double=True), LowRank4(rank=4), LowRank4(rank=32, group=64, dynamic=False)]
 EACH = pytest.mark.parametrize("format_", FORMATS, ids=str)
 TYPES = {torch.int8: "I8", torch.uint8: "U8", torch.float16: "F16", torch.bfloat16: "BF16", torch.float32: "F32"}
 
@@ -199,6 +199,8 @@ PLAIN, ROTATED, SINGLE, DOUBLE, OURS = INT8[0], INT8[1], Nf4(double=False), Nf4(
         (OURS, {"rank": True}, "rank True"),
         (OURS, {"rank": None}, "rank None"),
         (OURS, {"group": 128}, "group 128"),
+        (OURS, {"dynamic": 1}, "dynamic 1"),
+        (OURS, {"dynamic": None}, None),
         (OURS, {"group": [64]}, "group"),
     ],
 )
