@@ -10,6 +10,9 @@ from kernel_build.sass import count
 FORBIDDEN = ("LDL", "STL")
 # Turing has no bfloat16 and little shared memory: what it cannot run is compiled to nothing, and never chosen there.
 _EMPTY = 64  # instructions, with those that only fill up
+# Rows to be quantized are read and written in wide pieces, and rotated in 32 bits by shuffles.
+_OF_ROWS = ("LDG.E.128", "STG.E.64", "SHFL.BFLY")
+_NOT_OF_ROWS = ("HMMA", "IMMA")
 
 
 def expected(kernel: Kernel) -> Sequence[str]:
@@ -55,6 +58,8 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
         )
     if local := sum(count(code.everywhere, name) for name in FORBIDDEN):
         yield f"{where} uses local memory: {local} of {' and '.join(FORBIDDEN)}; index arrays by constants only"
+    if "quantize_rows" in kernel.name:
+        yield from _of_rows(kernel, where)
     for name in expected(kernel):
         if not count(code.in_loops, name):
             yield f"{where} has no {name} in a loop: is it compiled for what it is meant for?"
@@ -63,3 +68,13 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
         yield f"{where} is not in the table of registers: {WRITE}"
     elif used.registers > allowed:
         yield f"{where} uses {used.registers} registers, and the table allows {allowed}: mend it, or {WRITE}"
+
+
+def _of_rows(kernel: Kernel, where: str) -> Iterator[str]:
+    code = kernel.instructions.everywhere
+    for name in _OF_ROWS:
+        if not count(code, name):
+            yield f"{where} has no {name}: rows are to be read and written in wide pieces and rotated by shuffles"
+    for name in _NOT_OF_ROWS:
+        if number := count(code, name):
+            yield f"{where} has {number} of {name}: a rotation is to be in 32 bits, and needs no product"

@@ -88,6 +88,15 @@ def test_hard_problem(emulator, problem):
     check(emulator, problem)
 
 
+def test_every_number_of_teams(emulator):
+    """A row of up to 64 teams, the last of them partly filled; more rows than a block has."""
+    for teams in range(1, 65):
+        columns = 256 * teams - 16 * (teams % 16)
+        problem = Problem(rows=2 + 34 // teams, columns=columns, preparation=Preparation.LAYER_NORM, seed=teams)
+        verdict = emulator.run(problem)
+        assert verdict.right, f"{verdict.error} {verdict.scales:.3g} {verdict.values:.3g}: {problem}"
+
+
 @pytest.mark.parametrize("pattern", ["ties", "integers", "zeros"])
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("dtype", DTYPES, ids=["float16", "bfloat16"])

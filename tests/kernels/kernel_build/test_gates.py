@@ -57,6 +57,27 @@ def test_a_kernel_as_it_must_be_passes():
     assert judged(kernel(), kernel(architecture="sm_75"), kernel("prepare", loops=())) == []
 
 
+ROWS = ["LDG.E.128.CONSTANT", "STG.E.64", "SHFL.BFLY"]
+
+
+def rows_kernel(everywhere):
+    return kernel("quantize_rows", loops=(), everywhere=everywhere)
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90a"])
+def test_rows_to_be_quantized_move_in_wide_pieces_and_are_rotated_by_shuffles(architecture):
+    assert judged(kernel("quantize_rows", architecture, loops=(), everywhere=ROWS)) == []
+    for name in ROWS:
+        (line,) = judged(rows_kernel([each for each in ROWS if each != name]))
+        assert f"has no {name.removesuffix('.CONSTANT')}: rows are to be" in line
+
+
+@pytest.mark.parametrize("name", ["HMMA.16816.F32", "IMMA.16832.S8.S8"])
+def test_a_rotation_of_rows_needs_no_product(name):
+    (line,) = judged(rows_kernel([*ROWS, name]))
+    assert line.startswith(f"instance:quantize_rows on sm_80 has 1 of {name[:4]}: ")
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
