@@ -251,7 +251,8 @@ def _misfit(shape: tuple[int, ...], group: int) -> str | None:
 def _checked(weight: Tensor) -> Tensor:
     """The weight in float32."""
     weight = weight.float()
-    if not bool(weight.abs().amax() <= _LARGEST_NUMBER):  # nor is NaN
+    low, high = (float(end) for end in torch.aminmax(weight))
+    if not -_LARGEST_NUMBER <= low <= high <= _LARGEST_NUMBER:  # nor is NaN
         raise ModelRefused(
             f"a weight holds numbers that are not finite, or beyond {_LARGEST_NUMBER}; the file is damaged"
         )
