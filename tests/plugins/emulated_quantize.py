@@ -15,7 +15,7 @@ from mezzotint_kernels.abi import Preparation, QuantizeArgs
 UNTOUCHED = 99  # what lies between the rows of integers
 NORMS = (Preparation.LAYER_NORM, Preparation.RMS_NORM)
 ULP = 2.0**-24
-FAINT = 2.0**-115  # rows below may be zeros in 32 bits: they must be as faint, and that is all
+FAINT = 2.0**-115  # numbers below may be zeros in 32 bits
 # Of a row's numbers' sizes: what a few roundings to 32 bits, one after the other, are allowed to change.
 ALLOWED = 8 * ULP
 
@@ -41,7 +41,7 @@ class Problem:
     def exact(self) -> bool:
         """Whether nothing is rounded before the scale is found, so that every integer is determined."""
         plain = self.preparation is Preparation.AS_IT_IS and not self.rows_per_batch
-        return plain and (not self.group or self.pattern in ("integers", "ties", "zeros"))
+        return plain and (not self.group or self.pattern in ("integers", "ties"))
 
 
 @dataclass
@@ -194,7 +194,7 @@ def judge(operands: Operands, error: str = "") -> Verdict:
     wanted = quotients.round()  # halves to the even neighbour
     sizes = rows.size.amax(dim=1, keepdim=True) if problem.columns else torch.zeros(problem.rows, 1)
     allowed = torch.zeros(1, 1) if problem.exact else ALLOWED * sizes.double() / scales + 4 * LARGEST * ULP
-    faint = is_faint(numbers) & ~is_louder(operands) & (not problem.exact)
+    faint = torch.zeros(1, 1, dtype=torch.bool) if problem.exact else faint_rows(operands, numbers, sizes)
     off_scales = ((operands.scales.double() - scales).abs() / scales).masked_fill(faint, 0)
     off_values = ((operands.values.double() - quotients.double()).abs() - 0.5).masked_fill(faint, 0)
     differing = (operands.values != wanted).masked_fill(faint, value=False)
@@ -216,15 +216,14 @@ def worst(errors: torch.Tensor) -> float:
     return float("inf") if bool(errors.isnan().any()) else float(errors.max()) if errors.numel() else 0.0
 
 
-def is_faint(numbers: torch.Tensor) -> torch.Tensor:
-    """Which rows `(m, 1)` are hardly more than zeros, and not zeros."""
-    largest = numbers.abs().amax(dim=1, keepdim=True) if numbers.shape[1] else torch.zeros(numbers.shape[0], 1)
-    return (largest > 0) & (largest < FAINT)
-
-
-def is_louder(operands: Operands) -> torch.Tensor:
-    """Which rows `(m, 1)` came out as more than faint ones."""
-    return (operands.values.double().abs() * operands.scales.double() > 2 * FAINT).any(dim=1, keepdim=True)
+def faint_rows(operands: Operands, numbers: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
+    """Which rows `(m, 1)` are no zeros, but below their numbers' own errors, and came out as faint as that."""
+    if not operands.problem.columns:
+        return torch.zeros(1, 1, dtype=torch.bool)
+    least = (ALLOWED * sizes).clamp(min=FAINT)
+    largest = numbers.abs().amax(dim=1, keepdim=True)
+    seen = (operands.values.double() * operands.scales.double()).abs().amax(dim=1, keepdim=True)
+    return (largest > 0) & (largest < least) & (seen < 2 * least)
 
 
 def at_all(wrong: torch.Tensor) -> torch.Tensor:
