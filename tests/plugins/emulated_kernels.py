@@ -168,7 +168,7 @@ class Tensors:
 
     def workspace(self, size: int) -> int:
         """The address of that many bytes, all of them NaN."""
-        memory = self._memory(size)
+        memory = guarded(size, self.kept, alignment=16)
         torch.frombuffer(memory, dtype=torch.uint8).fill_(255)
         return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
