@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from mezzotint.acceleration.text_cache import remembering_text
 from mezzotint.attention.session import finite
 from mezzotint.errors import Cancelled, MezzotintError
 from mezzotint.families.family import Conditioning, Family, LoadedModel, Scheduler
@@ -43,17 +44,20 @@ def denoise(
     extra = _step_arguments(scheduler, generator)
     unfinished = walk.sigmas[-1] > 0
     estimate = None
-    for index, timestep in enumerate(walk.timesteps):
-        if cancelled():
-            raise Cancelled(f"stopped after {index} of {last + 1} steps")
-        scaled = scheduler.scale_model_input(latents, timestep) if hasattr(scheduler, "scale_model_input") else latents
-        predict = partial(family.predict, model, scaled, timestep, conditioning)
-        output = finite(model.attention, predict, f"step {index + 1}")  # before the sampler takes it in
-        estimate = None
-        if estimates or (unfinished and index == last):
-            estimate = denoised(scheduler, latents, output, timestep)
-        latents = scheduler.step(output, timestep, latents, **extra, return_dict=False)[0]
-        on_step(index + 1, estimate if estimates else None)
+    with remembering_text(model.networks[family.denoiser_component]):
+        for index, timestep in enumerate(walk.timesteps):
+            if cancelled():
+                raise Cancelled(f"stopped after {index} of {last + 1} steps")
+            scaled = (
+                scheduler.scale_model_input(latents, timestep) if hasattr(scheduler, "scale_model_input") else latents
+            )
+            predict = partial(family.predict, model, scaled, timestep, conditioning)
+            output = finite(model.attention, predict, f"step {index + 1}")  # before the sampler takes it in
+            estimate = None
+            if estimates or (unfinished and index == last):
+                estimate = denoised(scheduler, latents, output, timestep)
+            latents = scheduler.step(output, timestep, latents, **extra, return_dict=False)[0]
+            on_step(index + 1, estimate if estimates else None)
     if not bool(torch.isfinite(latents).all()):
         raise MezzotintError(
             "the picture came out as not-a-number: the weights are damaged, or overflow in this dtype; "

@@ -1,0 +1,1 @@
+"""What makes a step cheaper and leaves the picture as it is."""

@@ -1,0 +1,132 @@
+"""Keys and values of the words, computed once and not in every step.
+
+In plain cross-attention (SDXL's and PixArt's) they are made of the prompt alone, and that is the same in every step.
+What a layer gave is given again for the very same memory as input, untouched since: nothing is compared by value and
+nothing is rounded, so a picture is the same bit for bit.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from torch import Tensor, nn
+
+Layer: TypeAlias = Any  # a linear layer or a caption's projection; diffusers publishes no types
+
+_STATE = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """What a layer gave, and for what."""
+
+    x: Tensor  # held, so that no other tensor comes to lie where it does
+    y: Tensor
+    versions: tuple[int | None, int | None]
+    branches: tuple[object, ...]
+
+    def serves(self, x: Tensor, branches: tuple[object, ...]) -> bool:
+        """Whether x is the same memory, seen the same way, and nothing has changed since."""
+        return (
+            (x.dtype, x.device) == (self.x.dtype, self.x.device)
+            and x.is_set_to(self.x)  # the projection's output comes as a fresh view of it
+            and (_version(x), _version(self.y)) == self.versions
+            and branches == self.branches
+        )
+
+
+class RememberingLayer(nn.Module):
+    """Stands for a layer of a network: its parameters under their names, and its last output for as long as it holds.
+
+    The layer is called as ever when it is called at all, so its hooks are; in a tuple it is no part of the network.
+    """
+
+    def __init__(self, layer: Layer) -> None:
+        super().__init__()
+        vars(self).update({name: vars(layer)[name] for name in _STATE})
+        self.plain = (layer,)
+        self._kept: _Kept | None = None
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the layer has
+        """What is asked of the layer, such as the type of its weight."""
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(vars(self)["plain"][0], name)
+
+    @property
+    def kept_bytes(self) -> int:
+        """Of the output that is remembered."""
+        return 0 if self._kept is None else self._kept.y.nbytes
+
+    def forward(self, x: Tensor) -> Tensor:
+        """What the layer makes of x `(b, n, d)`."""
+        layer = self.plain[0]
+        branches = tuple(getattr(module, "branches", None) for module in layer.modules())
+        if self._kept is not None and self._kept.serves(x, branches):
+            return self._kept.y
+        self._kept = None  # before its successor takes memory
+        y: Tensor = layer(x)
+        self._kept = _Kept(x=x, y=y, versions=(_version(x), _version(y)), branches=branches)
+        return y
+
+    def forget(self) -> None:
+        """Let go of what is remembered."""
+        self._kept = None
+
+
+class TextCache:
+    """What is remembered of the words in one network."""
+
+    def __init__(self, layers: tuple[RememberingLayer, ...]) -> None:
+        self._layers = layers
+
+    @property
+    def kept_bytes(self) -> int:
+        """The memory that it takes now, beside the conditioning itself."""
+        return sum(layer.kept_bytes for layer in self._layers)
+
+    def forget(self) -> None:
+        """Let go of everything."""
+        for layer in self._layers:
+            layer.forget()
+
+
+@contextmanager
+def remembering_text(network: nn.Module) -> Iterator[TextCache]:
+    """Have the network compute what it makes of the words alone once; afterwards it is as it was, and nothing is kept.
+
+    LoRAs are put on before, not inside: a layer that remembers is no place for branches to be put.
+    """
+    wrapped = [(parent, name, RememberingLayer(getattr(parent, name))) for parent, name in _places(network)]
+    cache = TextCache(tuple(layer for _, _, layer in wrapped))
+    try:
+        for parent, name, layer in wrapped:
+            setattr(parent, name, layer)
+        yield cache
+    finally:
+        cache.forget()
+        for parent, name, layer in wrapped:
+            setattr(parent, name, layer.plain[0])
+
+
+def _places(network: nn.Module) -> list[tuple[nn.Module, str]]:
+    """Where layers see the words and nothing else, by parent and name; none if the network has no cross-attention."""
+    attending = [module for module in network.modules() if _reads_words_alone(module)]
+    places = [(module, name) for module in attending for name in ("to_k", "to_v")]
+    if places and isinstance(getattr(network, "caption_projection", None), nn.Module):
+        places.append((network, "caption_projection"))  # else keys and values would see new tensors in every step
+    return places
+
+
+def _reads_words_alone(module: nn.Module) -> bool:
+    # A norm before keys and values makes a new tensor in every step, so that nothing could be remembered.
+    if not getattr(module, "is_cross_attention", False) or getattr(module, "norm_cross", None) is not None:
+        return False
+    return all(isinstance(getattr(module, name, None), nn.Module) for name in ("to_k", "to_v"))
+
+
+def _version(tensor: Tensor) -> int | None:
+    """How often a tensor was written to; of tensors of inference mode torch does not say, and nobody writes to them."""
+    return None if tensor.is_inference() else tensor._version
