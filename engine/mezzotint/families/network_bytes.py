@@ -1,5 +1,7 @@
 """What a network's weights take in memory, told without reading them."""
 
+import math
+
 from mezzotint.families.family import ComponentSource
 from mezzotint.families.loading import empty_network
 from mezzotint.quantization.policy import Choice, formats_for
@@ -16,9 +18,6 @@ def network_bytes(source: ComponentSource, choice: Choice | None) -> int:
         return whole
     layers = {layer.name: layer.shape for layer in layers_of(network)}
     formats = formats_for(source.class_name, layers_of(network), choice)
-    saved = sum(network.get_submodule(name).weight.numel() * _HALF for name in formats)
-    return (
-        whole
-        - saved
-        + sum(tensor.bytes for name, format_ in formats.items() for tensor in format_.described(layers[name]).values())
-    )
+    saved = sum(math.prod(layers[name]) for name in formats) * _HALF
+    kept = [each for name, chosen in formats.items() for each in chosen.described(layers[name]).values()]
+    return whole - saved + sum(each.bytes for each in kept)
