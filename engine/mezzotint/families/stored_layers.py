@@ -73,7 +73,7 @@ def _find(files: Sequence[Path]) -> "dict[str, StoredLayer]":
 
 
 def _says_quantized(name: str) -> bool:
-    return name.endswith((".comfy_quant", ".mezzotint_quant")) or ".quant_state." in name
+    return name.endswith((".comfy_quant", ".mezzotint_quant", ".SCB")) or ".quant_state." in name
 
 
 def _reader(files: Sequence[Path]) -> "Callable[[str], torch.Tensor]":
