@@ -64,6 +64,7 @@ class Stage:
     prompt: str | None = None  # None: the request's
     negative_prompt: str | None = None
     loras: tuple[LoraRef, ...] | None = None  # None: those of the request's that fit its model
+    weights: str | None = None  # a file, safetensors or GGUF, of other weights for the network that makes pictures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

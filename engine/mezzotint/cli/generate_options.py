@@ -58,6 +58,11 @@ def _add_picture(group: argparse._ArgumentGroup) -> None:
         metavar="MODEL",
         help="an id of `mezzotint models list`, or a path (default: the bundled starter)",
     )
+    group.add_argument(
+        "--weights",
+        metavar="FILE",
+        help="take the network that makes pictures from this file, safetensors or GGUF, and all else from the model",
+    )
     group.add_argument("--negative", metavar="TEXT", type=text, help="what not to see (default: nothing)")
     group.add_argument("--size", metavar="WxH", type=size, help="pixels, such as 1024x768 (default: the model's own)")
     group.add_argument(

@@ -48,6 +48,7 @@ class Options:
     count: int | None = None
     init: str | None = None
     strength: float | None = None
+    weights: str | None = None
     refiner: str | None = None
     refiner_at: float | None = None
     hires: float | None = None
@@ -194,6 +195,8 @@ def _overridden_stage(options: Options, stage: Stage, is_first: bool, main: Mode
         stage = replace(stage, negative_prompt=None)
     if options.lora:
         stage = replace(stage, loras=None)
+    if is_main and (options.weights, options.model) != (None, None):
+        stage = replace(stage, weights=options.weights)  # what was recorded are those of another model
     return replace(stage, sampling=sampling)
 
 

@@ -32,6 +32,7 @@ class ComponentSource:
     folder: Path | None  # of a tokenizer; None: bundled
     files: tuple[Path, ...]  # of weights; none for a tokenizer
     bytes: int  # of weights
+    replaced: bool = False  # its weights come from a file of their own, in whatever naming
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from mezzotint.checkpoints.read import read_tensors
+from mezzotint.checkpoints.weight_file import read_weights, weight_specs
 from mezzotint.errors import ModelRefused
 from mezzotint.families.family import ComponentSource, LoadedModel, Network, Tokenizer
 from mezzotint.families.filling import Filling
@@ -50,7 +50,8 @@ def _load_group(
     wanted = route(model.sources, list(fillings), {name: filling.shapes for name, filling in fillings.items()})
     stored = StoredLayers(files)
     names = {*wanted, *stored.names}
-    for name, tensor in read_tensors(files, on_bytes=_uncounted, cancelled=cancelled, names=names):
+    sizes = {name: spec.bytes for path in files for name, spec in weight_specs(path).items()}
+    for name, tensor in read_weights(files, on_bytes=_uncounted, cancelled=cancelled, names=names):
         whole = stored.take(name, tensor)
         if whole is not None:
             for placed in wanted.get(whole.weight_name, ()):
@@ -59,7 +60,7 @@ def _load_group(
         elif name in wanted and name not in stored.names:
             for placed in wanted[name]:
                 fillings[placed.component].put(placed, tensor, files[0])
-            on_bytes(wanted[name][0].component, tensor.nbytes)
+            on_bytes(wanted[name][0].component, sizes[name])
     return [fillings[source.name].finish() for source in group]
 
 

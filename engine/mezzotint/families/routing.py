@@ -2,11 +2,13 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.opening import FileCheckpoint
+from mezzotint.checkpoints.weight_file import weight_specs
 from mezzotint.families.family import ModelSources
-from mezzotint.families.original_names import Placement, layout_of, place
+from mezzotint.families.original_names import UNET, Placement, layout_of, place
 
 Names = Mapping[str, Collection[str]]  # of the parameters of each component
 
@@ -16,6 +18,8 @@ _PREFIX = "text_model."  # transformers has had it in CLIP's names, and not
 
 def route(sources: ModelSources, components: Sequence[str], names: Names) -> dict[str, tuple[Placement, ...]]:
     """From each tensor name in the components' files to the parameters it fills; tensors of no use are left out."""
+    if len(components) == 1 and sources.components[components[0]].replaced:
+        return _route_replaced(sources.components[components[0]].files, components[0], names)
     if isinstance(sources.checkpoint, FileCheckpoint):
         return _route_single_file(sources.checkpoint, names)
     (component,) = components
@@ -25,6 +29,23 @@ def route(sources: ModelSources, components: Sequence[str], names: Names) -> dic
             known = [alias for alias in _aliases(tensor) if alias in names[component]]
             if known:
                 routed[tensor] = (Placement(component=component, name=known[0], form="whole"),)
+    return routed
+
+
+def _route_replaced(files: Sequence[Path], component: str, names: Names) -> dict[str, tuple[Placement, ...]]:
+    """A network alone in a file, with diffusers' names or the original ones, with or without their prefix."""
+    tensors = [name for path in files for name in weight_specs(path)]
+    layout = layout_of([UNET + name.removeprefix(UNET) for name in tensors])
+    routed: dict[str, tuple[Placement, ...]] = {}
+    for tensor in tensors:
+        known = [alias for alias in _aliases(tensor) if alias in names[component]]
+        if known:
+            routed[tensor] = (Placement(component=component, name=known[0], form="whole"),)
+            continue
+        placed = [_known(part, names[component]) for part in place(UNET + tensor.removeprefix(UNET), layout)]
+        whole = tuple(part for part in placed if part is not None and part.component == component)
+        if whole:
+            routed[tensor] = whole
     return routed
 
 

@@ -1,10 +1,15 @@
 """The parts of a checkpoint as a family names them, whatever the layout on disk."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from mezzotint.checkpoints.folder import Component, FolderCheckpoint
+from mezzotint.checkpoints.foreign_kind import is_pickle_name, pickle_advice
 from mezzotint.checkpoints.header import Header, read_header
 from mezzotint.checkpoints.opening import FileCheckpoint
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.weight_file import weight_specs
 from mezzotint.errors import ModelRefused
 from mezzotint.families.detection import Detected
 from mezzotint.families.family import ComponentSource, ModelSources
@@ -104,6 +109,15 @@ def _bytes_by_component(header: Header) -> dict[str, int]:
 def tensor_bytes(header: Header) -> int:
     """Bytes of a file's tensors, its header not counted."""
     return sum(tensor.end - tensor.start for tensor in header.tensors.values())
+
+
+def with_weights(sources: ModelSources, component: str, path: Path) -> ModelSources:
+    """The parts of a model with one network's weights from another file; ModelRefused when it holds none."""
+    if is_pickle_name(path):
+        raise ModelRefused(f"{plain(path, 300)}: {pickle_advice()}")
+    size = sum(tensor.bytes for tensor in weight_specs(path).values())
+    source = replace(sources.components[component], files=(path,), bytes=size, replaced=True)
+    return replace(sources, components={**sources.components, component: source})
 
 
 def _component(component: Component) -> ComponentSource:

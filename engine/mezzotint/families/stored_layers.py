@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.header import TensorSpec, read_header
 from mezzotint.checkpoints.read import read_tensors
+from mezzotint.checkpoints.weight_file import is_gguf
 from mezzotint.errors import ModelRefused
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class StoredLayers:
 
 
 def _find(files: Sequence[Path]) -> "dict[str, StoredLayer]":
+    if any(map(is_gguf, files)):
+        return {}  # what is packed there comes turned back
     headers = [read_header(path) for path in files]
     tensors: dict[str, TensorSpec] = {}
     metadata: dict[str, str] = {}

@@ -65,6 +65,7 @@ def _harmless(request: GenerateRequest) -> GenerateRequest:
     paths += [
         lora.path for loras in (request.loras, *(s.loras or () for s in request.cascade.stages)) for lora in loras
     ]
+    paths += [stage.weights for stage in request.cascade.stages if stage.weights is not None]
     paths += [stage.model.id for stage in request.cascade.stages if stage.model is not None]
     for path in paths:
         if path.replace("\\", "/").startswith("//"):

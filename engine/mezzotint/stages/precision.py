@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mezzotint.checkpoints.header import BITS, read_header
+from mezzotint.checkpoints.weight_file import weight_specs
 from mezzotint.families.family import ComponentSource, ModelSources
 from mezzotint.protocol import DeviceInfo, Quantization
 from mezzotint.quantization.auto import settle
@@ -45,7 +45,7 @@ def _encoders(sources: ModelSources) -> list[ComponentSource]:
 
 def _half_bytes(source: ComponentSource) -> int:
     """Bytes of a network's weights in 16 bits; of those in files that hold more, by its share."""
-    tensors = [tensor for path in source.files for tensor in read_header(path).tensors.values()]
-    stored = sum(tensor.end - tensor.start for tensor in tensors)
-    half = sum((tensor.end - tensor.start) * min(1.0, 16 / BITS[tensor.dtype]) for tensor in tensors)
+    tensors = [tensor for path in source.files for tensor in weight_specs(path).values()]
+    stored = sum(tensor.bytes for tensor in tensors)
+    half = sum(tensor.half_bytes for tensor in tensors)
     return int(source.bytes * half / stored) if stored else 0

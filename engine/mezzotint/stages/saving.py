@@ -179,5 +179,6 @@ def _settled_stage(stage: Stage, setup: StageSetup, done: ResolvedStage) -> Stag
         sampling=sampling,
         prompt=setup.prompt,
         negative_prompt=setup.negative_prompt,
+        weights=None if setup.weights is None else str(setup.weights.resolve()),
         loras=None if stage.loras is None else _settled_loras(stage.loras, (done,)),
     )

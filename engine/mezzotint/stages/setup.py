@@ -12,6 +12,7 @@ from mezzotint.families.family import Family, ModelSources
 from mezzotint.families.known import family_of
 from mezzotint.families.lora.prompt_tags import without_lora_tags
 from mezzotint.families.samplers import ResolvedScheduler, own_prediction, resolve_scheduler
+from mezzotint.families.sources import with_weights
 from mezzotint.protocol import (
     GenerateRequest,
     ModelRef,
@@ -53,6 +54,7 @@ class StageSetup:
     guidance_rescale: float
     clip_skip: int
     until: float | None
+    weights: Path | None = None  # of the network that makes pictures, where they are not the model's own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +167,9 @@ def _set_up_stage(
     detected = found.detected
     family = family_of(detected.family)
     sources = family.sources(found.checkpoint, detected)
+    weights = _weights(stage, before)
+    if weights is not None:
+        sources = with_weights(sources, family.denoiser_component, weights)
     sampling = stage.sampling
     _check_sampling(sampling, stage)
     if sampling.clip_skip and not family.honours_clip_skip:
@@ -195,7 +200,15 @@ def _set_up_stage(
         guidance_rescale=(RESCALE_FOR_ZERO_SNR if scheduler.zero_terminal_snr else 0.0) if rescale is None else rescale,
         clip_skip=sampling.clip_skip or 0,
         until=stage.until,
+        weights=weights,
     )
+
+
+def _weights(stage: Stage, before: StageSetup | None) -> Path | None:
+    """Given with a stage; those of the stage before where its model goes on."""
+    if stage.weights is not None:
+        return Path(stage.weights)
+    return before.weights if before is not None and stage.model is None else None
 
 
 def _check_sampling(sampling: Sampling, stage: Stage) -> None:
