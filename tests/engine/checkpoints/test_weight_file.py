@@ -1,0 +1,55 @@
+"""Weights of either container."""
+
+import gguf
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from mezzotint.checkpoints.weight_file import is_gguf, read_weights, weight_specs
+from mezzotint.errors import ModelRefused
+
+
+def read(path, **more):
+    done = []
+    tensors = dict(read_weights([path], on_bytes=done.append, cancelled=lambda: False, **more))
+    return tensors, sum(done)
+
+
+def test_safetensors(tmp_path):
+    path = tmp_path / "w.safetensors"
+    save_file({"a": torch.ones(2, 3), "b": torch.zeros(4, dtype=torch.int8), "c": torch.ones(5).half()}, path)
+    specs = weight_specs(path)
+    assert {name: (spec.shape, spec.bytes, spec.half_bytes) for name, spec in specs.items()} == {
+        "a": ((2, 3), 24, 12),
+        "b": ((4,), 4, 4),
+        "c": ((5,), 10, 10),
+    }
+    tensors, done = read(path, names={"a"})
+    assert list(tensors) == ["a"]
+    assert done == 24
+    assert not is_gguf(path)
+
+
+def test_gguf(tmp_path):
+    path = tmp_path / "W.GGUF"
+    data = np.random.default_rng(0).normal(size=(4, 64)).astype(np.float32)
+    writer = gguf.GGUFWriter(path, "sdxl")
+    kind = gguf.GGMLQuantizationType.Q8_0
+    writer.add_tensor("a", gguf.quants.quantize(data, kind), raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    spec = weight_specs(path)["a"]
+    assert (spec.shape, spec.bytes, spec.half_bytes) == ((4, 64), 4 * 2 * 34, 512)
+    tensors, done = read(path)
+    assert done == spec.bytes
+    assert np.abs(tensors["a"].numpy() - data).max() < 0.03
+
+
+@pytest.mark.parametrize("name", ["w.gguf", "w.safetensors"])
+def test_what_is_neither(tmp_path, name):
+    (tmp_path / name).write_bytes(b"nothing of the kind")
+    with pytest.raises(ModelRefused, match=name):
+        weight_specs(tmp_path / name)
