@@ -118,6 +118,7 @@ def unwrapped(network):
         lambda x: x.transpose(0, 1),
         lambda x: x.clone(),
         lambda x: x.double(),
+        lambda x: x.view(torch.int32),
         lambda x: x.flatten(0, 1),
     ],
 )
