@@ -12,6 +12,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ModelRefused
 from mezzotint.families.distilled import LcmUnet, Recipe, recipe_of
 from mezzotint.families.foreign import SUPPORTED, missing_parts, why_not_whole
+from mezzotint.families.stored_layers import logical_header
 from mezzotint.protocol import ModelDefaults, PredictionType
 
 _SDXL_PIPELINES = ("StableDiffusionXLPipeline", "StableDiffusionXLImg2ImgPipeline")
@@ -179,7 +180,7 @@ def _text(value: object) -> str | None:
 
 
 def _detect_file(file: FileCheckpoint) -> Detected:
-    header = file.header
+    header = logical_header(file.header)
     if missing := missing_parts(header.tensors):
         raise _refused(file.path, f"{why_not_whole(header.tensors, missing)} {SUPPORTED}")
     if scaled := next((name for name in header.tensors if name.endswith(_SCALES)), None):

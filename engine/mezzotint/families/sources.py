@@ -15,6 +15,7 @@ from mezzotint.families.detection import Detected
 from mezzotint.families.family import ComponentSource, ModelSources
 from mezzotint.families.original_names import layout_of, place
 from mezzotint.families.original_sdxl import PIPELINE_SETTINGS, TOKENIZERS, component_configs, is_refiner
+from mezzotint.families.stored_layers import logical_header
 
 _RENAMED_CLASSES = {"Transformer2DModel": "PixArtTransformer2DModel"}  # what PixArt's first files still say
 
@@ -53,7 +54,7 @@ def _check_fit(checkpoint: FolderCheckpoint, components: Mapping[str, ComponentS
 def single_file_sources(checkpoint: FileCheckpoint, detected: Detected) -> ModelSources:
     """The parts of a single-file SDXL checkpoint; its tokenizers are bundled, for no file holds them."""
     configs = component_configs(
-        checkpoint.header,
+        logical_header(checkpoint.header),
         prediction_type=detected.prediction_type,
         zero_terminal_snr=detected.zero_terminal_snr,
     )

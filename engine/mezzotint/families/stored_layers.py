@@ -1,11 +1,11 @@
 """Layers that are quantized in their files, put together as their tensors come by."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mezzotint.checkpoints.header import TensorSpec, read_header
+from mezzotint.checkpoints.header import Header, TensorSpec, read_header
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.checkpoints.weight_file import is_gguf
 from mezzotint.errors import ModelRefused
@@ -59,6 +59,19 @@ class StoredLayers:
         return WholeLayer(weight_name=layer.name + _WEIGHT, format=layer.format, tensors=tensors, bytes=size)
 
 
+def logical_header(header: Header) -> Header:
+    """A file's header as if nothing in it were quantized: whole shapes, and no tensors that only help to turn back."""
+    if not _has_quantized(header.tensors, header.metadata):
+        return header
+    layers = _find([header.path])
+    parts = {name for layer in layers.values() for name in layer.names.values()}
+    tensors = {name: spec for name, spec in header.tensors.items() if name not in parts}
+    for layer in layers.values():
+        weight = layer.name + _WEIGHT
+        tensors[weight] = replace(header.tensors[weight], shape=layer.shape)
+    return replace(header, tensors=tensors)
+
+
 def _find(files: Sequence[Path]) -> "dict[str, StoredLayer]":
     if any(map(is_gguf, files)):
         return {}  # what is packed there comes turned back
@@ -68,11 +81,15 @@ def _find(files: Sequence[Path]) -> "dict[str, StoredLayer]":
     for header in headers:
         tensors |= header.tensors
         metadata |= header.metadata
-    if not any(_says_quantized(name) for name in tensors) and "_quantization_metadata" not in metadata:
+    if not _has_quantized(tensors, metadata):
         return {}
     from mezzotint.quantization.stored import find_stored_layers
 
     return find_stored_layers(tensors, metadata, _reader(files))
+
+
+def _has_quantized(tensors: Iterable[str], metadata: Mapping[str, str]) -> bool:
+    return "_quantization_metadata" in metadata or any(map(_says_quantized, tensors))
 
 
 def _says_quantized(name: str) -> bool:
