@@ -7,7 +7,7 @@ the format allows (https://huggingface.co/docs/safetensors, "Format").
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO
@@ -26,6 +26,13 @@ _NAMES = {
     "bfloat16": "BF16",
     "float8_e4m3fn": "F8_E4M3",
     "float8_e5m2": "F8_E5M2",
+    "float8_e4m3fnuz": "F8_E4M3FNUZ",
+    "float8_e5m2fnuz": "F8_E5M2FNUZ",
+    "float8_e8m0fnu": "F8_E8M0",
+    "complex64": "C64",
+    "uint64": "U64",
+    "uint32": "U32",
+    "uint16": "U16",
     "int64": "I64",
     "int32": "I32",
     "int16": "I16",
@@ -33,7 +40,9 @@ _NAMES = {
     "uint8": "U8",
     "bool": "BOOL",
 }
-_ENTRY = 200  # bytes that an entry of the header takes beside its name, at most
+WRITABLE = frozenset(_NAMES.values())  # number formats, by the names that files have for them
+_ENTRY = 300  # bytes that an entry of the header takes at most, its tensor's name left out: 8 sides, 2 offsets
+_LONGER = 60  # characters that are added to a layer's name to name one of its tensors, at most
 _ALIGNED = 64
 
 
@@ -66,7 +75,8 @@ class SafetensorsWriter:
                 with writing(self._path):
                     self._finish()
         finally:
-            self._file.close()
+            with suppress(OSError):  # of a full disk, again: what the file still holds back is thrown away with it
+                self._file.close()
             self._temporary.unlink(missing_ok=True)
 
     def add(self, name: str, tensor: "torch.Tensor") -> None:
@@ -83,7 +93,7 @@ class SafetensorsWriter:
         room = self._start - 8
         encoded = header.encode().ljust(room)
         if len(encoded) > room:
-            raise OSError(f"the header takes {len(encoded)} bytes, and {room} were left for it")
+            raise ValueError(f"the header takes {len(encoded)} bytes, and {room} were left for it")
         self._file.seek(0)
         self._file.write(room.to_bytes(8, "little"))
         self._file.write(encoded)
@@ -93,9 +103,10 @@ class SafetensorsWriter:
         self._temporary.replace(self._path)
 
 
-def header_room(names: Mapping[str, int], metadata_bytes: int) -> int:
-    """Bytes that a header takes at most: of so many tensors for each name, whose own names are little longer."""
-    return metadata_bytes + 1024 + sum((len(name) + _ENTRY) * count for name, count in names.items())
+def header_room(counts: Mapping[str, int], metadata: Mapping[str, str]) -> int:
+    """Bytes that a header takes at most: of this metadata, and so many tensors for each name, theirs little longer."""
+    tensors = sum((len(json.dumps(name)) + _LONGER + _ENTRY) * count for name, count in counts.items())
+    return len(json.dumps(dict(metadata))) + 100 + tensors
 
 
 def _bytes_of(tensor: "torch.Tensor") -> memoryview:

@@ -1,11 +1,11 @@
 """One file of weights to one file of weights: tensor by tensor, quantized where that was chosen."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mezzotint.checkpoints.header import Header, read_header
+from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.checkpoints.write import SafetensorsWriter, header_room
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import torch
 
 _TENSORS_OF_A_LAYER = 8
-_METADATA_OF_A_LAYER = 300  # bytes
 _WEIGHT = ".weight"
 
 
@@ -42,21 +41,20 @@ def convert_file(
     """Write `output` from `source`, the tensors named in `targets` quantized, all others as they are."""
     header = read_header(source)
     counts = {name: _TENSORS_OF_A_LAYER if name in targets else 1 for name in header.tensors}
-    room = header_room(counts, _metadata_room(header, len(targets)))
+    formats = {name.removesuffix(_WEIGHT): targets[name].format for name in header.tensors if name in targets}
+    metadata = {**header.metadata, **file_metadata(formats)}
     reports = []
-    formats: dict[str, Format] = {}
-    with SafetensorsWriter(output, room) as file:
+    with SafetensorsWriter(output, header_room(counts, metadata)) as file:
+        file.metadata = metadata
         for name, tensor in read_tensors([source], on_bytes=on_bytes, cancelled=cancelled):
             target = targets.get(name)
             if target is None:
                 file.add(name, tensor)
                 continue
-            formats[name.removesuffix(_WEIGHT)] = target.format
             encoded, report = quantize_layer(name, tensor, target, source)
             for part, data in encoded.items():
                 file.add(part, data)
             reports.append(report)
-        file.metadata = {**header.metadata, **file_metadata(formats)}
     return tuple(reports)
 
 
@@ -83,8 +81,3 @@ def quantize_layer(
         error=float(lost.norm()) / whole if whole else 0.0,
     )
     return encoded, report
-
-
-def _metadata_room(header: Header, layers: int) -> int:
-    said: Sequence[str] = [text for pair in header.metadata.items() for text in pair]
-    return 2 * sum(len(text.encode()) for text in said) + _METADATA_OF_A_LAYER * layers + 4096
