@@ -27,6 +27,11 @@ def weight_files(root: Path, folder: Path, library: str) -> tuple[Path, ...]:
     raise ModelRefused(f"{plain(folder, 300)}: {_why_none(folder, stem)}")
 
 
+def index_name(library: str) -> str:
+    """What the list of a component's shards is called."""
+    return f"{_STEMS[library]}.safetensors.index.json"
+
+
 def _shards(root: Path, folder: Path, index: Path) -> tuple[Path, ...]:
     weight_map = read_json_object(index, MAX_INDEX).get("weight_map")
     if not isinstance(weight_map, dict) or not weight_map:

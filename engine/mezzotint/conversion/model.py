@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -9,18 +10,20 @@ from pathlib import Path
 
 from mezzotint.checkpoints.folder import INDEX_FILE, FolderCheckpoint
 from mezzotint.checkpoints.folder_settings import SETTINGS_FILE
+from mezzotint.checkpoints.folder_weights import index_name
 from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.checkpoints.write import writing
 from mezzotint.conversion.report import ComponentReport, ConversionReport, LayerReport
-from mezzotint.conversion.weights import Target, convert_file, quantize_layer
-from mezzotint.errors import UsageError
+from mezzotint.conversion.weights import Target, check, convert_file, quantize_layer
+from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.family import ModelSources
 from mezzotint.families.loading import empty_network
 from mezzotint.families.routing import route
 from mezzotint.families.sources import tensor_bytes
+from mezzotint.families.stored_layers import StoredLayers
 from mezzotint.quantization.formats import Format
 from mezzotint.quantization.policy import Choice, formats_for
 from mezzotint.quantization.stored import diffusers_quantization_config
@@ -30,6 +33,9 @@ PARTIAL_SUFFIX = ".mezzotint-part"
 _DESCRIPTIONS = {".json", ".txt", ".model"}  # what lies beside weights, and is copied
 _WEIGHT = ".weight"
 _PLAN = "conversion.json"
+_FILE_SUFFIX = ".safetensors"
+_LONGEST_NAME = 64
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")  # for the name of a model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +46,6 @@ class Conversion:
     choices: Mapping[str, Choice]  # by component
     output: Path
     for_diffusers: bool = False
-    name: str = ""
     on_bytes: Callable[[str, int], None] = field(default=lambda _, __: None)
     cancelled: Callable[[], bool] = field(default=lambda: False)
 
@@ -53,8 +58,11 @@ def convert(conversion: Conversion) -> ConversionReport:
     """
     if conversion.output.exists():
         raise UsageError(f"{plain(conversion.output, 300)} exists already; name another place, or remove it first")
-    targets = {name: dict(_targets(conversion.sources, name, choice)) for name, choice in conversion.choices.items()}
     checkpoint = conversion.sources.checkpoint
+    if isinstance(checkpoint, FileCheckpoint) and conversion.output.suffix != _FILE_SUFFIX:
+        shown = plain(conversion.output, 300)
+        raise UsageError(f"{shown}: the model is one file, and so is its copy: name it {shown}{_FILE_SUFFIX}")
+    targets = {name: dict(_targets(conversion.sources, name, choice)) for name, choice in conversion.choices.items()}
     if isinstance(checkpoint, FileCheckpoint):
         components = _convert_single_file(conversion, checkpoint, targets)
     else:
@@ -69,6 +77,8 @@ def layer_errors(
     """What each layer of a component would lose; nothing is written."""
     targets = dict(_targets(sources, component, choice))
     files = sources.components[component].files
+    for path in files:
+        check(read_header(path), targets)
     for name, tensor in read_tensors(files, on_bytes=lambda _: None, cancelled=cancelled, names=targets):
         yield quantize_layer(name, tensor, targets[name], files[0])[1]
 
@@ -76,15 +86,18 @@ def layer_errors(
 def _targets(sources: ModelSources, component: str, choice: Choice) -> Iterator[tuple[str, Target]]:
     """From the names of tensors in the component's files to the layers that they are weights of."""
     source = sources.components[component]
+    if StoredLayers(source.files).names:
+        raise ModelRefused(f"{plain(source.files[0], 300)} is quantized already; quantize the model it was made of")
     network = empty_network(source)
-    formats = formats_for(source.class_name, layers_of(network), choice)
+    layers = layers_of(network)
+    formats, shapes = formats_for(source.class_name, layers, choice), {layer.name: layer.shape for layer in layers}
     names = {component: {name: tensor.shape for name, tensor in network.state_dict().items()}}
     for tensor, placements in route(sources, [component], names).items():
         placed = placements[0]
         layer = placed.name.removesuffix(_WEIGHT)
         whole = len(placements) == 1 and placed.form == "whole" and tensor.endswith(_WEIGHT)
         if whole and placed.component == component and placed.name.endswith(_WEIGHT) and layer in formats:
-            yield tensor, Target(component=component, layer=layer, format=formats[layer])
+            yield tensor, Target(component=component, layer=layer, format=formats[layer], shape=shapes[layer])
 
 
 def _convert_single_file(
@@ -149,8 +162,9 @@ def _convert_component(
     layers: list[LayerReport] = []
     for source in component.files:
         layers += _convert_once(conversion, name, source, folder / source.name, targets)
-    if component.files:
-        _write_index(folder, [folder / source.name for source in component.files])
+    if len(component.files) > 1:
+        files = [folder / source.name for source in component.files]
+        _write_index(folder / index_name(component.library), files)
     if targets and conversion.for_diffusers:
         _tell_diffusers(conversion, name, folder, {target.layer: target.format for target in targets.values()})
     return ComponentReport(
@@ -180,15 +194,11 @@ def _convert_once(
     return layers
 
 
-def _write_index(folder: Path, files: list[Path]) -> None:
-    """The list of what lies in which shard, where there are several."""
-    if len(files) < 2:
-        return
-    headers = [read_header(path) for path in files]
+def _write_index(path: Path, files: list[Path]) -> None:
+    """The list of what lies in which shard."""
+    headers = [read_header(file) for file in files]
     places = {name: header.path.name for header in headers for name in header.tensors}
-    stem = files[0].name.partition("-0")[0]
-    index = {"metadata": {"total_size": sum(map(tensor_bytes, headers))}, "weight_map": places}
-    _write_json(folder / f"{stem}.safetensors.index.json", index)
+    _write_json(path, {"metadata": {"total_size": sum(map(tensor_bytes, headers))}, "weight_map": places})
 
 
 def _tell_diffusers(conversion: Conversion, name: str, folder: Path, formats: Mapping[str, Format]) -> None:
@@ -203,7 +213,8 @@ def _tell_diffusers(conversion: Conversion, name: str, folder: Path, formats: Ma
 def _settings(conversion: Conversion, checkpoint: FolderCheckpoint) -> dict[str, object]:
     """mezzotint.json: that of the original, with what it has become; nothing is shared with neighbours."""
     settings = {key: value for key, value in checkpoint.settings.items() if key not in {"shared", "name"}}
-    settings["name"] = conversion.name or conversion.output.name
+    name = _UNFIT.sub("-", conversion.output.name).strip("-._")[:_LONGEST_NAME]
+    settings |= {"name": name} if name else {}
     settings["quantization"] = {name: choice.scheme for name, choice in conversion.choices.items()}
     return settings
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mezzotint.checkpoints.header import read_header
+from mezzotint.checkpoints.header import Header, read_header
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
-from mezzotint.checkpoints.write import SafetensorsWriter, header_room
+from mezzotint.checkpoints.write import WRITABLE, SafetensorsWriter, header_room
 from mezzotint.conversion.report import LayerReport
 from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import Format
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _TENSORS_OF_A_LAYER = 8
 _WEIGHT = ".weight"
+_NUMBERS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")  # formats of weights, as files call them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class Target:
     component: str
     layer: str  # in the network
     format: Format
+    shape: tuple[int, ...]  # of the layer's weight
 
 
 def convert_file(
@@ -40,6 +42,7 @@ def convert_file(
 ) -> tuple[LayerReport, ...]:
     """Write `output` from `source`, the tensors named in `targets` quantized, all others as they are."""
     header = read_header(source)
+    check(header, targets)
     counts = {name: _TENSORS_OF_A_LAYER if name in targets else 1 for name in header.tensors}
     formats = {name.removesuffix(_WEIGHT): targets[name].format for name in header.tensors if name in targets}
     metadata = {**header.metadata, **file_metadata(formats)}
@@ -58,18 +61,35 @@ def convert_file(
     return tuple(reports)
 
 
+def check(header: Header, targets: Mapping[str, Target]) -> None:
+    """ModelRefused when a tensor cannot be copied, or a weight not be quantized, by its header alone."""
+    for name, spec in header.tensors.items():
+        where, target = f"{plain(header.path, 300)}: {plain(name, 200)}", targets.get(name)
+        if spec.dtype not in WRITABLE:
+            raise ModelRefused(f"{where} is of the format {spec.dtype}, which cannot be copied")
+        if target is None:
+            continue
+        if spec.dtype not in _NUMBERS:
+            raise ModelRefused(f"{where} is of the format {spec.dtype}; what can be quantized is {', '.join(_NUMBERS)}")
+        if spec.shape != target.shape and spec.shape != (*target.shape, 1, 1):
+            raise ModelRefused(
+                f"{where} has shape {spec.shape}, its configuration says {target.shape}; "
+                "the file belongs to another model"
+            )
+
+
 def quantize_layer(
     name: str, tensor: "torch.Tensor", target: Target, source: Path
 ) -> "tuple[dict[str, torch.Tensor], LayerReport]":
-    """A layer's tensors as a file holds them, and what it lost; ModelRefused when it has numbers that are none."""
+    """A layer's tensors as a file holds them, and what it lost; ModelRefused when it has numbers that cannot be."""
     import torch
 
-    weight = tensor.float()
-    if not bool(torch.isfinite(weight).all()):
-        raise ModelRefused(f"{plain(source, 300)}: {name} holds numbers that are not finite")
-    tensors = target.format.quantize(weight)
-    stored = name.removesuffix(_WEIGHT)
-    encoded = encode_layer(stored, target.format, tuple(weight.shape), tensors, tensor.dtype)
+    weight = tensor.reshape(target.shape).float()
+    try:
+        tensors = target.format.quantize(weight)
+    except ModelRefused as error:
+        raise ModelRefused(f"{plain(source, 300)}: {plain(name, 200)}: {error}") from None
+    encoded = encode_layer(name.removesuffix(_WEIGHT), target.format, target.shape, tensors, tensor.dtype)
     whole = float(weight.norm())
     lost = target.format.dequantize(tensors, weight.shape, torch.float32).sub_(weight)
     report = LayerReport(

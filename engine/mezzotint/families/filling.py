@@ -36,9 +36,11 @@ class Filling:
         part = _checked(placed.take(tensor), shape, placed, file)
         layer = placed.name.removesuffix(_WEIGHT)
         if layer in self._formats and placed.name.endswith(_WEIGHT):
-            if not bool(torch.isfinite(part).all()):
-                raise ModelRefused(f"{file}: {placed.name} holds numbers that are not finite; download it again")
-            self._keep(layer, self._formats[layer].quantize(part.to(self._device)))
+            try:
+                tensors = self._formats[layer].quantize(part.to(self._device))
+            except ModelRefused as error:
+                raise ModelRefused(f"{file}: {placed.name}: {error}") from None
+            self._keep(layer, tensors)
         else:
             self._filled[placed.name] = moved(part, self._dtype, self._device)
 

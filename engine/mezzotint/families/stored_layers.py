@@ -1,6 +1,6 @@
 """Layers that are quantized in their files, put together as their tensors come by."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from mezzotint.checkpoints.header import Header, TensorSpec, read_header
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.checkpoints.weight_file import is_gguf
-from mezzotint.errors import ModelRefused
 
 if TYPE_CHECKING:
     import torch
@@ -85,7 +84,7 @@ def _find(files: Sequence[Path]) -> "dict[str, StoredLayer]":
         return {}
     from mezzotint.quantization.stored import find_stored_layers
 
-    return find_stored_layers(tensors, metadata, _reader(files))
+    return find_stored_layers(tensors, metadata, _descriptions(files, tensors).__getitem__)
 
 
 def _has_quantized(tensors: Iterable[str], metadata: Mapping[str, str]) -> bool:
@@ -96,10 +95,10 @@ def _says_quantized(name: str) -> bool:
     return name.endswith((".comfy_quant", ".mezzotint_quant", ".SCB")) or ".quant_state." in name
 
 
-def _reader(files: Sequence[Path]) -> "Callable[[str], torch.Tensor]":
-    def read(name: str) -> "torch.Tensor":
-        for _, tensor in read_tensors(files, on_bytes=lambda _: None, cancelled=lambda: False, names={name}):
-            return tensor
-        raise ModelRefused(f"{files[0]}: the tensor {name} is missing")
+def _descriptions(files: Sequence[Path], tensors: Mapping[str, TensorSpec]) -> "dict[str, torch.Tensor]":
+    """What describes layers, read at once: a file has hundreds of them, and each reading begins with its header."""
+    from mezzotint.quantization.stored import LARGEST_DESCRIPTION
 
-    return read
+    small = {name for name, spec in tensors.items() if spec.end - spec.start <= LARGEST_DESCRIPTION}
+    names = {name for name in small if _says_quantized(name)}
+    return dict(read_tensors(files, on_bytes=lambda _: None, cancelled=lambda: False, names=names))

@@ -20,7 +20,7 @@ from mezzotint.quantization.layout import MARK, Layout, Parsed
 from mezzotint.quantization.own_layout import OwnLayout
 
 Read = Callable[[str], Tensor]
-_LARGEST_DESCRIPTION = 4096  # bytes
+LARGEST_DESCRIPTION = 4096  # bytes
 _COMFYUI, _OWN, _BITSANDBYTES = ComfyUiLayout(), OwnLayout(), BitsAndBytesLayout()
 _LAYOUTS: tuple[Layout, ...] = (_COMFYUI, _OWN, _BITSANDBYTES)
 
@@ -61,7 +61,7 @@ def _found(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str], read:
 
 def _description(name: str, tensors: Mapping[str, TensorSpec], read: Read) -> dict[str, object]:
     size = tensors[name].end - tensors[name].start
-    if size > _LARGEST_DESCRIPTION or tensors[name].dtype != "U8":
+    if size > LARGEST_DESCRIPTION or tensors[name].dtype != "U8":
         raise ModelRefused(f"{plain(name, 200)} takes {size} bytes of {tensors[name].dtype}; it describes no layer")
     return parse_json_object(read(name).numpy().tobytes(), name)
 
