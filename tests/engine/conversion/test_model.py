@@ -103,9 +103,8 @@ def test_shards_of_any_name_are_found_again(pixart, tmp_path):
     folder = pixart / "transformer"
     shard(pixart / TRANSFORMER, 2)
     index = folder / "diffusion_pytorch_model.safetensors.index.json"
-    renamed = {
-        name: f"{'ab'[number]}.safetensors" for number, name in enumerate(sorted(p.name for p in folder.glob("*-of-*")))
-    }
+    names = sorted(path.name for path in folder.glob("*-of-*"))
+    renamed = dict(zip(names, ("a.safetensors", "b.safetensors"), strict=True))
     for old, new in renamed.items():
         (folder / old).rename(folder / new)
     places = json.loads(index.read_text())["weight_map"]
@@ -129,7 +128,7 @@ def test_parts_of_a_neighbour_are_in_the_copy(tmp_path):
 @pytest.mark.parametrize("name", ["my model (small)", "-.-", "ÄÖÜ", "x" * 100, ".hidden"])
 def test_a_copy_of_any_name_can_be_opened(pixart, tmp_path, name):
     convert(conversion(pixart, tmp_path / name))
-    assert open_checkpoint(tmp_path / name).bytes < open_checkpoint(pixart).bytes
+    assert open_checkpoint(tmp_path / name).components.keys() == open_checkpoint(pixart).components.keys()
 
 
 def test_one_file_becomes_one_file(tiny_single_file, tmp_path):
@@ -182,12 +181,11 @@ def test_a_file_of_another_model_is_told(pixart, tmp_path):
     tensors = load_file(pixart / TRANSFORMER)
     name = "transformer_blocks.0.attn1.to_q.weight"
     save_file(tensors | {name: torch.ones(5, 5)}, pixart / TRANSFORMER)
-    for call in (
-        convert,
-        lambda each: list(layer_errors(each.sources, "transformer", Choice(scheme="int8"), cancelled=lambda: False)),
-    ):
-        with pytest.raises(ModelRefused, match=rf"{name} has shape \(5, 5\)"):
-            call(conversion(pixart, tmp_path / "small"))
+    with pytest.raises(ModelRefused, match=rf"{name} has shape \(5, 5\)"):
+        convert(conversion(pixart, tmp_path / "small"))
+    assert not (tmp_path / "small").exists()
+    with pytest.raises(ModelRefused, match=rf"{name} has shape \(5, 5\)"):
+        list(layer_errors(sources_of(pixart), "transformer", Choice(scheme="int8"), cancelled=lambda: False))
 
 
 def test_a_shard_cut_short_is_told(pixart, tmp_path):
@@ -262,7 +260,6 @@ def test_what_was_done_is_not_done_again(pixart, tmp_path, converted, error):
 
 
 def test_what_an_earlier_try_left_of_another_copy_is_not_taken(pixart, tmp_path, converted):
-    on_bytes, cancelled = stop_after(1000, None)
     encoder = len(load_file(pixart / "text_encoder" / "model.safetensors"))
     for change in ("scheme", "file"):
         on_bytes, cancelled = stop_after(encoder, None)
