@@ -28,8 +28,8 @@ _EXAMPLES = """\
   mezzotint quantize sdxl-base --scheme int4-lowrank --text-encoders int8 -o sdxl-small --report
   mezzotint quantize sdxl.safetensors --scheme int8 --for comfyui -o sdxl-int8.safetensors
 
-int8           weights and what they multiply in 8 bits: half the size, faster on graphics cards
-int8-weight    weights alone in 8 bits: a little closer to the original, not faster
+int8           weights and what they multiply in 8 bits: half the size
+int8-weight    weights alone in 8 bits: a little closer to the original
 int4           weights in 4 bits (NormalFloat): a quarter of the size
 int4-lowrank   weights in 4 bits, with a thin 16-bit branch for what these lose: nearly as small, much closer
 
