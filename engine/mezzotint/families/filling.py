@@ -7,6 +7,7 @@ import torch
 from mezzotint.errors import ModelRefused
 from mezzotint.families.family import ComponentSource, Network
 from mezzotint.families.original_names import Placement
+from mezzotint.families.stored_layers import WholeLayer
 from mezzotint.quantization.formats import Format, Tensors
 from mezzotint.quantization.layers import buffer_name
 from mezzotint.quantization.policy import Choice, formats_for
@@ -44,21 +45,19 @@ class Filling:
         else:
             self._filled[placed.name] = moved(part, self._dtype, self._device)
 
-    def put_quantized(self, placed: Placement, format_: Format, tensors: Tensors, file: Path) -> None:
+    def put_quantized(self, placed: Placement, whole: WholeLayer, file: Path) -> None:
         """Take in a layer that is quantized in its file; ModelRefused when the network has no such layer."""
         layer = placed.name.removesuffix(_WEIGHT)
         shape = self._layers.get(layer)
-        if shape is None or placed.form != "whole":
+        if shape is None or placed.form != "whole" or whole.format.fits(shape) is not None:
             raise ModelRefused(f"{file}: {placed.name} is quantized, which cannot be for that layer")
-        wanted = format_.described(shape)
-        for name, tensor in tensors.items():
-            if tuple(tensor.shape) != wanted[name].shape:
-                raise ModelRefused(
-                    f"{file}: {name} of {layer} has shape {tuple(tensor.shape)}, {format_.scheme} layers of "
-                    f"{shape[0]} x {shape[1]} have {wanted[name].shape}; the file is damaged"
-                )
-        self._formats[layer] = format_
-        self._keep(layer, tensors)
+        if whole.shape != shape:
+            raise ModelRefused(
+                f"{file}: {placed.name} of {placed.component} has shape {whole.shape}, its configuration says "
+                f"{shape}; the file belongs to another model"
+            )
+        self._formats[layer] = whole.format
+        self._keep(layer, whole.tensors)
 
     def finish(self) -> Network:
         """The network with all that came; ModelRefused when something did not."""

@@ -55,7 +55,7 @@ def _load_group(
         whole = stored.take(name, tensor)
         if whole is not None:
             for placed in wanted.get(whole.weight_name, ()):
-                fillings[placed.component].put_quantized(placed, whole.format, whole.tensors, files[0])
+                fillings[placed.component].put_quantized(placed, whole, files[0])
                 on_bytes(placed.component, whole.bytes)
         elif name in wanted and name not in stored.names:
             for placed in wanted[name]:

@@ -24,6 +24,7 @@ class WholeLayer:
 
     weight_name: str  # of the weight, as if it were not quantized
     format: "Format"
+    shape: tuple[int, ...]  # of the weight
     tensors: "Tensors"
     bytes: int  # in the file
 
@@ -55,7 +56,8 @@ class StoredLayers:
         size = sum(part.nbytes for part in parts.values())
         tensors = decode_layer(layer, parts)
         self._waiting[layer.name] = {}
-        return WholeLayer(weight_name=layer.name + _WEIGHT, format=layer.format, tensors=tensors, bytes=size)
+        name = layer.name + _WEIGHT
+        return WholeLayer(weight_name=name, format=layer.format, shape=layer.shape, tensors=tensors, bytes=size)
 
 
 def logical_header(header: Header) -> Header:
