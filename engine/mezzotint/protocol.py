@@ -17,6 +17,9 @@ Attention = Literal["auto", "flash", "int8", "sdpa", "reference"]
 Quantization = Literal["auto", "none", "int8", "int8-weight", "int4", "int4-lowrank"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 PredictionType = Literal["epsilon", "v_prediction", "flow_prediction"]
+MemoryPolicy = Literal["auto", "fast", "balanced", "lowest"]
+GuidancePasses = Literal["batched", "sequential"]
+HostTier = Literal["pinned", "ram", "disk"]
 
 # ---- what a person asks for
 
@@ -124,7 +127,82 @@ class GenerateRequest:
     previews: bool = False  # a small JPEG with every step
     embeddings: tuple[str, ...] = ()  # textual-inversion files
     loras: tuple[LoraRef, ...] = ()  # each is for every stage whose model it fits
+    memory: MemoryPolicy = "auto"
+    vram_limit_bytes: int | None = None  # on a processor: of a simulated card
+    ram_limit_bytes: int | None = None
+    vae_tile: int | None = None  # pixels of a tile's side in decoding; 0: never tiles; None: as the plan has it
+    strict: bool = False  # where memory runs short, nothing is done that would change the picture
     output: Output = field(default_factory=Output)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRequest:
+    """A question before any work: how would this fit that machine?"""
+
+    models: tuple[str, ...]  # of the stages, by catalog id, path, or the name of a known model such as flux
+    width: int | None = None  # pixels; None: what the first model is best at
+    height: int | None = None
+    steps: int | None = None
+    memory: MemoryPolicy = "auto"
+    quantization: Quantization = "auto"
+    text_quantization: Quantization = "auto"
+    vram_bytes: int | None = None  # None: this machine's
+    ram_bytes: int | None = None
+
+
+# ---- how memory will be used
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedComponent:
+    """One network's part of a plan."""
+
+    model: str
+    name: str
+    quantization: Quantization
+    bytes: int  # of all its weights
+    blocks: int
+    resident_blocks: int  # that stay on the device while it works; the others take turns in slots
+    slots: int
+    device_bytes: int  # of what stays, and of the slots
+    host: HostTier  # where its weights wait
+    phases: tuple[str, ...]  # in which it is on the device
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedPhase:
+    """What one phase needs at its peak."""
+
+    name: str  # encode, stage 1, decode
+    weights_bytes: int
+    activation_bytes: int
+    peak_bytes: int  # with context and margin
+    seconds: float  # expected
+    seconds_resident: float  # expected, if everything stayed on the device
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How memory will be used, with numbers and reasons."""
+
+    fits: bool
+    memory: MemoryPolicy
+    vram_bytes: int  # that there are, or may be used
+    ram_bytes: int
+    peak_vram_bytes: int
+    peak_ram_bytes: int
+    pinned_bytes: int
+    components: tuple[PlannedComponent, ...]
+    phases: tuple[PlannedPhase, ...]
+    guidance: GuidancePasses
+    vae_tile: int  # pixels of a tile's side; 0: whole
+    quantization: Quantization
+    text_quantization: Quantization
+    seconds: float
+    seconds_resident: float
+    smallest_vram_bytes: int  # that any plan of this policy needs
+    smallest_ram_bytes: int
+    reasons: tuple[str, ...]
 
 
 # ---- what was used and made
@@ -218,11 +296,21 @@ class Timings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseMemory:
+    """A phase's peak on the device, as it was planned and as it came."""
+
+    name: str
+    predicted_bytes: int
+    measured_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReport:
     """Peaks over the whole job."""
 
     peak_ram_bytes: int
-    peak_vram_bytes: int | None  # None: no GPU was used
+    peak_vram_bytes: int | None  # None: no GPU was used, nor one simulated
+    phases: tuple[PhaseMemory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,6 +345,10 @@ class GenerateResult:
     attention_fallbacks: tuple[AttentionFallback, ...] = ()
     quantization: Quantization = "none"  # done while loading; what files hold quantized is not counted
     text_quantization: Quantization = "none"
+    plan: Plan | None = None  # None: nothing was planned, for everything is where it works
+    vae_tile: int = 0
+    guidance_passes: GuidancePasses = "batched"
+    recoveries: tuple[str, ...] = ()  # what was done when memory ran short
 
 
 # ---- what happens on the way
@@ -336,6 +428,15 @@ class ModelDefaults:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPart:
+    """One network of a model, as its files hold it."""
+
+    name: str
+    bytes: int
+    layers: dict[str, int]  # how many have weights of each precision: int8, int4, float16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
     """A model as the catalog lists it."""
 
@@ -348,6 +449,8 @@ class ModelInfo:
     source: str  # bundled, models, folder, huggingface, a1111, comfyui, path
     defaults: ModelDefaults | None
     problem: str | None  # why it is refused
+    scheme: str = ""  # of the network that makes pictures, where it is quantized: int8, int4
+    parts: tuple[ModelPart, ...] = ()  # told when one model is looked at, not in lists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

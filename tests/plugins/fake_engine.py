@@ -44,6 +44,9 @@ class FakeCatalog:
                 return FoundFake(info=model)
         raise UnknownModel(f"No model is called {ref.id!r}")
 
+    def inspect(self, ref):
+        return self.find(ref).info
+
 
 def model_info(**changes):
     values = {

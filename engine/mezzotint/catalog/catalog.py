@@ -19,6 +19,8 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder
 from mezzotint.errors import ModelRefused, StorageError, UnknownModel
 from mezzotint.families.detection import Detected, detect
+from mezzotint.families.known import family_of
+from mezzotint.families.precision import parts_of, scheme_of
 from mezzotint.protocol import ModelInfo, ModelRef
 
 DEFAULT_MODEL = "starter-dit"
@@ -63,6 +65,12 @@ class Catalog:
         if ref.id and (is_folder(path) or is_file(path)):
             return _open_path(path)
         raise UnknownModel(_unknown(ref.id, path, candidates))
+
+    def inspect(self, ref: ModelRef) -> ModelInfo:
+        """What `find` finds, with the parts of the model; only headers are read."""
+        found = self.find(ref)
+        sources = family_of(found.detected.family).sources(found.checkpoint, found.detected)
+        return replace(found.info, parts=parts_of(sources))
 
     def default(self) -> ModelRef:
         """The bundled model that works on a fresh machine."""
@@ -143,6 +151,7 @@ def _open_as(identity: str, path: Path, source: Source) -> FoundModel:
         source=source,
         defaults=detected.defaults,
         problem=None,
+        scheme=scheme_of(checkpoint),
     )
     return FoundModel(info=info, checkpoint=checkpoint, detected=detected)
 

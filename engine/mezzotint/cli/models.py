@@ -44,7 +44,7 @@ def list_models(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def _row(model: ModelInfo) -> tuple[str, ...]:
-    note = "" if model.problem is None else f"refused: {plain(model.problem, 300)}"
+    note = plain(model.scheme) if model.problem is None else f"refused: {plain(model.problem, 300)}"
     return (
         plain(model.id, 200),
         plain(model.family) or "-",
@@ -57,7 +57,7 @@ def _row(model: ModelInfo) -> tuple[str, ...]:
 
 def inspect_model(arguments: argparse.Namespace, context: Context) -> int:
     """One model; one that is refused ends with its error."""
-    info = context.make_catalog(arguments.models_folder).find(ModelRef(id=arguments.model)).info
+    info = context.make_catalog(arguments.models_folder).inspect(ModelRef(id=arguments.model))
     if arguments.json:
         context.terminal.json(info)
     else:
@@ -75,6 +75,11 @@ def _told(info: ModelInfo) -> dict[str, str]:
         "size": size(info.bytes),
         "source": info.source,
     }
+    if info.scheme:
+        told["scheme"] = info.scheme
+    for part in info.parts:
+        layers = ", ".join(f"{count} {precision}" for precision, count in part.layers.items())
+        told[part.name] = f"{size(part.bytes)}: {layers}"
     if info.defaults is not None:
         best = info.defaults
         told["best at"] = f"{best.width}x{best.height}, {best.steps} steps, guidance {best.guidance_scale:g}"

@@ -7,6 +7,7 @@ import torch
 from mezzotint.errors import ModelRefused
 from mezzotint.families.family import ComponentSource, Network
 from mezzotint.families.original_names import Placement
+from mezzotint.families.quantized_entry import PlannedLayer, QuantizedEntry
 from mezzotint.families.stored_layers import WholeLayer
 from mezzotint.quantization.formats import Format, Tensors
 from mezzotint.quantization.layers import buffer_name
@@ -27,9 +28,14 @@ class Filling:
         self._formats: dict[str, Format] = {}
         self._filled: dict[str, torch.Tensor] = {}
         self.shapes = {name: tensor.shape for name, tensor in network.state_dict().items()}
-        self._layers = {layer.name: layer.shape for layer in layers_of(network)}
+        layers = {layer.name: layer for layer in layers_of(network)}
+        self._layers = {name: layer.shape for name, layer in layers.items()}
         if choice is not None:
-            self._formats = dict(formats_for(source.class_name, layers_of(network), choice))
+            self._formats = dict(formats_for(source.class_name, tuple(layers.values()), choice))
+        self.entry: QuantizedEntry | None = None  # what the cache may have of it
+        if choice is not None:
+            planned = {name: PlannedLayer(shape=layers[name], format=each) for name, each in self._formats.items()}
+            self.entry = QuantizedEntry(source=source, choice=choice, layers=planned, device=device)
 
     def put(self, placed: Placement, tensor: torch.Tensor, file: Path) -> None:
         """Take in a tensor of a file; ModelRefused when its shape or its numbers cannot be."""
@@ -58,6 +64,11 @@ class Filling:
             )
         self._formats[layer] = whole.format
         self._keep(layer, whole.tensors)
+
+    def tensors_of(self, layer: str) -> Tensors:
+        """Those of a quantized layer that has come."""
+        names = self._formats[layer].described(self._layers[layer])
+        return {name: self._filled[buffer_name(layer, name)] for name in names}
 
     def finish(self) -> Network:
         """The network with all that came; ModelRefused when something did not."""

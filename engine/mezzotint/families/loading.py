@@ -1,14 +1,16 @@
 """Weights from files into networks: built empty, filled tensor by tensor, so that only one is ever in memory twice."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import torch
 
 from mezzotint.checkpoints.weight_file import read_weights, weight_specs
-from mezzotint.errors import ModelRefused
+from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.family import ComponentSource, LoadedModel, Network, Tokenizer
 from mezzotint.families.filling import Filling
+from mezzotint.families.original_names import Placement
+from mezzotint.families.quantized_cache import QuantizedCache
 from mezzotint.families.routing import route
 from mezzotint.families.stored_layers import StoredLayers
 
@@ -23,8 +25,11 @@ def load_components(
     *,
     on_bytes: Callable[[str, int], None],
     cancelled: Callable[[], bool],
+    cache: QuantizedCache | None = None,
 ) -> None:
     """Bring the named networks and tokenizers in, unless they are there; `on_bytes(component, n)` as bytes arrive.
+
+    What is quantized on the way is kept in the cache, if there is one, and taken from there the next time.
 
     Raises ModelRefused when a file lacks a tensor or holds one of another shape, Cancelled between tensors.
     """
@@ -35,38 +40,96 @@ def load_components(
             model.tokenizers[source.name] = _tokenizer(source)
     for files in dict.fromkeys(source.files for source in sources if source.files):
         group = [source for source in sources if source.files == files]
-        for source, network in zip(group, _load_group(model, group, files, on_bytes, cancelled), strict=True):
+        for source, network in zip(group, _Group(model, group, files).load(on_bytes, cancelled, cache), strict=True):
             model.networks[source.name] = network
 
 
-def _load_group(
-    model: LoadedModel,
-    group: Sequence[ComponentSource],
-    files: tuple[Path, ...],
-    on_bytes: Callable[[str, int], None],
-    cancelled: Callable[[], bool],
-) -> list[Network]:
-    fillings = {source.name: _filling(model, source) for source in group}
-    wanted = route(model.sources, list(fillings), {name: filling.shapes for name, filling in fillings.items()})
-    stored = StoredLayers(files)
-    names = {*wanted, *stored.names}
-    sizes = {name: spec.bytes for path in files for name, spec in weight_specs(path).items()}
-    for name, tensor in read_weights(files, on_bytes=_uncounted, cancelled=cancelled, names=names):
-        whole = stored.take(name, tensor)
-        if whole is not None:
-            for placed in wanted.get(whole.weight_name, ()):
-                fillings[placed.component].put_quantized(placed, whole, files[0])
-                on_bytes(placed.component, whole.bytes)
-        elif name in wanted and name not in stored.names:
-            for placed in wanted[name]:
-                fillings[placed.component].put(placed, tensor, files[0])
-            on_bytes(wanted[name][0].component, sizes[name])
-    return [fillings[source.name].finish() for source in group]
+class _Group:
+    """Networks whose weights lie in the same files."""
 
+    def __init__(self, model: LoadedModel, group: Sequence[ComponentSource], files: tuple[Path, ...]) -> None:
+        self._model, self._sources, self._files = model, {source.name: source for source in group}, files
+        self._fillings = {source.name: self._empty(source) for source in group}
+        shapes = {name: filling.shapes for name, filling in self._fillings.items()}
+        self._wanted = dict(route(model.sources, list(self._fillings), shapes))
+        self._sizes = {name: spec.bytes for path in files for name, spec in weight_specs(path).items()}
+        self._stored = StoredLayers(files)
 
-def _filling(model: LoadedModel, source: ComponentSource) -> Filling:
-    dtype = component_dtype(source, model.dtype)
-    return Filling(source, empty_network(source), dtype, model.device, model.quantization.get(source.name))
+    def load(
+        self,
+        on_bytes: Callable[[str, int], None],
+        cancelled: Callable[[], bool],
+        cache: QuantizedCache | None,
+    ) -> list[Network]:
+        """Fill all of them."""
+        places = {} if cache is None else dict(self._places(cache))
+        for name, place in places.items():
+            if cache is not None and place.is_file() and self._take_kept(cache, name, place, on_bytes, cancelled):
+                self._fillings[name].entry = None  # nothing is left to be kept
+        self._read(on_bytes, cancelled)
+        for name, place in places.items():
+            filling = self._fillings[name]
+            if cache is not None and filling.entry is not None and filling.is_quantized:
+                cache.keep(filling.entry, place, filling.tensors_of, cancelled)
+        return [filling.finish() for filling in self._fillings.values()]
+
+    def _empty(self, source: ComponentSource) -> Filling:
+        dtype, choice = component_dtype(source, self._model.dtype), self._model.quantization.get(source.name)
+        return Filling(source, empty_network(source), dtype, self._model.device, choice)
+
+    def _places(self, cache: QuantizedCache) -> Iterator[tuple[str, Path]]:
+        """Where the cache has, or would have, each network; none of those that are quantized in their files."""
+        for name, filling in self._fillings.items():
+            if filling.entry is not None and not self._stored.names:
+                place = cache.place_of(filling.entry)
+                if place is not None:
+                    yield name, place
+
+    def _take_kept(
+        self,
+        cache: QuantizedCache,
+        name: str,
+        place: Path,
+        on_bytes: Callable[[str, int], None],
+        cancelled: Callable[[], bool],
+    ) -> bool:
+        """Take a network's quantized layers out of the cache; False: they are damaged, and it is empty again."""
+        filling = self._fillings[name]
+        bytes_of = {
+            placed.name: self._sizes[tensor]
+            for tensor, placements in self._wanted.items()
+            for placed in placements[:1]
+            if placed.component == name
+        }
+        taken = set()
+        try:
+            for whole in filling.entry.read(place, cancelled) if filling.entry else ():
+                filling.put_quantized(Placement(component=name, name=whole.weight_name, form="whole"), whole, place)
+                taken.add((name, whole.weight_name))
+                on_bytes(name, bytes_of.get(whole.weight_name, 0))
+        except (ModelRefused, StorageError):
+            cache.discard(place)
+            self._fillings[name] = self._empty(self._sources[name])
+            return False
+        cache.used(place)
+        for tensor, placements in list(self._wanted.items()):
+            left = tuple(placed for placed in placements if (placed.component, placed.name) not in taken)
+            self._wanted[tensor] = left
+        return True
+
+    def _read(self, on_bytes: Callable[[str, int], None], cancelled: Callable[[], bool]) -> None:
+        stored = self._stored
+        names = {*(name for name, placements in self._wanted.items() if placements), *stored.names}
+        for name, tensor in read_weights(self._files, on_bytes=_uncounted, cancelled=cancelled, names=names):
+            whole = stored.take(name, tensor)
+            if whole is not None:
+                for placed in self._wanted.get(whole.weight_name, ()):
+                    self._fillings[placed.component].put_quantized(placed, whole, self._files[0])
+                    on_bytes(placed.component, whole.bytes)
+            elif name in self._wanted and name not in stored.names:
+                for placed in self._wanted[name]:
+                    self._fillings[placed.component].put(placed, tensor, self._files[0])
+                on_bytes(self._wanted[name][0].component, self._sizes[name])
 
 
 def _uncounted(_: int) -> None:

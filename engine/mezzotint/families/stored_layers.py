@@ -33,7 +33,7 @@ class StoredLayers:
     """The quantized layers of some files; `names` are all tensors that they take."""
 
     def __init__(self, files: Sequence[Path]) -> None:
-        self._layers = _find(files)
+        self._layers = find_layers(files)
         self._layer_of = {name: layer for layer in self._layers.values() for name in layer.names.values()}
         self._waiting: dict[str, dict[str, torch.Tensor]] = {name: {} for name in self._layers}
 
@@ -64,7 +64,7 @@ def logical_header(header: Header) -> Header:
     """A file's header as if nothing in it were quantized: whole shapes, and no tensors that only help to turn back."""
     if not _has_quantized(header.tensors, header.metadata):
         return header
-    layers = _find([header.path])
+    layers = find_layers([header.path])
     parts = {name for layer in layers.values() for name in layer.names.values()}
     tensors = {name: spec for name, spec in header.tensors.items() if name not in parts}
     for layer in layers.values():
@@ -73,7 +73,8 @@ def logical_header(header: Header) -> Header:
     return replace(header, tensors=tensors)
 
 
-def _find(files: Sequence[Path]) -> "dict[str, StoredLayer]":
+def find_layers(files: Sequence[Path]) -> "dict[str, StoredLayer]":
+    """The quantized layers of some files, by name; ModelRefused names one that makes no sense."""
     if any(map(is_gguf, files)):
         return {}  # what is packed there comes turned back
     headers = [read_header(path) for path in files]

@@ -3,7 +3,7 @@
 from fake_engine import model_info
 
 from mezzotint.codec import decode
-from mezzotint.protocol import ModelDefaults, ModelInfo
+from mezzotint.protocol import ModelDefaults, ModelInfo, ModelPart
 
 REFUSED = model_info(id="bad", family="", variant="", problem="a pickle\x1b[2J\ncould run code", source="a1111")
 
@@ -36,6 +36,21 @@ def test_one_model(command):
     done = command("models", "inspect", "starter/dit", models=[info])
     assert "best at  128x128, 20 steps, guidance 4.5" in done.out
     assert decode(ModelInfo, command("models", "inspect", "starter/dit", "--json", models=[info]).json) == info
+
+
+def test_a_quantized_model(command):
+    parts = (
+        ModelPart(name="unet", bytes=2**20, layers={"int8": 4, "float16": 1}),
+        ModelPart(name="vae", bytes=10, layers={"float32": 2}),
+    )
+    info = model_info(scheme="int8", parts=parts)
+    told = [
+        line.split(maxsplit=1) for line in command("models", "inspect", "starter/dit", models=[info]).out.splitlines()
+    ]
+    assert ["scheme", "int8"] in told
+    assert ["unet", "1.0 MB: 4 int8, 1 float16"] in told and ["vae", "10 bytes: 2 float32"] in told
+    assert decode(ModelInfo, command("models", "inspect", "starter/dit", "--json", models=[info]).json) == info
+    assert command("models", "list", models=[info]).out.splitlines()[1].endswith("bundled  int8")
 
 
 def test_an_unknown_model_is_a_usage_error(command):

@@ -1,0 +1,99 @@
+"""Networks that were quantized as they were loaded, kept on disk: the next time they are only read.
+
+The cache saves time and decides nothing: what cannot be kept is told and gone on without, what is damaged is removed
+and made again, and what was not used for longest is removed where room is needed.
+"""
+
+import contextlib
+import secrets
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import reason
+from mezzotint.errors import StorageError
+from mezzotint.families.quantized_entry import SUFFIX, QuantizedEntry
+from mezzotint.quantization.formats import Tensors
+
+LEAST_BYTES = 64 * 2**20  # smaller networks are quantized as fast as they are read
+MOST_BYTES = 20 * 10**9
+SHARE_OF_FREE = 0.1
+_ABANDONED_SECONDS = 24 * 3600.0  # what a program that was ended left half-written
+_TEMPORARY = ".new-"
+
+
+def free_bytes(folder: Path) -> int:
+    """Room on the folder's disk."""
+    return shutil.disk_usage(folder).free
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantizedCache:
+    """A folder of entries, one file each."""
+
+    folder: Path
+    on_trouble: Callable[[str], None]
+    least_bytes: int = LEAST_BYTES
+    most_bytes: int = MOST_BYTES  # and never more than a tenth of what would be free without it
+    free: Callable[[Path], int] = field(default=free_bytes)
+
+    def place_of(self, entry: QuantizedEntry) -> Path | None:
+        """Where the entry is, or would be; None: it is not worth keeping."""
+        if entry.bytes < self.least_bytes:
+            return None
+        try:
+            return self.folder / f"{entry.key()}{SUFFIX}"
+        except OSError:
+            return None  # the model's files are gone, which those who read them tell
+
+    def used(self, place: Path) -> None:
+        """Remember when an entry was used last."""
+        with contextlib.suppress(OSError):
+            place.touch()
+
+    def discard(self, place: Path) -> None:
+        """Remove a damaged entry."""
+        with contextlib.suppress(OSError):
+            place.unlink(missing_ok=True)
+
+    def keep(
+        self, entry: QuantizedEntry, place: Path, tensors_of: Callable[[str], Tensors], cancelled: Callable[[], bool]
+    ) -> None:
+        """Write an entry, whole or not at all, and tell when that cannot be. Raises Cancelled, and nothing else."""
+        temporary = self.folder / f"{_TEMPORARY}{secrets.token_hex(8)}{SUFFIX}"  # others may write the same entry
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if entry.is_settled() and self._make_room(entry.bytes):
+                entry.write(temporary, tensors_of, cancelled)
+                if self.place_of(entry) == place:  # else the model changed while it was read
+                    temporary.replace(place)
+        except StorageError as error:
+            self._tell(entry, str(error))
+        except OSError as error:
+            self._tell(entry, f"{plain(place, 300)} cannot be written: {reason(error)}")
+        finally:
+            self.discard(temporary)
+
+    def _tell(self, entry: QuantizedEntry, why: str) -> None:
+        self.on_trouble(f"the quantized {entry.source.name} is not kept, and will be made again next time: {why}")
+
+    def _make_room(self, needed: int) -> bool:
+        """Remove what was not used for longest; False: it would take more than the cache may have."""
+        files = [(path.stat(), path) for path in self.folder.iterdir() if path.is_file()]
+        for stat, path in files:
+            if path.name.startswith(".") and time.time() - stat.st_mtime > _ABANDONED_SECONDS:
+                self.discard(path)
+        kept = sorted((stat.st_mtime_ns, stat.st_size, path) for stat, path in files if not path.name.startswith("."))
+        total = sum(size for _, size, _ in kept)
+        limit = min(self.most_bytes, int(SHARE_OF_FREE * (self.free(self.folder) + total)))
+        if needed > limit:
+            return False
+        for _, size, path in kept:
+            if total + needed <= limit:
+                break
+            self.discard(path)
+            total -= size
+        return True
