@@ -10,7 +10,7 @@ from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.family import ComponentSource, LoadedModel, Network, Tokenizer
 from mezzotint.families.filling import Filling
 from mezzotint.families.original_names import Placement
-from mezzotint.families.quantized_cache import QuantizedCache
+from mezzotint.families.quantized_cache import QuantizedCache, discard_entry, take_entry
 from mezzotint.families.routing import route
 from mezzotint.families.stored_layers import StoredLayers
 
@@ -56,22 +56,18 @@ class _Group:
         self._stored = StoredLayers(files)
 
     def load(
-        self,
-        on_bytes: Callable[[str, int], None],
-        cancelled: Callable[[], bool],
-        cache: QuantizedCache | None,
+        self, on_bytes: Callable[[str, int], None], cancelled: Callable[[], bool], cache: QuantizedCache | None
     ) -> list[Network]:
         """Fill all of them."""
         places = {} if cache is None else dict(self._places(cache))
-        for name, place in places.items():
-            if cache is not None and place.is_file() and self._take_kept(cache, name, place, on_bytes, cancelled):
-                self._fillings[name].entry = None  # nothing is left to be kept
+        kept = {name for name, place in places.items() if self._take_kept(name, place, on_bytes, cancelled)}
         self._read(on_bytes, cancelled)
-        for name, place in places.items():
+        networks = [filling.finish() for filling in self._fillings.values()]
+        for name in places.keys() - kept:
             filling = self._fillings[name]
-            if cache is not None and filling.entry is not None and filling.is_quantized:
-                cache.keep(filling.entry, place, filling.tensors_of, cancelled)
-        return [filling.finish() for filling in self._fillings.values()]
+            if cache is not None and filling.entry is not None:
+                cache.keep(filling.entry, places[name], filling.tensors_of, cancelled)
+        return networks
 
     def _empty(self, source: ComponentSource) -> Filling:
         dtype, choice = component_dtype(source, self._model.dtype), self._model.quantization.get(source.name)
@@ -86,40 +82,35 @@ class _Group:
                     yield name, place
 
     def _take_kept(
-        self,
-        cache: QuantizedCache,
-        name: str,
-        place: Path,
-        on_bytes: Callable[[str, int], None],
-        cancelled: Callable[[], bool],
+        self, name: str, place: Path, on_bytes: Callable[[str, int], None], cancelled: Callable[[], bool]
     ) -> bool:
-        """Take a network's quantized layers out of the cache; False: they are damaged, and it is empty again."""
-        filling = self._fillings[name]
-        bytes_of = {
-            placed.name: self._sizes[tensor]
-            for tensor, placements in self._wanted.items()
-            for placed in placements[:1]
-            if placed.component == name
-        }
-        taken = set()
+        """Take a network's quantized layers out of the cache; False: it has none, or had damaged ones."""
+        filling, sizes = self._fillings[name], self._bytes_by_parameter(name)
+        taken: set[str] = set()
         try:
-            for whole in filling.entry.read(place, cancelled) if filling.entry else ():
+            for whole in take_entry(filling.entry, place, cancelled):
                 filling.put_quantized(Placement(component=name, name=whole.weight_name, form="whole"), whole, place)
-                taken.add((name, whole.weight_name))
-                on_bytes(name, bytes_of.get(whole.weight_name, 0))
+                taken.add(whole.weight_name)
+                on_bytes(name, sizes.get(whole.weight_name, 0))
         except (ModelRefused, StorageError):
-            cache.discard(place)
+            discard_entry(place)
             self._fillings[name] = self._empty(self._sources[name])
             return False
-        cache.used(place)
-        for tensor, placements in list(self._wanted.items()):
-            left = tuple(placed for placed in placements if (placed.component, placed.name) not in taken)
-            self._wanted[tensor] = left
-        return True
+        left = {
+            tensor: tuple(placed for placed in placements if placed.component != name or placed.name not in taken)
+            for tensor, placements in self._wanted.items()
+        }
+        self._wanted = {tensor: placements for tensor, placements in left.items() if placements}
+        return bool(taken)
+
+    def _bytes_by_parameter(self, component: str) -> dict[str, int]:
+        """Bytes of the tensors that a network's parameters come from, each told once."""
+        first = ((tensor, placements[0]) for tensor, placements in self._wanted.items())
+        return {placed.name: self._sizes[tensor] for tensor, placed in first if placed.component == component}
 
     def _read(self, on_bytes: Callable[[str, int], None], cancelled: Callable[[], bool]) -> None:
         stored = self._stored
-        names = {*(name for name, placements in self._wanted.items() if placements), *stored.names}
+        names = {*self._wanted, *stored.names}
         for name, tensor in read_weights(self._files, on_bytes=_uncounted, cancelled=cancelled, names=names):
             whole = stored.take(name, tensor)
             if whole is not None:

@@ -8,14 +8,15 @@ import contextlib
 import secrets
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.regular_file import reason
+from mezzotint.checkpoints.regular_file import is_file, reason
 from mezzotint.errors import StorageError
 from mezzotint.families.quantized_entry import SUFFIX, QuantizedEntry
+from mezzotint.families.stored_layers import WholeLayer
 from mezzotint.quantization.formats import Tensors
 
 LEAST_BYTES = 64 * 2**20  # smaller networks are quantized as fast as they are read
@@ -28,6 +29,21 @@ _TEMPORARY = ".new-"
 def free_bytes(folder: Path) -> int:
     """Room on the folder's disk."""
     return shutil.disk_usage(folder).free
+
+
+def take_entry(entry: QuantizedEntry | None, place: Path, cancelled: Callable[[], bool]) -> Iterator[WholeLayer]:
+    """The layers of an entry, none when it is not there; ModelRefused or StorageError when it is damaged."""
+    if entry is None or not is_file(place):
+        return
+    yield from entry.read(place, cancelled)
+    with contextlib.suppress(OSError):
+        place.touch()  # when it was used last
+
+
+def discard_entry(place: Path) -> None:
+    """Remove a damaged entry."""
+    with contextlib.suppress(OSError):
+        place.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,16 +65,6 @@ class QuantizedCache:
         except OSError:
             return None  # the model's files are gone, which those who read them tell
 
-    def used(self, place: Path) -> None:
-        """Remember when an entry was used last."""
-        with contextlib.suppress(OSError):
-            place.touch()
-
-    def discard(self, place: Path) -> None:
-        """Remove a damaged entry."""
-        with contextlib.suppress(OSError):
-            place.unlink(missing_ok=True)
-
     def keep(
         self, entry: QuantizedEntry, place: Path, tensors_of: Callable[[str], Tensors], cancelled: Callable[[], bool]
     ) -> None:
@@ -75,7 +81,7 @@ class QuantizedCache:
         except OSError as error:
             self._tell(entry, f"{plain(place, 300)} cannot be written: {reason(error)}")
         finally:
-            self.discard(temporary)
+            discard_entry(temporary)
 
     def _tell(self, entry: QuantizedEntry, why: str) -> None:
         self.on_trouble(f"the quantized {entry.source.name} is not kept, and will be made again next time: {why}")
@@ -85,7 +91,7 @@ class QuantizedCache:
         files = [(path.stat(), path) for path in self.folder.iterdir() if path.is_file()]
         for stat, path in files:
             if path.name.startswith(".") and time.time() - stat.st_mtime > _ABANDONED_SECONDS:
-                self.discard(path)
+                discard_entry(path)
         kept = sorted((stat.st_mtime_ns, stat.st_size, path) for stat, path in files if not path.name.startswith("."))
         total = sum(size for _, size, _ in kept)
         limit = min(self.most_bytes, int(SHARE_OF_FREE * (self.free(self.folder) + total)))
@@ -94,6 +100,6 @@ class QuantizedCache:
         for _, size, path in kept:
             if total + needed <= limit:
                 break
-            self.discard(path)
+            discard_entry(path)
             total -= size
         return True

@@ -1,6 +1,7 @@
 """One request from its words to its pictures."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -160,6 +161,7 @@ class Job:
         import torch
 
         from mezzotint.families.loading import load_components
+        from mezzotint.families.quantized_cache import QuantizedCache
         from mezzotint.stages.cascade import Painter, components_needed, plan_walks
 
         plan_walks(setup, torch.device(device.id))  # what leaves a stage without a step is told before weights are read
@@ -167,8 +169,12 @@ class Job:
         previews = self._request.previews or self._request.output.preview_folder is not None
         needed = components_needed(setup, previews=previews)
         progress = _LoadProgress(self._on_event, _bytes_to_load(models, needed))
+        cache = QuantizedCache(
+            folder=paths.cache_folder() / "quantized", on_trouble=partial(self._notice, "quantized_not_kept")
+        )
         for stage, model, names in zip(setup.stages, models, needed, strict=True):
-            load_components(model, names, on_bytes=progress.of(stage.found.info.id), cancelled=self._cancelled)
+            on_bytes = progress.of(stage.found.info.id)
+            load_components(model, names, on_bytes=on_bytes, cancelled=self._cancelled, cache=cache)
         loras.fit_to(models, self._notice, self._cancelled)
         painter = Painter(
             setup=setup,
