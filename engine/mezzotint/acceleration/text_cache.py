@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 Layer: TypeAlias = Any  # a linear layer or a caption's projection; diffusers publishes no types
 
+_HALVES = 2  # of the guidance, which may come one after the other
 _STATE = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training")
 
 
@@ -26,18 +27,18 @@ class _Kept:
     versions: tuple[int | None, int | None]
     branches: tuple[object, ...]
 
+    def is_of(self, x: Tensor) -> bool:
+        """Whether x is the same memory, seen the same way."""
+        same = (x.dtype, x.device) == (self.x.dtype, self.x.device)
+        return same and x.is_set_to(self.x)  # the projection's output comes as a fresh view of it
+
     def serves(self, x: Tensor, branches: tuple[object, ...]) -> bool:
-        """Whether x is the same memory, seen the same way, and nothing has changed since."""
-        return (
-            (x.dtype, x.device) == (self.x.dtype, self.x.device)
-            and x.is_set_to(self.x)  # the projection's output comes as a fresh view of it
-            and (_version(x), _version(self.y)) == self.versions
-            and branches == self.branches
-        )
+        """Whether it is what the layer would give for x: nothing has changed since."""
+        return self.is_of(x) and (_version(x), _version(self.y)) == self.versions and branches == self.branches
 
 
 class RememberingLayer(nn.Module):
-    """Stands for a layer of a network: its parameters under their names, and its last output for as long as it holds.
+    """Stands for a layer of a network: its parameters under their names, and its last outputs while they hold.
 
     The layer is called as ever when it is called at all, so its hooks are; in a tuple it is no part of the network.
     """
@@ -46,7 +47,7 @@ class RememberingLayer(nn.Module):
         super().__init__()
         vars(self).update({name: vars(layer)[name] for name in _STATE})
         self.plain = (layer,)
-        self._kept: _Kept | None = None
+        self._kept: list[_Kept] = []
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the layer has
         """What is asked of the layer, such as the type of its weight."""
@@ -57,23 +58,28 @@ class RememberingLayer(nn.Module):
 
     @property
     def kept_bytes(self) -> int:
-        """Of the output that is remembered."""
-        return 0 if self._kept is None else self._kept.y.nbytes
+        """Of the outputs that are remembered."""
+        return sum(kept.y.nbytes for kept in self._kept)
 
     def forward(self, x: Tensor) -> Tensor:
         """What the layer makes of x `(b, n, d)`."""
         layer = self.plain[0]
         branches = tuple(getattr(module, "branches", None) for module in layer.modules())
-        if self._kept is not None and self._kept.serves(x, branches):
-            return self._kept.y
-        self._kept = None  # before its successor takes memory
+        for kept in self._kept:
+            if kept.serves(x, branches):
+                return kept.y
+        self._make_room(x)
         y: Tensor = layer(x)
-        self._kept = _Kept(x=x, y=y, versions=(_version(x), _version(y)), branches=branches)
+        self._kept.append(_Kept(x=x, y=y, versions=(_version(x), _version(y)), branches=branches))
         return y
+
+    def _make_room(self, x: Tensor) -> None:
+        """Let go of what a new output takes the place of, before that takes memory."""
+        self._kept = [kept for kept in self._kept if not kept.is_of(x)][1 - _HALVES :]
 
     def forget(self) -> None:
         """Let go of what is remembered."""
-        self._kept = None
+        self._kept = []
 
 
 class TextCache:

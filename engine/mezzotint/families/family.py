@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from mezzotint.checkpoints.opening import Checkpoint
 from mezzotint.families.detection import Detected
+from mezzotint.protocol import GuidancePasses
 
 if TYPE_CHECKING:
     import torch
@@ -64,6 +65,8 @@ class LoadedModel:
     tokenizers: dict[str, Tokenizer] = field(default_factory=dict)
     quantization: "Mapping[str, Choice]" = field(default_factory=dict)  # of components that are quantized as they load
     loras: "Adapters | None" = None  # what LoRAs are in the networks; None: there never were any
+    passes: GuidancePasses = "batched"  # of the halves of the guidance
+    vae_tile: int = 0  # pixels of the side of the squares that pictures are decoded in; 0: whole
     attention: "AttentionSession | None" = None  # what attends in the networks now; None: what diffusers put there
 
 

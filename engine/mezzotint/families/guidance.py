@@ -1,6 +1,26 @@
 """Classifier-free guidance (Ho and Salimans, arXiv 2207.12598)."""
 
+from collections.abc import Callable, Mapping
+
 import torch
+
+from mezzotint.families.family import Conditioning
+from mezzotint.protocol import GuidancePasses
+
+Ask = Callable[[torch.Tensor, Mapping[str, torch.Tensor]], torch.Tensor]  # a network, with a sample for each row
+
+
+def guided_output(ask: Ask, sample: torch.Tensor, conditioning: Conditioning, passes: GuidancePasses) -> torch.Tensor:
+    """The guided output for a sample `(1, c, h, w)`: both halves in one pass, or one after the other in less memory."""
+    tensors = conditioning.tensors
+    if not conditioning.guided:
+        return ask(sample, tensors).float()
+    if passes == "batched":
+        output = ask(torch.cat([sample] * 2), tensors).float()
+    else:
+        halves = ({name: tensor[half : half + 1] for name, tensor in tensors.items()} for half in range(2))
+        output = torch.cat([ask(sample, half).float() for half in halves])
+    return guide(output, conditioning.guidance_scale, conditioning.guidance_rescale)
 
 
 def guide(output: torch.Tensor, scale: float, rescale: float) -> torch.Tensor:
@@ -15,11 +35,6 @@ def guide(output: torch.Tensor, scale: float, rescale: float) -> torch.Tensor:
     axes = list(range(1, guided.ndim))
     spread = conditional.std(dim=axes, keepdim=True) / guided.std(dim=axes, keepdim=True)
     return rescale * (guided * spread) + (1 - rescale) * guided
-
-
-def twice(sample: torch.Tensor, guided: bool) -> torch.Tensor:
-    """The sample once for each half of the guidance."""
-    return torch.cat([sample] * 2) if guided else sample
 
 
 def guidance_embedding(scale: float, dim: int, dtype: torch.dtype) -> torch.Tensor:

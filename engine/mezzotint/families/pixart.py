@@ -1,5 +1,6 @@
 """PixArt: a diffusion transformer with cross-attention to T5's tokens (arXiv 2310.00426, 2403.04692)."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
@@ -70,26 +71,24 @@ class PixArt:
         self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
         """The transformer's guided output for a scaled sample `(1, c, h, w)`, of the same shape."""
-        from mezzotint.families.guidance import guide, twice
+        from mezzotint.families.guidance import guided_output
 
-        tensors = conditioning.tensors
-        doubled = twice(sample, conditioning.guided).to(model.dtype)
         # Attention of ours skips what lies beyond a length; diffusers' own knows the mask only.
-        short = model.attention is not None and "lengths" in tensors
-        output = model.networks["transformer"](
-            doubled,
-            encoder_hidden_states=tensors["text"],
-            encoder_attention_mask=tensors["mask"],
-            timestep=timestep[None].to(doubled.device).expand(doubled.shape[0]),
-            added_cond_kwargs={name: tensors.get(name) for name in ("resolution", "aspect_ratio")},
-            cross_attention_kwargs={"key_lengths": tensors["lengths"]} if short else None,
-            return_dict=False,
-        )[0].float()
-        channels = sample.shape[1]
-        output = output[:, :channels]  # a learned variance, if there is one, is not sampled with
-        if not conditioning.guided:
-            return output  # type: ignore[no-any-return]
-        return guide(output, conditioning.guidance_scale, conditioning.guidance_rescale)
+        short = model.attention is not None and "lengths" in conditioning.tensors
+
+        def ask(rows: "torch.Tensor", tensors: "Mapping[str, torch.Tensor]") -> "torch.Tensor":
+            output: torch.Tensor = model.networks["transformer"](
+                rows.to(model.dtype),
+                encoder_hidden_states=tensors["text"],
+                encoder_attention_mask=tensors["mask"],
+                timestep=timestep[None].to(rows.device).expand(rows.shape[0]),
+                added_cond_kwargs={name: tensors.get(name) for name in ("resolution", "aspect_ratio")},
+                cross_attention_kwargs={"key_lengths": tensors["lengths"]} if short else None,
+                return_dict=False,
+            )[0]
+            return output[:, : sample.shape[1]]  # a learned variance, if there is one, is not sampled with
+
+        return guided_output(ask, sample, conditioning, model.passes)
 
 
 def _encode_text(model: LoadedModel, prompt: str) -> "tuple[torch.Tensor, torch.Tensor]":

@@ -78,20 +78,19 @@ class Sdxl:
         self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
         """The U-Net's guided output for a scaled sample `(1, c, h, w)`, of the same shape."""
-        from mezzotint.families.guidance import guide, twice
+        from mezzotint.families.guidance import guided_output
 
-        tensors = conditioning.tensors
-        output = model.networks["unet"](
-            twice(sample, conditioning.guided).to(model.dtype),
-            timestep,
-            encoder_hidden_states=tensors["text"],
-            timestep_cond=tensors.get("guidance"),
-            added_cond_kwargs={"text_embeds": tensors["pooled"], "time_ids": tensors["time_ids"]},
-            return_dict=False,
-        )[0].float()
-        if not conditioning.guided:
-            return output  # type: ignore[no-any-return]
-        return guide(output, conditioning.guidance_scale, conditioning.guidance_rescale)
+        def ask(rows: "torch.Tensor", tensors: "Mapping[str, torch.Tensor]") -> "torch.Tensor":
+            return model.networks["unet"](  # type: ignore[no-any-return]
+                rows.to(model.dtype),
+                timestep,
+                encoder_hidden_states=tensors["text"],
+                timestep_cond=tensors.get("guidance"),
+                added_cond_kwargs={"text_embeds": tensors["pooled"], "time_ids": tensors["time_ids"]},
+                return_dict=False,
+            )[0]
+
+        return guided_output(ask, sample, conditioning, model.passes)
 
 
 def _encoders(model: LoadedModel) -> "list[ClipEncoder]":

@@ -14,7 +14,8 @@ from mezzotint.families.family import LoadedModel
 
 def to_picture(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
     """The picture of latents `(1, c, h, w)`."""
-    pixels = finite(model.attention, partial(decode_latents, model.networks["vae"], latents), "the decoded picture")
+    decode = partial(decode_latents, model.networks["vae"], latents, model.vae_tile)
+    pixels = finite(model.attention, decode, "the decoded picture")
     if not bool(torch.isfinite(pixels).all()):
         raise MezzotintError(
             "the autoencoder made not-a-number of the picture: its weights are damaged, or overflow in this dtype; "
@@ -33,7 +34,7 @@ def to_latents(model: LoadedModel, picture: Image.Image, generator: torch.Genera
 
     def encode() -> torch.Tensor:
         generator.set_state(state)  # a second try draws the same noise
-        return encode_pixels(model.networks["vae"], pixels, generator)
+        return encode_pixels(model.networks["vae"], pixels, generator, model.vae_tile)
 
     return finite(model.attention, encode, "the encoded picture").to(model.device)
 

@@ -44,3 +44,33 @@ def test_latent_spaces_are_told_apart():
     assert latent_space(sdxl) == latent_space({**sdxl, "block_out_channels": [1, 2, 3, 4], "sample_size": 512})
     for other in ({"scaling_factor": 0.18215}, {"latent_channels": 16}, {"block_out_channels": [128, 256]}):
         assert latent_space(sdxl) != latent_space(sdxl | other)
+
+
+@pytest.fixture(scope="module")
+def small_vae():
+    from diffusers import AutoencoderKL
+
+    torch.manual_seed(0)
+    channels = (16, 32)
+    return AutoencoderKL(
+        block_out_channels=channels,
+        down_block_types=("DownEncoderBlock2D",) * 2,
+        up_block_types=("UpDecoderBlock2D",) * 2,
+        norm_num_groups=8,
+        latent_channels=4,
+    ).eval()
+
+
+def psnr(a, b):
+    return float(10 * torch.log10((a.max() - a.min()) ** 2 / (a - b).square().mean()))
+
+
+@torch.no_grad()
+def test_in_tiles_it_is_nearly_the_same_picture(small_vae):
+    smooth = torch.nn.functional.interpolate(torch.randn(1, 4, 5, 7), size=(40, 56), mode="bicubic")
+    whole, tiled = decode_latents(small_vae, smooth), decode_latents(small_vae, smooth, 64)
+    assert tiled.shape == whole.shape == (1, 3, 80, 112) and psnr(whole, tiled) > 20
+    assert torch.equal(decode_latents(small_vae, smooth, 112), whole)  # one tile holds it all
+    pixels = whole.clamp(-1, 1)
+    latents = [encode_pixels(small_vae, pixels, torch.Generator().manual_seed(0), tile) for tile in (0, 64)]
+    assert latents[1].shape == latents[0].shape and psnr(*latents) > 20

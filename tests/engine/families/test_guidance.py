@@ -5,7 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.families.guidance import guidance_embedding, guide, twice
+from mezzotint.families.family import Conditioning
+from mezzotint.families.guidance import guidance_embedding, guide, guided_output
 
 
 def halves(seed: int = 0) -> torch.Tensor:
@@ -42,7 +43,37 @@ def test_the_same_embedding_as_diffusers(dim):
     torch.testing.assert_close(guidance_embedding(7.5, dim, torch.float32), theirs)
 
 
-def test_unguided_samples_are_not_doubled():
-    sample = halves()[:1]
-    assert twice(sample, guided=False) is sample
-    assert twice(sample, guided=True).shape == (2, 4, 8, 8)
+def network(rows, tensors):
+    """Something of every row's own."""
+    return rows * tensors["text"].mean(dim=(1, 2))[:, None, None, None] + rows.flip(-1)
+
+
+def conditioning(*, guided, rescale=0.0):
+    text = torch.randn(2 if guided else 1, 5, 3, generator=torch.Generator().manual_seed(1))
+    return Conditioning(guided=guided, guidance_scale=4.0, guidance_rescale=rescale, tensors={"text": text})
+
+
+@pytest.mark.parametrize("rescale", [0.0, 0.7])
+def test_one_half_after_the_other_is_the_same(rescale):
+    sample, said = halves()[:1], conditioning(guided=True, rescale=rescale)
+    both = guided_output(network, sample, said, "batched")
+    torch.testing.assert_close(guided_output(network, sample, said, "sequential"), both)
+    assert both.shape == sample.shape and not torch.equal(both, network(sample, {"text": said.tensors["text"][1:]}))
+
+
+def test_rows_of_each_pass():
+    seen = {"batched": [], "sequential": []}
+    for passes, rows in seen.items():
+        guided_output(
+            lambda x, t, rows=rows: rows.append((len(x), len(t["text"]))) or x,
+            halves()[:1],
+            conditioning(guided=True),
+            passes,
+        )
+    assert seen == {"batched": [(2, 2)], "sequential": [(1, 1), (1, 1)]}
+
+
+@pytest.mark.parametrize("passes", ["batched", "sequential"])
+def test_unguided_samples_are_asked_once(passes):
+    sample, said = halves()[:1], conditioning(guided=False)
+    torch.testing.assert_close(guided_output(network, sample, said, passes), network(sample, said.tensors))

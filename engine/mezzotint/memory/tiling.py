@@ -1,0 +1,56 @@
+"""A picture piece by piece: overlapping squares, each made alone, blended where they meet."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+_OVERLAP = 4  # the part of a tile's side that it shares with the next, as a divisor
+SMALLEST_TILE = 8  # latent pixels: fewer leave an autoencoder nothing to look at
+
+
+def in_tiles(make: Callable[[Tensor], Tensor], x: Tensor, tile: int, *, takes: int, gives: int) -> Tensor:
+    """`make(x)` of squares of x `(b, c, h takes, w takes)`, joined to `(b, d, h gives, w gives)`, float32.
+
+    `tile` is the side of a square in units of `takes` and `gives` pixels. Neighbours share at least a quarter of it,
+    over which one fades into the other.
+    """
+    height, width = x.shape[-2] // takes, x.shape[-1] // takes
+    rows, columns = _starts(height, tile), _starts(width, tile)
+    whole: Tensor | None = None
+    total = torch.zeros((height * gives, width * gives), device=x.device)
+    for top in rows:
+        for left in columns:
+            part = make(_cut(x, top, left, tile, takes)).float()
+            weight = _weight(part, tile * gives // _OVERLAP)
+            if whole is None:
+                whole = part.new_zeros((*part.shape[:2], height * gives, width * gives))
+            _cut(whole, top, left, tile, gives).add_(part.mul_(weight))
+            _cut(total, top, left, tile, gives).add_(weight)
+            del part
+    assert whole is not None  # noqa: S101  there is always a first tile
+    return whole.div_(total)
+
+
+def _starts(length: int, tile: int) -> list[int]:
+    """Where tiles begin: evenly, so that none is thin, and the last ends with the picture."""
+    if length <= tile:
+        return [0]
+    step = tile - tile // _OVERLAP
+    count = -(-(length - tile) // step) + 1
+    return [round(index * (length - tile) / (count - 1)) for index in range(count)]
+
+
+def _cut(x: Tensor, top: int, left: int, tile: int, scale: int) -> Tensor:
+    return x[..., top * scale : (top + tile) * scale, left * scale : (left + tile) * scale]
+
+
+def _weight(part: Tensor, overlap: int) -> Tensor:
+    """Falls off towards all four sides `(h, w)`; where no other tile is, only its being above 0 counts."""
+    sides = [_ramp(length, overlap, part.device) for length in part.shape[-2:]]
+    return torch.outer(*sides)
+
+
+def _ramp(length: int, overlap: int, device: torch.device) -> Tensor:
+    steps = torch.arange(1, length + 1, device=device, dtype=torch.float32)
+    return (torch.minimum(steps, steps.flip(0)) / (overlap + 1)).clamp(max=1)
