@@ -190,6 +190,23 @@ def test_pixart_takes_them_too(engine, request_for, tiny_pixart_folder, tmp_path
     assert run(engine, request).images[0].sha256 != run(engine, replace(request, loras=())).images[0].sha256
 
 
+@pytest.mark.parametrize("scheme", ["int8", "int4"])
+def test_on_a_quantized_model(engine, request_for, files, scheme):
+    plain = run(engine, request_for(quantization=scheme, text_quantization="int8"))
+    request = request_for(ref(files["ink"], 0.8), quantization=scheme, text_quantization="int8")
+    first, again = run(engine, request), run(engine, request)
+    none = run(engine, request_for(ref(files["ink"], 0.0), quantization=scheme, text_quantization="int8"))
+    assert first.quantization == scheme
+    assert first.images[0].sha256 == again.images[0].sha256 != plain.images[0].sha256
+    assert none.images[0].sha256 == plain.images[0].sha256
+    recorded = read_metadata(Path(first.images[0].path)).request
+    assert (recorded.quantization, recorded.text_quantization) == (scheme, "int8")
+    assert [(Path(one.path), one.weight) for one in recorded.loras] == [(files["ink"], 0.8)]
+    assert run(engine, replace(recorded, output=request.output)).images[0].sha256 == first.images[0].sha256
+    exact = run(engine, request_for(ref(files["ink"], 0.8)))
+    assert exact.images[0].sha256 != first.images[0].sha256
+
+
 UNET = "lora_unet_down_blocks_1_attentions_0_transformer_blocks_0_attn2_to_k"
 OTHERS = {
     "Stable Diffusion 1": (UNET, 320, 768),
