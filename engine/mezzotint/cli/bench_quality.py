@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mezzotint.engine import Engine
     from mezzotint.training.starter.fidelity import Fidelity
     from mezzotint.training.starter.judge import Judge
-    from mezzotint.training.starter.scoring import Score
+    from mezzotint.training.starter.scoring import Question, Score
 
 SCHEMES: tuple[Quantization, ...] = ("int8", "int8-weight", "int4", "int4-lowrank")
 PROMPTS = 100
@@ -41,6 +41,7 @@ psnr: decibels between each picture and the unquantized one of the same prompt a
 features: how far it moves in the judge's features, as a share of their length.
 accuracy: how much more, or less, often the judge sees what the prompt asked for; the paired 95 % interval, in points.
 weights: of the network that makes pictures, with what is not quantized in 16 bits.
+memory: the most that a picture takes: of the card's, what torch took; on a processor, all of a program that makes one.
 seconds: of computing for one picture.
 """
 
@@ -52,7 +53,7 @@ class SchemeQuality:
     fidelity: "Fidelity | None"  # None: nothing is quantized
     score: "Score"
     weight_bytes: int
-    peak_bytes: int | None  # of device memory; on a processor it is not told apart from that of earlier schemes
+    peak_bytes: int | None  # of the card's memory; on a processor, of a process of its own; None: it ended early
 
 
 def add(commands: "Commands") -> None:
@@ -98,7 +99,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 
     judge = load_judge(arguments.judge or bundled_judge())
     with contextlib.closing(context.make_engine(catalog)) as engine:
-        bench = _Bench(engine, catalog, context, options_of(arguments), judge)
+        bench = _Bench(engine, catalog, context, options_of(arguments), judge, arguments.models_folder)
         found = {model: bench.measure(model, arguments.schemes, arguments.prompts) for model in models}
     if arguments.plot is not None:
         _draw(found, arguments.plot)
@@ -122,18 +123,52 @@ class _Bench:
     """One engine, asked for the same pictures in each precision."""
 
     def __init__(
-        self, engine: "Engine", catalog: "Catalog", context: Context, options: Options, judge: "Judge"
+        self,
+        engine: "Engine",
+        catalog: "Catalog",
+        context: Context,
+        options: Options,
+        judge: "Judge",
+        folders: Sequence[Path],
     ) -> None:
         self._engine, self._catalog, self._context, self._options = engine, catalog, context, options
-        self._judge = judge
+        self._judge, self._folders = judge, folders
 
     def measure(self, model: str, schemes: Sequence[Quantization], count: int) -> dict[str, SchemeQuality]:
         """Each scheme beside the unquantized model."""
+        self._engine.close()  # whose networks would be in memory a second time
+        peaks = self._peaks(model, ("none", *schemes))
         exact, whole = self._pictures(model, "none", count, None)
         measured = {"none": whole}
         for scheme in schemes:
             measured[scheme] = self._pictures(model, scheme, count, exact)[1]
-        return measured
+        return {
+            scheme: replace(found, peak_bytes=peaks.get(scheme, found.peak_bytes)) for scheme, found in measured.items()
+        }
+
+    def _peaks(self, model: str, schemes: Sequence[Quantization]) -> dict[str, int | None]:
+        """What each scheme takes of the machine's memory, where it is no card's."""
+        from mezzotint import machine
+        from mezzotint.cli import scheme_memory
+        from mezzotint.training.starter.scoring import questions
+
+        if machine.choose_device(self._options.device or "auto", machine.devices()).id.startswith("cuda"):
+            return {}
+        first = next(iter(questions(1)))
+        peaks: dict[str, int | None] = {}
+        with tempfile.TemporaryDirectory(prefix="mezzotint-bench-") as folder:
+            for scheme in schemes:
+                self._context.terminal.talk(f"{plain(model, 100)}, {scheme}: memory")
+                asked = self._asked(model, scheme, first, folder)
+                peaks[scheme] = scheme_memory.peak_in_own_process(
+                    request_of(asked), self._folders, self._context.interrupt.asked
+                )
+        return peaks
+
+    def _asked(self, model: str, scheme: Quantization, question: "Question", folder: str) -> Options:
+        output = f"{folder}/[seed].png"
+        said = replace(self._options, model=model, quant=scheme, output=output)
+        return replace(said, prompt=question.prompt, seed=question.number)
 
     def _pictures(
         self, model: str, scheme: Quantization, count: int, exact: "Sequence[Image] | None"
@@ -146,10 +181,9 @@ class _Bench:
         tally, comparison = Tally(self._judge), Comparison(self._judge)
         pictures: list[Image] = []
         peak: int | None = None
-        options = replace(self._options, model=model, quant=scheme)
         with tempfile.TemporaryDirectory(prefix="mezzotint-bench-") as folder, Reporter(self._context, "json") as told:
             for question in questions(count):
-                asked = replace(options, prompt=question.prompt, seed=question.number, output=f"{folder}/[seed].png")
+                asked = self._asked(model, scheme, question, folder)
                 result = self._engine.generate(request_of(asked), told.on_event, self._context.interrupt.asked)
                 picture = read_image(Path(result.images[0].path))
                 timings = result.timings
@@ -179,10 +213,12 @@ def _weight_bytes(catalog: "Catalog", model: str, scheme: Quantization) -> int:
 
 
 def _table(model: str, schemes: Mapping[str, SchemeQuality]) -> str:
-    rows = [(plain(model, 100), "PSNR", "WORST", "FEATURES", "ACCURACY", "WEIGHTS", "SHARE", "SECONDS")]
+    rows = [(plain(model, 100), "PSNR", "WORST", "FEATURES", "ACCURACY", "WEIGHTS", "SHARE", "MEMORY", "SECONDS")]
     whole = schemes["none"].weight_bytes
     for name, found in schemes.items():
-        weights = (size(found.weight_bytes), f"{found.weight_bytes / whole:.0%}", f"{found.score.seconds or 0:.2f}")
+        memory = "" if found.peak_bytes is None else size(found.peak_bytes)
+        seconds = f"{found.score.seconds or 0:.2f}"
+        weights = (size(found.weight_bytes), f"{found.weight_bytes / whole:.0%}", memory, seconds)
         near = found.fidelity
         if near is None:
             rows.append((name, "", "", "", "", *weights))

@@ -184,7 +184,7 @@ def _add_machine(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--quant",
         choices=get_args(Quantization),
-        help="weights in 8 or 4 bits as they are loaded, kept for the next time (default: auto, none unless the card is "
-        "too small)",
+        help="weights in 8 or 4 bits as they are loaded, kept for the next time (default: auto, none unless the "
+        "card is too small)",
     )
     group.add_argument("--quant-text", choices=get_args(Quantization), help="the same for text encoders")

@@ -5,7 +5,8 @@ import json
 import pytest
 from PIL import Image
 
-from mezzotint.cli import main
+from mezzotint.checkpoints.plain_text import size
+from mezzotint.cli import main, scheme_memory
 
 FEW = ("bench", "quality", "--prompts", "2", "--steps", "4")
 
@@ -31,15 +32,27 @@ def test_what_is_lost_and_saved(capsys, tmp_path):
     sizes = [found[scheme]["weight_bytes"] for scheme in ("none", "int8", "int4")]
     assert sizes[0] > 1.5 * sizes[1] > 1.8 * sizes[2] > 0
     assert Image.open(plot).format == "PNG"
+    peaks = [found[scheme]["peak_bytes"] for scheme in ("none", "int8", "int4")]
+    assert all(50 * 2**20 < peak < 16 * 2**30 for peak in peaks)  # torch alone is more than the first
 
 
-def test_the_table(capsys):
+def test_the_table(capsys, monkeypatch):
+    peaks, asked = {"none": 5 * 2**20, "int8-weight": None}, []
+
+    def peak(request, folders, cancelled):
+        asked.append(request.cascade.stages[0].model.id)
+        return peaks[request.quantization]
+
+    monkeypatch.setattr(scheme_memory, "peak_in_own_process", peak)
     code, out, err = run(capsys, "-m", "starter-xl", "--schemes", "int8-weight")
     assert code == 0, err
     header, none, scheme = out.splitlines()
-    assert header.split() == ["starter-xl", "PSNR", "WORST", "FEATURES", "ACCURACY", "WEIGHTS", "SHARE", "SECONDS"]
+    columns = ["PSNR", "WORST", "FEATURES", "ACCURACY", "WEIGHTS", "SHARE", "MEMORY", "SECONDS"]
+    assert header.split() == ["starter-xl", *columns]
     assert none.split()[0] == "none"
-    assert none.split()[-2] == "100%"
+    assert none.split()[-4:-1] == ["100%", *size(5 * 2**20).split()]
+    assert scheme.split()[-2].endswith("%")  # a process that ended early tells nothing
+    assert asked == ["starter-xl"] * 2
     assert scheme.split()[0] == "int8-weight"
     assert float(scheme.split()[1]) > 30
 
