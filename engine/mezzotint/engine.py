@@ -10,14 +10,17 @@ from mezzotint.errors import MezzotintError, OutOfMemory
 from mezzotint.families.family import LoadedModel, ModelSources
 from mezzotint.protocol import (
     SCHEMA_VERSION,
+    DecodeRequest,
     DeviceInfo,
     Dtype,
     EngineInfo,
+    GeneratedImage,
     GenerateRequest,
     GenerateResult,
     IsCancelled,
     OnEvent,
 )
+from mezzotint.stages.finishing import finish
 from mezzotint.stages.job import Job
 from mezzotint.stages.precision import Schemes, choices_of
 from mezzotint.stages.setup import CascadeSetup
@@ -68,6 +71,19 @@ class Engine:
         )
         with _memory_errors():
             return job.run()
+
+    def decode(self, request: DecodeRequest, on_event: OnEvent, cancelled: IsCancelled) -> GeneratedImage:
+        """Finish a picture whose latents a job has left behind, and save it. Raises a MezzotintError."""
+        with _memory_errors():
+            return finish(
+                request,
+                find=self._catalog.find,
+                default_model=self._catalog.default(),
+                models_for=self._models_for,
+                attention=self._attention,
+                on_event=on_event,
+                cancelled=cancelled,
+            )
 
     def _models_for(self, setup: CascadeSetup, device: DeviceInfo, dtype: Dtype, schemes: Schemes) -> list[LoadedModel]:
         """One holder of networks for each stage, the same for equal models; models of earlier jobs are let go."""

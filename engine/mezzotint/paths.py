@@ -28,6 +28,11 @@ def cache_folder() -> Path:
     return _folder("MEZZOTINT_CACHE", platformdirs.user_cache_dir(_APP, False))
 
 
+def undecoded_folder() -> Path:
+    """The folder of pictures that are made but not decoded; `MEZZOTINT_STATE` moves the folder that it lies in."""
+    return _folder("MEZZOTINT_STATE", platformdirs.user_state_dir(_APP, False)) / "undecoded"
+
+
 def assets_folder() -> Path:
     """The folder of the bundled models and pictures: beside the package, or in the source tree."""
     packaged = Path(__file__).parent / "assets"

@@ -8,18 +8,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mezzotint.memory_protocol import GuidancePasses as GuidancePasses
+from mezzotint.memory_protocol import HostTier as HostTier
+from mezzotint.memory_protocol import MemoryPolicy as MemoryPolicy
+from mezzotint.memory_protocol import MemoryReport as MemoryReport
+from mezzotint.memory_protocol import PhaseMemory as PhaseMemory
+from mezzotint.memory_protocol import Plan as Plan
+from mezzotint.memory_protocol import PlannedComponent as PlannedComponent
+from mezzotint.memory_protocol import PlannedPhase as PlannedPhase
+from mezzotint.memory_protocol import PlanRequest as PlanRequest
+from mezzotint.memory_protocol import Quantization as Quantization
+
 SCHEMA_VERSION = 1
 
 Space = Literal["latent", "pixel"]
 Upscaler = Literal["nearest", "bilinear", "bicubic", "lanczos"]
 ImageRole = Literal["init", "mask", "control", "reference"]
 Attention = Literal["auto", "flash", "int8", "sdpa", "reference"]
-Quantization = Literal["auto", "none", "int8", "int8-weight", "int4", "int4-lowrank"]
+Products = Literal["kernels", "torch"]  # of quantized weights, in integers
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 PredictionType = Literal["epsilon", "v_prediction", "flow_prediction"]
-MemoryPolicy = Literal["auto", "fast", "balanced", "lowest"]
-GuidancePasses = Literal["batched", "sequential"]
-HostTier = Literal["pinned", "ram", "disk"]
 
 # ---- what a person asks for
 
@@ -136,73 +144,14 @@ class GenerateRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanRequest:
-    """A question before any work: how would this fit that machine?"""
+class DecodeRequest:
+    """Finish a picture whose latents a job has left behind."""
 
-    models: tuple[str, ...]  # of the stages, by catalog id, path, or the name of a known model such as flux
-    width: int | None = None  # pixels; None: what the first model is best at
-    height: int | None = None
-    steps: int | None = None
-    memory: MemoryPolicy = "auto"
-    quantization: Quantization = "auto"
-    text_quantization: Quantization = "auto"
-    vram_bytes: int | None = None  # None: this machine's
-    ram_bytes: int | None = None
-
-
-# ---- how memory will be used
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedComponent:
-    """One network's part of a plan."""
-
-    model: str
-    name: str
-    quantization: Quantization
-    bytes: int  # of all its weights
-    blocks: int
-    resident_blocks: int  # that stay on the device while it works; the others take turns in slots
-    slots: int
-    device_bytes: int  # of what stays, and of the slots
-    host: HostTier  # where its weights wait
-    phases: tuple[str, ...]  # in which it is on the device
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedPhase:
-    """What one phase needs at its peak."""
-
-    name: str  # encode, stage 1, decode
-    weights_bytes: int
-    activation_bytes: int
-    peak_bytes: int  # with context and margin
-    seconds: float  # expected
-    seconds_resident: float  # expected, if everything stayed on the device
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """How memory will be used, with numbers and reasons."""
-
-    fits: bool
-    memory: MemoryPolicy
-    vram_bytes: int  # that there are, or may be used
-    ram_bytes: int
-    peak_vram_bytes: int
-    peak_ram_bytes: int
-    pinned_bytes: int
-    components: tuple[PlannedComponent, ...]
-    phases: tuple[PlannedPhase, ...]
-    guidance: GuidancePasses
-    vae_tile: int  # pixels of a tile's side; 0: whole
-    quantization: Quantization
-    text_quantization: Quantization
-    seconds: float
-    seconds_resident: float
-    smallest_vram_bytes: int  # that any plan of this policy needs
-    smallest_ram_bytes: int
-    reasons: tuple[str, ...]
+    path: str  # of its latents
+    device: str = "auto"
+    dtype: Dtype = "auto"  # auto: what the job had
+    vae_tile: int | None = None  # None: as the job had it
+    output: Output = field(default_factory=Output)  # without a path: where the picture was to go
 
 
 # ---- what was used and made
@@ -296,29 +245,19 @@ class Timings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseMemory:
-    """A phase's peak on the device, as it was planned and as it came."""
-
-    name: str
-    predicted_bytes: int
-    measured_bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryReport:
-    """Peaks over the whole job."""
-
-    peak_ram_bytes: int
-    peak_vram_bytes: int | None  # None: no GPU was used, nor one simulated
-    phases: tuple[PhaseMemory, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionFallback:
     """Why torch's own attention did what another implementation was to do."""
 
     reason: str
     calls: int  # done by torch's own for this reason; 0: the implementation was given up between calls
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductFallback:
+    """Why torch multiplied with quantized weights where our kernels were to."""
+
+    reason: str
+    calls: int  # done by torch for this reason; 0: the kernels were given up between calls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,6 +282,8 @@ class GenerateResult:
     notices: tuple[str, ...]
     attention_asked: Attention = "auto"
     attention_fallbacks: tuple[AttentionFallback, ...] = ()
+    products: Products | None = None  # that were used, at the end; None: no layer multiplies integers
+    product_fallbacks: tuple[ProductFallback, ...] = ()
     quantization: Quantization = "none"  # done while loading; what files hold quantized is not counted
     text_quantization: Quantization = "none"
     plan: Plan | None = None  # None: nothing was planned, for everything is where it works

@@ -12,7 +12,8 @@ HEAVY = ["torch", "diffusers", "transformers"]
 # Of the engine, the app knows the boundary and nothing else.
 BOUNDARY = {"mezzotint", "mezzotint.protocol", "mezzotint.codec", "mezzotint.errors", "mezzotint.paths"}
 STANDARD_LIBRARY_ONLY = {
-    "protocol.py": set(),
+    "protocol.py": {"mezzotint"},
+    "memory_protocol.py": set(),
     "errors.py": set(),
     "codec.py": {"mezzotint"},
     "paths.py": {"platformdirs"},

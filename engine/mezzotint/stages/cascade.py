@@ -10,7 +10,6 @@ from PIL import Image
 
 from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
-from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import Cancelled
 from mezzotint.families.family import Conditioning, LoadedModel, PromptInputs
 from mezzotint.images.writing import write_preview
@@ -27,6 +26,7 @@ from mezzotint.protocol import (
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.decode import fit, to_latents, to_picture
 from mezzotint.stages.denoise import Denoised, denoise
+from mezzotint.stages.fingerprints import model_used
 from mezzotint.stages.loras import JobLoras
 from mezzotint.stages.preview import Previewer, as_text
 from mezzotint.stages.schedule import Walk, add_noise, initial_noise, plan_walk
@@ -109,8 +109,8 @@ class Painter:
                 )
                 self._conditionings.append(stage.family.encode(model, inputs))
 
-    def paint(self, index: int, seed: int, init: Image.Image | None) -> Image.Image:
-        """One picture, from its seed alone."""
+    def make(self, index: int, seed: int, init: Image.Image | None) -> torch.Tensor:
+        """The latents `(1, c, h, w)` of one picture, from its seed alone."""
         generator = torch.Generator("cpu").manual_seed(seed)
         self._walks = plan_walks(self._setup, self._models[0].device)  # samplers remember: each picture has fresh ones
         with self._clock.stage(0):
@@ -118,14 +118,18 @@ class Painter:
         for stage in range(1, len(self._setup.stages)):
             with self._clock.stage(stage):
                 done = self._denoise(index, stage, self._cross(stage, done, generator), generator)
+        return done.latents
+
+    def decode(self, index: int, latents: torch.Tensor) -> Image.Image:
+        """The picture of such latents."""
         self._stop_if_asked()
         self._on_event(Decoding(image=index, images=self._request.count))
         with self._clock.phase("decode"):
-            return to_picture(self._models[-1], done.latents)
+            return to_picture(self._models[-1], latents)
 
     def fingerprint_models(self, cache: Path) -> list[ModelUsed]:
         """Hash the files that decide the pictures; known ones come from the cache."""
-        self._used = [_model_used(stage, cache, self._cancelled) for stage in self._setup.stages]
+        self._used = [model_used(stage, cache, self._cancelled) for stage in self._setup.stages]
         return self._used
 
     def resolved(self) -> tuple[ResolvedStage, ...]:
@@ -193,18 +197,6 @@ class Painter:
             vae = self._models[stage].networks["vae"]
             self._previewers[stage] = Previewer(vae, self._setup.stages[stage].sources.vae_factor)
         return self._previewers[stage]
-
-
-def _model_used(stage: StageSetup, cache: Path, cancelled: IsCancelled) -> ModelUsed:
-    info = stage.found.info
-    files = dict.fromkeys(path for source in stage.sources.components.values() for path in source.files)
-    return ModelUsed(
-        id=info.id,
-        family=info.family,
-        variant=info.variant,
-        path=info.path,
-        files=tuple(fingerprint(path, cache, cancelled=cancelled) for path in files),
-    )
 
 
 def _resolved(stage: StageSetup, walk: Walk, used: ModelUsed) -> ResolvedStage:

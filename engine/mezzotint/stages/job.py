@@ -1,6 +1,9 @@
 """One request from its words to its pictures."""
 
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +11,7 @@ from typing import TYPE_CHECKING
 from mezzotint import machine, paths
 from mezzotint.attention.selection import AttentionBackends, torch_attention
 from mezzotint.checkpoints.fingerprint import fingerprint
-from mezzotint.errors import Cancelled, ImageRefused
+from mezzotint.errors import Cancelled, ImageRefused, StorageError
 from mezzotint.families.clip_prompt import has_weights
 from mezzotint.families.family import LoadedModel
 from mezzotint.families.lora.prompt_tags import has_lora_tags
@@ -34,10 +37,12 @@ from mezzotint.protocol import (
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.loras import JobLoras
 from mezzotint.stages.precision import Schemes, settle_schemes
-from mezzotint.stages.saving import Circumstances, Saver, files_sha256
+from mezzotint.stages.saving import Circumstances, Saver, files_sha256, save_picture
 from mezzotint.stages.setup import CascadeSetup, Find, all_words, set_up
+from mezzotint.stages.undecoded import Undecoded, write_latents
 
 if TYPE_CHECKING:
+    import torch
     from PIL import Image
 
     from mezzotint.attention.session import AttentionSession
@@ -86,10 +91,10 @@ class Job:
         with torch.inference_mode(), torch_attention(session):
             with self._clock.phase("load"):
                 painter = self._load(setup, device, dtype, schemes, loras)
-            saver = Saver(request=request, setup=setup, circumstances=at)
+            saver = Saver(request=request, setup=setup)
             with painter.attending(session):
                 painter.encode(self._embeddings)
-                images = tuple(self._paint(painter, saver, session, init, index) for index in range(request.count))
+                images = tuple(self._paint(painter, saver, at, session, init, index) for index in range(request.count))
         return GenerateResult(
             schema_version=SCHEMA_VERSION,
             images=images,
@@ -204,6 +209,7 @@ class Job:
         self,
         painter: "Painter",
         saver: Saver,
+        at: Circumstances,
         session: "AttentionSession",
         init: "Image.Image | None",
         index: int,
@@ -211,11 +217,34 @@ class Job:
         if self._cancelled():
             raise Cancelled(f"stopped after {index} of {self._request.count} pictures")
         begun_with = session.used
-        picture = painter.paint(index, saver.first_seed + index, init)
-        with self._clock.phase("save"):
-            image = saver.save(picture, index, painter.resolved(), begun_with)
+        latents = painter.make(index, saver.first_seed + index, init)
+        undecoded = saver.begin(index, painter.resolved(), replace(at, attention=begun_with))
+        with self._kept(latents, undecoded):
+            picture = painter.decode(index, latents)
+            with self._clock.phase("save"):
+                image = save_picture(picture, undecoded, overwrite=self._request.output.overwrite)
         self._on_event(Saved(image=image, images=self._request.count))
         return image
+
+    @contextmanager
+    def _kept(self, latents: "torch.Tensor", undecoded: Undecoded) -> Iterator[None]:
+        """Latents are on disk while they are decoded: what ends that, or the process, loses no picture."""
+        try:
+            with self._clock.phase("save"):
+                path = write_latents(paths.undecoded_folder(), latents, undecoded)
+        except StorageError as error:
+            self._notice("latents_not_kept", f"should decoding fail, the picture is lost: {error}")
+            yield
+            return
+        try:
+            yield
+        except Cancelled:
+            path.unlink(missing_ok=True)
+            raise
+        except Exception:
+            self._notice("latents_kept", f"nothing is lost: `mezzotint decode {shlex.quote(str(path))}` finishes it")
+            raise
+        path.unlink(missing_ok=True)
 
 
 class _LoadProgress:

@@ -29,6 +29,7 @@ from mezzotint.protocol import (
     Stage,
 )
 from mezzotint.stages.setup import CascadeSetup, StageSetup
+from mezzotint.stages.undecoded import Undecoded
 
 _SEEDS_DRAWN_BELOW = 2**32  # what other programs can read back
 
@@ -49,18 +50,16 @@ class Circumstances:
 
 
 class Saver:
-    """Names and writes the pictures of one job."""
+    """Names the pictures of one job, and says what they are."""
 
-    def __init__(self, *, request: GenerateRequest, setup: CascadeSetup, circumstances: Circumstances) -> None:
-        self._request, self._setup, self._circumstances = request, setup, circumstances
+    def __init__(self, *, request: GenerateRequest, setup: CascadeSetup) -> None:
+        self._request, self._setup = request, setup
         self.first_seed = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
 
-    def save(
-        self, picture: Image.Image, index: int, stages: tuple[ResolvedStage, ...], attention: Attention
-    ) -> GeneratedImage:
-        """Write one picture; StorageError when the disk will not take it.
+    def begin(self, index: int, stages: tuple[ResolvedStage, ...], circumstances: Circumstances) -> Undecoded:
+        """The name and the record of a picture whose latents are made; its attention is what it was begun with.
 
-        `attention` is what it was begun with: begun so again, it falls back where it did, and comes out the same.
+        Begun so again, it falls back where it did, and comes out the same.
         """
         request, last = self._request, stages[-1]
         seed = self.first_seed + index
@@ -70,8 +69,8 @@ class Saver:
                 seed=seed,
                 prompt=request.prompt,
                 model=stages[0].model.id,
-                width=picture.width,
-                height=picture.height,
+                width=last.width,
+                height=last.height,
                 steps=last.steps,
                 sampler=last.sampler,
                 index=index,
@@ -80,16 +79,9 @@ class Saver:
             ),
         )
         image = GeneratedImage(
-            path=wanted.name,
-            width=picture.width,
-            height=picture.height,
-            seed=seed,
-            index=index,
-            sha256=pixels_sha256(picture),
+            path=wanted.name, width=last.width, height=last.height, seed=seed, index=index, sha256=""
         )
-        record = self._record(image, stages, replace(self._circumstances, attention=attention))
-        path = write_picture(picture, wanted, record, overwrite=request.output.overwrite)
-        return replace(image, path=str(path))
+        return Undecoded(path=wanted, record=self._record(image, stages, circumstances))
 
     def _record(self, image: GeneratedImage, stages: tuple[ResolvedStage, ...], at: Circumstances) -> PictureRecord:
         return PictureRecord(
@@ -107,6 +99,14 @@ class Saver:
             threads=at.threads,
             versions=at.versions,
         )
+
+
+def save_picture(picture: Image.Image, undecoded: Undecoded, *, overwrite: bool) -> GeneratedImage:
+    """Write a picture with its record; StorageError when the disk will not take it."""
+    sha256 = pixels_sha256(picture)
+    image = replace(undecoded.record.image, width=picture.width, height=picture.height, sha256=sha256)
+    path = write_picture(picture, undecoded.path, replace(undecoded.record, image=image), overwrite=overwrite)
+    return replace(image, path=str(path))
 
 
 def settled_request(

@@ -1,0 +1,105 @@
+"""`mezzotint decode`: pictures that were made, but not decoded when their job ended."""
+
+import argparse
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from mezzotint import paths
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.cli.argument_types import integer
+from mezzotint.cli.command_options import add_command, add_json, add_models_folder
+from mezzotint.cli.context import Context
+from mezzotint.cli.reporter import Reporter
+from mezzotint.errors import Cancelled, MezzotintError
+from mezzotint.protocol import DecodeRequest, Dtype, GeneratedImage, Output
+
+if TYPE_CHECKING:
+    from mezzotint.cli.command_options import Commands
+
+PARTLY_DONE = 3
+_EXAMPLES = """\
+  mezzotint decode
+  mezzotint decode --all
+  mezzotint decode sunset-7-0.latents.safetensors -o sunset.png
+
+Latents are on disk while they are decoded. A job that ends there, for want of memory or of power, loses nothing:
+without a file, what such jobs have left is listed.
+"""
+
+
+def add(commands: "Commands") -> None:
+    """The command and its options."""
+    parser = add_command(commands, "decode", "Finish pictures whose job ended while they were decoded.", run, _EXAMPLES)
+    parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="the latents (default: list what there is)")
+    parser.add_argument("--all", action="store_true", help="finish all that there are")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="PATH",
+        help="a folder, a file name or one with [tokens] (default: where it was to be)",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
+    parser.add_argument("--device", metavar="NAME", default="auto", help="auto, cpu, cuda, mps (default: auto)")
+    parser.add_argument("--dtype", choices=get_args(Dtype), default="auto", help="default: what the job had")
+    parser.add_argument(
+        "--vae-tile",
+        metavar="PIXELS",
+        type=integer(0, 4096, 512),
+        help="decode in squares of that side, in less memory; 0: whole (default: as the job had it)",
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
+    add_json(parser)
+    add_models_folder(parser)
+
+
+def run(arguments: argparse.Namespace, context: Context) -> int:
+    """Finish the pictures, or list them."""
+    from mezzotint.stages.undecoded import undecoded
+
+    waiting = undecoded(paths.undecoded_folder())
+    files = [*arguments.files, *(waiting if arguments.all else [])]
+    if not files:
+        _list(waiting, arguments, context)
+        return 0
+    done: list[GeneratedImage] = []
+    failures: list[MezzotintError] = []
+    engine = context.make_engine(context.make_catalog(arguments.models_folder))
+    with contextlib.closing(engine), Reporter(context, "json" if arguments.json else "paths") as reporter:
+        for path in files:
+            try:
+                done.append(engine.decode(_request(arguments, path), reporter.on_event, context.interrupt.asked))
+            except Cancelled:
+                raise
+            except MezzotintError as error:
+                failures.append(error)
+                if path != files[-1]:
+                    context.terminal.talk(f"error: {error}")
+    if failures:
+        failures[-1].exit_code = PARTLY_DONE if done else failures[-1].exit_code
+        raise failures[-1]
+    if arguments.json:
+        context.terminal.json({"images": done})
+    return 0
+
+
+def _request(arguments: argparse.Namespace, path: Path) -> DecodeRequest:
+    return DecodeRequest(
+        path=str(path),
+        device=arguments.device,
+        dtype=arguments.dtype,
+        vae_tile=arguments.vae_tile,
+        output=Output(path=arguments.output, overwrite=arguments.overwrite),
+    )
+
+
+def _list(waiting: list[Path], arguments: argparse.Namespace, context: Context) -> None:
+    if arguments.json:
+        context.terminal.json({"undecoded": [str(path) for path in waiting]})
+        return
+    for path in waiting:
+        context.terminal.result(plain(str(path), 4096))
+    if waiting:
+        context.terminal.talk(f"{len(waiting)} to finish: mezzotint decode --all")
+    else:
+        context.terminal.talk("nothing is waiting to be decoded")

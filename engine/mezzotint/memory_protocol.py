@@ -1,0 +1,100 @@
+"""The boundary's part about memory: how it would be used, and how it was. Standard library only."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Quantization = Literal["auto", "none", "int8", "int8-weight", "int4", "int4-lowrank"]
+MemoryPolicy = Literal["auto", "fast", "balanced", "lowest"]
+GuidancePasses = Literal["batched", "sequential"]
+HostTier = Literal["pinned", "ram", "disk"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRequest:
+    """A question before any work: how would this fit that machine?"""
+
+    models: tuple[str, ...]  # of the stages, by catalog id, path, or the name of a known model such as flux
+    width: int | None = None  # pixels; None: what the first model is best at
+    height: int | None = None
+    steps: int | None = None
+    memory: MemoryPolicy = "auto"
+    quantization: Quantization = "auto"
+    text_quantization: Quantization = "auto"
+    vram_bytes: int | None = None  # None: this machine's
+    ram_bytes: int | None = None
+
+
+# ---- how memory will be used
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedComponent:
+    """One network's part of a plan."""
+
+    model: str
+    name: str
+    quantization: Quantization
+    bytes: int  # of all its weights
+    blocks: int
+    resident_blocks: int  # that stay on the device while it works; the others take turns in slots
+    slots: int
+    device_bytes: int  # of what stays, and of the slots
+    host: HostTier  # where its weights wait
+    phases: tuple[str, ...]  # in which it is on the device
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedPhase:
+    """What one phase needs at its peak."""
+
+    name: str  # encode, stage 1, decode
+    weights_bytes: int
+    activation_bytes: int
+    peak_bytes: int  # with context and margin
+    seconds: float  # expected
+    seconds_resident: float  # expected, if everything stayed on the device
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How memory will be used, with numbers and reasons."""
+
+    fits: bool
+    memory: MemoryPolicy
+    vram_bytes: int  # that there are, or may be used
+    ram_bytes: int
+    peak_vram_bytes: int
+    peak_ram_bytes: int
+    pinned_bytes: int
+    components: tuple[PlannedComponent, ...]
+    phases: tuple[PlannedPhase, ...]
+    guidance: GuidancePasses
+    vae_tile: int  # pixels of a tile's side; 0: whole
+    quantization: Quantization
+    text_quantization: Quantization
+    seconds: float
+    seconds_resident: float
+    smallest_vram_bytes: int  # that any plan of this policy needs
+    smallest_ram_bytes: int
+    reasons: tuple[str, ...]
+
+
+# ---- how it was used
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseMemory:
+    """A phase's peak on the device, as it was planned and as it came."""
+
+    name: str
+    predicted_bytes: int
+    measured_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryReport:
+    """Peaks over the whole job."""
+
+    peak_ram_bytes: int
+    peak_vram_bytes: int | None  # None: no GPU was used, nor one simulated
+    phases: tuple[PhaseMemory, ...] = ()

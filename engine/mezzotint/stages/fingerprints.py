@@ -1,0 +1,20 @@
+"""Which files a stage's model is made of, and what is in them."""
+
+from pathlib import Path
+
+from mezzotint.checkpoints.fingerprint import fingerprint
+from mezzotint.protocol import IsCancelled, ModelUsed
+from mezzotint.stages.setup import StageSetup
+
+
+def model_used(stage: StageSetup, cache: Path, cancelled: IsCancelled) -> ModelUsed:
+    """Hash the files that decide the pictures; known ones come from the cache."""
+    info = stage.found.info
+    files = dict.fromkeys(path for source in stage.sources.components.values() for path in source.files)
+    return ModelUsed(
+        id=info.id,
+        family=info.family,
+        variant=info.variant,
+        path=info.path,
+        files=tuple(fingerprint(path, cache, cancelled=cancelled) for path in files),
+    )

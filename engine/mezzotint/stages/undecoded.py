@@ -1,0 +1,84 @@
+"""A picture that is made but not decoded yet, as a file: its latents, and everything that its record needs."""
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.header import MAX_METADATA, read_header
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.read import read_tensors
+from mezzotint.errors import ImageRefused, ProtocolError, StorageError
+from mezzotint.images.atomic import atomic_write
+from mezzotint.images.record import PictureRecord, record_from_json, record_to_json
+from mezzotint.images.trouble import storage_error
+
+if TYPE_CHECKING:
+    import torch
+
+SUFFIX = ".latents.safetensors"
+LARGEST = 2**28  # bytes: sixteen channels of a picture of 16384 x 16384, four times over
+_TENSOR, _RECORD, _WANTED = "latents", "mezzotint_record", "mezzotint_path"
+_NUMBERS = 4  # dimensions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undecoded:
+    """Where a picture is to go, and its record, but for the hash of pixels that are not there yet."""
+
+    path: Path
+    record: PictureRecord
+
+
+def write_latents(folder: Path, latents: "torch.Tensor", picture: Undecoded) -> Path:
+    """Write latents `(1, c, h, w)` beside others in a folder, whole or not at all; StorageError when it cannot be."""
+    from safetensors.torch import save
+
+    record = record_to_json(picture.record)
+    metadata = {_RECORD: record, _WANTED: str(picture.path.absolute())}
+    if sum(map(len, metadata.values())) > MAX_METADATA // 2:
+        raise StorageError("the words of this picture are too many to be kept with its latents")
+    data = save({_TENSOR: latents.detach().float().cpu().contiguous()}, metadata)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise storage_error("make the folder", folder, error) from error
+    for number in range(1000):
+        path = folder / f"{picture.path.stem[:80]}-{picture.record.image.seed}-{number}{SUFFIX}"
+        with contextlib.suppress(FileExistsError):
+            atomic_write(path, data, overwrite=False)
+            return path
+    raise StorageError(f"{plain(str(folder), 300)} is full of latents that were never decoded: `mezzotint decode` them")
+
+
+def read_latents(path: Path) -> tuple["torch.Tensor", Undecoded]:
+    """The latents `(1, c, h, w)`, float32, and what the picture is; ImageRefused when the file is none of ours."""
+    import torch
+
+    header = read_header(path)
+    spec = header.tensors.get(_TENSOR)
+    if set(header.tensors) != {_TENSOR} or spec is None or _RECORD not in header.metadata:
+        raise _refused(path, "it holds no latents that Mezzotint wrote")
+    if spec.dtype != "F32" or len(spec.shape) != _NUMBERS or spec.shape[0] != 1 or spec.end - spec.start > LARGEST:
+        raise _refused(path, f"its latents are {spec.dtype} of shape {spec.shape}, expected F32 (1, c, h, w)")
+    try:
+        record = record_from_json(header.metadata[_RECORD])
+    except ProtocolError as error:
+        raise _refused(path, f"its record cannot be read: {error}") from None
+    latents = next(tensor for _, tensor in read_tensors([path], on_bytes=lambda _: None, cancelled=lambda: False))
+    if not bool(torch.isfinite(latents).all()):
+        raise _refused(path, "its latents are not finite")
+    return latents, Undecoded(path=Path(header.metadata.get(_WANTED, path.name)), record=record)
+
+
+def undecoded(folder: Path) -> list[Path]:
+    """The files of a folder, oldest first; a folder that is not there holds none."""
+    try:
+        found = [path for path in folder.iterdir() if path.name.endswith(SUFFIX) and path.is_file()]
+        return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
+    except OSError:
+        return []
+
+
+def _refused(path: Path, why: str) -> ImageRefused:
+    return ImageRefused(f"{plain(str(path), 300)} cannot be decoded: {why}")
