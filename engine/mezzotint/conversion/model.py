@@ -76,11 +76,13 @@ def layer_errors(
 ) -> Iterator[LayerReport]:
     """What each layer of a component would lose; nothing is written."""
     targets = dict(_targets(sources, component, choice))
-    files = sources.components[component].files
-    for path in files:
-        check(read_header(path), targets)
+    headers = [read_header(path) for path in sources.components[component].files]
+    for header in headers:
+        check(header, targets)
+    homes = {name: header.path for header in headers for name in header.tensors}
+    files = [header.path for header in headers]
     for name, tensor in read_tensors(files, on_bytes=lambda _: None, cancelled=cancelled, names=targets):
-        yield quantize_layer(name, tensor, targets[name], files[0])[1]
+        yield quantize_layer(name, tensor, targets[name], homes[name])[1]
 
 
 def _targets(sources: ModelSources, component: str, choice: Choice) -> Iterator[tuple[str, Target]]:

@@ -52,7 +52,9 @@ class _Group:
         self._fillings = {source.name: self._empty(source) for source in group}
         shapes = {name: filling.shapes for name, filling in self._fillings.items()}
         self._wanted = dict(route(model.sources, list(self._fillings), shapes))
-        self._sizes = {name: spec.bytes for path in files for name, spec in weight_specs(path).items()}
+        specs = {path: weight_specs(path) for path in files}
+        self._sizes = {name: spec.bytes for each in specs.values() for name, spec in each.items()}
+        self._homes = {name: path for path, each in specs.items() for name in each}
         self._stored = StoredLayers(files)
 
     def load(
@@ -115,11 +117,11 @@ class _Group:
             whole = stored.take(name, tensor)
             if whole is not None:
                 for placed in self._wanted.get(whole.weight_name, ()):
-                    self._fillings[placed.component].put_quantized(placed, whole, self._files[0])
+                    self._fillings[placed.component].put_quantized(placed, whole, self._homes[name])
                     on_bytes(placed.component, whole.bytes)
             elif name in self._wanted and name not in stored.names:
                 for placed in self._wanted[name]:
-                    self._fillings[placed.component].put(placed, tensor, self._files[0])
+                    self._fillings[placed.component].put(placed, tensor, self._homes[name])
                 on_bytes(self._wanted[name][0].component, self._sizes[name])
 
 

@@ -198,6 +198,26 @@ def test_a_shard_cut_short_is_told(pixart, tmp_path):
     assert not (tmp_path / "small").exists()
 
 
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), 2.0**25])
+def test_numbers_that_are_none_are_named_on_every_way(pixart, tmp_path, bad):
+    """By their layer, and by the file of several that it is in."""
+    name = "transformer_blocks.0.attn1.to_q.weight"
+    tensors = load_file(pixart / TRANSFORMER)
+    tensors[name].view(-1)[-1] = bad
+    save_file(tensors, pixart / TRANSFORMER)
+    shard(pixart / TRANSFORMER, 3)
+    index = json.loads(next((pixart / "transformer").glob("*.index.json")).read_text())
+    told = rf"{index['weight_map'][name]}: {name}: a weight holds numbers"
+    choice = {"transformer": Choice(scheme="int8")}
+    for way in (
+        lambda: convert(conversion(pixart, tmp_path / "small")),
+        lambda: list(layer_errors(sources_of(pixart), "transformer", choice["transformer"], cancelled=lambda: False)),
+        lambda: networks(pixart, choice),
+    ):
+        with pytest.raises(ModelRefused, match=told):
+            way()
+
+
 def test_errors_of_layers_are_told_without_a_copy(pixart, tmp_path):
     told = list(layer_errors(sources_of(pixart), "transformer", Choice(scheme="int8"), cancelled=lambda: False))
     report = convert(conversion(pixart, tmp_path / "small"))
