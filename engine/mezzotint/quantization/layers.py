@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mezzotint.quantization.convolution import convolved
-from mezzotint.quantization.formats import Format
-from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
+from mezzotint.quantization.formats import Format, Int8, LowRank4
+from mezzotint.quantization.linear import Branch, Kernels, QuantizedWeight, linear
 
 _PREFIX = "quantized_"
 
@@ -48,6 +48,18 @@ class QuantizedLayer(nn.Module):
 class QuantizedLinear(QuantizedLayer):
     """In the place of nn.Linear."""
 
+    products: Kernels | None = None  # what multiplies while a job runs; None: torch
+
+    @property
+    def has_integer_products(self) -> bool:
+        """Whether x is rounded too."""
+        return isinstance(self.format, Int8 | LowRank4) and self.format.dynamic
+
+    @property
+    def device_type(self) -> str:
+        """Where its weight is, as torch names devices."""
+        return self.get_buffer(_PREFIX + "weight").device.type
+
     @property
     def in_features(self) -> int:
         """As nn.Linear has it."""
@@ -60,7 +72,7 @@ class QuantizedLinear(QuantizedLayer):
 
     def forward(self, x: Tensor) -> Tensor:
         """x `(..., k)` to `(..., n)`."""
-        return linear(x, self.weight, self.bias, self.branches)
+        return linear(x, self.weight, self.bias, self.branches, self.products)
 
 
 class QuantizedConv2d(QuantizedLayer):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -35,19 +36,34 @@ class Branch:
     scale: float = 1.0
 
 
+class Kernels(Protocol):
+    """What may do the operation in the place of torch."""
+
+    def product(self, x: Tensor, weight: QuantizedWeight, bias: Tensor | None, branch: Branch | None) -> Tensor | None:
+        """As `linear`; None where torch must do it."""
+
+
 def linear(
-    x: Tensor, weight: Tensor | QuantizedWeight, bias: Tensor | None = None, branches: Sequence[Branch] = ()
+    x: Tensor,
+    weight: Tensor | QuantizedWeight,
+    bias: Tensor | None = None,
+    branches: Sequence[Branch] = (),
+    kernels: Kernels | None = None,
 ) -> Tensor:
     """x `(..., k)` times the transpose of weight `(n, k)`, plus bias `(n)` and what the branches add: `(..., n)`.
 
     Branches see x as it comes, never rotated or rounded; several are one product each way.
     """
+    branch = joined(branches)
     if isinstance(weight, QuantizedWeight):
+        if kernels is not None and not torch.compiler.is_compiling():
+            made = kernels.product(x, weight, bias, branch)
+            if made is not None:
+                return made
         y = weight.format.product(x, weight.tensors, weight.shape)
         y = y if bias is None else y + bias
     else:
         y = functional.linear(x, weight, bias)
-    branch = joined(branches)
     if branch is None:
         return y
     return y + functional.linear(functional.linear(x, branch.down.to(x.dtype)), branch.up.to(x.dtype))

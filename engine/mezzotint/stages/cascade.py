@@ -11,7 +11,7 @@ from PIL import Image
 from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
 from mezzotint.errors import Cancelled
-from mezzotint.families.family import Conditioning, LoadedModel, PromptInputs
+from mezzotint.families.family import Conditioning, LoadedModel, Network, PromptInputs
 from mezzotint.images.writing import write_preview
 from mezzotint.protocol import (
     Decoding,
@@ -77,10 +77,14 @@ class Painter:
         self._used: list[ModelUsed] = []
         self._walks: list[Walk] = []  # of the picture that is being made
 
+    def networks(self) -> list[Network]:
+        """Of all models, those that are in memory."""
+        return [network for model in self._models for network in model.networks.values()]
+
     @contextmanager
     def attending(self, session: AttentionSession) -> Iterator[None]:
         """Have the session attend in all networks, inside."""
-        with attending(session, [network for model in self._models for network in model.networks.values()]):
+        with attending(session, self.networks()):
             for model in self._models:
                 model.attention = None if session.used == "sdpa" else session
             try:

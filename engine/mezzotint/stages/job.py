@@ -34,6 +34,7 @@ from mezzotint.protocol import (
     OnEvent,
     Saved,
 )
+from mezzotint.quantization.product_selection import ProductBackends
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.loras import JobLoras
 from mezzotint.stages.precision import Schemes, settle_schemes
@@ -62,12 +63,13 @@ class Job:
         default_model: ModelRef,
         models_for: ModelsFor,
         attention: AttentionBackends,
+        products: ProductBackends,
         on_event: OnEvent,
         cancelled: IsCancelled,
     ) -> None:
         self._request, self._find, self._default_model = request, find, default_model
         self._models_for, self._on_event, self._cancelled = models_for, on_event, cancelled
-        self._attention = attention
+        self._attention, self._products = attention, products
         self._embeddings = tuple(Path(path) for path in request.embeddings)
         self._clock = Clock()
         self._notices: list[str] = []
@@ -92,7 +94,8 @@ class Job:
             with self._clock.phase("load"):
                 painter = self._load(setup, device, dtype, schemes, loras)
             saver = Saver(request=request, setup=setup)
-            with painter.attending(session):
+            products = self._products.session(device.id, dtype, painter.networks(), self._notice)
+            with painter.attending(session), products.multiplying():
                 painter.encode(self._embeddings)
                 images = tuple(self._paint(painter, saver, at, session, init, index) for index in range(request.count))
         return GenerateResult(
@@ -114,6 +117,8 @@ class Job:
             notices=tuple(self._notices),
             attention_asked=session.asked,
             attention_fallbacks=session.fallbacks,
+            products=products.used,
+            product_fallbacks=products.fallbacks,
             quantization=schemes.denoiser,
             text_quantization=schemes.text,
         )

@@ -1,0 +1,118 @@
+"""Whether the kernels multiply right on a device: a few real layers beside the plain path, in under a second."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
+from mezzotint.quantization.compiled import CompiledLinear
+from mezzotint.quantization.formats import Format, Int8, LowRank4
+from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
+
+_TURNED = 0.01  # of the largest number: what a few halves that were rounded the other way may change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A layer that models have, or a part of one."""
+
+    name: str
+    format: Format
+    rows: int
+    columns: int
+    outputs: int
+    rank: int = 0  # of a LoRA
+
+
+CASES = (
+    Case(name="a layer in 8 bits", format=Int8(dynamic=True, group=64), rows=300, columns=640, outputs=640),
+    Case(name="one row", format=Int8(dynamic=True, group=256), rows=1, columns=1280, outputs=320),
+    Case(name="a layer with LoRAs", format=Int8(dynamic=True), rows=77, columns=1152, outputs=264, rank=24),
+    Case(name="a layer in 4 bits", format=LowRank4(group=64), rows=200, columns=640, outputs=328, rank=16),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfTest:
+    """What came of it."""
+
+    passed: tuple[str, ...]  # names of cases
+    unsupported: tuple[str, ...]
+    problem: str | None  # None: the kernels can be used
+
+    @property
+    def has_no_kernels(self) -> bool:
+        """Whether nothing is wrong but that there is nothing for the device."""
+        return not self.passed and len(self.unsupported) == len(CASES)
+
+
+def run_self_test(kernels: CompiledLinear, device: torch.device, dtype: torch.dtype) -> SelfTest:
+    """Run every case that the device has a kernel for; the first that is wrong ends it."""
+    passed: list[str] = []
+    unsupported: list[str] = []
+    reason = ""
+    for seed, case in enumerate(CASES):
+        try:
+            problem = _problem_of(kernels, case, seed, device, dtype)
+        except Unsupported as error:
+            unsupported.append(case.name)
+            reason = reason or str(error)
+            continue
+        except torch.OutOfMemoryError:
+            raise  # which says nothing of the kernels
+        except (LaunchFailed, Unavailable, ValueError, RuntimeError) as error:
+            problem = f"{type(error).__name__}: {error}"
+        if problem is not None:
+            message = f"the self-test failed at {case.name}: {problem}"
+            return SelfTest(passed=tuple(passed), unsupported=tuple(unsupported), problem=message)
+        passed.append(case.name)
+    problem = None if passed else f"no kernel for this device: {reason}"
+    return SelfTest(passed=tuple(passed), unsupported=tuple(unsupported), problem=problem)
+
+
+def _problem_of(kernels: CompiledLinear, case: Case, seed: int, device: torch.device, dtype: torch.dtype) -> str | None:
+    x, weight, bias, branch = operands(case, seed, device, dtype)
+    out = kernels(x, weight, bias, branch).float()
+    exact = linear(x.float(), weight, bias.float(), [] if branch is None else [branch])
+    if not bool(torch.isfinite(out).all()):
+        return "not-a-number came out"
+    largest = float(exact.abs().max())
+    error, allowed = float((out - exact).abs().max()), largest * (2 * torch.finfo(dtype).eps + _TURNED)
+    return None if error <= allowed else f"it is {error:.2g} off the plain path, {allowed:.2g} is allowed"
+
+
+def operands(
+    case: Case, seed: int, device: torch.device, dtype: torch.dtype
+) -> tuple[Tensor, QuantizedWeight, Tensor, Branch | None]:
+    """x `(m, k)`, the weight `(n, k)`, its bias `(n)` and what a LoRA adds."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*size: int) -> Tensor:
+        return torch.randn(size, generator=generator)
+
+    weight = _integers(case, generator)
+    x, bias = draw(case.rows, case.columns).to(device, dtype), draw(case.outputs).to(device, dtype)
+    tensors = {name: tensor.to(device) for name, tensor in weight.items()}
+    quantized = QuantizedWeight(format=case.format, tensors=tensors, shape=torch.Size((case.outputs, case.columns)))
+    if not case.rank:
+        return x, quantized, bias, None
+    down, up = draw(case.rank, case.columns) / case.columns**0.5, draw(case.outputs, case.rank)
+    return x, quantized, bias, Branch(down=down.to(device, dtype), up=up.to(device, dtype))
+
+
+def _integers(case: Case, generator: torch.Generator) -> dict[str, Tensor]:
+    """The tensors of the format, drawn: a weight's factors of low rank would take longer to find than all the rest."""
+    made: dict[str, Tensor] = {}
+    for name, described in case.format.described((case.outputs, case.columns)).items():
+        if described.dtype.is_floating_point:
+            numbers = torch.randn(described.shape, generator=generator) / case.columns**0.5
+            made[name] = ((numbers.abs() + 0.01) / 50 if name == "weight_scale" else numbers).to(described.dtype)
+        elif name == "weight_group_scale":
+            made[name] = torch.randint(1, 18, described.shape, generator=generator).to(described.dtype)
+        elif described.dtype is torch.uint8:
+            codes = torch.randint(-7, 8, (*described.shape, 2), generator=generator) & 15
+            made[name] = (codes[..., 0] | codes[..., 1] << 4).to(torch.uint8)
+        else:
+            made[name] = torch.randint(-127, 128, described.shape, generator=generator).to(described.dtype)
+    return made

@@ -1,0 +1,59 @@
+"""Pictures of quantized models by the kernels of quantized products, through the engine's one door."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fake_products import FakeProducts, fake_product_backends
+from PIL import Image
+
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.engine import Engine
+from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Notice, Output, ProductFallback, Sampling, Stage
+from mezzotint.quantization.product_self_test import CASES
+
+SELF_TEST = len(CASES)  # products
+
+
+@pytest.fixture
+def request_for(tmp_path):
+    def build(folder: Path, **fields) -> GenerateRequest:
+        stage = Stage(model=ModelRef(id=str(folder)), width=64, height=64, sampling=Sampling(steps=2))
+        given = {"prompt": "a red house", "seed": 7, "dtype": "bfloat16", "output": Output(path=f"{tmp_path}/out/")}
+        return GenerateRequest(**given | {"cascade": Cascade(stages=(stage,))} | fields)
+
+    return build
+
+
+def run(library, request, events=None):
+    engine = Engine(Catalog.standard(), products=None if library is None else fake_product_backends(library))
+    return engine.generate(request, (events if events is not None else []).append, lambda: False)
+
+
+def pixels(result) -> np.ndarray:
+    return np.array(Image.open(result.images[0].path)).astype(int)
+
+
+@pytest.mark.parametrize("model", ["tiny_sdxl_folder", "tiny_pixart_folder"])
+def test_the_kernels_make_the_picture(request_for, request, model):
+    wanted, library, events = request_for(request.getfixturevalue(model), quantization="int8"), FakeProducts(), []
+    plain, result = run(None, wanted), run(library, wanted, events)
+    assert (plain.products, result.products) == ("torch", "kernels")
+    assert len(library.multiplied) > SELF_TEST
+    assert all(fallback.calls for fallback in result.product_fallbacks)
+    assert np.abs(pixels(result) - pixels(plain)).mean() < 4
+
+
+def test_a_launch_that_fails_is_told_and_recorded(request_for, tiny_sdxl_folder):
+    wanted, events = request_for(tiny_sdxl_folder, quantization="int8"), []
+    result = run(FakeProducts("launch", after=SELF_TEST), wanted, events)
+    assert result.products == "torch"
+    assert result.product_fallbacks[-1] == ProductFallback(reason="the launch failed", calls=1)
+    assert "products_fell_back" in [event.code for event in events if isinstance(event, Notice)]
+    assert result.images[0].sha256 == run(None, wanted).images[0].sha256
+
+
+def test_what_is_not_quantized_needs_no_kernels(request_for, tiny_sdxl_folder):
+    library = FakeProducts()
+    result = run(library, request_for(tiny_sdxl_folder))
+    assert (result.products, result.product_fallbacks, library.multiplied) == (None, (), [])

@@ -1,0 +1,140 @@
+"""Stand-ins for the kernels' library on the processor: each reads the argument structures as the real one would."""
+
+import ctypes
+import math
+
+import torch
+from emulated_linear import Report
+from emulator_build import build
+
+from mezzotint.attention.library import LaunchFailed, Unsupported
+from mezzotint.quantization.int4 import to_int8
+from mezzotint.quantization.int8 import quantize_rows
+from mezzotint.quantization.product_selection import ProductBackends
+from mezzotint.quantization.rotation import rotate
+from mezzotint_kernels.abi import LinearArgs, Preparation, QuantizeArgs
+
+_DTYPES = {0: torch.float16, 1: torch.bfloat16}
+
+
+class FakeProducts:
+    """Computes in 32 bits.
+
+    It errs as `fault` says (wrong, nan, unsupported, launch, bug), but not in the first `after` products. `depths`, if
+    given, are all that it has kernels for.
+    """
+
+    device_type = "cpu"
+
+    def __init__(self, fault=None, after=0, depths=None):
+        self.fault, self.after, self.depths = fault, after, depths
+        self.quantized, self.multiplied = [], []
+
+    def new_quantize_arguments(self):
+        return QuantizeArgs()
+
+    def new_linear_arguments(self):
+        return LinearArgs()
+
+    def quantize(self, arguments, device, stream):
+        assert arguments.size == ctypes.sizeof(arguments)
+        self.quantized.append(arguments)
+        self._quantize(arguments)
+
+    def multiply(self, arguments, device, stream):
+        assert arguments.size == ctypes.sizeof(arguments)
+        if self.fault == "unsupported" or (self.depths and arguments.in_columns not in self.depths):
+            raise Unsupported(f"in is {arguments.in_columns}")
+        self.multiplied.append(arguments)
+        faulty = len(self.multiplied) > self.after
+        if faulty and self.fault == "launch":
+            raise LaunchFailed("the launch failed")
+        if faulty and self.fault == "bug":
+            raise ValueError("x_stride is 3")
+        self._multiply(arguments)
+        out = _matrix(arguments.out, arguments.rows, arguments.out_columns, arguments.out_stride, arguments.dtype)
+        if faulty and self.fault == "nan":
+            out.fill_(float("nan"))
+        if faulty and self.fault == "wrong":
+            out.mul_(1.1)
+
+    def _quantize(self, a):
+        given = a.columns * (2 if a.preparation == Preparation.GEGLU else 1)
+        x = _matrix(a.x, a.rows, given, a.x_stride, a.dtype).float()
+        match a.preparation:
+            case Preparation.GELU_TANH:
+                x = torch.nn.functional.gelu(x, approximate="tanh")
+            case Preparation.GEGLU:
+                left, right = x.chunk(2, dim=1)
+                x = left * 0.5 * right * (1 + torch.erf(right * math.sqrt(0.5)))
+        values, scales = quantize_rows(rotate(x, a.group))
+        _matrix(a.values, a.rows, a.columns, a.values_stride, torch.int8).copy_(values)
+        _matrix(a.scales, a.rows, 1, 1, torch.float32).copy_(scales)
+
+    def _multiply(self, a):
+        depth, n = a.in_columns, a.out_columns
+        x = _matrix(a.x, a.rows, depth, a.x_stride, torch.int8).float()
+        if a.weight_bits == 4:
+            packed = _matrix(a.weight, n, depth // 2, a.weight_stride, torch.uint8)
+            weight = to_int8(packed, _matrix(a.group_scales, n, depth // 64, a.group_scales_stride, torch.uint8))
+        else:
+            weight = _matrix(a.weight, n, depth, a.weight_stride, torch.int8)
+        scales = [
+            _matrix(each, size, 1, 1, torch.float32) for each, size in ((a.x_scales, a.rows), (a.weight_scales, n))
+        ]
+        out = (x.double() @ weight.double().T).float() * scales[0] * scales[1].T
+        if a.bias:
+            out += _matrix(a.bias, 1, n, n, a.dtype).float()
+        if a.rank:
+            thin = _matrix(a.branch_x, a.rows, a.rank, a.branch_x_stride, a.dtype).float()
+            out += thin @ _matrix(a.branch_up, n, a.rank, a.branch_up_stride, a.dtype).float().T
+        _matrix(a.out, a.rows, n, a.out_stride, a.dtype).copy_(out)
+
+
+class EmulatedProducts(FakeProducts):
+    """Runs the kernels themselves, on the emulator: those of the smallest tiles."""
+
+    def __init__(self):
+        super().__init__()
+        self._library = ctypes.CDLL(str(build()))
+
+    def _quantize(self, a):
+        report = Report()
+        self._library.emulator_quantize(ctypes.byref(a), ctypes.byref(_Conditions(1)), ctypes.byref(report))
+        assert not report.error, report.error
+
+    def _multiply(self, a):
+        plan, report = _Plan(), Report()
+        self._library.emulator_linear_plan(ctypes.byref(a), 80, 108, 163 * 1024, ctypes.byref(plan))
+        assert plan.supported, plan.text
+        self._library.emulator_linear(ctypes.byref(a), plan.kernel, ctypes.byref(_Conditions(1)), ctypes.byref(report))
+        assert not report.error, report.error
+
+
+class _Conditions(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_int32) for name in ("late_copies", "seed", "turing", "tiles_per_block"))
+
+
+class _Plan(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_int32) for name in ("supported", "kernel", "shared_bytes")),
+        ("text", ctypes.c_char * 240),
+    )
+
+
+def _matrix(pointer, rows, columns, stride, dtype):
+    dtype = _DTYPES.get(dtype, dtype)
+    count = (rows - 1) * stride + columns
+    memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(pointer)
+    return torch.frombuffer(memory, dtype=dtype).as_strided((rows, columns), (stride, 1))
+
+
+def fake_product_backends(library=None, error=None):
+    """Selection over a stand-in; with an error there is no library."""
+
+    def open_library():
+        if error is not None:
+            raise error
+        return library
+
+    return ProductBackends(open_library, device_type="cpu")
