@@ -20,6 +20,7 @@ from mezzotint.protocol import (
     IsCancelled,
     OnEvent,
 )
+from mezzotint.quantization.product_selection import ProductBackends
 from mezzotint.stages.finishing import finish
 from mezzotint.stages.job import Job
 from mezzotint.stages.precision import Schemes, choices_of
@@ -33,9 +34,14 @@ _GPU_MEMORY = ("out of memory", "ALLOC_FAILED")  # of the allocator, the driver,
 class Engine:
     """Holds what is loaded, and makes pictures one job at a time."""
 
-    def __init__(self, catalog: Catalog, attention: AttentionBackends | None = None) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        attention: AttentionBackends | None = None,
+        products: ProductBackends | None = None,
+    ) -> None:
         self._catalog = catalog
-        self._attention = attention or AttentionBackends()
+        self._attention, self._products = attention or AttentionBackends(), products or ProductBackends()
         self._loaded: dict[_Key, LoadedModel] = {}
 
     def info(self) -> EngineInfo:
@@ -66,6 +72,7 @@ class Engine:
             default_model=self._catalog.default(),
             models_for=self._models_for,
             attention=self._attention,
+            products=self._products,
             on_event=on_event,
             cancelled=cancelled,
         )
