@@ -1,0 +1,98 @@
+"""Parts of a file read when they are needed, in any order and from any thread, for as long as the file is the same."""
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import open_regular, reason
+from mezzotint.errors import StorageError
+
+ReadAt: TypeAlias = Callable[[int, memoryview, int], int]  # descriptor, where to, position: bytes that were read
+
+_MOST = 2**28  # bytes in one call: systems give up at about 2 GB
+
+
+class PositionedFile:
+    """A file that is open for reading; a name that vanishes meanwhile is no matter, another size or date is."""
+
+    def __init__(self, path: Path, read_at: ReadAt | None = None) -> None:
+        self.path = path
+        self._file = open_regular(path)
+        self._read_at = read_at or choose_read_at()
+        self._stat = self._looked_at()
+
+    @property
+    def bytes(self) -> int:
+        """Its size when it was opened."""
+        return self._stat[0]
+
+    def read_into(self, target: memoryview, position: int) -> None:
+        """Fill the target from a position on; StorageError says how the file has changed or what fails."""
+        if position + len(target) > self.bytes:
+            raise StorageError(
+                f"{plain(self.path, 300)}: bytes {position} to {position + len(target)} are asked for, "
+                f"and it has {self.bytes}; download it again"
+            )
+        done = 0
+        while done < len(target):
+            try:
+                got = self._read_at(self._file.fileno(), target[done : done + _MOST], position + done)
+            except (OSError, ValueError) as error:  # ValueError: it was closed
+                raise StorageError(f"{plain(self.path, 300)} cannot be read: {reason(error)}") from None
+            if not got:
+                raise StorageError(
+                    f"{plain(self.path, 300)} became shorter while it was in use: {done} of {len(target)} bytes "
+                    f"at {position} could be read, it had {self.bytes}; download it again"
+                )
+            done += got
+        self._check_unchanged()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _check_unchanged(self) -> None:
+        now = self._looked_at()
+        if now != self._stat:
+            raise StorageError(
+                f"{plain(self.path, 300)} changed while it was in use: {self._stat[0]} bytes, now {now[0]}; "
+                "leave model files alone while a picture is made, then try again"
+            )
+
+    def _looked_at(self) -> tuple[int, int]:
+        """Size and date."""
+        try:
+            stat = os.fstat(self._file.fileno())
+        except (OSError, ValueError) as error:
+            raise StorageError(f"{plain(self.path, 300)} cannot be read: {reason(error)}") from None
+        return stat.st_size, stat.st_mtime_ns
+
+
+def choose_read_at(system: object = os) -> ReadAt:
+    """The best way that a system has: straight to its place, or by way of a copy, or seeking first."""
+    preadv, pread = getattr(system, "preadv", None), getattr(system, "pread", None)
+    if preadv is not None:
+        return lambda descriptor, target, position: int(preadv(descriptor, [target], position))
+    if pread is not None:
+
+        def copied(descriptor: int, target: memoryview, position: int) -> int:
+            data = pread(descriptor, len(target), position)
+            target[: len(data)] = data
+            return len(data)
+
+        return copied
+    return _seeking(threading.Lock())
+
+
+def _seeking(lock: threading.Lock) -> ReadAt:
+    def read(descriptor: int, target: memoryview, position: int) -> int:
+        with lock:  # a descriptor has but one position
+            os.lseek(descriptor, position, os.SEEK_SET)
+            data = os.read(descriptor, len(target))
+        target[: len(data)] = data
+        return len(data)
+
+    return read

@@ -1,0 +1,154 @@
+"""Bytes of a device counted as they are taken and given back, under a cap that is never passed.
+
+Weights and slots are counted where the arena takes them. On a simulated device what operations make is counted too,
+storage by storage, by a dispatch mode: the processor then has a card's memory, to the byte.
+"""
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+from torch.utils import _python_dispatch
+from torch.utils._pytree import tree_leaves
+
+from mezzotint.errors import OutOfMemory
+
+GRAIN = 512  # bytes: what torch's allocator on cards rounds each storage up to
+_MIB = 2**20
+
+Refuse: TypeAlias = Callable[[int, int], bool]  # the number of the request, from 0, and its bytes
+Workspace: TypeAlias = Callable[[Sequence[Any], Any], int]  # an operation's arguments and what it gave: bytes
+
+
+class DeviceOutOfMemory(OutOfMemory):
+    """The device cannot give what was asked of it; the numbers are in bytes."""
+
+    def __init__(self, *, requested: int, in_use: int, cap: int | None) -> None:
+        limit = "" if cap is None else f" of {cap / _MIB:.1f} MiB"
+        super().__init__(
+            f"the device has no room for {requested / _MIB:.1f} MiB more: {in_use / _MIB:.1f} MiB{limit} are in use; "
+            "make a smaller picture, or let it use more memory"
+        )
+        self.requested, self.in_use, self.cap = requested, in_use, cap
+
+
+class ByteLedger:
+    """How much of a device is in use, and was at most. `refuse` lets tests run it out of memory at will."""
+
+    def __init__(self, cap: int | None = None, refuse: Refuse | None = None) -> None:
+        self.cap = cap
+        self.refuse = refuse
+        self._lock = threading.RLock()  # storages are freed in whatever thread, and inside whatever call
+        self._in_use = self._peak = self._requests = 0
+
+    @property
+    def in_use(self) -> int:
+        """Bytes, now."""
+        return self._in_use
+
+    @property
+    def peak(self) -> int:
+        """The most bytes since the last reset."""
+        return self._peak
+
+    @property
+    def free(self) -> int | None:
+        """What is left under the cap; None: there is no cap."""
+        return None if self.cap is None else max(0, self.cap - self._in_use)
+
+    def take(self, size: int) -> None:
+        """Count bytes; DeviceOutOfMemory when they would pass the cap, and then nothing is counted."""
+        with self._lock:
+            number, self._requests = self._requests, self._requests + 1
+            refused = self.refuse is not None and self.refuse(number, size)
+            if refused or (self.cap is not None and self._in_use + size > self.cap):
+                raise DeviceOutOfMemory(requested=size, in_use=self._in_use, cap=self.cap)
+            self._in_use += size
+            self._peak = max(self._peak, self._in_use)
+
+    def give(self, size: int) -> None:
+        """Bytes that are free again."""
+        with self._lock:
+            self._in_use -= size
+
+    def reset_peak(self) -> None:
+        """Begin anew with what is in use now."""
+        with self._lock:
+            self._peak = self._in_use
+
+
+class ByteAccount(_python_dispatch.TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts every storage that operations make while it is active, until nothing holds it any more.
+
+    Views and what is written in place have their storage already, as have weights, which were made outside. The
+    workspace of operations, by the names of `workspace` (`convolution`, `mm`), counts for as long as they run.
+    """
+
+    def __init__(self, ledger: ByteLedger, workspace: Mapping[str, Workspace] | None = None) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.ledger = ledger
+        self._workspace = dict(workspace or {})
+        self._counted: dict[int, weakref.ref[torch.UntypedStorage]] = {}
+
+    @property
+    def live_bytes(self) -> int:
+        """Of what is counted here and alive."""
+        storages = [reference() for reference in list(self._counted.values())]
+        return sum(rounded(storage.nbytes()) for storage in storages if storage is not None)
+
+    def __torch_dispatch__(
+        self,
+        func: Any,  # noqa: ANN401  whatever torch has
+        types: object,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:  # noqa: ANN401
+        """Run an operation and count what it made; operations made of others are taken apart first."""
+        kwargs = kwargs or {}
+        with self:
+            made = func.decompose(*args, **kwargs)
+        if made is not NotImplemented:
+            return made
+        made = func(*args, **kwargs)
+        known = {id(storage) for storage in _storages((args, kwargs))}
+        for storage in _storages(made):
+            if id(storage) not in known and id(storage) not in self._counted:
+                self._count(storage)
+        need = self._workspace.get(func.overloadpacket.__name__)
+        if need is not None:
+            size = rounded(need(args, made))
+            self.ledger.take(size)
+            self.ledger.give(size)
+        return made
+
+    def _count(self, storage: torch.UntypedStorage) -> None:
+        key, size, ledger, counted = id(storage), rounded(storage.nbytes()), self.ledger, self._counted
+
+        def freed(_: object) -> None:
+            counted.pop(key, None)
+            ledger.give(size)
+
+        if size:
+            ledger.take(size)
+            counted[key] = weakref.ref(storage, freed)
+
+
+def uncounted() -> AbstractContextManager[None]:
+    """Inside, work is the host's: reading files, turning weights into the form that the device gets."""
+    manager: AbstractContextManager[None] = _python_dispatch._disable_current_modes()
+    return manager
+
+
+def rounded(size: int) -> int:
+    """As much as the allocator takes."""
+    return -(-size // GRAIN) * GRAIN
+
+
+def _storages(tree: object) -> Iterator[torch.UntypedStorage]:
+    for leaf in tree_leaves(tree):
+        if isinstance(leaf, Tensor) and not leaf.is_meta:
+            yield leaf.untyped_storage()

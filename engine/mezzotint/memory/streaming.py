@@ -1,0 +1,271 @@
+"""A network on a device that need not hold all of it: some blocks stay, the others pass through slots.
+
+Every weight is bound once for a stay, to an address of its own or to its place in a slot, so that a block can run
+compiled or as a captured graph. Nothing is ever copied back: what lies on the host is what it was.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from mezzotint.memory.accounting import rounded, uncounted
+from mezzotint.memory.arena import DeviceArena, Segment
+from mezzotint.memory.copying import Copier, Copy, Mark, Ticket
+from mezzotint.memory.host import Form, Source
+from mezzotint.memory.segments import placed, spread, views
+from mezzotint.memory.slots import Slot
+from mezzotint.memory.weights import Weight, check_blocks, weights_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrangement:
+    """Which blocks of a network stay, and which share a slot."""
+
+    resident: tuple[str, ...]
+    slots: tuple[tuple[str, ...], ...]  # of each slot, its blocks in their order
+
+
+class StreamedNetwork:
+    """A network that comes to a device (`enter`) and goes (`leave`) as often as is wanted.
+
+    `blocks` are the names of the modules that may be streamed, in the order in which they run. `disk` names weights
+    that are read from files each time; those are no longer kept in RAM.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        blocks: Sequence[str],
+        *,
+        resident: int,
+        slots: int,
+        copier: Copier,
+        arena: DeviceArena,
+        disk: Mapping[str, Source] | None = None,
+    ) -> None:
+        check_blocks(network, blocks)
+        self.network, self.blocks = network, tuple(blocks)
+        self._copier, self._arena = copier, arena
+        self._weights: dict[str, list[Weight]] = {"": [], **{block: [] for block in blocks}}
+        for weight in weights_of(network, self.blocks, disk):
+            self._weights[weight.block].append(weight)
+        self._stay: _Stay | None = None
+        self._set(resident, slots)
+
+    @property
+    def entered(self) -> bool:
+        """Whether it is on the device."""
+        return self._stay is not None
+
+    @property
+    def resident(self) -> int:
+        """How many blocks stay."""
+        return self._resident
+
+    @property
+    def slots(self) -> int:
+        """Through how many slots the others pass."""
+        return self._slots
+
+    @property
+    def weights(self) -> Iterator[Weight]:
+        """All of them, each once."""
+        return (weight for group in self._weights.values() for weight in group)
+
+    @property
+    def misses(self) -> int:
+        """How often, in this stay, a block was not yet on its way when it was wanted."""
+        return 0 if self._stay is None else sum(slot.misses for slot in self._stay.slots)
+
+    def arrangement(self, resident: int | None = None, slots: int | None = None) -> Arrangement:
+        """Who stays and who shares, with these numbers or its own."""
+        count = len(self.blocks)
+        stays = spread(count, max(0, min(count, self._resident if resident is None else resident)))
+        streamed = [block for block, stay in zip(self.blocks, stays, strict=True) if not stay]
+        number = min(len(streamed), max(1, self._slots if slots is None else slots))
+        return Arrangement(
+            resident=tuple(block for block, stay in zip(self.blocks, stays, strict=True) if stay),
+            slots=tuple(tuple(streamed[index::number]) for index in range(number)),
+        )
+
+    def bytes(self, resident: int | None = None, slots: int | None = None) -> int:
+        """What it takes of the arena, with these numbers or its own."""
+        arrangement = self.arrangement(resident, slots)
+        stays = placed(self._forms("", *arrangement.resident))[1]
+        return rounded(stays) + sum(rounded(self._slot_bytes(blocks)) for blocks in arrangement.slots)
+
+    def enter(self, copier: Copier | None = None) -> None:
+        """Come to the device; `copier` brings what stays, where that is another than the one of the slots.
+
+        Raises DeviceOutOfMemory when there is no room, and then everything is as before.
+        """
+        if self._stay is not None:
+            return
+        arrangement = self.arrangement()
+        with ExitStack() as undo, uncounted():
+            stays = self._allocate(undo, placed(self._forms("", *arrangement.resident))[1])
+            slots = [self._allocate(undo, self._slot_bytes(blocks)) for blocks in arrangement.slots]
+            stay = _Stay(self._copier, copier or self._copier, [stays, *slots])
+            undo.callback(stay.end)
+            undo.callback(self._unbind)
+            self._bind(stay, arrangement, stays, slots)
+            undo.pop_all()
+        self._stay = stay
+
+    def ready(self) -> None:
+        """Have computing wait for what lies in no block; blocks are waited for one by one."""
+        if self._stay is not None:
+            self._stay.fixed.wait()
+
+    def leave(self) -> None:
+        """Go: places hold what they held, and the memory is given back."""
+        stay, self._stay = self._stay, None
+        if stay is None:
+            return
+        self._unbind()
+        stay.end()
+        for segment in stay.segments:
+            self._arena.free(segment)
+
+    def arrange(self, resident: int, slots: int | None = None) -> None:
+        """Have another number stay, between steps; DeviceOutOfMemory when there is no room, and it has left then."""
+        entered = self.entered
+        self.leave()
+        self._set(resident, self._slots if slots is None else slots)
+        if entered:
+            self._arena.trim()
+            self.enter()
+            self.ready()
+
+    def promote(self, more: int) -> bool:
+        """Have more blocks stay, if there is room for them; else nothing changes."""
+        before, wanted = self._resident, min(len(self.blocks), self._resident + more)
+        free = self._arena.ledger.free
+        if wanted == before or (free is not None and self.entered and self.bytes(wanted) - self.bytes() > free):
+            return False
+        self.arrange(wanted)
+        return True
+
+    def demote(self, fewer: int) -> bool:
+        """Have fewer blocks stay; False: none does."""
+        if not self._resident:
+            return False
+        self.arrange(max(0, self._resident - fewer))
+        return True
+
+    def _set(self, resident: int, slots: int) -> None:
+        if resident < 0 or (slots < 1 and resident < len(self.blocks)):
+            raise ValueError(f"{resident} of {len(self.blocks)} blocks resident, {slots} slots: others need a slot")
+        self._resident, self._slots = min(resident, len(self.blocks)), slots
+
+    def _forms(self, *blocks: str) -> list[Form]:
+        return [weight.source.form for block in blocks for weight in self._weights[block]]
+
+    def _slot_bytes(self, blocks: Sequence[str]) -> int:
+        return max(placed(self._forms(block))[1] for block in blocks)
+
+    def _allocate(self, undo: ExitStack, size: int) -> Segment:
+        segment = self._arena.allocate(size)
+        undo.callback(self._arena.free, segment)
+        return segment
+
+    def _bind(self, stay: "_Stay", arrangement: Arrangement, stays: Segment, slots: Sequence[Segment]) -> None:
+        mark = self._copier.mark()  # the memory may have served something else
+        groups = ["", *arrangement.resident]
+        tensors = views(stays, self._forms(*groups))
+        copies = {group: _bound(self._weights[group], tensors) for group in groups}
+        for blocks, segment in zip(arrangement.slots, slots, strict=True):
+            through = {block: _bound(self._weights[block], views(segment, self._forms(block))) for block in blocks}
+            stay.add_slot(through, self.network)
+        stay.start(copies, mark, self.network)
+
+    def _unbind(self) -> None:
+        for weight in self.weights:
+            weight.unbind()
+
+
+class _Stay:
+    """What a network has on the device while it is there."""
+
+    def __init__(self, copier: Copier, bringing: Copier, segments: list[Segment]) -> None:
+        self._copier, self._bringing, self.segments = copier, bringing, segments
+        self.slots: list[Slot] = []
+        self._residents: list[_Resident] = []
+        self._hooks: list[Any] = []
+
+    @property
+    def fixed(self) -> "_Resident":
+        """What lies in no block."""
+        return self._residents[0]
+
+    def add_slot(self, blocks: Mapping[str, Sequence[Copy]], network: nn.Module) -> None:
+        """Have blocks pass through a slot."""
+        slot = Slot(blocks, self._copier)
+        self.slots.append(slot)
+        for block in blocks:
+            module = network.get_submodule(block)
+            self._hooks.append(module.register_forward_pre_hook(_before(slot, block), prepend=True))
+            self._hooks.append(module.register_forward_hook(_after(slot, block)))
+
+    def start(self, residents: Mapping[str, Sequence[Copy]], mark: Mark, network: nn.Module) -> None:
+        """Have everything brought: what is always needed, first blocks of slots, then what stays."""
+        for block, copies in residents.items():
+            resident = _Resident(self._bringing.start(copies, mark))
+            self._residents.append(resident)
+            if block:
+                module = network.get_submodule(block)
+                self._hooks.append(module.register_forward_pre_hook(_arrived(resident), prepend=True))
+            else:
+                for slot in self.slots:
+                    slot.prepare(mark)
+
+    def end(self) -> None:
+        """Have nothing written any more, and nothing called."""
+        for hook in self._hooks:
+            hook.remove()
+        for slot in self.slots:
+            slot.settle()
+        for resident in self._residents:
+            resident.settle()
+
+
+class _Resident:
+    """Copies that are waited for once, when first they are needed."""
+
+    def __init__(self, ticket: Ticket) -> None:
+        self._ticket: Ticket | None = ticket
+
+    def wait(self) -> None:
+        """Have them here before computing goes on."""
+        if self._ticket is not None:
+            self._ticket.wait()
+            self._ticket = None
+
+    def settle(self) -> None:
+        """Have nothing written any more."""
+        if self._ticket is not None:
+            self._ticket.settle()
+
+
+def _bound(weights: Sequence[Weight], tensors: Iterator[Tensor]) -> list[Copy]:
+    copies = []
+    for weight in weights:
+        tensor = next(tensors)
+        weight.bind(tensor)
+        copies.append(Copy(weight.source, tensor))
+    return copies
+
+
+def _before(slot: Slot, block: str) -> Any:  # noqa: ANN401  a hook, of whatever arguments
+    return lambda *_: slot.before(block)
+
+
+def _after(slot: Slot, block: str) -> Any:  # noqa: ANN401
+    return lambda *_: slot.after(block)
+
+
+def _arrived(resident: _Resident) -> Any:  # noqa: ANN401
+    return lambda *_: resident.wait()

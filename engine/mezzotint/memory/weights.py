@@ -1,0 +1,100 @@
+"""The weights of a network: each with its source, and all the places in the network that hold it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from mezzotint.memory.host import HostTensor, Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A parameter or buffer of one module: its state is shared by whatever stands for that module."""
+
+    holder: dict[str, Tensor | None]
+    key: str
+    block: str  # that it lies in; empty: none
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Weight:
+    """One tensor, however many places hold it."""
+
+    name: str
+    source: Source
+    at_rest: Tensor  # what the places hold while the network is not on the device
+    places: list[Place]
+
+    @property
+    def block(self) -> str:
+        """The block that has it to itself; empty: none has."""
+        blocks = {place.block for place in self.places}
+        return blocks.pop() if len(blocks) == 1 else ""
+
+    def bind(self, tensor: Tensor) -> None:
+        """Have all places hold a tensor."""
+        is_parameter = isinstance(self.at_rest, nn.Parameter)
+        self._put(nn.Parameter(tensor, requires_grad=False) if is_parameter else tensor)
+
+    def unbind(self) -> None:
+        """Have all places hold what they held."""
+        self._put(self.at_rest)
+
+    def _put(self, tensor: Tensor) -> None:
+        for place in self.places:
+            place.holder[place.key] = tensor
+
+
+def weights_of(network: nn.Module, blocks: Sequence[str], disk: Mapping[str, Source] | None = None) -> list[Weight]:
+    """All parameters and buffers. Those named in `disk` are read from there, and their memory here is let go."""
+    disk = disk or {}
+    found: dict[object, Weight] = {}
+    for name, place, tensor in _places(network, blocks):
+        source = disk.get(name)
+        key = _identity(tensor) if source is None else ("disk", id(source))
+        weight = found.get(key)
+        if weight is None:
+            at_rest = tensor if source is None else _without_memory(tensor)
+            found[key] = Weight(name=name, source=source or _host(name, tensor), at_rest=at_rest, places=[place])
+            found[key].unbind()
+        else:
+            weight.places.append(place)
+            weight.unbind()
+    return list(found.values())
+
+
+def check_blocks(network: nn.Module, blocks: Sequence[str]) -> None:
+    """ValueError when a block is named twice, lies in another, or is none of the network."""
+    names = {name for name, _ in network.named_modules()}
+    for block in blocks:
+        if block not in names or blocks.count(block) > 1 or any(block.startswith(f"{each}.") for each in blocks):
+            raise ValueError(f"{block!r} is no block of {type(network).__name__} that could be streamed")
+
+
+def _places(network: nn.Module, blocks: Sequence[str]) -> Iterator[tuple[str, Place, Tensor]]:
+    for prefix, module in network.named_modules():
+        block = next((each for each in blocks if prefix == each or prefix.startswith(f"{each}.")), "")
+        for holder in (module._parameters, module._buffers):
+            for key, tensor in holder.items():
+                if tensor is not None:
+                    yield f"{prefix}.{key}" if prefix else key, Place(holder, key, block), tensor
+
+
+def _identity(tensor: Tensor) -> object:
+    """The same for tensors that are the same memory, seen the same way."""
+    if tensor.is_meta or not tensor.numel():
+        return id(tensor)
+    return tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride()
+
+
+def _host(name: str, tensor: Tensor) -> Source:
+    if tensor.is_meta:
+        raise ValueError(f"{name} has no memory, and no file is named that it could come from")
+    return HostTensor(tensor.detach(), pinned=tensor.is_pinned())
+
+
+def _without_memory(tensor: Tensor) -> Tensor:
+    empty = torch.empty_like(tensor, device="meta")
+    return nn.Parameter(empty, requires_grad=False) if isinstance(tensor, nn.Parameter) else empty
