@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from mezzotint import machine
 from mezzotint.attention.selection import AttentionBackends
 from mezzotint.catalog.catalog import Catalog
-from mezzotint.errors import MezzotintError, OutOfMemory
+from mezzotint.errors import DeviceLost, MezzotintError, OutOfMemory
 from mezzotint.families.family import LoadedModel, ModelSources
+from mezzotint.memory.shortage import is_device_shortage, is_lost, is_ram_shortage
 from mezzotint.protocol import (
     SCHEMA_VERSION,
     DecodeRequest,
@@ -27,8 +28,6 @@ from mezzotint.stages.precision import Schemes, choices_of
 from mezzotint.stages.setup import CascadeSetup
 
 _Key = tuple[str, str, str, Schemes, tuple[tuple[int, int], ...]]  # path, device, dtype, schemes, stamps of files
-
-_GPU_MEMORY = ("out of memory", "ALLOC_FAILED")  # of the allocator, the driver, cuBLAS, Metal: no class is shared
 
 
 class Engine:
@@ -125,17 +124,20 @@ def _memory_errors() -> Iterator[None]:
         yield
     except MezzotintError:
         raise
-    except MemoryError as error:
-        raise OutOfMemory("the machine ran out of memory (RAM); use a smaller size or close other programs") from error
-    except RuntimeError as error:
-        if any(mark in str(error) for mark in _GPU_MEMORY):
-            raise OutOfMemory(f"the GPU ran out of memory: {_first_line(error)}; use a smaller size") from error
-        if "DefaultCPUAllocator" in str(error):
+    except (MemoryError, RuntimeError) as error:
+        if is_ram_shortage(error):
             raise OutOfMemory(
-                f"the machine ran out of memory (RAM): {_first_line(error)}; use a smaller size"
+                f"the machine ran out of memory (RAM): {_first_line(error)}; use a smaller size or close other programs"
+            ) from error
+        if is_device_shortage(error):
+            raise OutOfMemory(f"the GPU ran out of memory: {_first_line(error)}; use a smaller size") from error
+        if is_lost(error):
+            raise DeviceLost(
+                f"the GPU's driver gave up: {_first_line(error)}; start again, and if it comes back, try "
+                "--attention sdpa or another driver"
             ) from error
         raise
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0][:200]
+    return str(error).partition("\n")[0][:200] or type(error).__name__

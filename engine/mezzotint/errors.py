@@ -42,6 +42,13 @@ class NoDevice(MezzotintError):
     exit_code = 6
 
 
+class DeviceLost(MezzotintError):
+    """The device's driver has given up on this process; a new one may go on."""
+
+    kind = "device_lost"
+    exit_code = 86
+
+
 class StorageError(MezzotintError):
     """A file or folder that cannot be read or written."""
 

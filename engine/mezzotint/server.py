@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from mezzotint import __version__
 from mezzotint.codec import decode, encode, parse_json, to_json
-from mezzotint.errors import Busy, MezzotintError, OutOfMemory, ProtocolError
+from mezzotint.errors import Busy, DeviceLost, MezzotintError, OutOfMemory, ProtocolError
 from mezzotint.offline import offline_environment
 from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, Event, GenerateRequest, GenerateResult
 
@@ -114,11 +114,13 @@ class Server:
         make_catalog: MakeCatalog,
         make_engine: MakeEngine,
         grace: float = GRACE,
+        exit_process: Callable[[int], None] = os._exit,
     ) -> None:
         self._connection = _Connection(reader, writer)
         self._make_catalog = make_catalog
         self._make_engine = make_engine
         self._grace = grace
+        self._exit = exit_process
         self._making = threading.Lock()
         self._catalog: Catalog | None = None
         self._engine: Engine | None = None
@@ -236,6 +238,8 @@ class Server:
             self._refuse_call(call, error, INVALID_PARAMS)
         except MezzotintError as error:
             self._refuse_call(call, error, SERVER_ERROR)
+            if isinstance(error, DeviceLost):
+                self._lose_device(error)
         except MemoryError:
             self._refuse_call(call, OutOfMemory("the machine's memory is used up"), SERVER_ERROR)
         except (Exception, SystemExit) as error:  # noqa: BLE001  told to the caller and to the log
@@ -244,6 +248,12 @@ class Server:
         else:
             if call.id is not None:
                 self._connection.send({"id": call.id, "result": result})
+
+    def _lose_device(self, error: DeviceLost) -> None:
+        """No later job could work here: the process ends, and whoever started it starts a new one."""
+        _log.error("%s", error)
+        sys.stderr.flush()
+        self._exit(error.exit_code)
 
     def _refuse_call(self, call: _Call, error: MezzotintError, code: int) -> None:
         if call.id is not None:

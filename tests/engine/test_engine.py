@@ -13,7 +13,7 @@ from tiny_pixart import write_tiny_pixart
 from mezzotint import codec
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.errors import Cancelled, ImageRefused, MezzotintError, OutOfMemory, UnknownModel, UsageError
+from mezzotint.errors import Cancelled, DeviceLost, ImageRefused, MezzotintError, OutOfMemory, UnknownModel, UsageError
 from mezzotint.families.sdxl import Sdxl
 from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import (
@@ -437,6 +437,14 @@ def test_memory_that_ends_is_our_error(engine, request_for, tiny_sdxl_folder, mo
     with pytest.raises(OutOfMemory, match="ran out of memory"):
         run(engine, request_for(tiny_sdxl_folder))
     assert not list(tmp_path.glob("out/*"))
+
+
+def test_a_lost_device_is_told_apart(engine, request_for, tiny_sdxl_folder, monkeypatch):
+    error = RuntimeError("CUDA error: an illegal memory access was encountered")
+    monkeypatch.setattr(Sdxl, "predict", _Raising(error))
+    with pytest.raises(DeviceLost) as raised:
+        run(engine, request_for(tiny_sdxl_folder))
+    assert raised.value.exit_code == 86
 
 
 def test_a_bug_stays_a_bug(engine, request_for, tiny_sdxl_folder, monkeypatch):

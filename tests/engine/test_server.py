@@ -311,3 +311,19 @@ def test_the_module_runs_as_a_program():
     done = subprocess.run(command, input=b"{\n", capture_output=True, check=False, env=environment())
     assert done.returncode == 0
     assert json.loads(done.stdout)["error"]["code"] == -32700
+
+
+def test_a_lost_device_is_told_and_ends_the_process():
+    """Exit code 86: whoever started it starts a new one."""
+    ended = threading.Event()
+    codes = []
+
+    def exit_process(code):
+        codes.append(code)
+        ended.set()
+
+    client = Client(exit_process=exit_process)
+    client.call(1, "generate", {"prompt": "lost"})
+    answer, _ = client.answer(1)
+    assert answer["error"]["data"]["kind"] == "device_lost" and ended.wait(10) and codes == [86]
+    client.end()

@@ -4,7 +4,7 @@ import dataclasses
 import os
 import threading
 
-from mezzotint.errors import Cancelled, ModelRefused, UnknownModel
+from mezzotint.errors import Cancelled, DeviceLost, ModelRefused, UnknownModel
 from mezzotint.protocol import (
     DeviceInfo,
     EngineInfo,
@@ -86,7 +86,7 @@ def result_of(request, images, **changes):
 
 
 class FakeEngine:
-    """Prompts: slow (until cancelled), deaf (until let go), refused, bug, exit, print, memory; others make pictures."""
+    """Prompts: slow (until cancelled), deaf (until let go), refused, bug, exit, print, lost, memory; others make pictures."""
 
     def __init__(self, catalog=None):
         self.catalog = catalog
@@ -135,6 +135,9 @@ class FakeEngine:
 
     def _exit(self, cancelled):
         raise SystemExit(3)
+
+    def _lost(self, cancelled):
+        raise DeviceLost("an illegal memory access was encountered")
 
     def _memory(self, cancelled):
         raise MemoryError

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import torch
 
@@ -14,9 +14,18 @@ from mezzotint.errors import Cancelled, MezzotintError
 from mezzotint.families.family import Conditioning, Family, LoadedModel, Scheduler
 from mezzotint.families.samplers import denoised
 from mezzotint.protocol import IsCancelled
+from mezzotint.stages.sampler_state import SamplerState
 from mezzotint.stages.schedule import Walk
 
+T = TypeVar("T")
 OnStep = Callable[[int, torch.Tensor | None], None]  # steps done; an estimate of the clean latents, if wanted
+
+
+class Again(Protocol):
+    """Does a piece of work, and does it once more where it may succeed then."""
+
+    def __call__(self, make: Callable[[], T], reset: Callable[[], None]) -> T:
+        """What `make` gives; before each new try `reset` undoes the last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,25 +47,23 @@ def denoise(
     estimates: bool,
     on_step: OnStep,
     cancelled: IsCancelled,
+    again: Again | None = None,
 ) -> Denoised:
-    """Walk latents `(1, c, h, w)` down the noise; Cancelled within one step, MezzotintError when numbers overflow."""
-    scheduler, last = walk.scheduler, len(walk.timesteps) - 1
-    extra = _step_arguments(scheduler, generator)
+    """Walk latents `(1, c, h, w)` down the noise; Cancelled within one step, MezzotintError when numbers overflow.
+
+    `again(make, reset)` gives what `make` gives, and may make it several times: a step that is done again is the same.
+    """
+    try_again: Again = again or _once
+    last = len(walk.timesteps) - 1
     unfinished = walk.sigmas[-1] > 0
     estimate = None
     with remembering_text(model.networks[family.denoiser_component]):
-        for index, timestep in enumerate(walk.timesteps):
+        for index in range(last + 1):
             if cancelled():
                 raise Cancelled(f"stopped after {index} of {last + 1} steps")
-            scaled = (
-                scheduler.scale_model_input(latents, timestep) if hasattr(scheduler, "scale_model_input") else latents
-            )
-            predict = partial(family.predict, model, scaled, timestep, conditioning)
-            output = finite(model.attention, predict, f"step {index + 1}")  # before the sampler takes it in
-            estimate = None
-            if estimates or (unfinished and index == last):
-                estimate = denoised(scheduler, latents, output, timestep)
-            latents = scheduler.step(output, timestep, latents, **extra, return_dict=False)[0]
+            wanted = estimates or (unfinished and index == last)
+            step = partial(_step, family, model, walk, conditioning, latents, generator, index, estimates=wanted)
+            latents, estimate = try_again(step, SamplerState(walk.scheduler, generator).restore)
             on_step(index + 1, estimate if estimates else None)
     if not bool(torch.isfinite(latents).all()):
         raise MezzotintError(
@@ -64,6 +71,32 @@ def denoise(
             "try --dtype float32"
         )
     return Denoised(latents=latents, clean=estimate if unfinished and estimate is not None else latents)
+
+
+def _step(
+    family: Family,
+    model: LoadedModel,
+    walk: Walk,
+    conditioning: Conditioning,
+    latents: torch.Tensor,
+    generator: torch.Generator,
+    index: int,
+    *,
+    estimates: bool,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """The latents after one more step, and the clean ones that it aims at."""
+    scheduler, timestep = walk.scheduler, walk.timesteps[index]
+    scaled = scheduler.scale_model_input(latents, timestep) if hasattr(scheduler, "scale_model_input") else latents
+    predict = partial(family.predict, model, scaled, timestep, conditioning)
+    output = finite(model.attention, predict, f"step {index + 1}")  # before the sampler takes it in
+    estimate = denoised(scheduler, latents, output, timestep) if estimates else None
+    extra = _step_arguments(scheduler, generator)
+    return scheduler.step(output, timestep, latents, **extra, return_dict=False)[0], estimate
+
+
+def _once(make: Callable[[], T], reset: Callable[[], None]) -> T:  # noqa: ARG001  as Again has it
+    """No second try."""
+    return make()
 
 
 def _step_arguments(scheduler: Scheduler, generator: torch.Generator) -> dict[str, Any]:

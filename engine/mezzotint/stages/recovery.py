@@ -1,0 +1,67 @@
+"""When memory runs short in the middle of the work: make room, and do the same again."""
+
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from mezzotint.errors import OutOfMemory
+from mezzotint.memory.shortage import is_device_shortage
+
+T = TypeVar("T")
+
+_MOST_TRIES = 200  # of one piece of work: no ladder has so many rungs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rung:
+    """One way to make room. It is taken again and again while it says that it did something."""
+
+    take: Callable[[], str | None]  # what was done, in words; None: there is nothing more to be had here
+    changes_picture: bool = False
+    silent: bool = False  # nobody needs to know
+
+
+class Recovery:
+    """Does the work of one job, and does it again with more room where that has run short."""
+
+    def __init__(self, *, strict: bool, tell: Callable[[str, str], None]) -> None:
+        self._strict, self._tell = strict, tell
+        self._taken: list[str] = []
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """What was done, in order, each once."""
+        return tuple(dict.fromkeys(self._taken))
+
+    def run(self, make: Callable[[], T], reset: Callable[[], None], rungs: Sequence[Rung], what: str) -> T:
+        """What `make` gives, after as many tries as it takes; before each new one `reset` undoes the last.
+
+        OutOfMemory, with the numbers, when no rung is left; other errors pass.
+        """
+        for _ in range(_MOST_TRIES):
+            try:
+                return make()
+            except Exception as error:
+                if not is_device_shortage(error):
+                    raise
+                reason = str(error).partition("\n")[0][:300]
+                traceback.clear_frames(error.__traceback__)  # what was computed so far is held there
+            reset()
+            self._make_room(rungs, what, reason)
+        raise OutOfMemory(f"{what} ran out of memory {_MOST_TRIES} times: {reason}")
+
+    def _make_room(self, rungs: Sequence[Rung], what: str, reason: str) -> None:
+        held_back = False
+        for rung in rungs:
+            if rung.changes_picture and self._strict:
+                held_back = True
+                continue
+            done = rung.take()
+            if done is not None:
+                if not rung.silent:
+                    self._taken.append(done)
+                    self._tell("memory_short", f"{what} ran out of memory, and is done again: {done}")
+                return
+        advice = "allow what changes the picture (without --strict)" if held_back else "make a smaller picture"
+        raise OutOfMemory(f"{what} ran out of memory, and nothing is left to be freed: {reason}; {advice}")
