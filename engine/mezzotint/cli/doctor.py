@@ -47,6 +47,7 @@ def _told(report: "DoctorReport") -> dict[str, str]:
             told[f"device {device.id}"] = f"{device.name}, {size(device.memory_bytes)}"
     told["NVIDIA card"] = "yes" if report.nvidia_card else "none found"
     told["attention"] = ", ".join(report.kernels.usable)
+    told["quantized products"] = _products_told(report.kernels)
     told |= _kernels_told(report.kernels)
     for folder in report.folders:
         free = "" if folder.free_bytes is None else f", {size(folder.free_bytes)} free"
@@ -55,6 +56,11 @@ def _told(report: "DoctorReport") -> dict[str, str]:
     for name, there in report.optional.items():
         told[name] = "installed" if there else "not installed (optional, for `mezzotint app`)"
     return told
+
+
+def _products_told(kernels: "KernelReport") -> str:
+    why = kernels.products_problem
+    return "kernels" if why is None else f"torch: {plain(why, 300)}"
 
 
 def _kernels_told(kernels: "KernelReport") -> dict[str, str]:

@@ -1,59 +1,84 @@
-"""What `mezzotint doctor` finds out about our own attention: the library, and whether it is right on each device."""
+"""What `mezzotint doctor` finds out about our own kernels: the library, and whether they are right on each device."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
 
 from mezzotint import machine
 from mezzotint.attention.library import LibraryFacts, Unavailable, library_facts
 from mezzotint.attention.selection import COMPILED, PLAIN, AttentionBackends
 from mezzotint.protocol import Attention, DeviceInfo
+from mezzotint.quantization.product_selection import ProductBackends
+
+if TYPE_CHECKING:
+    from mezzotint.attention.self_test import SelfTest
+    from mezzotint.quantization.product_self_test import SelfTest as ProductSelfTest
+
+PRODUCTS = "products"
+_NO_DEVICE = "there is no device here that the kernels run on"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelReport:
-    """The library of kernels, what its self-tests say, and what attention can be asked for here."""
+    """The library of kernels, what its self-tests say, and what can be asked for here."""
 
     library: LibraryFacts
     self_tests: dict[str, str] = field(default_factory=dict)  # by device and implementation: passed, or what is wrong
     failed: tuple[str, ...] = ()  # those of them that did not pass
     usable: tuple[Attention, ...] = PLAIN
+    products_problem: str | None = _NO_DEVICE  # why torch multiplies with quantized weights; None: the kernels do
+
+
+@dataclass(frozen=True, slots=True)
+class _Tested:
+    """One self-test on one device."""
+
+    implementation: str
+    name: str
+    told: str
+    sound: bool
 
 
 def kernel_report(
-    devices: Sequence[DeviceInfo], library: LibraryFacts | None = None, backends: AttentionBackends | None = None
+    devices: Sequence[DeviceInfo],
+    library: LibraryFacts | None = None,
+    backends: AttentionBackends | None = None,
+    products: ProductBackends | None = None,
 ) -> KernelReport:
     """Run the self-tests on every device that the kernels are for; never an error."""
-    library, backends = library or library_facts(), backends or AttentionBackends()
-    told: dict[str, str] = {}
-    failed: list[str] = []
-    usable: set[Attention] = set()
-    for device in devices if library.problem is None else ():
-        dtype = machine.choose_dtype("auto", device)
-        if backends.missing(device.id, dtype) is not None:
-            continue
-        for implementation in COMPILED:
-            name = f"{device.id} {implementation} {dtype}"
-            told[name], sound = _self_test(backends, implementation, device, dtype)
-            if sound:
-                usable.add(implementation)
-            else:
-                failed.append(name)
+    library = library or library_facts()
+    used = backends or AttentionBackends(), products or ProductBackends()
+    tests = [test for device in devices for test in _tests(device, *used)] if library.problem is None else []
+    sound = {test.implementation for test in tests if test.sound}
+    wrong = next((test.told for test in tests if test.implementation == PRODUCTS and not test.sound), None)
     return KernelReport(
         library=library,
-        self_tests=told,
-        failed=tuple(failed),
-        usable=(*(each for each in COMPILED if each in usable), *PLAIN),
+        self_tests={test.name: test.told for test in tests},
+        failed=tuple(test.name for test in tests if not test.sound),
+        usable=(*(each for each in COMPILED if each in sound), *PLAIN),
+        products_problem=None if PRODUCTS in sound else library.problem or wrong or _NO_DEVICE,
     )
 
 
-def _self_test(
-    backends: AttentionBackends, implementation: Attention, device: DeviceInfo, dtype: str
-) -> tuple[str, bool]:
+def _tests(device: DeviceInfo, backends: AttentionBackends, products: ProductBackends) -> Iterator[_Tested]:
+    dtype = machine.choose_dtype("auto", device)
+    if backends.missing(device.id, dtype) is None:
+        for implementation in COMPILED:
+            yield _tested(device, implementation, dtype, partial(backends.self_test, implementation))
+    if products.missing(device.id, dtype) is None:
+        yield _tested(device, PRODUCTS, dtype, products.self_test)
+
+
+def _tested(
+    device: DeviceInfo, implementation: str, dtype: str, run: "Callable[[str, str], SelfTest | ProductSelfTest]"
+) -> _Tested:
+    name = f"{device.id} {implementation} {dtype}"
     try:
-        test = backends.self_test(implementation, device.id, dtype)
+        test = run(device.id, dtype)
     except (Unavailable, RuntimeError) as error:  # a device that is full or broken
-        return f"{type(error).__name__}: {error}", False
+        return _Tested(implementation, name, f"{type(error).__name__}: {error}", sound=False)
     if test.problem is not None:
-        return test.problem, False
+        return _Tested(implementation, name, test.problem, sound=False)
     missing = f", no kernel for {', '.join(test.unsupported)}" if test.unsupported else ""
-    return f"passed {len(test.passed)} cases{missing}", True
+    return _Tested(implementation, name, f"passed {len(test.passed)} cases{missing}", sound=True)

@@ -156,7 +156,7 @@ def _wrong_kernels(kernels: KernelReport, torch: TorchFacts | None) -> Iterator[
     if not library.installed or torch is None or not any(each.id.startswith("cuda") for each in torch.devices):
         return
     if library.problem is not None:
-        yield f"the CUDA kernels cannot be used, attention runs on torch's own: {library.problem}"
+        yield f"the CUDA kernels cannot be used, attention and quantized products run on torch's own: {library.problem}"
     for name in kernels.failed:
         yield f"the CUDA kernels are not used for {name}: {kernels.self_tests[name]}"
 

@@ -18,6 +18,7 @@ KERNELS = KernelReport(
     library=LibraryFacts(installed=True, version="0.1.0", abi=1, architectures=("sm_80", "sm_90a"), driver="13.0"),
     self_tests={"cuda:0 flash bfloat16": "passed 6 cases"},
     usable=("flash", "sdpa", "reference"),
+    products_problem=None,
 )
 PROBES = Probes(
     torch=lambda: TORCH,
@@ -48,6 +49,7 @@ def test_it_tells_of_the_kernels(stream):
     lines = [" ".join(line.split()) for line in tell(stream, False).splitlines()]
     for line in (
         "attention flash, sdpa, reference",
+        "quantized products kernels",
         "CUDA kernels 0.1.0, ABI 1",
         "compiled for sm_80 sm_90a",
         "NVIDIA driver CUDA 13.0",
@@ -59,7 +61,7 @@ def test_it_tells_of_the_kernels(stream):
 def test_it_tells_why_there_are_no_kernels(stream):
     absent = KernelReport(library=LibraryFacts(problem="not installed: run make kernels"))
     told = tell(stream, False, dataclasses.replace(PROBES, kernels=lambda devices: absent))
-    assert "not installed: run make kernels" in told
+    assert "not installed: run make kernels" in told and "torch: there is no device here" in told
     old = KernelReport(library=LibraryFacts(installed=True, version="0.1.0", abi=1, problem="the driver is too old"))
     told = tell(stream, False, dataclasses.replace(PROBES, kernels=lambda devices: old))
     assert "not usable" in told and "the driver is too old" in told

@@ -2,6 +2,7 @@
 
 import pytest
 from fake_kernels import FakeKernels, fake_backends
+from fake_products import FakeProducts, fake_product_backends
 
 from mezzotint import machine
 from mezzotint.attention.library import LibraryFacts, Unavailable
@@ -60,3 +61,25 @@ def test_a_library_that_cannot_be_used_is_not_tried():
 def test_this_machine():
     found = kernel_report(machine.devices()[-1:])  # the processor: whatever is installed, nothing to test
     assert found.self_tests == {} and found.usable == ("sdpa", "reference")
+
+
+def products_report(library):
+    return kernel_report((CPU, OTHER), SOUND, fake_backends(FakeKernels()), fake_product_backends(library))
+
+
+def test_products_that_are_sound():
+    found = products_report(FakeProducts())
+    assert found.self_tests["cpu products bfloat16"] == "passed 4 cases"
+    assert (found.products_problem, found.failed) == (None, ())
+
+
+def test_products_that_are_wrong():
+    found = products_report(FakeProducts("nan"))
+    assert found.failed == ("cpu products bfloat16",) and found.usable[0] == "flash"
+    assert found.products_problem == found.self_tests["cpu products bfloat16"]
+    assert "not-a-number" in found.products_problem
+
+
+def test_why_there_are_no_products():
+    assert "no device" in report(FakeKernels()).products_problem
+    assert report(FakeKernels(), LibraryFacts(installed=True, problem="no driver")).products_problem == "no driver"
