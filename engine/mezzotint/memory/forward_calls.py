@@ -1,0 +1,182 @@
+"""How each class of network is called, so that its forward pass can be traced without weights, prompt or picture.
+
+Shapes are those that pipelines give. Classes are known by name: no library is imported to know them.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+# The libraries of networks publish no types that a strict checker could follow.
+Network: TypeAlias = Any
+Call: TypeAlias = Callable[[Network, int, int, int], object]  # network, side or tokens, batch, tokens of a prompt
+
+SIDES = (64, 96, 128)  # latent pixels
+LENGTHS = (64, 128, 256)  # tokens
+
+
+def can_trace(class_name: str) -> bool:
+    """Whether networks of that class can be called."""
+    return class_name in _IMAGES or class_name in _TEXTS
+
+
+def is_text(class_name: str) -> bool:
+    """Whether the positions of a class are tokens, and not latent pixels."""
+    return class_name in _TEXTS
+
+
+def call(network: Network, class_name: str, size: int, batch: int, tokens: int) -> object:
+    """One forward pass; of an autoencoder: decoding. `size` is a side in latent pixels, or a number of tokens."""
+    return {**_TEXTS, **_IMAGES}[class_name](network, size, batch, tokens)
+
+
+def used_part(class_name: str) -> str:
+    """The name of the module that is called; empty: the whole network is."""
+    return "model.language_model" if class_name == "Qwen2_5_VLForConditionalGeneration" else ""
+
+
+def longest(network: Network, class_name: str) -> int:
+    """The most tokens that a text encoder has positions for."""
+    return int(network.config.max_position_embeddings) if class_name.startswith("CLIP") else 2**20
+
+
+def _unet(network: Network, side: int, batch: int, tokens: int) -> object:
+    config = network.config
+    sample = _numbers(network, batch, config.in_channels, side, side)
+    text = _numbers(network, batch, tokens, config.cross_attention_dim)
+    added = None
+    if config.addition_embed_type == "text_time":
+        sizes = config.projection_class_embeddings_input_dim // config.addition_time_embed_dim
+        numbers = next(n for n in (6, 5, sizes) if _leaves_text(config, n))
+        pooled = config.projection_class_embeddings_input_dim - numbers * config.addition_time_embed_dim
+        added = {
+            "text_embeds": _numbers(network, batch, pooled),
+            "time_ids": _numbers(network, batch, numbers),
+        }
+    guidance = config.time_cond_proj_dim and _numbers(network, batch, config.time_cond_proj_dim)
+    return network(
+        sample,
+        _numbers(network, 1),
+        encoder_hidden_states=text,
+        timestep_cond=guidance,
+        added_cond_kwargs=added,
+        return_dict=False,
+    )
+
+
+def _leaves_text(config: Any, numbers: int) -> bool:  # noqa: ANN401  a configuration
+    """Widths of pooled text are multiples of 64, and so one of 5 and 6 sizes fits; what is left else has no text."""
+    left = config.projection_class_embeddings_input_dim - numbers * config.addition_time_embed_dim
+    return bool(left > 0 and left % 64 == 0)
+
+
+def _pixart(network: Network, side: int, batch: int, tokens: int) -> object:
+    config = network.config
+    sizes: dict[str, Tensor | None] = {"resolution": None, "aspect_ratio": None}
+    if config.use_additional_conditions or (config.use_additional_conditions is None and config.sample_size == 128):
+        sizes = {"resolution": _numbers(network, batch, 2), "aspect_ratio": _numbers(network, batch, 1)}
+    return network(
+        _numbers(network, batch, config.in_channels, side, side),
+        encoder_hidden_states=_numbers(network, batch, tokens, config.caption_channels),
+        encoder_attention_mask=_integers(network, batch, tokens),
+        timestep=_integers(network, batch),
+        added_cond_kwargs=sizes,
+        return_dict=False,
+    )
+
+
+def _flux(network: Network, side: int, batch: int, tokens: int) -> object:
+    config = network.config
+    count = side * side // 4  # pictures come in patches of two by two
+    return network(
+        hidden_states=_numbers(network, batch, count, config.in_channels),
+        encoder_hidden_states=_numbers(network, batch, tokens, config.joint_attention_dim),
+        pooled_projections=_numbers(network, batch, config.pooled_projection_dim),
+        timestep=_numbers(network, batch),
+        img_ids=_numbers(network, count, 3),
+        txt_ids=_numbers(network, tokens, 3),
+        guidance=_numbers(network, batch) if config.guidance_embeds else None,
+        return_dict=False,
+    )
+
+
+def _sd3(network: Network, side: int, batch: int, tokens: int) -> object:
+    config = network.config
+    return network(
+        hidden_states=_numbers(network, batch, config.in_channels, side, side),
+        encoder_hidden_states=_numbers(network, batch, tokens, config.joint_attention_dim),
+        pooled_projections=_numbers(network, batch, config.pooled_projection_dim),
+        timestep=_numbers(network, batch),
+        return_dict=False,
+    )
+
+
+def _qwen_image(network: Network, side: int, batch: int, tokens: int) -> object:
+    config = network.config
+    return network(
+        hidden_states=_numbers(network, batch, side * side // 4, config.in_channels),
+        encoder_hidden_states=_numbers(network, batch, tokens, config.joint_attention_dim),
+        encoder_hidden_states_mask=None,
+        timestep=_numbers(network, batch),
+        img_shapes=[[(1, side // 2, side // 2)]] * batch,
+        return_dict=False,
+    )
+
+
+def _autoencoder(network: Network, side: int, batch: int, _: int) -> object:
+    return network.decode(_numbers(network, batch, network.config.latent_channels, side, side), return_dict=False)
+
+
+def _qwen_autoencoder(network: Network, side: int, batch: int, _: int) -> object:
+    return network.decode(_numbers(network, batch, network.config.z_dim, 1, side, side), return_dict=False)
+
+
+def _clip(network: Network, tokens: int, batch: int, _: int) -> object:
+    return network(_integers(network, batch, tokens), output_hidden_states=True, return_dict=False)
+
+
+def _t5(network: Network, tokens: int, batch: int, _: int) -> object:
+    return network(_integers(network, batch, tokens), attention_mask=_integers(network, batch, tokens))[0]
+
+
+def _qwen_text(network: Network, tokens: int, batch: int, _: int) -> object:
+    """The language model alone: there is no picture to be seen, and of words no next one is wanted."""
+    language = network.get_submodule(used_part(type(network).__name__))
+    embedded = _numbers(network, batch, tokens, language.config.hidden_size)
+    positions = _integers(network, 3, batch, tokens)
+    return language(
+        inputs_embeds=embedded,
+        attention_mask={"full_attention": None, "sliding_attention": None},
+        position_ids=positions,
+        output_hidden_states=True,
+        use_cache=False,
+        return_dict=True,
+    )
+
+
+_TEXTS: Mapping[str, Call] = {
+    "CLIPTextModel": _clip,
+    "CLIPTextModelWithProjection": _clip,
+    "T5EncoderModel": _t5,
+    "Qwen2_5_VLForConditionalGeneration": _qwen_text,
+}
+_IMAGES: Mapping[str, Call] = {
+    "UNet2DConditionModel": _unet,
+    "PixArtTransformer2DModel": _pixart,
+    "FluxTransformer2DModel": _flux,
+    "SD3Transformer2DModel": _sd3,
+    "QwenImageTransformer2DModel": _qwen_image,
+    "AutoencoderKL": _autoencoder,
+    "AutoencoderKLQwenImage": _qwen_autoencoder,
+}
+
+
+def _numbers(network: Network, *shape: int) -> Tensor:
+    like = next(network.parameters())
+    return torch.empty(shape, dtype=like.dtype, device=like.device)
+
+
+def _integers(network: Network, *shape: int) -> Tensor:
+    return torch.ones(shape, dtype=torch.int64, device=next(network.parameters()).device)

@@ -1,0 +1,130 @@
+"""Live memory of a forward pass: what operations make and still hold, storage by storage, and how much they calculate.
+
+Works on tensors without memory (FakeTensorMode) as on real ones, and counts the same for both. Attention counts as its
+output alone: every kernel that is used does it in tiles. Weights and inputs are made outside, and not counted.
+"""
+
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.nn.functional import scaled_dot_product_attention
+from torch.overrides import TorchFunctionMode
+from torch.utils import _python_dispatch
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import flop_registry
+
+# torch types neither its operations nor what they take.
+Operation: TypeAlias = Any
+Value: TypeAlias = Any
+
+GRAIN = 512  # bytes: what torch's allocator on cards rounds each storage up to
+_OURS = ("mezzotint::attention", "mezzotint::attention_with_lse")
+
+
+class LiveMemory(_python_dispatch.TorchDispatchMode):
+    """Counts what is made while it is active; use it through `counted`."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.live = self.peak = 0  # bytes
+        self.operations = 0.0  # of floating point: a product and a sum are two
+        self._references: dict[int, weakref.ref[torch.UntypedStorage]] = {}
+        self._paused = False
+
+    def __torch_dispatch__(
+        self, func: Operation, types: object, args: Sequence[Value] = (), kwargs: Mapping[str, Value] | None = None
+    ) -> Value:
+        """Run an operation and count what it made; operations made of others come here already taken apart."""
+        kwargs = kwargs or {}
+        if self._paused:
+            return func(*args, **kwargs)
+        made = func(*args, **kwargs)
+        self._count(made, known={id(storage) for storage in _storages((args, kwargs))})
+        self._calculate(func, args, kwargs, made)
+        return made
+
+    def attend(self, run: Callable[[], Tensor], q: Tensor, k: Tensor) -> Tensor:
+        """Run an attention of q `(b, h, nq, d)` and k `(b, h, nk, d)`; of memory only its output is counted."""
+        self._paused = True
+        try:
+            output = run()
+        finally:
+            self._paused = False
+        self._count(output, known=set())
+        self.operations += attention_operations(q.shape, k.shape)
+        return output
+
+    def _count(self, made: object, known: set[int]) -> None:
+        for storage in _storages(made):
+            if id(storage) not in known and id(storage) not in self._references:
+                self._add(storage)
+
+    def _add(self, storage: torch.UntypedStorage) -> None:
+        key, size = id(storage), -(-storage.nbytes() // GRAIN) * GRAIN
+
+        def freed(_: object) -> None:
+            self._references.pop(key, None)
+            self.live -= size
+
+        self._references[key] = weakref.ref(storage, freed)
+        self.live += size
+        self.peak = max(self.peak, self.live)
+
+    def _calculate(self, func: Operation, args: Sequence[Value], kwargs: Mapping[str, Value], made: object) -> None:
+        if func.name().partition(".")[0] in _OURS:
+            self.operations += attention_operations(args[0].shape, args[1].shape)
+            return
+        count = flop_registry.get(func.overloadpacket)
+        if count is not None:
+            self.operations += count(*args, **kwargs, out_val=made)
+
+
+class _AttentionAsOne(TorchFunctionMode):
+    """Keeps torch's attention whole: taken apart, it would show products that no kernel keeps."""
+
+    def __init__(self, memory: LiveMemory) -> None:
+        super().__init__()
+        self._memory = memory
+
+    def __torch_function__(
+        self, func: Operation, types: object, args: Sequence[Value] = (), kwargs: Mapping[str, Value] | None = None
+    ) -> Value:
+        """Pass everything on but attention."""
+        kwargs = dict(kwargs or {})
+        if func is not scaled_dot_product_attention:
+            return func(*args, **kwargs)
+        named = dict(zip(("query", "key", "value"), args, strict=False)) | kwargs
+        q, k, v = named["query"], named["key"], named["value"]
+        if isinstance(q, FakeTensor):
+            return self._memory.attend(lambda: _output(q, v), q, k)
+        return self._memory.attend(lambda: func(*args, **kwargs), q, k)
+
+
+@contextmanager
+def counted() -> Iterator[LiveMemory]:
+    """Count inside; without gradients, as pictures are made."""
+    memory = LiveMemory()
+    with torch.no_grad(), _AttentionAsOne(memory), memory:
+        yield memory
+
+
+def attention_operations(q: Sequence[int], k: Sequence[int]) -> float:
+    """Two products of `(nq, d)` with `(nk, d)` for each head, from the shapes of q and k."""
+    heads = torch.Size(q[:-2]).numel()
+    return 4.0 * heads * q[-2] * k[-2] * q[-1]
+
+
+def _output(q: Tensor, v: Tensor) -> Tensor:
+    """In q's layout, as kernels leave it."""
+    return torch.empty_like(q) if q.shape[-1] == v.shape[-1] else q.new_empty((*q.shape[:-1], v.shape[-1]))
+
+
+def _storages(tree: object) -> Iterator[torch.UntypedStorage]:
+    for leaf in tree_leaves(tree):
+        if isinstance(leaf, Tensor):
+            yield leaf.untyped_storage()

@@ -1,0 +1,99 @@
+"""The live memory and the work of a network's forward pass, from passes without weights at a few sizes."""
+
+import contextlib
+import functools
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from mezzotint.memory.blocks import blocks_of, order_of
+from mezzotint.memory.fitting import Point, fit
+from mezzotint.memory.footprint import Law
+from mezzotint.memory.forward_calls import LENGTHS, SIDES, call, is_text, longest
+from mezzotint.memory.live_memory import counted
+
+HALF = torch.bfloat16  # of 16 bits, and with float16's code paths but for the guards against its overflow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traced:
+    """What tracing finds out."""
+
+    live: Law
+    work: Law
+    order: tuple[str, ...]  # of the blocks that a pass goes through
+
+
+def trace(
+    network: nn.Module, class_name: str, tokens: int, on_progress: Callable[[float], None] = lambda _: None
+) -> Traced:
+    """Trace a network that has no weights and is used up by it; `on_progress` hears the part that is done."""
+    order: list[str] = []
+    live, work = [], []
+    with _fake(network):
+        sizes = _sizes(network, class_name)
+        for index, (size, batch) in enumerate(sizes):
+            run = functools.partial(call, network, class_name, size, batch, tokens)
+            with counted() as memory:
+                order += order_of(network, () if order else blocks_of(network), run)
+            positions = size if is_text(class_name) else size * size
+            live.append(Point(positions=positions, batch=batch, value=memory.peak))
+            work.append(Point(positions=positions, batch=batch, value=memory.operations))
+            on_progress((index + 1) / len(sizes))
+    return Traced(live=fit(live), work=fit(work), order=tuple(order))
+
+
+def peak_of(network: nn.Module, class_name: str, sizes: Sequence[tuple[int, int]], tokens: int) -> list[Point]:
+    """The peak of live memory at sizes and batches of one's own; the network is used up by it."""
+    points = []
+    with _fake(network):
+        for size, batch in sizes:
+            with counted() as memory:
+                call(network, class_name, size, batch, tokens)
+            positions = size if is_text(class_name) else size * size
+            points.append(Point(positions=positions, batch=batch, value=memory.peak))
+    return points
+
+
+def _sizes(network: nn.Module, class_name: str) -> list[tuple[int, int]]:
+    """Three sizes, and the middle one twice at once."""
+    if not is_text(class_name):
+        return [*((side, 1) for side in SIDES), (SIDES[1], 2)]
+    most = longest(network, class_name)
+    lengths = [min(length, most * (index + 2) // 4) for index, length in enumerate(LENGTHS)]
+    return [*((length, 1) for length in lengths), (lengths[1], 2)]
+
+
+@contextlib.contextmanager
+def _fake(network: nn.Module) -> Iterator[None]:
+    """Inside, the network's parameters have shapes and no memory, and so has all that comes of them."""
+    network.requires_grad_(False).eval()
+    with _quiet(), FakeTensorMode(allow_non_fake_inputs=True), torch.device("cpu"):
+        for module in network.modules():
+            for name, parameter in module._parameters.items():
+                if parameter is not None:
+                    module._parameters[name] = nn.Parameter(_like(parameter), requires_grad=False)
+            for name, buffer in module._buffers.items():
+                if buffer is not None:
+                    module._buffers[name] = _like(buffer)
+        yield
+
+
+def _like(tensor: torch.Tensor) -> torch.Tensor:
+    dtype = HALF if tensor.is_floating_point() else tensor.dtype
+    return torch.empty(tensor.shape, dtype=dtype, device="cpu")
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """The libraries warn of what does not matter where nothing is calculated."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)
