@@ -19,6 +19,7 @@ from mezzotint.quantization.linear import Branch, QuantizedWeight
 _DTYPES = {torch.float16: 0, torch.bfloat16: 1}  # MztDtype of kernels/csrc/api.h
 _ALIGNMENT = 16  # bytes, of every row
 _COLUMN_STEP, _OUT_STEP = 16, 8
+_EPSILON = 1e-6  # of norms
 _MOST_REFUSED = 4096  # kinds that are remembered
 
 _Kind: TypeAlias = tuple[object, ...]
@@ -82,7 +83,7 @@ class CompiledLinear:
         if count:
             arguments = self._library.new_quantize_arguments()
             arguments.dtype, arguments.preparation, arguments.group = _DTYPES[rows.dtype], preparation, group
-            arguments.rows, arguments.columns = count, columns
+            arguments.rows, arguments.columns, arguments.epsilon = count, columns, _EPSILON
             arguments.x, arguments.x_stride = rows.data_ptr(), rows.stride(0)
             arguments.values, arguments.values_stride = values.data_ptr(), columns
             arguments.scales = scales.data_ptr()

@@ -11,9 +11,12 @@ Arguments: TypeAlias = Any  # a ctypes structure with the fields of MztQuantizeA
 
 
 class Preparation(IntEnum):
-    """What a row becomes before it is rounded: MztPreparation of kernels/csrc/api.h, of which layers use these."""
+    """What a row becomes before it is rounded: MztPreparation of kernels/csrc/api.h."""
 
     AS_IT_IS = 0
+    LAYER_NORM = 1
+    RMS_NORM = 2
+    SILU = 3
     GELU_TANH = 4
     GEGLU = 5  # a gelu(b) of rows [a b]
 

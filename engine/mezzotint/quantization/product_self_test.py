@@ -1,12 +1,13 @@
 """Whether the kernels multiply right on a device: a few real layers beside the plain path, in under a second."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
 from mezzotint.quantization.compiled import CompiledLinear
+from mezzotint.quantization.drawn_weights import drawn_weight
 from mezzotint.quantization.formats import Format, Int8, LowRank4
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 
@@ -91,28 +92,10 @@ def operands(
     def draw(*size: int) -> Tensor:
         return torch.randn(size, generator=generator)
 
-    weight = _integers(case, generator)
+    drawn = drawn_weight(case.format, (case.outputs, case.columns), generator)
+    weight = replace(drawn, tensors={name: tensor.to(device) for name, tensor in drawn.tensors.items()})
     x, bias = draw(case.rows, case.columns).to(device, dtype), draw(case.outputs).to(device, dtype)
-    tensors = {name: tensor.to(device) for name, tensor in weight.items()}
-    quantized = QuantizedWeight(format=case.format, tensors=tensors, shape=torch.Size((case.outputs, case.columns)))
     if not case.rank:
-        return x, quantized, bias, None
+        return x, weight, bias, None
     down, up = draw(case.rank, case.columns) / case.columns**0.5, draw(case.outputs, case.rank)
-    return x, quantized, bias, Branch(down=down.to(device, dtype), up=up.to(device, dtype))
-
-
-def _integers(case: Case, generator: torch.Generator) -> dict[str, Tensor]:
-    """The tensors of the format, drawn: a weight's factors of low rank would take longer to find than all the rest."""
-    made: dict[str, Tensor] = {}
-    for name, described in case.format.described((case.outputs, case.columns)).items():
-        if described.dtype.is_floating_point:
-            numbers = torch.randn(described.shape, generator=generator) / case.columns**0.5
-            made[name] = ((numbers.abs() + 0.01) / 50 if name == "weight_scale" else numbers).to(described.dtype)
-        elif name == "weight_group_scale":
-            made[name] = torch.randint(1, 18, described.shape, generator=generator).to(described.dtype)
-        elif described.dtype is torch.uint8:
-            codes = torch.randint(-7, 8, (*described.shape, 2), generator=generator) & 15
-            made[name] = (codes[..., 0] | codes[..., 1] << 4).to(torch.uint8)
-        else:
-            made[name] = torch.randint(-127, 128, described.shape, generator=generator).to(described.dtype)
-    return made
+    return x, weight, bias, Branch(down=down.to(device, dtype), up=up.to(device, dtype))

@@ -1,0 +1,105 @@
+"""`mezzotint bench linear`: our quantized products beside torch's in 16 bits, in numbers."""
+
+import argparse
+from argparse import ArgumentTypeError
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.cli.columns import columns
+from mezzotint.cli.command_options import add_command
+from mezzotint.cli.context import Context
+from mezzotint.quantization.product_shapes import GROUPS
+
+if TYPE_CHECKING:
+    from mezzotint.cli.command_options import Commands
+    from mezzotint.quantization.benchmark import ProductRow
+
+EXAMPLES = """\
+  mezzotint bench linear
+  mezzotint bench linear --shapes sdxl,rows --device cuda:0
+  mezzotint bench linear --json > rows.jsonl
+
+ms: of one call, the median, rounding x to 8 bits counted; of torch._int_mm the bare product of integers. On a card only
+  the device's time counts, and inputs change so that its cache cannot hold them; on a processor, where our kernels do
+  not run, the exact reference is measured, on small shapes of the same kinds.
+rate: 2 m k n by that time in TOP/s; of rows what is read and written, in GB/s.
+ratio: the time of torch linear in 16 bits by that of each; of rows that of a copy of as many bytes. Above 1 is faster.
+loras: the time with three LoRAs of rank 16 by that without.
+error: how far off exact numbers it is, root mean square: what rounding x costs.
+"""
+
+
+def add(commands: "Commands") -> None:
+    """The command and its options."""
+    summary = "Time quantized products: our kernels beside torch in 16 bits and others in 8."
+    parser = add_command(commands, "linear", summary, run, EXAMPLES)
+    parser.add_argument(
+        "--shapes",
+        metavar="GROUPS",
+        type=groups,
+        default=(),
+        help=f"which layers, of {', '.join(GROUPS)} (default: all)",
+    )
+    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 ... (default: the best there is)")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON for each row, as it is measured")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no talk; only results and errors")
+
+
+def groups(words: str) -> tuple[str, ...]:
+    """Names of groups of shapes, with commas between."""
+    names = tuple(dict.fromkeys(name.strip() for name in words.split(",")))
+    unknown = [name for name in names if name not in GROUPS]
+    if unknown:
+        raise ArgumentTypeError(f"'{plain(unknown[0])}' is no group of shapes; there are {', '.join(GROUPS)}")
+    return names
+
+
+def run(arguments: argparse.Namespace, context: Context) -> int:
+    """Measure, and tell each row as it is measured or a table at the end."""
+    import torch
+
+    from mezzotint import machine
+    from mezzotint.errors import Cancelled
+    from mezzotint.quantization.benchmark import choose, dtype_for, kernels_for, measure, quiet
+
+    device = torch.device(machine.choose_device(arguments.device, machine.devices()).id)
+    kernels, problem = kernels_for(device)
+    if problem is not None:
+        context.terminal.talk(f"only torch and the exact reference are measured: {plain(problem, 1000)}")
+    rows: list[ProductRow] = []
+    with quiet():
+        for row in measure(choose(arguments.shapes, device), device, dtype_for(device), kernels):
+            if context.interrupt.asked():
+                raise Cancelled(f"stopped after {len(rows)} measurements")
+            rows.append(row)
+            if arguments.json:
+                context.terminal.json(row)
+            elif row.shape not in {before.shape for before in rows[:-1]}:
+                outputs = "" if row.outputs is None else f" to {row.outputs}"
+                context.terminal.talk(f"{row.shape}: {row.rows} rows, {row.columns} columns{outputs}")
+    if not arguments.json:
+        context.terminal.result(_table(rows))
+    return 0
+
+
+def _table(rows: Sequence["ProductRow"]) -> str:
+    told = [("SHAPE", "IMPLEMENTATION", "MS", "RATE", "RATIO", "LORAS", "ERROR", "")]
+    told += [
+        (
+            row.shape,
+            row.implementation,
+            _shown(row.milliseconds, "{:.4f}"),
+            _shown(row.tops, "{:.3g} TOP/s") or _shown(row.gigabytes, "{:.0f} GB/s"),
+            _shown(row.ratio, "{:.2f}"),
+            _shown(row.with_loras, "{:.2f}"),
+            _shown(row.error, "{:.1e}"),
+            plain(row.problem or "", 80),
+        )
+        for row in rows
+    ]
+    return columns(told)
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "" if value is None else form.format(value)

@@ -1,0 +1,29 @@
+"""Quantized weights that are drawn at random: to find those of a given weight would take longer than to use them."""
+
+import torch
+from torch import Tensor
+
+from mezzotint.quantization.formats import Format
+from mezzotint.quantization.linear import QuantizedWeight
+
+
+def drawn_weight(format_: Format, shape: tuple[int, int], generator: torch.Generator) -> QuantizedWeight:
+    """A weight `(n, k)` of 8 bits, or of 4 and a branch, on the generator's device; its products are about as x is."""
+    described = format_.described(shape).items()
+    tensors = {name: _drawn(name, each.shape, each.dtype, shape[1], generator) for name, each in described}
+    return QuantizedWeight(format=format_, tensors=tensors, shape=torch.Size(shape))
+
+
+def _drawn(name: str, shape: tuple[int, ...], dtype: torch.dtype, columns: int, generator: torch.Generator) -> Tensor:
+    where = generator.device
+    if dtype.is_floating_point:
+        numbers = torch.randn(shape, generator=generator, device=where) / columns**0.5
+        scaled: Tensor = (numbers.abs() + 0.01) / 50 if name == "weight_scale" else numbers
+        return scaled.to(dtype)
+    if name == "weight_group_scale":
+        return torch.randint(1, 18, shape, generator=generator, device=where).to(dtype)
+    if dtype is torch.uint8:  # two numbers of -7 to 7
+        codes: Tensor = torch.randint(-7, 8, (*shape, 2), generator=generator, device=where) & 15
+        packed: Tensor = codes[..., 0] | codes[..., 1] << 4
+        return packed.to(dtype)
+    return torch.randint(-127, 128, shape, generator=generator, device=where, dtype=dtype)

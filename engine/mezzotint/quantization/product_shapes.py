@@ -1,0 +1,97 @@
+"""The products that image models spend their time on, and what makes the rows that go into them, at 1024x1024."""
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from mezzotint.quantization.library import Preparation
+
+_SMALL = 128  # rows, and columns each way, for a processor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearShape:
+    """One layer: x `(rows, columns)` to `(rows, outputs)`."""
+
+    group: str
+    name: str
+    rows: int
+    columns: int
+    outputs: int
+
+    @property
+    def operations(self) -> int:
+        """Multiplications and additions: 2 m k n."""
+        return 2 * self.rows * self.columns * self.outputs
+
+    @property
+    def numbers(self) -> int:
+        """Of x, the weight and the output together."""
+        return self.rows * (self.columns + self.outputs) + self.columns * self.outputs
+
+    def small(self) -> "LinearShape":
+        """Of the same kind, for a processor."""
+        rows, columns, outputs = (min(size, _SMALL) for size in (self.rows, self.columns, self.outputs))
+        return replace(self, rows=rows, columns=columns, outputs=outputs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsShape:
+    """Rows that are prepared, rotated and rounded: `columns` of the result."""
+
+    group: str
+    name: str
+    rows: int
+    columns: int
+    preparation: Preparation
+
+    @property
+    def given(self) -> int:
+        """Columns that go in."""
+        return self.columns * (2 if self.preparation is Preparation.GEGLU else 1)
+
+    @property
+    def bytes(self) -> int:
+        """That are read, of 16-bit numbers, and written."""
+        return self.rows * (2 * self.given + self.columns + 4)
+
+    def small(self) -> "RowsShape":
+        """Of the same kind, for a processor."""
+        return replace(self, rows=min(self.rows, _SMALL), columns=min(self.columns, _SMALL))
+
+
+ProductShape: TypeAlias = LinearShape | RowsShape
+
+
+def _linear(group: str, model: str, rows: int, columns: int, outputs: int) -> LinearShape:
+    name = f"{model}, {rows}x{columns} to {outputs}"
+    return LinearShape(group=group, name=name, rows=rows, columns=columns, outputs=outputs)
+
+
+def _rows(model: str, rows: int, columns: int, preparation: Preparation) -> RowsShape:
+    name = f"{model}, {rows}x{columns} {preparation.name.lower().replace('_', ' ')}"
+    return RowsShape(group="rows", name=name, rows=rows, columns=columns, preparation=preparation)
+
+
+SHAPES: tuple[ProductShape, ...] = (
+    _linear("sdxl", "SDXL", 4096, 640, 640),
+    _linear("sdxl", "SDXL", 4096, 640, 5120),
+    _linear("sdxl", "SDXL", 4096, 2560, 640),
+    _linear("sdxl", "SDXL", 1024, 1280, 1280),
+    _linear("sdxl", "SDXL", 1024, 1280, 10240),
+    _linear("sdxl", "SDXL", 1024, 5120, 1280),
+    _linear("pixart", "PixArt", 4096, 1152, 1152),
+    _linear("pixart", "PixArt", 4096, 1152, 4608),
+    _linear("pixart", "PixArt", 4096, 4608, 1152),
+    _linear("flux", "FLUX.1", 4608, 3072, 9216),
+    _linear("flux", "FLUX.1", 4608, 3072, 12288),
+    _linear("flux", "FLUX.1", 4608, 12288, 3072),
+    _linear("flux", "FLUX.1", 4608, 15360, 3072),
+    _rows("SDXL", 4096, 640, Preparation.AS_IT_IS),
+    _rows("SDXL", 4096, 640, Preparation.LAYER_NORM),
+    _rows("SDXL", 4096, 2560, Preparation.GEGLU),
+    _rows("SDXL", 1024, 5120, Preparation.GEGLU),
+    _rows("PixArt", 4096, 4608, Preparation.GELU_TANH),
+    _rows("FLUX.1", 4608, 3072, Preparation.LAYER_NORM),
+    _rows("FLUX.1", 4608, 12288, Preparation.GELU_TANH),
+)
+GROUPS: tuple[str, ...] = tuple(dict.fromkeys(shape.group for shape in SHAPES))
