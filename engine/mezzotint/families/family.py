@@ -59,7 +59,9 @@ class LoadedModel:
     """A model whose networks are in memory, each as soon as it was asked for."""
 
     sources: ModelSources
-    device: "torch.device"
+    device: "torch.device"  # that computes
+    home: "torch.device | None" = None  # where weights rest; None: on the device
+    identity: str = ""  # the catalog's name for it
     dtype: "torch.dtype"
     networks: dict[str, Network] = field(default_factory=dict)
     tokenizers: dict[str, Tokenizer] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -28,10 +29,11 @@ from mezzotint.stages.decode import fit, to_latents, to_picture
 from mezzotint.stages.denoise import Denoised, denoise
 from mezzotint.stages.fingerprints import model_used
 from mezzotint.stages.loras import JobLoras
+from mezzotint.stages.placement import Placement
 from mezzotint.stages.preview import Previewer, as_text
 from mezzotint.stages.schedule import Walk, add_noise, initial_noise, plan_walk
 from mezzotint.stages.setup import CascadeSetup, StageSetup
-from mezzotint.stages.transition import cross
+from mezzotint.stages.transition import ThroughPixels, cross
 
 
 def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]:
@@ -44,6 +46,11 @@ def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]
         with_vae = pixels_after or pixels_before or previews
         needed.append([n for n in stage.sources.components if n != "vae" or with_vae])
     return needed
+
+
+def text_encoders(model: LoadedModel) -> list[str]:
+    """The parts of a model that read the words."""
+    return [name for name in model.networks if name.startswith("text_encoder")]
 
 
 def plan_walks(setup: CascadeSetup, device: torch.device) -> list[Walk]:
@@ -68,8 +75,9 @@ class Painter:
         cancelled: IsCancelled,
         request: GenerateRequest,
         loras: JobLoras,
+        placement: Placement,
     ) -> None:
-        self._clock, self._loras = clock, loras
+        self._clock, self._loras, self._placement = clock, loras, placement
         self._setup, self._models, self._request = setup, models, request
         self._on_event, self._cancelled = on_event, cancelled
         self._conditionings: list[Conditioning] = []
@@ -111,7 +119,9 @@ class Painter:
                     clip_skip=stage.clip_skip,
                     embeddings=embeddings,
                 )
-                self._conditionings.append(stage.family.encode(model, inputs))
+                with self._placement.phase("encode", model, text_encoders(model)) as working:
+                    conditioning = working.try_again(partial(stage.family.encode, model, inputs))
+                self._conditionings.append(conditioning)
 
     def make(self, index: int, seed: int, init: Image.Image | None) -> torch.Tensor:
         """The latents `(1, c, h, w)` of one picture, from its seed alone."""
@@ -129,7 +139,22 @@ class Painter:
         self._stop_if_asked()
         self._on_event(Decoding(image=index, images=self._request.count))
         with self._clock.phase("decode"):
-            return to_picture(self._models[-1], latents)
+            return self._to_picture(self._models[-1], latents)
+
+    def _to_picture(self, model: LoadedModel, latents: torch.Tensor) -> Image.Image:
+        with self._placement.phase("decode", model, ["vae"]) as working:
+            working.pixels = max(latents.shape[-2:]) * model.sources.vae_factor
+            return working.try_again(partial(to_picture, model, latents))
+
+    def _to_latents(self, model: LoadedModel, picture: Image.Image, generator: torch.Generator) -> torch.Tensor:
+        noise = generator.get_state()
+        with self._placement.phase("decode", model, ["vae"]) as working:
+            working.pixels = max(picture.size)
+
+            def rewind() -> None:
+                generator.set_state(noise)
+
+            return working.again(partial(to_latents, model, picture, generator), rewind)
 
     def fingerprint_models(self, cache: Path) -> list[ModelUsed]:
         """Hash the files that decide the pictures; known ones come from the cache."""
@@ -146,7 +171,7 @@ class Painter:
         stage, model, walk = self._setup.stages[0], self._models[0], self._walks[0]
         if init is not None:
             fitted = fit(init, stage.width, stage.height, Image.Resampling.LANCZOS)
-            return add_noise(walk, to_latents(model, fitted, generator), generator)
+            return add_noise(walk, self._to_latents(model, fitted, generator), generator)
         factor = stage.sources.vae_factor
         channels = model.networks[stage.family.denoiser_component].config.in_channels
         shape = (1, channels, stage.height // factor, stage.width // factor)
@@ -160,15 +185,22 @@ class Painter:
         self._stop_if_asked()
         before = (self._models[stage - 1], self._walks[stage - 1])
         after = (self._models[stage], self._setup.stages[stage], self._walks[stage])
-        return cross(self._setup.transitions[stage - 1], done, before, after, generator)
+        through_pixels = ThroughPixels(to_picture=self._to_picture, to_latents=self._to_latents)
+        return cross(self._setup.transitions[stage - 1], done, before, after, generator, through_pixels)
 
     def _denoise(self, image: int, stage: int, latents: torch.Tensor, generator: torch.Generator) -> Denoised:
-        walk = self._walks[stage]
-        self._loras.put_on(stage, self._models[stage])
+        walk, model, family = self._walks[stage], self._models[stage], self._setup.stages[stage].family
+        self._loras.put_on(stage, model)
         folder = self._request.output.preview_folder
+        estimates = self._request.previews or folder is not None
+        if estimates:
+            self._prepare_previews(stage)
 
         def on_step(step: int, clean: torch.Tensor | None) -> None:
-            jpeg = None if clean is None else self._previewer(stage).jpeg(clean)
+            self._placement.step_done(name, model, family.denoiser_component)
+            if step == len(walk.timesteps) - 1:
+                self._prefetch_after(stage)
+            jpeg = None if clean is None else self._previewers[stage].jpeg(clean)
             if jpeg is not None and folder is not None:
                 write_preview(jpeg, Path(folder), image=image, stage=stage, step=step)
             self._on_event(
@@ -184,23 +216,34 @@ class Painter:
                 )
             )
 
-        return denoise(
-            self._setup.stages[stage].family,
-            self._models[stage],
-            walk,
-            self._conditionings[stage],
-            latents,
-            generator,
-            estimates=self._request.previews or folder is not None,
-            on_step=on_step,
-            cancelled=self._cancelled,
-        )
+        name = f"stage {stage + 1}"
+        with self._placement.phase(name, model, [family.denoiser_component]) as working:
+            working.guided = self._conditionings[stage].guided
+            return denoise(
+                family,
+                model,
+                walk,
+                self._conditionings[stage],
+                latents,
+                generator,
+                estimates=estimates,
+                on_step=on_step,
+                cancelled=self._cancelled,
+                again=working.again,
+            )
 
-    def _previewer(self, stage: int) -> Previewer:
+    def _prefetch_after(self, stage: int) -> None:
+        """While the last step is made, begin to bring the network of the next stage."""
+        if stage + 1 < len(self._setup.stages):
+            after = self._setup.stages[stage + 1].family.denoiser_component
+            self._placement.prefetch(self._models[stage + 1], after)
+
+    def _prepare_previews(self, stage: int) -> None:
         if stage not in self._previewers:
-            vae = self._models[stage].networks["vae"]
-            self._previewers[stage] = Previewer(vae, self._setup.stages[stage].sources.vae_factor)
-        return self._previewers[stage]
+            model = self._models[stage]
+            with self._placement.phase("decode", model, ["vae"]) as working:
+                make = partial(Previewer, model.networks["vae"], self._setup.stages[stage].sources.vae_factor)
+                self._previewers[stage] = working.try_again(make)
 
 
 def _resolved(stage: StageSetup, walk: Walk, used: ModelUsed) -> ResolvedStage:

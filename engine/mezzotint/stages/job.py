@@ -37,7 +37,9 @@ from mezzotint.protocol import (
 from mezzotint.quantization.product_selection import ProductBackends
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.loras import JobLoras
+from mezzotint.stages.placement import Placement
 from mezzotint.stages.precision import Schemes, settle_schemes
+from mezzotint.stages.recovery import Recovery
 from mezzotint.stages.saving import Circumstances, Saver, files_sha256, save_picture
 from mezzotint.stages.setup import CascadeSetup, Find, all_words, set_up
 from mezzotint.stages.undecoded import Undecoded, write_latents
@@ -186,6 +188,7 @@ class Job:
             on_bytes = progress.of(stage.found.info.id)
             load_components(model, names, on_bytes=on_bytes, cancelled=self._cancelled, cache=cache)
         loras.fit_to(models, self._notice, self._cancelled)
+        placement = Placement(models, recovery=Recovery(strict=self._request.strict, tell=self._notice))
         painter = Painter(
             setup=setup,
             models=models,
@@ -194,6 +197,7 @@ class Job:
             cancelled=self._cancelled,
             request=self._request,
             loras=loras,
+            placement=placement,
         )
         used = painter.fingerprint_models(paths.cache_folder() / "fingerprints.json")
         self._compare_models(used)

@@ -135,7 +135,7 @@ def _hold(models: Sequence[LoadedModel], chosen: Sequence[Sequence[_Chosen]], ca
             fitting for other, some in zip(models, chosen, strict=True) if other is model for _, fitting in some
         ]
         if of_model and model.loras is None:
-            model.loras = Adapters(model.networks)
+            model.loras = Adapters(model.networks, model.device)
         if model.loras is not None:
             model.loras.hold(of_model, cancelled)
 

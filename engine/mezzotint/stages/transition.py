@@ -1,11 +1,14 @@
 """From the end of one stage to the beginning of the next."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import torch
 from PIL import Image
 
 from mezzotint.families.family import LoadedModel
 from mezzotint.protocol import ResolvedTransition
-from mezzotint.stages.decode import fit, to_latents, to_picture
+from mezzotint.stages.decode import fit
 from mezzotint.stages.denoise import Denoised
 from mezzotint.stages.schedule import Walk, add_noise, carry_over
 from mezzotint.stages.setup import StageSetup
@@ -19,12 +22,21 @@ _RESAMPLING = {
 _MODES = {"nearest": "nearest-exact", "bilinear": "bilinear", "bicubic": "bicubic"}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThroughPixels:
+    """How latents become a picture, and a picture latents, with a model's autoencoder."""
+
+    to_picture: Callable[[LoadedModel, torch.Tensor], Image.Image]
+    to_latents: Callable[[LoadedModel, Image.Image, torch.Generator], torch.Tensor]
+
+
 def cross(
     transition: ResolvedTransition,
     done: Denoised,
     before: tuple[LoadedModel, Walk],
     after: tuple[LoadedModel, StageSetup, Walk],
     generator: torch.Generator,
+    through_pixels: ThroughPixels,
 ) -> torch.Tensor:
     """The next stage's first latents `(1, c, h, w)`.
 
@@ -37,9 +49,9 @@ def cross(
     if transition.strength is None and done.latents.shape[-2:] == size:
         return carry_over(done.latents, walk_before, walk_after, generator)
     if transition.space == "pixel":
-        picture = to_picture(model_before, done.clean)
+        picture = through_pixels.to_picture(model_before, done.clean)
         picture = fit(picture, setup.width, setup.height, _RESAMPLING[transition.upscaler])
-        clean = to_latents(model_after, picture, generator)
+        clean = through_pixels.to_latents(model_after, picture, generator)
     else:
         clean = resize_latents(done.clean, size, transition.upscaler)
     return add_noise(walk_after, clean, generator)

@@ -32,8 +32,10 @@ class FittingLora:
 class Adapters:
     """What is in the networks of one model, and what is kept of the files."""
 
-    def __init__(self, networks: Mapping[str, nn.Module]) -> None:
-        self._networks = networks
+    def __init__(self, networks: Mapping[str, nn.Module], device: torch.device | None = None) -> None:
+        """`device`: where the networks compute; None: where their weights are."""
+        self._networks, self._device = networks, device
+        self._latest: Sequence[tuple[FittingLora, float]] = ()
         self._held: dict[Stamp, _Branches] = {}
         self._on: tuple[tuple[Stamp, float], ...] | None = ()  # None: a change was broken off
 
@@ -50,6 +52,7 @@ class Adapters:
 
     def put_on(self, loras: Sequence[tuple[FittingLora, float]]) -> None:
         """Have these LoRAs, which are held, with their weights in the networks, and no others. Weight 0 is none."""
+        self._latest = tuple(loras)
         wanted = tuple((lora.file.stamp, weight) for lora, weight in loras if weight)
         if wanted == self._on:
             return
@@ -61,6 +64,11 @@ class Adapters:
                     branches.setdefault(name, []).append(replace(branch, scale=branch.scale * weight))
             set_branches(network, branches)
         self._on = wanted
+
+    def put_back(self) -> None:
+        """Have the same as before, in layers that were taken out of the networks and replaced."""
+        self._on = None
+        self.put_on(self._latest)
 
     def _read(self, lora: FittingLora, cancelled: Callable[[], bool]) -> _Branches:
         path, specs = lora.file.path, lora.file.header.tensors
@@ -84,7 +92,9 @@ class Adapters:
 
     def _placed(self, branch: Branch, target: Target) -> Branch:
         like = next(each for each in self._networks[target.component].parameters() if each.is_floating_point())
-        down, up = (factor.to(like.device, like.dtype).contiguous() for factor in (branch.down, branch.up))
+        down, up = (
+            factor.to(self._device or like.device, like.dtype).contiguous() for factor in (branch.down, branch.up)
+        )
         return replace(branch, down=down, up=up)
 
 

@@ -1,0 +1,263 @@
+"""Where the networks of a job are while it works: brought for a phase, kept or evicted after it, as the plan has it."""
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TypeVar
+
+from mezzotint.errors import OutOfMemory
+from mezzotint.families.family import LoadedModel
+from mezzotint.memory.accounting import DeviceOutOfMemory
+from mezzotint.memory.residency import Residency
+from mezzotint.protocol import PhaseMemory, Plan
+from mezzotint.stages.recovery import Recovery, Rung
+
+T = TypeVar("T")
+
+SMALLEST_TILE = 128  # pixels: smaller ones show
+LARGEST_TILE = 1024
+_SHARE = 10  # of the blocks, as a divisor, are given up at a time
+
+
+class Placement:
+    """Without a plan all networks are where they work, and nothing is moved; memory may run short all the same."""
+
+    def __init__(
+        self,
+        models: Sequence[LoadedModel],
+        *,
+        recovery: Recovery,
+        residency: Residency | None = None,
+        plan: Plan | None = None,
+    ) -> None:
+        self._models, self._recovery, self._residency = models, recovery, residency
+        self._plan = plan
+        self._measured: dict[str, int] = {}
+        self._promoted: set[str] = set()
+
+    @property
+    def measured(self) -> tuple[PhaseMemory, ...]:
+        """The peak of each phase, beside what was planned."""
+        if self._plan is None:
+            return ()
+        return tuple(
+            PhaseMemory(name=phase.name, predicted_bytes=phase.peak_bytes, measured_bytes=self._measured[phase.name])
+            for phase in self._plan.phases
+            if phase.name in self._measured
+        )
+
+    @contextmanager
+    def phase(self, name: str, model: LoadedModel, components: Sequence[str]) -> "Iterator[Working]":
+        """Have components of a model on the device, inside; what works there may be done again with more room."""
+        working = Working(self, name, model, components)
+        with ExitStack() as stack:
+            if self._residency is not None:
+                working.again(partial(self._enter, stack, working), stack.close)
+            try:
+                yield working
+            finally:
+                self._measure(name)
+
+    def prefetch(self, model: LoadedModel, component: str) -> None:
+        """Begin to bring what the next phase needs, if there is room beside what works now."""
+        if self._residency is not None and network_key(model, component) in self._residency:
+            try:
+                self._residency.prefetch(network_key(model, component), room=self._activations())
+            except DeviceOutOfMemory:
+                return  # its own phase makes room
+
+    def step_done(self, name: str, model: LoadedModel, component: str) -> None:
+        """After the first step the peak is known: have more blocks stay if there was room to spare, once."""
+        key = network_key(model, component)
+        if self._residency is None or name in self._promoted or key not in self._residency:
+            return
+        self._promoted.add(name)
+        self._measure(name)
+        network, ledger = self._residency[key], self._residency.device.ledger
+        left = network.resident < len(network.blocks)
+        if not left or ledger.cap is None:
+            return
+        spare = ledger.cap - self._residency.device.peak_bytes()
+        now, every = network.bytes(), range(network.resident + 1, len(network.blocks) + 1)
+        more = sum(1 for count in every if network.bytes(count) - now <= spare)
+        if more:
+            network.promote(more)
+
+    def close(self) -> None:
+        """Have everything back on the host."""
+        if self._residency is not None:
+            self._residency.clear()
+
+    def run(self, make: Callable[[], T], reset: Callable[[], None], working: "Working") -> T:
+        """What `make` gives, after as many tries as it takes."""
+        return self._recovery.run(make, reset, list(self._rungs(working)), working.name)
+
+    def _enter(self, stack: ExitStack, working: "Working") -> None:
+        residency = self._residency
+        if residency is None:
+            return
+        keys = [network_key(working.model, name) for name in working.components]
+        keep = self._kept(working.name)
+        stack.enter_context(residency.phase([key for key in keys if key in residency], keep=keep, room=None))
+
+    def _kept(self, phase: str) -> set[str]:
+        """Networks that the plan has on the device in this phase, too."""
+        if self._plan is None:
+            return set()
+        names = {(part.model, part.name) for part in self._plan.components if phase in part.phases}
+        return {
+            network_key(model, name)
+            for model in self._models
+            for name in model.networks
+            if (model.identity, name) in names
+        }
+
+    def _activations(self) -> int:
+        """The largest that any phase was planned to need."""
+        return max((phase.activation_bytes for phase in self._plan.phases), default=0) if self._plan else 0
+
+    def _measure(self, phase: str) -> None:
+        if self._residency is not None:
+            self._measured[phase] = max(self._measured.get(phase, 0), self._residency.device.peak_bytes())
+
+    # ---- the ladder
+
+    def _rungs(self, working: "Working") -> Iterator[Rung]:
+        yield Rung(take=_once(partial(self._free_caches, working)), silent=True)
+        yield Rung(take=partial(self._demote, working))
+        if working.guided:
+            yield Rung(take=partial(_take_halves, working.model))
+        if working.pixels:
+            yield Rung(take=partial(_smaller_tiles, working.model, working), changes_picture=True)
+        else:
+            yield Rung(take=partial(self._lower_precision, working), changes_picture=True)
+
+    def _free_caches(self, working: "Working") -> str:
+        """Everything that nobody needs now."""
+        gc.collect()
+        if self._residency is not None:
+            needed = {network_key(working.model, name) for name in working.components}
+            self._residency.evict(set(self._residency.entered) - needed)
+            self._residency.device.arena.trim()
+        else:
+            _trim(working.model)
+        return "caches were let go"
+
+    def _demote(self, working: "Working") -> str | None:
+        if self._residency is None:
+            return None
+        for name in working.components:
+            key = network_key(working.model, name)
+            if key not in self._residency:
+                continue
+            network = self._residency[key]
+            while network.resident:
+                try:
+                    network.demote(max(1, len(network.blocks) // _SHARE))
+                except DeviceOutOfMemory:
+                    continue  # it has left; with fewer blocks there may be room
+                return f"{network.resident} of {len(network.blocks)} blocks of {name} stay on the device"
+        return None
+
+    def _lower_precision(self, working: "Working") -> str | None:
+        from mezzotint.families.lowering import lower_precision
+
+        done = None
+        for name in working.components:
+            with self._off_the_device(network_key(working.model, name)):
+                scheme = lower_precision(working.model, name)
+            if scheme is not None:
+                done = f"{name} is quantized to {scheme}"
+        return done
+
+    @contextmanager
+    def _off_the_device(self, key: str) -> Iterator[None]:
+        """Have a network here, inside, and back with as many blocks as there is room for."""
+        if self._residency is None or key not in self._residency:
+            yield
+            return
+        network = self._residency[key]
+        resident, slots, entered = network.resident, network.slots, network.entered
+        self._residency.remove(key)
+        try:
+            yield
+        finally:
+            again = self._residency.add(key, network.network, network.blocks, resident=resident, slots=slots)
+            while entered and not self._brought(key):
+                if not again.demote(max(1, len(again.blocks) // _SHARE)):
+                    break  # whoever calls it brings it, or says that there is no room
+            again.ready()
+
+    def _brought(self, key: str) -> bool:
+        try:
+            return self._residency is not None and self._residency.prefetch(key)
+        except DeviceOutOfMemory:
+            return False
+
+
+class Working:
+    """One phase at work."""
+
+    def __init__(self, placement: Placement, name: str, model: LoadedModel, components: Sequence[str]) -> None:
+        self._placement, self.name, self.model, self.components = placement, name, model, tuple(components)
+        self.guided = False  # whether there are halves
+        self.pixels = 0  # of the longer side of a picture that is decoded or encoded
+
+    def again(self, make: Callable[[], T], reset: Callable[[], None]) -> T:
+        """What `make` gives, after as many tries as it takes; before each new one `reset` undoes the last."""
+        return self._placement.run(make, reset, self)
+
+    def try_again(self, make: Callable[[], T]) -> T:
+        """The same for what leaves nothing to be undone."""
+        return self.again(make, lambda: None)
+
+
+def network_key(model: LoadedModel, component: str) -> str:
+    """One name for a network, however many models share it."""
+    return f"{component}-{id(model.networks[component])}"
+
+
+def _once(take: Callable[[], str]) -> Callable[[], str | None]:
+    left = iter((True,))
+    return lambda: take() if next(left, False) else None
+
+
+def _take_halves(model: LoadedModel) -> str | None:
+    if model.passes == "sequential":
+        return None
+    model.passes = "sequential"
+    return "the halves of the guidance come one after the other"
+
+
+def _smaller_tiles(model: LoadedModel, working: Working) -> str | None:
+    side = min(model.vae_tile or working.pixels, 2 * LARGEST_TILE)
+    smaller = max((tile for tile in (LARGEST_TILE, 768, 512, 256, SMALLEST_TILE) if tile < side), default=0)
+    if not smaller:
+        return None
+    model.vae_tile = smaller
+    return f"the picture is decoded in squares of {smaller} pixels"
+
+
+def _trim(model: LoadedModel) -> None:
+    import torch
+
+    if model.device.type == "cuda":
+        torch.cuda.empty_cache()
+    elif model.device.type == "mps":
+        torch.mps.empty_cache()
+
+
+def check_fits(plan: Plan) -> None:
+    """OutOfMemory, with the numbers, when no plan was found."""
+    if plan.fits:
+        return
+    reason = "; ".join(plan.reasons) or "no plan fits"
+    raise OutOfMemory(
+        f"{reason}; the smallest that works is {_gigabytes(plan.smallest_vram_bytes)} of device memory and "
+        f"{_gigabytes(plan.smallest_ram_bytes)} of RAM: make a smaller picture, or allow more"
+    )
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:.2f} GB"
