@@ -58,6 +58,7 @@ class Residency:
         """Have a network here no more."""
         if name in self._networks:
             self.evict({name})
+            self._networks[name].unpin()
             del self._networks[name]
 
     @contextmanager

@@ -17,11 +17,16 @@ def placed(forms: Sequence[Form]) -> tuple[tuple[int, ...], int]:
     return tuple(offsets), end
 
 
-def views(segment: Segment, forms: Sequence[Form], start: int = 0) -> Iterator[Tensor]:
+def views(segment: Segment, forms: Sequence[Form]) -> Iterator[Tensor]:
     """Tensors of these forms in a segment, as `placed` has them."""
+    return views_in(segment.memory, forms)
+
+
+def views_in(memory: Tensor, forms: Sequence[Form]) -> Iterator[Tensor]:
+    """Tensors of these forms in bytes `(n,)`, as `placed` has them."""
     offsets, _ = placed(forms)
     for form, offset in zip(forms, offsets, strict=True):
-        numbers = segment.memory[start + offset :][: form.bytes].view(form.dtype)
+        numbers = memory[offset:][: form.bytes].view(form.dtype)
         yield numbers.as_strided(form.shape, form.stride)
 
 

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from mezzotint.memory.accounting import rounded, uncounted
 from mezzotint.memory.arena import DeviceArena, Segment
 from mezzotint.memory.copying import Copier, Copy, Mark, Ticket
-from mezzotint.memory.host import Form, Source
+from mezzotint.memory.host import Form, HostTensor, Source
+from mezzotint.memory.pinning import CHUNK, Locker, Pinned
 from mezzotint.memory.segments import placed, spread, views
 from mezzotint.memory.slots import Slot
 from mezzotint.memory.weights import Weight, check_blocks, weights_of
@@ -53,6 +54,7 @@ class StreamedNetwork:
         for weight in weights_of(network, self.blocks, disk):
             self._weights[weight.block].append(weight)
         self._stay: _Stay | None = None
+        self._pinned: Pinned | None = None
         self._set(resident, slots)
 
     @property
@@ -155,6 +157,35 @@ class StreamedNetwork:
             return False
         self.arrange(max(0, self._resident - fewer))
         return True
+
+    def pin(self, locker: Locker, budget: int, chunk: int = CHUNK) -> bool:
+        """Have as much of what lies in RAM page-locked as the budget holds, streamed blocks first; not during a stay.
+
+        False: the system refused some, which is then copied in two steps and is no less right.
+        """
+        if self._stay is not None:
+            raise RuntimeError("weights are moved in RAM only while the network is not on the device")
+        if self._pinned is None:
+            self._pinned = Pinned(locker)
+        arrangement = self.arrangement()
+        streamed = [block for slot in arrangement.slots for block in slot]
+        order = [*streamed, "", *arrangement.resident]
+        return self._pinned.gather((each for group in order for each in self._weights[group]), budget, chunk)
+
+    def unpin(self) -> None:
+        """Unlock what was locked; the network leaves before."""
+        self.leave()
+        if self._pinned is not None:
+            self._pinned.release()
+            self._pinned = None
+            for weight in self.weights:
+                if weight.source.at_once:
+                    weight.source = HostTensor(weight.source.tensor())
+
+    @property
+    def pinned_bytes(self) -> int:
+        """Of the host's memory, locked for this network."""
+        return 0 if self._pinned is None else self._pinned.bytes
 
     def _set(self, resident: int, slots: int) -> None:
         if resident < 0 or (slots < 1 and resident < len(self.blocks)):

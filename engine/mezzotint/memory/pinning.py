@@ -1,0 +1,110 @@
+"""The host's weights gathered into memory that a card can fetch from by itself.
+
+Few large runs are registered with the driver as they are: torch's own allocator of page-locked memory would round each
+tensor up to a power of two. What the system refuses stays pageable, which costs time and nothing else.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from mezzotint.memory.host import HostTensor
+from mezzotint.memory.segments import placed, views_in
+from mezzotint.memory.weights import Weight
+
+CHUNK = 2**30  # bytes of a run: when a system refuses one, those before it are locked already
+_PAGE = 4096  # bytes; runs never share one
+
+
+class Locker(Protocol):
+    """What locks pages."""
+
+    def lock(self, address: int, size: int) -> bool:
+        """Lock a run of pages; False: the system refuses."""
+
+    def unlock(self, address: int) -> None:
+        """Let go of a run."""
+
+
+class CudaLocker:
+    """Locks pages by way of CUDA's driver."""
+
+    def lock(self, address: int, size: int) -> bool:
+        """Register a run with the driver."""
+        return int(torch.cuda.cudart().cudaHostRegister(address, size, 0)) == 0
+
+    def unlock(self, address: int) -> None:
+        """Unregister it."""
+        torch.cuda.cudart().cudaHostUnregister(address)
+
+
+class Pinned:
+    """Runs of locked memory, until they are released."""
+
+    def __init__(self, locker: Locker) -> None:
+        self._locker = locker
+        self._runs: list[Tensor] = []
+
+    @property
+    def bytes(self) -> int:
+        """Of all runs."""
+        return sum(len(run) for run in self._runs)
+
+    def gather(self, weights: Iterable[Weight], budget: int, chunk: int = CHUNK) -> bool:
+        """Move weights of RAM into locked runs, as many as the budget holds; False: the system refused some.
+
+        Each leaves its old place at once, so that only one run is in memory twice. The network is at rest meanwhile.
+        """
+        for group in _groups(weights, budget - self.bytes, chunk):
+            run = _moved(group)
+            if not self._locker.lock(run.data_ptr(), len(run)):
+                return False
+            self._runs.append(run)
+            for weight in group:
+                weight.source = HostTensor(weight.source.tensor(), pinned=True)
+        return True
+
+    def release(self) -> None:
+        """Unlock; tensors stay where they are. Nothing is being copied any more."""
+        for run in self._runs:
+            self._locker.unlock(run.data_ptr())
+        self._runs.clear()
+
+
+def _groups(weights: Iterable[Weight], budget: int, chunk: int) -> Iterator[list[Weight]]:
+    """Weights that share a run, in their order, of at most the budget altogether."""
+    group: list[Weight] = []
+    for weight in weights:
+        if weight.source.on_disk or weight.source.at_once:
+            continue
+        budget -= _run_bytes([weight])  # pages are rounded up for each: never more than the budget
+        if budget < 0:
+            break
+        if group and _run_bytes([*group, weight]) > chunk:
+            yield group
+            group = []
+        group.append(weight)
+    if group:
+        yield group
+
+
+def _moved(weights: Sequence[Weight]) -> Tensor:
+    """A run with these weights in it, which they are from now on."""
+    forms = [weight.source.form for weight in weights]
+    with torch.inference_mode(False), torch.no_grad():
+        memory = torch.empty(_run_bytes(weights) + _PAGE, dtype=torch.uint8)
+        run = memory[-memory.data_ptr() % _PAGE :][: _run_bytes(weights)]
+        for weight, tensor in zip(weights, views_in(run, forms), strict=True):
+            weight.source.read_into(tensor)
+            weight.source = HostTensor(tensor)
+            is_parameter = isinstance(weight.at_rest, nn.Parameter)
+            weight.at_rest = nn.Parameter(tensor, requires_grad=False) if is_parameter else tensor
+            weight.unbind()
+    return run
+
+
+def _run_bytes(weights: Sequence[Weight]) -> int:
+    size = placed([weight.source.form for weight in weights])[1]
+    return -(-size // _PAGE) * _PAGE

@@ -1,0 +1,196 @@
+"""Copies on their own stream: ordered by events against computing, whatever the streams' speeds; the host never waits."""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Event
+
+import pytest
+import torch
+from fake_streams import FakeStreams
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from mezzotint.errors import StorageError
+from mezzotint.memory import copying
+from mezzotint.memory.accounting import ByteLedger
+from mezzotint.memory.arena import DeviceArena
+from mezzotint.memory.copying import Copy, DirectCopier, StreamCopier
+from mezzotint.memory.host import HostTensor, form_of
+from mezzotint.memory.streaming import StreamedNetwork
+
+CPU = torch.device("cpu")
+BLOCKS = 7
+
+
+class Immediate:
+    """An executor without a thread."""
+
+    def submit(self, work, *words):
+        future = Future()
+        try:
+            future.set_result(work(*words))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+class Slow:
+    """A source that is read, by way of a scratch."""
+
+    on_disk, at_once = True, False
+
+    def __init__(self, tensor, wait=None):
+        self.kept, self.wait, self.form = tensor, wait, form_of(tensor)
+
+    def tensor(self):
+        if self.wait is not None:
+            self.wait.wait(30)
+        return self.kept
+
+    def read_into(self, target):
+        target.copy_(self.tensor())
+
+    def read_part(self, target, start):
+        return HostTensor(self.tensor()).read_part(target, start)
+
+
+class Recording(nn.Module):
+    """A block whose computing is queued: it looks at its weight when the computing stream comes to it."""
+
+    def __init__(self, streams, seen, index, shape=(4, 3)):
+        super().__init__()
+        self.weight = nn.Parameter(torch.full(shape, float(index)), requires_grad=False)
+        self._streams, self._seen = streams, seen
+
+    def forward(self):
+        weight = self.weight.data
+        self._streams.queue(lambda: self._seen.append((weight.min().item(), weight.max().item())))
+
+
+def entered(streams, seen, resident, slots, reader=None, pinned=True):
+    blocks = [Recording(streams, seen, index, shape=(4, 3 + index % 3)) for index in range(BLOCKS)]
+    network = nn.ModuleList(blocks)
+    copier = StreamCopier(CPU, streams, reader=reader, staging=lambda: torch.empty(32, dtype=torch.uint8))
+    names = [str(index) for index in range(BLOCKS)]
+    made = StreamedNetwork(
+        network, names, resident=resident, slots=slots, copier=copier, arena=DeviceArena(CPU, ByteLedger())
+    )
+    for weight in made.weights:
+        weight.source = HostTensor(weight.source.tensor(), pinned=pinned)
+    made.enter()
+    made.ready()
+    return made, network
+
+
+@given(
+    st.integers(0, BLOCKS),
+    st.integers(1, 3),
+    st.lists(st.integers(0, BLOCKS - 1), max_size=25),
+    st.integers(0, 1000),
+    st.sampled_from(["pinned", "pageable", "by the reader"]),
+)
+def test_a_slot_is_written_after_its_last_use_and_read_after_it_is_written(resident, slots, order, seed, kind):
+    streams, seen = FakeStreams(seed), []
+    reader = Immediate() if kind == "by the reader" else None
+    made, network = entered(streams, seen, resident, slots, reader, pinned=kind == "pinned")
+    for index in (*range(BLOCKS), *order, *range(BLOCKS)):
+        network[index]()
+    if kind == "pinned":
+        assert streams.synchronized == 0
+        assert seen == []  # everything was asked for before anything was done
+    streams.run()
+    made.leave()
+    wanted = [float(index) for index in (*range(BLOCKS), *order, *range(BLOCKS))]
+    assert seen == [(value, value) for value in wanted]
+
+
+@pytest.mark.parametrize("ordered", ["marks", "tickets"])
+def test_without_either_order_the_test_above_fails(monkeypatch, ordered):
+    if ordered == "marks":
+        monkeypatch.setattr("fake_streams.FakeStream.wait_event", _only_tickets, raising=True)
+    else:
+        monkeypatch.setattr(StreamCopier, "_compute", lambda *_: None)
+    wrong = 0
+    for seed in range(10):
+        streams, seen = FakeStreams(seed), []
+        _, network = entered(streams, seen, 0, 2)
+        for index in range(BLOCKS):
+            network[index]()
+        streams.run()
+        wrong += seen != [(float(index), float(index)) for index in range(BLOCKS)]
+    assert wrong
+
+
+def _only_tickets(stream, event):
+    if stream.device_of_copies is None:
+        number = event.recorded
+        stream.queue.append(lambda: event.reached >= number)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_leaving_has_computing_wait_for_copies_that_nobody_used(seed):
+    streams, seen = FakeStreams(seed), []
+    made, network = entered(streams, seen, 0, 2)
+    network[0]()
+    memory = network[2].weight.data  # shares the slot of the first block, and is on its way
+    made.leave()
+    streams.queue(lambda: memory.fill_(99.0))  # whoever gets the memory next, on the computing stream
+    streams.run()
+    assert (memory == 99.0).all()
+
+
+@pytest.mark.parametrize("size", [1, 31, 32, 33, 100, 1000])
+def test_what_is_not_locked_comes_in_pieces(size):
+    streams = FakeStreams()
+    copier = StreamCopier(CPU, streams, staging=lambda: torch.empty(32, dtype=torch.uint8))
+    source, target = torch.randn(size), torch.zeros(size)
+    copier.start([Copy(HostTensor(source), target)], copier.mark()).wait()
+    streams.run()
+    assert target.equal(source)
+
+
+def test_what_cannot_come_in_pieces_comes_whole():
+    streams = FakeStreams()
+    copier = StreamCopier(CPU, streams, staging=lambda: torch.empty(32, dtype=torch.uint8))
+    source = torch.randn(6, 5).t()
+    target, strided = torch.zeros(5, 6), torch.zeros(6, 5).t()
+    copier.start([Copy(HostTensor(source), target), Copy(HostTensor(source), strided)], copier.mark()).wait()
+    streams.run()
+    assert target.equal(source) and strided.equal(source)
+
+
+def test_a_reader_reads_while_something_else_happens():
+    gate = Event()
+    source, target = torch.randn(5), torch.zeros(5)
+    with ThreadPoolExecutor(1) as reader:
+        ticket = DirectCopier(reader).start([Copy(Slow(source, gate), target)], None)
+        assert not target.any()
+        gate.set()
+        ticket.wait()
+    assert target.equal(source)
+
+
+def test_a_disk_that_stalls_is_told():
+    gate = Event()
+    with ThreadPoolExecutor(1) as reader:
+        ticket = DirectCopier(reader, patience=0.01).start([Copy(Slow(torch.zeros(5), gate), torch.zeros(5))], None)
+        with pytest.raises(StorageError, match="nothing for 0.01 seconds"):
+            ticket.wait()
+        ticket.settle()
+        gate.set()
+
+
+def test_what_has_not_begun_is_stopped():
+    gate, target = Event(), torch.zeros(5)
+    with ThreadPoolExecutor(1) as reader:
+        copier = DirectCopier(reader)
+        first = copier.start([Copy(Slow(torch.zeros(5), gate), torch.zeros(5))], None)
+        second = copier.start([Copy(Slow(torch.ones(5)), target)], None)
+        second.settle()
+        gate.set()
+        first.settle()
+    assert not target.any()
+
+
+def test_where_nothing_can_be_locked_the_buffer_is_pageable():
+    assert copying.page_locked().nbytes == copying.STAGING  # here there is no card

@@ -1,0 +1,70 @@
+"""Devices: simulated on the processor, and cards with their own streams."""
+
+import pytest
+import torch
+from fake_streams import FakeStreams
+
+from mezzotint.memory.copying import DirectCopier, StreamCopier
+from mezzotint.memory.device import open_device
+
+
+def test_a_simulated_device_counts_everything_inside():
+    device = open_device(torch.device("cpu"), cap=10_000, simulated=True, workspace={"mm": lambda *_: 700})
+    with device.counting():
+        x = torch.eye(8)
+        y = torch.mm(x, x)
+    z = torch.zeros(1024)
+    assert device.ledger.in_use == 1024 and device.peak_bytes() == 2048
+    del x, y, z
+    device.reset_peak()
+    assert device.peak_bytes() == 0
+    device.close()
+
+
+def test_a_processor_counts_weights_alone():
+    device = open_device(torch.device("cpu"))
+    with device.counting():
+        kept = torch.zeros(100)
+    segment = device.arena.allocate(100)
+    assert device.peak_bytes() == 512 and device.ledger.cap is None
+    device.arena.free(segment)
+    del kept
+    assert isinstance(device.copier, DirectCopier) and device.copier is device.background
+    device.close()
+
+
+@pytest.mark.parametrize("reading", [True, False])
+def test_a_card_has_two_ways_of_copying(reading):
+    streams = FakeStreams()
+    device = open_device(torch.device("cuda", 0), cap=10, streams=streams, reading=reading)
+    assert isinstance(device.copier, StreamCopier) and device.copier is not device.background
+    assert len(streams.streams) == 3 and device.account is None
+    device.close()
+
+
+@pytest.mark.gpu
+def test_streaming_on_a_card():
+    from streamed_networks import NAMES, case
+
+    from mezzotint.memory.streaming import StreamedNetwork
+
+    device = open_device(torch.device("cuda"))
+    for name in NAMES:
+        chosen = case(name)
+        answers = []
+        for resident, slots in ((len(chosen.blocks), 1), (1, 2), (0, 1)):
+            network = StreamedNetwork(
+                chosen.network,
+                chosen.blocks,
+                resident=resident,
+                slots=slots,
+                copier=device.copier,
+                arena=device.arena,
+            )
+            network.enter()
+            network.ready()
+            answers += [chosen.call_on(device.device).cpu() for _ in range(3)]
+            network.leave()
+        assert all(answer.equal(answers[0]) for answer in answers)
+    assert device.arena.in_use == 0
+    device.close()

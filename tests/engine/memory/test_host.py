@@ -1,0 +1,89 @@
+"""Where weights come from: RAM as it is, and tensors of files in the form that a network wants."""
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from mezzotint.checkpoints.header import TensorSpec, read_header
+from mezzotint.checkpoints.positioned import PositionedFile
+from mezzotint.errors import ModelRefused
+from mezzotint.memory.host import HostTensor, bytes_of, disk_tensor, form_of, stored_dtype
+
+STORED = {
+    "half": torch.randn(6, 4).half(),
+    "brain": torch.randn(6, 4).bfloat16(),
+    "single": torch.randn(6, 4),
+    "double": torch.randn(6, 4).double(),
+    "whole": torch.randint(-128, 128, (6, 4), dtype=torch.int8),
+    "long": torch.randint(-128, 128, (6, 4)),
+    "yes": torch.randn(6, 4) > 0,
+    "eight": torch.randn(6, 4).to(torch.float8_e4m3fn),
+    "one": torch.tensor(3.5),
+    "nothing": torch.zeros(0, 4),
+}
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    path = tmp_path_factory.mktemp("host") / "weights.safetensors"
+    save_file(STORED, path)
+    return PositionedFile(path), read_header(path).tensors
+
+
+def numbers(tensor):
+    return bytes(bytes_of(tensor.contiguous()))
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_tensor_of_a_file_as_it_is(stored, name):
+    file, specs = stored
+    kept = STORED[name]
+    source = disk_tensor(file, specs[name], shape=tuple(kept.shape), dtype=kept.dtype)
+    assert source.on_disk and not source.at_once and source.form == form_of(kept)
+    found = source.tensor()
+    assert found.dtype == kept.dtype and numbers(found) == numbers(kept)
+    if kept.numel() > 1:
+        part = bytearray(3)
+        assert source.read_part(memoryview(part), 2)
+        assert bytes(part) == numbers(kept)[2:5]
+
+
+@pytest.mark.parametrize("name", ["half", "brain", "single", "double", "eight"])
+def test_a_tensor_of_a_file_in_another_form(stored, name):
+    file, specs = stored
+    rows = disk_tensor(file, specs[name], shape=(2, 2, 4), dtype=torch.float16, take=lambda tensor: tensor[2:])
+    wanted = STORED[name][2:].to(torch.float16).view(2, 2, 4)
+    assert rows.tensor().equal(wanted)
+    strided = torch.zeros(2, 4, 2, dtype=torch.float16).transpose(1, 2)
+    rows.read_into(strided)
+    assert strided.equal(wanted)
+    assert not rows.read_part(memoryview(bytearray(3)), 0)
+
+
+def test_formats_that_torch_lacks_are_refused(stored):
+    spec = TensorSpec(dtype="F6_E2M3", shape=(4,), start=0, end=3)
+    with pytest.raises(ModelRefused, match="F6_E2M3 cannot be streamed"):
+        disk_tensor(stored[0], spec, shape=(4,), dtype=torch.float16)
+    assert stored_dtype(TensorSpec(dtype="BF16", shape=(), start=0, end=2)) == torch.bfloat16
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.randn(3, 4),
+        torch.randn(3, 4).t(),
+        torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last),
+        torch.randn(4, 6)[:, 1:3],
+        torch.tensor(1.0),
+    ],
+)
+def test_a_tensor_of_ram_keeps_its_order_of_dimensions(tensor):
+    source = HostTensor(tensor)
+    form = source.form
+    assert not source.on_disk and form.shape == tensor.shape and form.bytes == tensor.numel() * 4
+    target = torch.empty_strided(form.shape, form.stride)
+    source.read_into(target)
+    assert target.equal(tensor) and source.tensor() is tensor
+    if tensor.is_contiguous() or tensor.is_contiguous(memory_format=torch.channels_last):
+        assert form.stride == tensor.stride()
+    assert source.read_part(memoryview(bytearray(4)), 0) == tensor.is_contiguous()
