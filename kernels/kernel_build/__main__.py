@@ -9,7 +9,8 @@ from pathlib import Path
 
 from kernel_build.errors import BuildError
 from kernel_build.gates import failures
-from kernel_build.gpu_check import PARTS, gpu_check
+from kernel_build.gpu_check import gpu_check
+from kernel_build.gpu_parts import PARTS
 from kernel_build.library import FOLDER, build_library
 from kernel_build.machine_code import Unit, read_machine_code
 from kernel_build.registers import TABLE, read_table, table_of, write_table

@@ -16,20 +16,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from kernel_build.attention_rows import row_of
 from kernel_build.errors import BuildError
+from kernel_build.gpu_parts import PARTS, RowOf
 from kernel_build.library import build_library
 from kernel_build.results import RESULTS, Place, record
 from kernel_build.sources import ARCHITECTURES, KERNELS, OUTPUT, digest, kernel_sources
 from kernel_build.toolchain import find_toolchain
 
 ROOT = KERNELS.parent
-PARTS = ("kernels",)
 FOLDER = OUTPUT / "kernels-gpu-check"
 SECONDS = 8 * 60 + 40  # for everything: each step gets what is left, up to its own limit
 BUILD_SECONDS = 270
 TEST_SECONDS = 150
-TESTS = ("tests/kernels/csrc/test_attention_gpu.py", "tests/engine/attention/test_compiled_card.py")
 _CARD = """
 import json, torch
 here = torch.cuda.is_available()
@@ -56,6 +54,7 @@ def gpu_check(part: str, *, results: Path = RESULTS, seconds: float = SECONDS) -
     """Do all of it; gives what failed, a line each, and goes on to the measurements when only tests fail."""
     if part not in PARTS:
         raise BuildError(f"PART is {part!r}: give {' or '.join(PARTS)}")
+    checked = PARTS[part]
     deadline = Deadline(seconds)
     name, capability = find_card(run_python(["-c", _CARD], deadline.left(60)))
     place = Place(
@@ -68,9 +67,9 @@ def gpu_check(part: str, *, results: Path = RESULTS, seconds: float = SECONDS) -
     say(f"{name}: building for {architecture}")
     build_library(find_toolchain(), architectures=architecture, folder=FOLDER, seconds=deadline.left(BUILD_SECONDS))
     environment = environment_with(FOLDER)
-    failed = run_tests(environment, deadline.left(TEST_SECONDS))
-    with streamed(["-m", "mezzotint.attention.benchmark"], environment, deadline.left()) as lines:
-        written = write_rows_of(lines, place, results)
+    failed = run_tests(checked.tests, environment, deadline.left(TEST_SECONDS))
+    with streamed(["-m", checked.benchmark], environment, deadline.left()) as lines:
+        written = write_rows_of(lines, checked.new_row_of(), place, results)
     if written == 0:
         failed.append("the measurements gave no row")
     say(f"{written} rows written to {results}")
@@ -122,14 +121,14 @@ def run_python(words: Sequence[str], seconds: float) -> str:
     return done.stdout
 
 
-def run_tests(environment: Mapping[str, str], seconds: float) -> list[str]:
+def run_tests(tests: Sequence[str], environment: Mapping[str, str], seconds: float) -> list[str]:
     """Run the tests that need a card, with no plugin and no setting of the project's others; gives what failed."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         alone = {**environment, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         words = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "-rfs", "-p", "no:cacheprovider", "-W", "ignore"]
         words += ["-c", os.devnull, "--rootdir", str(ROOT), "--confcutdir", str(ROOT / "tests/kernels/csrc")]
-        words += ["--import-mode", "importlib", "--junitxml", str(report), *TESTS]
+        words += ["--import-mode", "importlib", "--junitxml", str(report), *tests]
         try:
             status = subprocess.run(words, cwd=ROOT, env=alone, timeout=seconds, check=False).returncode
         except subprocess.TimeoutExpired:
@@ -157,13 +156,12 @@ def streamed(words: Sequence[str], environment: Mapping[str, str], seconds: floa
             process.kill()
 
 
-def write_rows_of(lines: Iterable[str], place: Place, results: Path) -> int:
+def write_rows_of(lines: Iterable[str], row_of: RowOf, place: Place, results: Path) -> int:
     """Write the row of each line of JSON at once; what is none is passed on to the terminal."""
     written = 0
-    plain_times: dict[str, float] = {}
     for line in lines:
         try:
-            row = row_of(json.loads(line), plain_times, place)
+            row = row_of(json.loads(line), place)
         except (ValueError, KeyError, TypeError):
             say(line.rstrip())
             continue

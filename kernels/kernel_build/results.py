@@ -14,8 +14,8 @@ PENDING = "pending"
 _HEAD = """\
 # What was measured on which GPU
 
-`make gpu-check PART=kernels` writes each row as it is measured: the shapes are those of `mezzotint bench attention`. A
-pending row is a target, on an H200, that has not been measured yet.
+`make gpu-check PART=kernels` writes each row of `mezzotint bench attention` as it is measured, `PART=linear` each of
+`mezzotint bench linear`. A pending row is a target, on an H200, that has not been measured yet.
 
 """
 
@@ -45,8 +45,31 @@ class Place:
 
 _BESIDE_TORCH = "at least {} times as fast as the best SDPA backend"
 _BESIDE_OURS = "at least 1.3 times as fast as mezzotint flash, quantization counted"
+_BESIDE_LINEAR = "not slower than torch linear in bfloat16, 1.3 times as fast aimed at, rounding x counted"
+_BESIDE_COPY = "at least 80 % of a copy of as many bytes"
+_LORAS = "at most 1.10 times the time without LoRAs"
+_LAYERS = (  # of models, whose products are those of integers
+    "SDXL, 4096x640 to 640",
+    "SDXL, 4096x640 to 5120",
+    "SDXL, 4096x2560 to 640",
+    "SDXL, 1024x1280 to 1280",
+    "SDXL, 1024x1280 to 10240",
+    "SDXL, 1024x5120 to 1280",
+    "FLUX.1, 4608x3072 to 9216",
+    "FLUX.1, 4608x3072 to 12288",
+    "FLUX.1, 4608x12288 to 3072",
+    "FLUX.1, 4608x15360 to 3072",
+)
+_ACTIVATIONS = (
+    "SDXL, 4096x640 as it is",
+    "SDXL, 4096x640 layer norm",
+    "SDXL, 4096x2560 geglu",
+    "SDXL, 1024x5120 geglu",
+    "FLUX.1, 4608x3072 layer norm",
+    "FLUX.1, 4608x12288 gelu tanh",
+)
 # Of each shape and implementation of `mezzotint bench attention`, what an H200 is to show.
-TARGETS = (
+ATTENTION_TARGETS = (
     Row(what="SDXL, 64x64: mezzotint flash", target="at least 290 TFLOP/s"),
     Row(what="FLUX.1, 4096 tokens: mezzotint flash", target="at least 330 TFLOP/s"),
     Row(what="SDXL, 64x64: mezzotint int8", target=_BESIDE_OURS),
@@ -56,6 +79,13 @@ TARGETS = (
     Row(what="SDXL to words, 32x32: mezzotint flash", target=_BESIDE_TORCH.format(1.3)),
     Row(what="autoencoder, 1024x1024: mezzotint flash", target=_BESIDE_TORCH.format(2) + ", in O(N) memory"),
 )
+# And of those of `mezzotint bench linear`.
+LINEAR_TARGETS = (
+    *(Row(what=f"{layer}: mezzotint int8", target=_BESIDE_LINEAR) for layer in _LAYERS),
+    *(Row(what=f"{layer}: mezzotint int8, 3 LoRAs", target=_LORAS) for layer in _LAYERS),
+    *(Row(what=f"{rows}: mezzotint rows", target=_BESIDE_COPY) for rows in _ACTIVATIONS),
+)
+TARGETS = (*ATTENTION_TARGETS, *LINEAR_TARGETS)
 _COLUMNS = tuple(field.name for field in fields(Row))
 
 

@@ -60,8 +60,9 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     import torch
 
     from mezzotint import machine
+    from mezzotint.attention.benchmark import dtype_for, quiet
     from mezzotint.errors import Cancelled
-    from mezzotint.quantization.benchmark import choose, dtype_for, kernels_for, measure, quiet
+    from mezzotint.quantization.benchmark import choose, kernels_for, measure
 
     device = torch.device(machine.choose_device(arguments.device, machine.devices()).id)
     kernels, problem = kernels_for(device)

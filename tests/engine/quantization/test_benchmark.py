@@ -9,6 +9,7 @@ import torch
 from fake_products import FakeProducts
 
 from mezzotint import codec
+from mezzotint.attention.benchmark import quiet
 from mezzotint.quantization import benchmark, product_peers
 from mezzotint.quantization.benchmark import OURS, REFERENCE, ProductRow, choose, kernels_for, measure
 from mezzotint.quantization.compiled import CompiledLinear
@@ -36,7 +37,7 @@ def times(monkeypatch):
 
 def rows_of(shape=TINY, dtype=torch.bfloat16, library=None):
     compiled = None if library is None else CompiledLinear(library)
-    with benchmark.quiet():
+    with quiet():
         return {row.implementation: row for row in measure([shape], CPU, dtype, compiled)}
 
 

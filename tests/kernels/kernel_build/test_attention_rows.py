@@ -3,7 +3,7 @@
 import pytest
 
 from kernel_build.attention_rows import row_of
-from kernel_build.results import TARGETS, Place
+from kernel_build.results import ATTENTION_TARGETS, Place
 from mezzotint.attention.benchmark import OURS
 from mezzotint.attention.shapes import SHAPES
 
@@ -63,7 +63,7 @@ def test_what_does_not_run_says_why():
     assert row.target == ""
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.what)
+@pytest.mark.parametrize("target", ATTENTION_TARGETS, ids=lambda target: target.what)
 def test_every_target_is_measured_by_the_bench(target):
     shape, _, implementation = target.what.rpartition(": ")
     assert shape in {each.name for each in SHAPES}

@@ -21,6 +21,7 @@ from kernel_build.gpu_check import (
     streamed,
     write_rows_of,
 )
+from kernel_build.gpu_parts import PARTS
 from kernel_build.results import PENDING, TARGETS, Place, read_rows
 
 PLACE = Place(gpu="Paper Card", commit="abc1234", date="2026-11-21", command="make gpu-check PART=kernels")
@@ -56,7 +57,7 @@ def steps(monkeypatch, tmp_path):
         return streamed(["-c", f"print({os.linesep.join(said)!r})"], environment, seconds)
 
     monkeypatch.setattr(module, "build_library", build)
-    monkeypatch.setattr(module, "run_tests", lambda environment, seconds: [])
+    monkeypatch.setattr(module, "run_tests", lambda tests, environment, seconds: [])
     monkeypatch.setattr(module, "streamed", stream)
     return done, said
 
@@ -70,8 +71,34 @@ def test_it_builds_tests_measures_and_writes(steps, results):
     assert row.commit
 
 
+def test_each_part_has_its_tests_and_its_bench(steps, results, monkeypatch):
+    done, said = steps
+    run = []
+    monkeypatch.setattr(module, "run_tests", lambda tests, environment, seconds: run.append(tests) or [])
+    sizes = {"rows": 4096, "columns": 640, "outputs": 640, "dtype": "bfloat16"}
+    figures = {
+        "milliseconds": 0.0123,
+        "tops": 272.8,
+        "gigabytes": None,
+        "ratio": 1.3,
+        "with_loras": None,
+        "error": None,
+    }
+    said[:] = [json.dumps({"shape": "SDXL, 4096x640 to 640", "implementation": "mezzotint int8"} | sizes | figures)]
+    assert gpu_check("linear", results=results) == []
+    assert done[-1] == "-m mezzotint.quantization.benchmark" and run == [PARTS["linear"].tests]
+    (row,) = (row for row in read_rows(results) if row.figure != PENDING)
+    assert row.command == "make gpu-check PART=linear" and "1.30 times torch linear" in row.figure
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_the_tests_of_a_part_are_there(part):
+    for name in part.tests:
+        assert "gpu" in (module.ROOT / name).read_text("utf-8")
+
+
 def test_failed_tests_do_not_keep_it_from_measuring(steps, results, monkeypatch):
-    monkeypatch.setattr(module, "run_tests", lambda environment, seconds: ["tests failed"])
+    monkeypatch.setattr(module, "run_tests", lambda tests, environment, seconds: ["tests failed"])
     assert gpu_check("kernels", results=results) == ["tests failed"]
     assert sum(row.figure != PENDING for row in read_rows(results)) == 1
 
@@ -82,7 +109,7 @@ def test_no_row_is_a_failure(steps, results):
 
 
 def test_the_command_tells_what_failed(steps, results, monkeypatch, capsys):
-    monkeypatch.setattr(module, "run_tests", lambda environment, seconds: ["tests failed"])
+    monkeypatch.setattr(module, "run_tests", lambda tests, environment, seconds: ["tests failed"])
     assert main(["gpu-check", "kernels", "--results", str(results)]) == 1
     assert "gpu-check: tests failed\n" in capsys.readouterr().err
 
@@ -95,7 +122,7 @@ def test_a_machine_without_a_card_is_told(steps, results, monkeypatch, capsys):
 
 
 def test_an_unknown_part_is_told(results):
-    with pytest.raises(BuildError, match="PART is 'gemm': give kernels"):
+    with pytest.raises(BuildError, match="PART is 'gemm': give kernels or linear"):
         gpu_check("gemm", results=results)
 
 
@@ -107,7 +134,7 @@ def test_rows_are_written_one_by_one(results):
         yield '{"not": "a row"}\n'
         yield json.dumps(measured(implementation="sdpa flash")) + "\n"
 
-    assert write_rows_of(lines(), PLACE, results) == 2
+    assert write_rows_of(lines(), PARTS["kernels"].new_row_of(), PLACE, results) == 2
     rows = read_rows(results)
     assert len(rows) == len(TARGETS) + 1
     assert rows[0].figure.startswith("b2 h10")
@@ -128,16 +155,16 @@ def test_a_program_that_fails_is_told_in_its_last_line():
 def test_tests_that_fail_or_hang_are_told(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "ROOT", tmp_path)
     (tmp_path / "tests/kernels/csrc").mkdir(parents=True)
-    monkeypatch.setattr(module, "TESTS", ("test_it.py",))
+    tests = ("test_it.py",)
     for body, words in (
         ("pass", []),
         ("assert 0", ["tests failed (pytest's status is 1)"]),
         ("pytest.skip('no library')", ["no test ran"]),
     ):
         (tmp_path / "test_it.py").write_text(f"import pytest\n@pytest.mark.gpu\ndef test_it(): {body}\n")
-        assert run_tests(os.environ, 60) == words
+        assert run_tests(tests, os.environ, 60) == words
     (tmp_path / "test_it.py").write_text("import time\ntime.sleep(600)\n")
-    assert run_tests(os.environ, 0.2) == ["the tests took longer than 0 seconds"]
+    assert run_tests(tests, os.environ, 0.2) == ["the tests took longer than 0 seconds"]
 
 
 @pytest.mark.parametrize(

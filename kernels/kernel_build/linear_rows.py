@@ -1,0 +1,43 @@
+"""What `mezzotint bench linear --json` says of one implementation on one shape, as a row of the table of results."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kernel_build.results import TARGETS, Place, Row
+
+
+def row_of(measured: Mapping[str, Any], place: Place) -> Row:
+    """The row."""
+    what = f"{measured['shape']}: {measured['implementation']}"
+    return Row(
+        what=what,
+        target=next((target.target for target in TARGETS if target.what == what), ""),
+        figure=_figure(measured),
+        gpu=place.gpu,
+        commit=place.commit,
+        date=place.date,
+        command=place.command,
+    )
+
+
+def _figure(measured: Mapping[str, Any]) -> str:
+    sizes = f"{measured['rows']}x{measured['columns']}"
+    if measured["outputs"] is not None:
+        sizes += f" to {measured['outputs']}"
+    sizes += f" {measured['dtype']}"
+    if measured["milliseconds"] is None:
+        return f"{sizes}: does not run ({measured['problem']})"
+    parts = [f"{measured['milliseconds']:.4f} ms"]
+    if measured["tops"] is not None:
+        parts.append(f"{measured['tops']:.4g} TOP/s")
+        if measured["ratio"] is not None:
+            parts.append(f"{measured['ratio']:.2f} times torch linear")
+    if measured["gigabytes"] is not None:
+        parts.append(f"{measured['gigabytes']:.4g} GB/s")
+        if measured["ratio"] is not None:
+            parts.append(f"{100 * measured['ratio']:.0f} % of a copy")
+    if measured["with_loras"] is not None:
+        parts.append(f"{measured['with_loras']:.2f} times the time without LoRAs")
+    if measured["error"] is not None:
+        parts.append(f"error {measured['error']:.1e}")
+    return f"{sizes}: {', '.join(parts)}"
