@@ -22,3 +22,10 @@ class MachineFacts:
     speed: float  # of 16-bit products, as they run in networks
     int8_speedup: float = 1.0  # of 8-bit products over those
     simulated: bool = False  # a limit on a processor: an arena of that size in RAM stands for a card's memory
+    process_bytes: int = 2**30  # of RAM, that Python and the libraries take before any weights
+    notes: tuple[str, ...] = ()  # where a figure comes from, when it is not of this machine; limits that were clipped
+
+    @property
+    def one_memory(self) -> bool:
+        """Whether what is on the device lies in RAM too."""
+        return not self.device.startswith("cuda")

@@ -1,0 +1,115 @@
+"""What was learned of a device: by how much live memory is exceeded by what is allocated, how fast it copies."""
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+
+from mezzotint.memory.footprint import Role
+
+FILE = "memory.json"
+# Of published peaks over traced ones: decoders on an RTX 4090 1.18 to 1.22; transformers 1.1 to 1.3.
+CONVOLUTION, ATTENTION = 1.25, 1.2
+_LEAST, _MOST = 1.0, 4.0  # a factor outside is a mistake in measuring
+_RATES = ("copy_rate", "pageable_rate", "disk_rate")
+_LARGEST = 4 * 2**20  # bytes of the file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """Factors on what is predicted."""
+
+    allocated: Mapping[str, float] = field(default_factory=dict)  # over live memory, by family/role
+    reserved: float = 1.05  # over what is allocated: pieces between that nobody can use
+    copy_rate: float | None = None  # bytes per second as measured; None: not yet
+    pageable_rate: float | None = None
+    disk_rate: float | None = None
+
+    def factor(self, family: str, role: Role, class_name: str) -> float:
+        """Of what the device gives away over what is live."""
+        usual = CONVOLUTION if role == "vae" or "UNet" in class_name else ATTENTION
+        return self.allocated.get(_key(family, role), usual) * self.reserved
+
+    def learned(self, family: str, role: Role, *, live_bytes: float, measured_bytes: float) -> "Calibration":
+        """With a measured peak of activations, beside what was live by the footprint; nonsense changes nothing."""
+        if live_bytes <= 0 or not math.isfinite(measured_bytes):
+            return self
+        factor = measured_bytes / live_bytes / self.reserved
+        if not _LEAST / self.reserved <= factor <= _MOST:
+            return self
+        return replace(self, allocated={**self.allocated, _key(family, role): factor})
+
+
+def _key(family: str, role: Role) -> str:
+    return f"{family}/{role}"
+
+
+def load_calibration(folder: Path, device_name: str) -> Calibration:
+    """What was stored for a device; nothing, and a damaged file, count as nothing learned."""
+    stored = _read(folder / FILE).get(device_name)
+    return _decoded(stored) if isinstance(stored, dict) else Calibration()
+
+
+def store_calibration(folder: Path, device_name: str, calibration: Calibration) -> bool:
+    """Keep it, beside that of other devices; False where the folder cannot be written, and then it is learned anew."""
+    path = folder / FILE
+    kept = {**_read(path), device_name: {f.name: getattr(calibration, f.name) for f in fields(calibration)}}
+    try:
+        _replace(path, json.dumps(kept, allow_nan=False, indent=1, default=dict))
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _replace(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def _read(path: Path) -> dict[str, object]:
+    try:
+        if path.stat().st_size > _LARGEST:
+            return {}
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _decoded(stored: dict[str, object]) -> Calibration:
+    allocated = stored.get("allocated")
+    factors = allocated.items() if isinstance(allocated, dict) else ()
+    kept = {str(name): float(value) for name, value in factors if _number(value, 0.5, _MOST)}
+    reserved = stored.get("reserved")
+    rates = {name: _rate(stored.get(name)) for name in _RATES}
+    return (
+        Calibration(allocated=kept, **rates)
+        if not _number(reserved, 1.0, 3.0)
+        else Calibration(
+            allocated=kept,
+            reserved=float(reserved),  # type: ignore[arg-type]
+            **rates,
+        )
+    )
+
+
+def _rate(value: object) -> float | None:
+    return float(value) if _number(value, 1e6, 1e13) else None  # type: ignore[arg-type]
+
+
+def _number(value: object, low: float, high: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high

@@ -1,0 +1,81 @@
+"""A solution as the plan that people and programs read."""
+
+from mezzotint.memory.phases import Part
+from mezzotint.memory.problem import Problem
+from mezzotint.memory.search import Placed, Solution
+from mezzotint.protocol import MemoryPolicy, Plan, PlannedComponent, PlannedPhase
+
+
+def outlined(problem: Problem, solution: Solution, *, fits: bool, policy: MemoryPolicy) -> Plan:
+    """The plan, without reasons and without what would be the smallest."""
+    phases = tuple(_phase(problem, solution, index) for index in range(len(problem.phases)))
+    peak = max(phase.peak_bytes for phase in phases)
+    machine = problem.machine
+    on_device = peak if machine.one_memory else 0
+    return Plan(
+        fits=fits,
+        memory=policy,
+        vram_bytes=machine.vram_bytes,
+        ram_bytes=machine.ram_bytes,
+        peak_vram_bytes=peak,
+        peak_ram_bytes=problem.host_bytes(solution.precision, solution.hosts) + on_device,
+        pinned_bytes=problem.pinned_bytes(solution.precision, solution.hosts),
+        components=tuple(_component(problem, solution, placed) for placed in solution.placed),
+        phases=phases,
+        guidance=solution.guidance,
+        vae_tile=solution.tile,
+        quantization=solution.precision.denoiser,
+        text_quantization=solution.precision.text,
+        seconds=sum(phase.seconds for phase in phases),
+        seconds_resident=sum(phase.seconds_resident for phase in phases),
+        smallest_vram_bytes=0,
+        smallest_ram_bytes=0,
+        reasons=(),
+    )
+
+
+def _component(problem: Problem, solution: Solution, placed: Placed) -> PlannedComponent:
+    part, layout = placed.part, placed.layout
+    scheme = solution.precision.of(part)
+    return PlannedComponent(
+        model=part.model.id,
+        name=part.component.name,
+        quantization=scheme,
+        bytes=problem.total(part, scheme),
+        blocks=len(part.component.blocks),
+        resident_blocks=layout.resident,
+        slots=layout.slots,
+        device_bytes=layout.device_bytes,
+        host=solution.hosts.of(part),
+        phases=tuple(problem.phases[index] for index in placed.present),
+    )
+
+
+def _phase(problem: Problem, solution: Solution, index: int) -> PlannedPhase:
+    weights = sum(placed.layout.device_bytes for placed in solution.placed if index in placed.present)
+    live = problem.activations(solution.guidance, solution.tile)[index]
+    return PlannedPhase(
+        name=problem.phases[index],
+        weights_bytes=weights,
+        activation_bytes=live,
+        peak_bytes=problem.fixed_bytes + weights + live,
+        seconds=sum(_seconds(problem, solution, placed, index) for placed in solution.placed),
+        seconds_resident=sum(
+            _resident_seconds(problem, solution, part, index) for part in problem.parts("batched", solution.tile)
+        ),
+    )
+
+
+def _seconds(problem: Problem, solution: Solution, placed: Placed, index: int) -> float:
+    """Passes in the phase; a network's arrivals are counted in the first phase that it works in."""
+    part, scheme, host = placed.part, solution.precision.of(placed.part), solution.hosts.of(placed.part)
+    if index not in part.phases:
+        return 0.0
+    arrivals = placed.arrivals if index == part.phases[0] else 0
+    here = Part(part.key, part.model, part.component, tuple(work for work in part.works if work.phase == index))
+    return problem.seconds(here, scheme, placed.layout, host, arrivals)
+
+
+def _resident_seconds(problem: Problem, solution: Solution, part: Part, index: int) -> float:
+    scheme = solution.precision.of(part)
+    return sum(work.passes * problem.computing(part, scheme, work) for work in part.works if work.phase == index)

@@ -1,0 +1,233 @@
+"""Everything that a choice of plan rests on, computed once: layouts, frontiers, activations, limits."""
+
+import itertools
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from mezzotint.memory.calibration import Calibration
+from mezzotint.memory.costs import Layout, largest_block, layouts, pass_seconds, total_bytes
+from mezzotint.memory.footprint import Scheme
+from mezzotint.memory.machine_facts import MachineFacts
+from mezzotint.memory.phases import Part, Work, activations, is_guided, parts_of, phase_names
+from mezzotint.memory.speeds import scheme_speed
+from mezzotint.memory.task import Task
+from mezzotint.protocol import GuidancePasses, HostTier
+
+MARGIN = 128 * 2**20  # bytes of small things that nobody counts
+_MARGIN_SIMULATED = 2**20
+_TIERS: tuple[HostTier, ...] = ("pinned", "ram", "disk")
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """Schemes of the denoisers and of the text encoders."""
+
+    denoiser: Scheme
+    text: Scheme
+
+    def of(self, part: Part) -> Scheme:
+        """That of one network; autoencoders are never quantized."""
+        roles: dict[str, Scheme] = {"denoiser": self.denoiser, "text": self.text}
+        return roles.get(part.component.role, "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bytes that may be used."""
+
+    vram: int
+    ram: int
+    pinned: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """Where weights wait: those of text encoders, and all others."""
+
+    text: HostTier
+    others: HostTier
+
+    def of(self, part: Part) -> HostTier:
+        """That of one network."""
+        return self.text if part.component.role == "text" else self.others
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """Layouts that no other beats: each takes more of the device than the one before, and less time."""
+
+    bytes: tuple[int, ...]
+    seconds: tuple[float, ...]
+    layouts: tuple[Layout, ...]
+
+    def within(self, room: int) -> int:
+        """The index of the fastest that takes at most that much; -1: none."""
+        return bisect_right(self.bytes, room) - 1
+
+
+class Problem:
+    """A task on a machine."""
+
+    def __init__(self, task: Task, machine: MachineFacts, calibration: Calibration) -> None:
+        self.task, self.machine, self.calibration = task, machine, calibration
+        self.guidances: tuple[GuidancePasses, ...] = ("batched", "sequential") if is_guided(task) else ("batched",)
+        self._parts: dict[tuple[GuidancePasses, int], tuple[Part, ...]] = {}
+        self._activations: dict[tuple[GuidancePasses, int], tuple[int, ...]] = {}
+        self._layouts: dict[tuple[str, Scheme], tuple[Layout, ...]] = {}
+        self._totals: dict[tuple[str, Scheme], int] = {}
+        self._frontiers: dict[tuple[object, ...], Frontier] = {}
+
+    @cached_property
+    def phases(self) -> tuple[str, ...]:
+        """Their names."""
+        return phase_names(self.task)
+
+    @cached_property
+    def fixed_bytes(self) -> int:
+        """On the device in every phase: context and margin."""
+        return self.machine.context_bytes + (_MARGIN_SIMULATED if self.machine.one_memory else MARGIN)
+
+    def parts(self, guidance: GuidancePasses, tile: int) -> tuple[Part, ...]:
+        """The networks, and how often they run."""
+        key = (guidance, tile)
+        if key not in self._parts:
+            self._parts[key] = parts_of(self.task, guidance, tile)
+        return self._parts[key]
+
+    def activations(self, guidance: GuidancePasses, tile: int) -> tuple[int, ...]:
+        """Bytes of each phase."""
+        key = (guidance, tile)
+        if key not in self._activations:
+            self._activations[key] = activations(self.task, guidance, tile, self.calibration)
+        return self._activations[key]
+
+    def layouts(self, part: Part, scheme: Scheme) -> tuple[Layout, ...]:
+        """All of a network; the first holds it whole."""
+        key = (part.key, scheme)
+        if key not in self._layouts:
+            self._layouts[key] = layouts(part.component, scheme, self.task.dtype)
+        return self._layouts[key]
+
+    def total(self, part: Part, scheme: Scheme) -> int:
+        """Bytes of a network's weights."""
+        key = (part.key, scheme)
+        if key not in self._totals:
+            self._totals[key] = total_bytes(part.component, scheme, self.task.dtype)
+        return self._totals[key]
+
+    def frontier(self, part: Part, scheme: Scheme, tier: HostTier, arrivals: int, *, whole: bool) -> Frontier:
+        """What is worth choosing from, for a network that comes to the device so often."""
+        key = (part.key, part.works, scheme, tier, arrivals, whole)
+        if key not in self._frontiers:
+            ways = self.layouts(part, scheme)[:1] if whole else self.layouts(part, scheme)
+            self._frontiers[key] = _frontier(
+                [(way, self.seconds(part, scheme, way, tier, arrivals)) for way in ways],
+            )
+        return self._frontiers[key]
+
+    def seconds(self, part: Part, scheme: Scheme, layout: Layout, tier: HostTier, arrivals: int) -> float:
+        """Of all passes of a network, and of its arrivals on the device."""
+        rate = self.rate(tier)
+        passing = sum(
+            work.passes * pass_seconds(layout, self.computing(part, scheme, work), rate) for work in part.works
+        )
+        return passing + arrivals * layout.stay_bytes / rate
+
+    def computing(self, part: Part, scheme: Scheme, work: Work) -> float:
+        """Seconds of one pass, with all weights in place."""
+        speedup = scheme_speed(scheme, self.machine.int8_speedup) if part.component.role == "denoiser" else 1.0
+        return work.operations / (self.machine.speed * speedup)
+
+    def resident_seconds(self, part: Part, scheme: Scheme) -> float:
+        """Of all passes, with all weights in place."""
+        return sum(work.passes * self.computing(part, scheme, work) for work in part.works)
+
+    def rate(self, tier: HostTier) -> float:
+        """Bytes per second on the way to the device."""
+        machine = self.machine
+        pageable = min(machine.pageable_rate, machine.copy_rate)
+        return {"pinned": machine.copy_rate, "ram": pageable, "disk": min(machine.disk_rate, pageable)}[tier]
+
+    def host_bytes(self, precision: Precision, hosts: Hosts) -> int:
+        """Of RAM, beside what a simulated or shared device takes of it."""
+        parts = self.parts("batched", 0)
+        kept = sum(self.total(part, precision.of(part)) for part in parts if hosts.of(part) != "disk")
+        return self.machine.process_bytes + kept + self._staging(precision, hosts)
+
+    def _staging(self, precision: Precision, hosts: Hosts) -> int:
+        """What is read from disk passes through RAM on its way to a card."""
+        if self.machine.one_memory:
+            return 0
+        read = [part for part in self.parts("batched", 0) if hosts.of(part) == "disk"]
+        return 2 * max((largest_block(p.component, precision.of(p), self.task.dtype) for p in read), default=0)
+
+    def pinned_bytes(self, precision: Precision, hosts: Hosts) -> int:
+        """Page-locked."""
+        parts = self.parts("batched", 0)
+        return sum(self.total(part, precision.of(part)) for part in parts if hosts.of(part) == "pinned")
+
+    def all_hosts(self, precision: Precision, limits: Limits) -> tuple[Hosts, ...]:
+        """Those that RAM and the budget for page-locked memory allow; on a card only the best of them."""
+        fitting = [
+            hosts
+            for hosts in itertools.starmap(Hosts, itertools.product(_TIERS, repeat=2))
+            if self.host_bytes(precision, hosts) <= limits.ram and self.pinned_bytes(precision, hosts) <= limits.pinned
+        ]
+        if self.machine.one_memory:  # weights that wait in RAM leave less of it to work in
+            return tuple(fitting)
+        return tuple(hosts for hosts in fitting if not any(_better(other, hosts) for other in fitting))
+
+    def vram(self, precision: Precision, hosts: Hosts, limits: Limits) -> int:
+        """What is left to the device."""
+        if not self.machine.one_memory:
+            return limits.vram
+        return min(limits.vram, limits.ram - self.host_bytes(precision, hosts))
+
+    def smallest_peak(self, precision: Precision, tile: int) -> int:
+        """Of device memory, that no plan can do without."""
+        guidance = self.guidances[-1]
+        weights = [0] * len(self.phases)
+        for part in self.parts(guidance, tile):
+            least = min(layout.device_bytes for layout in self.layouts(part, precision.of(part)))
+            for phase in part.phases:
+                weights[phase] += least
+        live = self.activations(guidance, tile)
+        return self.fixed_bytes + max(map(sum, zip(weights, live, strict=True)))
+
+    def smallest_ram(self, precision: Precision, tile: int) -> int:
+        """Of RAM, that no plan can do without."""
+        on_device = self.smallest_peak(precision, tile) if self.machine.one_memory else 0
+        return self.host_bytes(precision, Hosts("disk", "disk")) + on_device
+
+    def decoding_peak(self, tile: int) -> int:
+        """Of the phase that decodes, with nothing else there."""
+        last = len(self.phases) - 1
+        parts = [part for part in self.parts("batched", tile) if last in part.phases]
+        weights = sum(min(layout.device_bytes for layout in self.layouts(part, "none")) for part in parts)
+        return self.fixed_bytes + weights + self.activations("batched", tile)[last]
+
+
+def _better(one: Hosts, other: Hosts) -> bool:
+    """Whether no network waits in a slower place, and some in a faster one."""
+    places = [(_TIERS.index(a), _TIERS.index(b)) for a, b in _pairs(one, other)]
+    return one != other and all(a <= b for a, b in places)
+
+
+def _pairs(one: Hosts, other: Hosts) -> Iterator[tuple[HostTier, HostTier]]:
+    yield one.text, other.text
+    yield one.others, other.others
+
+
+def _frontier(timed: list[tuple[Layout, float]]) -> Frontier:
+    timed.sort(key=lambda item: (item[0].device_bytes, item[1]))
+    kept: list[tuple[Layout, float]] = []
+    for layout, seconds in timed:
+        if not kept or seconds < kept[-1][1]:
+            kept.append((layout, seconds))
+    return Frontier(
+        tuple(layout.device_bytes for layout, _ in kept),
+        tuple(seconds for _, seconds in kept),
+        tuple(layout for layout, _ in kept),
+    )

@@ -1,0 +1,110 @@
+"""A plan in plain sentences."""
+
+from collections.abc import Iterator
+
+from mezzotint.memory.costs import total_bytes
+from mezzotint.memory.problem import Precision, Problem
+from mezzotint.memory.search import Solution
+from mezzotint.protocol import Plan, PlannedComponent
+
+_GIB = 2**30
+_CLOSE = 0.005  # of the time: less is no difference
+
+
+def gigabytes(size: float) -> str:
+    """With one digit behind the point; two below 1, none lost that says whether it is anything."""
+    amount = size / _GIB
+    return f"{amount:.1f} GB" if amount >= 1 else f"{amount:.2f} GB"
+
+
+def reasons_of(problem: Problem, solution: Solution, plan: Plan, *, capacity_fits: bool) -> tuple[str, ...]:
+    """Why the plan is as it is; what is missing where it does not fit."""
+    if plan.fits:
+        told = [_sentence(problem, plan), *_details(problem, solution, plan)]
+    else:
+        told = list(_refusal(problem, plan, capacity_fits=capacity_fits))
+    return (*told, *problem.machine.notes)
+
+
+def _sentence(problem: Problem, plan: Plan) -> str:
+    need, have = gigabytes(everything(problem)), gigabytes(plan.vram_bytes)
+    short = everything(problem) > plan.vram_bytes
+    begun = f"needs {need} with everything in place; you have {have}"
+    choices = list(_choices(plan))
+    if not choices:
+        return f"{begun}: everything stays in place" if not short else f"{begun}: networks take turns{_slower(plan)}"
+    return f"{begun}: will use {', '.join(choices)}{_slower(plan)}"
+
+
+def _choices(plan: Plan) -> Iterator[str]:
+    denoisers = [part for part in plan.components if _is_denoiser(plan, part)]
+    if plan.quantization != "none":
+        yield f"{plan.quantization} for {_listed(part.name for part in denoisers)}"
+    if plan.text_quantization != "none":
+        yield f"{plan.text_quantization} for the text encoders"
+    for part in plan.components:
+        if part.slots:
+            yield f"{part.resident_blocks} of {part.blocks} blocks of {part.name} resident"
+    if plan.vae_tile:
+        yield f"VAE in tiles of {plan.vae_tile}"
+    if plan.guidance == "sequential":
+        yield "guidance in two passes"
+
+
+def _is_denoiser(plan: Plan, part: PlannedComponent) -> bool:
+    return any(phase.startswith("stage") for phase in part.phases) and part.name.startswith(("unet", "transformer"))
+
+
+def _listed(names: Iterator[str]) -> str:
+    return " and ".join(dict.fromkeys(names)) or "the denoiser"
+
+
+def _slower(plan: Plan) -> str:
+    if plan.seconds_resident <= 0:
+        return ""
+    more = plan.seconds / plan.seconds_resident - 1
+    return ": no slower" if more < _CLOSE else f": about +{more:.0%} time".replace("%", " %")
+
+
+def _details(problem: Problem, solution: Solution, plan: Plan) -> Iterator[str]:
+    peak = max(plan.phases, key=lambda phase: phase.peak_bytes)
+    yield f"the peak is {gigabytes(plan.peak_vram_bytes)}, in the phase {peak.name!r}; RAM {gigabytes(plan.peak_ram_bytes)}"
+    read = [part.name for part in plan.components if part.host == "disk"]
+    if read and not problem.machine.one_memory:
+        yield f"RAM does not hold all: {_listed(iter(read))} read from disk whenever needed"
+    leaving = [placed.part.component.name for placed in solution.placed if placed.arrivals]
+    if leaving:
+        yield f"on the device only while needed: {_listed(iter(leaving))}"
+    if plan.pinned_bytes:
+        yield f"{gigabytes(plan.pinned_bytes)} of RAM is page-locked, so that copying goes on beside computing"
+
+
+def _refusal(problem: Problem, plan: Plan, *, capacity_fits: bool) -> Iterator[str]:
+    machine = problem.machine
+    if capacity_fits:
+        yield (
+            f"needs {gigabytes(plan.peak_vram_bytes)} of device memory and {gigabytes(plan.peak_ram_bytes)} of RAM at "
+            f"least; of {gigabytes(plan.vram_bytes)} and {gigabytes(plan.ram_bytes)}, "
+            f"{gigabytes(machine.free_vram_bytes)} and {gigabytes(machine.free_ram_bytes)} are free now: "
+            "close other programs"
+        )
+        return
+    yield (
+        f"does not fit {gigabytes(plan.vram_bytes)} of device memory and {gigabytes(plan.ram_bytes)} of RAM; the "
+        f"smallest that works is {gigabytes_up(plan.smallest_vram_bytes)} and {gigabytes_up(plan.smallest_ram_bytes)}"
+    )
+    if plan.memory != "lowest":
+        yield "a smaller size, or --memory lowest, needs less"
+
+
+def gigabytes_up(size: int) -> str:
+    """Rounded up, so that what is told is enough."""
+    return f"{-(-size * 100 // _GIB) / 100:.2f} GB"
+
+
+def everything(problem: Problem) -> int:
+    """The peak in 16 bits with all networks in place and nothing in tiles."""
+    full = Precision("none", "none")
+    parts = problem.parts("batched", 0)
+    weights = sum(total_bytes(part.component, full.of(part), problem.task.dtype) for part in parts)
+    return problem.fixed_bytes + weights + max(problem.activations("batched", 0))

@@ -1,0 +1,80 @@
+"""How fast machines are, where nothing has been measured: expected figures, never results.
+
+Products in 16 bits with sums in 32, per multiprocessor, by NVIDIA's white papers of the Turing (RTX 2080 Ti: 53.8
+TFLOPS, 68), Ampere (A100: 312, 108; RTX 3090: 71, 82), Ada (RTX 4090: 165, 128), Hopper (H100: 990, 132) and
+Blackwell (B200: 2250, 148; RTX 5090: 209, 170) architectures. What networks reach is about half of that. Gains of
+8-bit products are those of whole networks as their users published them: 1.26 to 1.99 on an RTX 3090, 1.4 on a 4060
+Ti, none to 1.3 on Blackwell's small cards, 1.07 on Hopper.
+"""
+
+from dataclasses import dataclass
+
+from mezzotint.memory.footprint import Scheme
+
+_REACHED = 0.55
+_GIGA = 1e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Architecture:
+    """A generation of cards."""
+
+    flops: float  # per multiprocessor, 16 bits
+    processors: int  # of an ordinary card
+    int8_speedup: float
+    pcie: int  # generation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """Bytes per second from host to device."""
+
+    pinned: float
+    pageable: float
+
+
+ARCHITECTURES = {
+    "sm_75": Architecture(flops=0.79e12, processors=36, int8_speedup=1.5, pcie=3),
+    "sm_80": Architecture(flops=2.9e12, processors=108, int8_speedup=1.3, pcie=4),
+    "sm_86": Architecture(flops=0.87e12, processors=28, int8_speedup=1.5, pcie=4),
+    "sm_89": Architecture(flops=1.29e12, processors=34, int8_speedup=1.4, pcie=4),
+    "sm_90": Architecture(flops=7.5e12, processors=132, int8_speedup=1.05, pcie=5),
+    "sm_100": Architecture(flops=15.2e12, processors=148, int8_speedup=1.05, pcie=5),
+    "sm_103": Architecture(flops=15.2e12, processors=148, int8_speedup=1.05, pcie=5),
+    "sm_120": Architecture(flops=1.23e12, processors=36, int8_speedup=1.2, pcie=5),
+}
+ORDINARY = "sm_86"  # an RTX 3060: what people have
+LINKS = {
+    3: Link(pinned=12 * _GIGA, pageable=6 * _GIGA),
+    4: Link(pinned=24 * _GIGA, pageable=9 * _GIGA),
+    5: Link(pinned=50 * _GIGA, pageable=14 * _GIGA),
+}
+DISK_RATE = 2 * _GIGA  # an ordinary NVMe disk, reading one large file in order
+RAM_RATE = 8 * _GIGA  # of copying in RAM, one thread
+PROCESSOR_FLOPS = 25 * _GIGA  # of one core with AVX2, 32 bits, in networks
+PROCESSOR_INT8 = 0.6  # without a product of its own, 8 bits are turned back first
+
+# Speed of products with weights of a scheme over those in 16 bits; int8 has the architecture's own.
+_SCHEMES: dict[Scheme, float] = {"none": 1.0, "int8-weight": 0.95, "int4": 0.85, "int4-lowrank": 0.8}
+
+
+def of_architecture(name: str) -> Architecture:
+    """Its figures; of one that is not listed those of the nearest before it."""
+    number = _number(name)
+    known = [listed for listed in ARCHITECTURES if _number(listed) <= number]
+    return ARCHITECTURES[max(known, key=_number, default=ORDINARY)]
+
+
+def speed_of(architecture: Architecture, processors: int | None = None) -> float:
+    """Operations per second that networks reach in 16 bits."""
+    return architecture.flops * (processors or architecture.processors) * _REACHED
+
+
+def scheme_speed(scheme: Scheme, int8_speedup: float) -> float:
+    """Of a denoiser with such weights, over one in 16 bits."""
+    return int8_speedup if scheme == "int8" else _SCHEMES[scheme]
+
+
+def _number(name: str) -> int:
+    digits = name.removeprefix("sm_").rstrip("abcdef")
+    return int(digits) if digits.isdigit() else 0
