@@ -26,6 +26,7 @@ class ProductBackends:
         """What multiplies in a job on a device of that name in numbers of that format."""
         from mezzotint.quantization.products import ProductSession, integer_layers
 
+        networks = list(networks)
         layers = [layer for network in networks for layer in integer_layers(network)]
         served = [layer for layer in layers if layer.device_type == self._device_type]
         if not served or self.missing(device, dtype) is not None:
@@ -33,7 +34,7 @@ class ProductBackends:
         test = self.self_test(device, dtype)
         if test.has_no_kernels:
             return ProductSession(None, tell, layers)
-        session = ProductSession(self._compiled(), tell, served)
+        session = ProductSession(self._compiled(), tell, served, networks)
         if test.problem is not None:
             session.give_up(test.problem)
         return session

@@ -20,9 +20,15 @@ Tell: TypeAlias = Callable[[str, str], None]  # a notice: its code and its words
 class ProductSession:
     """Counts what the kernels could not do, and tells of the first."""
 
-    def __init__(self, kernels: CompiledLinear | None, tell: Tell, layers: Iterable[QuantizedLinear] = ()) -> None:
+    def __init__(
+        self,
+        kernels: CompiledLinear | None,
+        tell: Tell,
+        layers: Iterable[QuantizedLinear] = (),
+        networks: Iterable[object] = (),
+    ) -> None:
         self._kernels, self._tell = kernels, tell
-        self._layers = tuple(layers)
+        self._layers, self._networks = tuple(layers), tuple(networks)
         self._told = False
         self._reasons: Counter[str] = Counter()
 
@@ -59,11 +65,17 @@ class ProductSession:
 
     @contextmanager
     def multiplying(self) -> Iterator[None]:
-        """Have the session multiply in its layers, inside."""
-        for layer in self._layers if self._kernels is not None else ():
+        """Have the session multiply in its layers, inside, with the activations before them where that can be."""
+        if self._kernels is None:
+            yield
+            return
+        from mezzotint.quantization.feed_forward import fused
+
+        for layer in self._layers:
             layer.products = self
         try:
-            yield
+            with fused(self, self._networks, self._layers):
+                yield
         finally:
             for layer in self._layers:
                 layer.products = None

@@ -1,0 +1,88 @@
+"""Feed-forward layers of diffusers whose activation never comes to memory: the kernel that rounds its rows makes it."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Protocol, TypeAlias
+
+import torch
+from diffusers.models.activations import GEGLU, GELU
+from diffusers.models.attention import FeedForward
+from torch import Tensor, nn
+from torch.nn import functional
+
+from mezzotint.quantization.formats import Int8
+from mezzotint.quantization.layers import QuantizedLinear
+from mezzotint.quantization.library import Preparation
+from mezzotint.quantization.linear import Branch, QuantizedWeight
+
+Activation: TypeAlias = Any  # diffusers' GEGLU or GELU, which publish no types
+
+
+class PreparingKernels(Protocol):
+    """What may multiply, and prepare rows before."""
+
+    def product(
+        self,
+        x: Tensor,
+        weight: QuantizedWeight,
+        bias: Tensor | None,
+        branch: Branch | None,
+        preparation: Preparation = Preparation.AS_IT_IS,
+    ) -> Tensor | None:
+        """The product with the prepared x; None where torch must do it."""
+
+
+@contextmanager
+def fused(kernels: PreparingKernels, networks: Iterable[object], layers: Iterable[QuantizedLinear]) -> Iterator[None]:
+    """Have activations made with the product that follows, where that is one of these layers; then all is as before.
+
+    Modules keep their places and names: LoRAs find them while this lasts.
+    """
+    known = {id(layer) for layer in layers}
+    pairs = [pair for network in networks for pair in _pairs(network) if id(pair[1]) in known]
+    for activation, layer, preparation in pairs:
+        activation.forward = partial(_projected, activation)
+        layer.forward = partial(_activated, kernels, layer, preparation)  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        for activation, layer, _ in pairs:
+            del activation.forward, layer.forward
+
+
+def _pairs(network: object) -> Iterator[tuple[Activation, QuantizedLinear, Preparation]]:
+    """Activations and the layers that follow them, with nothing but an idle dropout between."""
+    for module in network.modules() if isinstance(network, nn.Module) else ():
+        if not isinstance(module, FeedForward) or len(module.net) < 3:
+            continue
+        activation, dropout, layer = module.net[:3]
+        idle = isinstance(dropout, nn.Dropout) and (dropout.p == 0 or not dropout.training)
+        preparation = _preparation(activation)
+        if preparation is not None and idle and isinstance(layer, QuantizedLinear) and isinstance(layer.format, Int8):
+            yield activation, layer, preparation
+
+
+def _preparation(activation: Activation) -> Preparation | None:
+    if type(activation) is GEGLU:
+        return Preparation.GEGLU
+    if type(activation) is GELU and activation.approximate == "tanh":
+        return Preparation.GELU_TANH
+    return None
+
+
+def _projected(activation: Activation, x: Tensor, *_: object, **__: object) -> Tensor:
+    projected: Tensor = activation.proj(x)
+    return projected
+
+
+def _activated(kernels: PreparingKernels, layer: QuantizedLinear, preparation: Preparation, x: Tensor) -> Tensor:
+    """x as it was projected, to the layer's output. A LoRA on the layer sees the activation, which torch makes then."""
+    if not layer.branches and not torch.compiler.is_compiling():
+        made = kernels.product(x, layer.weight, layer.bias, None, preparation)
+        if made is not None:
+            return made
+    if preparation is Preparation.GEGLU:
+        a, b = x.chunk(2, dim=-1)
+        return QuantizedLinear.forward(layer, a * functional.gelu(b))
+    return QuantizedLinear.forward(layer, functional.gelu(x, approximate="tanh"))

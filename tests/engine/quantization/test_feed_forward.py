@@ -1,0 +1,100 @@
+"""Feed-forward layers with the activation in the kernel, beside themselves without."""
+
+import pytest
+import torch
+from diffusers.models.attention import FeedForward
+from fake_products import FakeProducts, fake_product_backends
+from quantized_weights import relative, seeded
+
+from mezzotint.quantization.formats import Int8, LowRank4
+from mezzotint.quantization.library import Preparation
+from mezzotint.quantization.linear import Branch
+from mezzotint.quantization.product_self_test import CASES
+from mezzotint.quantization.swap import quantized_layers, swap_in
+
+KINDS = {"geglu": Preparation.GEGLU, "gelu-approximate": Preparation.GELU_TANH}
+SELF_TEST = len(CASES)  # products
+
+
+def feed_forward(kind="geglu", format_=None, **options):
+    torch.manual_seed(0)
+    made = FeedForward(64, activation_fn=kind, **options).half().eval()
+    weights = {name: made.get_submodule(name).weight.float() for name in ("net.0.proj", "net.2")}
+    swap_in(made, dict.fromkeys(weights, format_ or Int8(dynamic=True, group=64)))
+    for name, layer in quantized_layers(made):
+        layer.take(layer.format.quantize(weights[name]))
+    return made
+
+
+def multiplying(library, *networks, notices=None):
+    session = fake_product_backends(library).session(
+        "cpu", "float16", networks, lambda *told: (notices if notices is not None else []).append(told)
+    )
+    return session, session.multiplying()
+
+
+def preparations(library):
+    return [asked.preparation for asked in library.quantized[SELF_TEST:]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@torch.inference_mode()
+def test_the_activation_is_made_in_the_kernel(kind):
+    library, model, x = FakeProducts(), feed_forward(kind), seeded(2, 5, 64).half()
+    plain = model(x)
+    _, inside = multiplying(library, model)
+    with inside:
+        assert relative(model(x), plain) < 0.01
+    assert preparations(library) == [0, KINDS[kind]]
+    assert model(x).equal(plain) and "forward" not in vars(model.net[0]) | vars(model.net[2])
+    assert len(preparations(library)) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "format_"),
+    [
+        ("gelu", None),  # by the error function
+        ("geglu-approximate", None),
+        ("geglu", LowRank4(rank=16)),
+        ("linear-silu", None),
+    ],
+)
+@torch.inference_mode()
+def test_what_the_kernel_does_not_know_is_torch_s(kind, format_):
+    library, model, x = FakeProducts(), feed_forward(kind, format_), seeded(5, 64).half()
+    plain = model(x)
+    _, inside = multiplying(library, model)
+    with inside:
+        assert relative(model(x), plain) < 0.01
+    assert preparations(library) == [0, 0]
+
+
+@torch.inference_mode()
+def test_a_dropout_that_drops_stays():
+    library, model = FakeProducts(), feed_forward(dropout=0.5).train()
+    _, inside = multiplying(library, model)
+    with inside:
+        model(seeded(5, 64).half())
+    assert preparations(library) == [0, 0]
+
+
+@torch.inference_mode()
+def test_a_lora_on_the_layer_sees_the_activation():
+    library, model, x = FakeProducts(), feed_forward(), seeded(5, 64).half()
+    _, inside = multiplying(library, model)
+    with inside:
+        model.net[2].branches = (Branch(down=seeded(4, 256) / 16, up=seeded(64, 4)),)
+        found = model(x)
+    assert preparations(library) == [0, 0]
+    assert relative(found, model(x)) < 0.01
+
+
+@torch.inference_mode()
+def test_where_the_kernel_fails_torch_makes_it():
+    library, model, x, notices = FakeProducts("launch", after=SELF_TEST + 1), feed_forward(), seeded(5, 64).half(), []
+    plain = model(x)
+    session, inside = multiplying(library, model, notices=notices)
+    with inside:
+        assert relative(model(x), plain) < 0.01
+        assert model(x).equal(plain)
+    assert session.used == "torch" and len(notices) == 1
