@@ -20,7 +20,7 @@ def component_footprint(
     tokens: int,
     on_progress: Callable[[float], None] = lambda _: None,
 ) -> ComponentFootprint:
-    """Count its weights and trace it; the network, which is on the meta device, is used up by that.
+    """Count its weights and trace it; the network, whose weights have no memory, is used up by that.
 
     Blocks stand in the order in which they run. Those that no pass goes through are part of what lies outside, as are
     all of an autoencoder, which is never streamed: its activations are many times its weights.

@@ -25,24 +25,45 @@ _NO_MATTER = frozenset(
 _NO_MATTER_IN = {
     "UNet2DConditionModel": {"sample_size"},
     "AutoencoderKL": {"sample_size", "down_block_types"},
+    "CLIPTextModel": {"projection_dim"},
     "T5EncoderModel": {"dense_act_fn", "is_gated_act"},  # both follow from feed_forward_proj
 }
+_OF_LEVELS = ("layers_per_block", "transformer_layers_per_block", "attention_head_dim", "num_attention_heads")
 
 
 def graph_hash(class_name: str, config: Mapping[str, object], tokens: int) -> str:
     """The same for networks of a class that take memory alike; `tokens`: of the prompts that a denoiser is traced with.
 
-    What a configuration does not say is what the class takes it to be.
+    What a configuration does not say is what the class takes it to be, and what the class does not know is left out.
     """
-    told = {**_defaults().get(class_name, {}), **config}
-    without = _NO_MATTER | _NO_MATTER_IN.get(class_name, set())
-    matters = {key: value for key, value in told.items() if _says(key, value) and key not in without}
+    known = _defaults().get(class_name)
+    told = dict(config) if known is None else {key: config.get(key, default) for key, default in known.items()}
+    matters = {key: value for key, value in told.items() if value is not None and does_matter(class_name, key)}
+    if class_name == "UNet2DConditionModel":
+        matters |= _by_level(matters)
     text = json.dumps([VERSION, class_name, matters, tokens], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _says(key: str, value: object) -> bool:
-    return not key.startswith("_") and value is not None
+def does_matter(class_name: str, key: str) -> bool:
+    """Whether memory depends on a setting."""
+    return not key.startswith("_") and key not in _NO_MATTER and key not in _NO_MATTER_IN.get(class_name, ())
+
+
+def _by_level(config: Mapping[str, object]) -> dict[str, object]:
+    """One number for all levels of a U-Net is one for each; depths of levels without attention are of no use."""
+    downs = config.get("down_block_types")
+    if not isinstance(downs, list | tuple):
+        return {}
+    told = {key: config[key] for key in _OF_LEVELS if key in config}
+    spread = {
+        key: list(value) if isinstance(value, list | tuple) else [value] * len(downs) for key, value in told.items()
+    }
+    depths = spread.get("transformer_layers_per_block", [])
+    for level, kind in enumerate(downs[:-1]):  # the last is the middle block's too
+        if "CrossAttn" not in str(kind) and level < len(depths):
+            depths[level] = 1
+    return dict(spread)
 
 
 @functools.cache

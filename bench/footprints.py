@@ -1,0 +1,152 @@
+"""Make the footprints that come with the program: `python bench/footprints.py [NAME ...]`.
+
+Networks are built without weights from the configurations of `footprint_models.json` and of the bundled models, traced,
+and written to `engine/mezzotint/memory/data`. Each takes seconds.
+"""
+
+import inspect
+import json
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mezzotint.checkpoints.opening import open_checkpoint
+from mezzotint.families.detection import detect
+from mezzotint.families.footprints import footprint_of, graph_of
+from mezzotint.families.known import family_of
+from mezzotint.memory.component_footprint import component_footprint, role_of
+from mezzotint.memory.footprint import ComponentFootprint, ModelFootprint
+from mezzotint.memory.footprint_json import component_to_json, model_to_json
+from mezzotint.memory.graph_hash import does_matter, graph_hash
+from mezzotint.paths import assets_folder
+
+RECIPES = Path(__file__).with_name("footprint_models.json")
+DATA = Path(__file__).parents[1] / "engine" / "mezzotint" / "memory" / "data"
+LARGEST = 100_000  # bytes of a file
+
+
+def main(names: list[str]) -> int:
+    """Make those named, or all."""
+    recipes = json.loads(RECIPES.read_text("utf-8"))
+    write(DATA / "defaults.json", defaults_of(recipes["parts"]))
+    parts: dict[str, ComponentFootprint] = {}
+    for name, model in recipes["models"].items():
+        if not names or name in names:
+            started = time.monotonic()
+            write(DATA / f"{name}.footprint.json", public_model(name, model, recipes["parts"], parts))
+            print(f"{name}: {time.monotonic() - started:.1f} s", flush=True)
+    for name, folder in recipes["bundled"].items():
+        if not names or name in names:
+            write(DATA / f"{name}.footprint.json", bundled_model(name, folder))
+            print(name, flush=True)
+    return 0
+
+
+def public_model(
+    name: str,
+    model: Mapping[str, Any],
+    recipes: Mapping[str, Any],
+    known: dict[str, ComponentFootprint],
+) -> dict[str, Any]:
+    """A model of public configurations, as JSON; what was made before is taken from `known`."""
+    components, graphs = [], []
+    for component, part in model["components"].items():
+        class_name, config = recipes[part]["class"], recipes[part]["config"]
+        tokens = model["tokens"] if role_of(class_name) == "denoiser" else 0
+        key = graph_hash(class_name, config, tokens)
+        if key not in known:
+            known[key] = component_footprint(
+                empty_network(class_name, config), name=component, class_name=class_name, tokens=tokens
+            )
+        shared, wide = model["shared"].get(component, ""), component in model["float32"]
+        components.append(replace(known[key], name=component, shared=shared, float32=wide))
+        graphs.append(key)
+    footprint = ModelFootprint(
+        id=name,
+        vae_factor=8,
+        text_tokens=model["tokens"],
+        components=tuple(components),
+        **{key: model[key] for key in ("family", "width", "height", "steps", "guided")},
+    )
+    return as_json(footprint, graphs, model["source"])
+
+
+def bundled_model(name: str, folder: str) -> dict[str, Any]:
+    """A model that comes with the program, as JSON."""
+    place = assets_folder() / "starter"
+    checkpoint = open_checkpoint(place / folder)
+    detected = detect(checkpoint)
+    sources = family_of(detected.family).sources(checkpoint, detected)
+    footprint = footprint_of(sources, model_id=name, use_shipped=False)
+    graphs = [graph_of(sources, part.name) for part in footprint.components]
+    root = str(place.resolve())
+    shared = [each.shared.replace(root, "starter").replace("\\", "/") for each in footprint.components]
+    parts = [replace(each, shared=key) for each, key in zip(footprint.components, shared, strict=True)]
+    return as_json(replace(footprint, components=tuple(parts)), graphs, f"assets/starter/{folder}")
+
+
+def as_json(footprint: ModelFootprint, graphs: list[str], source: str) -> dict[str, Any]:
+    """What `shipped` reads."""
+    parts = [{"graph": key, **component_to_json(part)} for key, part in zip(graphs, footprint.components, strict=True)]
+    return {"source": source, **model_to_json(footprint), "components": parts}
+
+
+def empty_network(class_name: str, config: Mapping[str, Any]) -> Any:
+    """A network without memory for its weights."""
+    import accelerate
+
+    owner = class_of(class_name)
+    with accelerate.init_empty_weights(include_buffers=False):
+        network = owner.from_config(config) if is_of_diffusers(owner) else owner(owner.config_class(**config))
+    if hasattr(network, "tie_weights"):
+        network.tie_weights()
+    return network
+
+
+def class_of(class_name: str) -> Any:
+    """The class of a network."""
+    import diffusers
+    import transformers
+
+    return getattr(diffusers, class_name, None) or getattr(transformers, class_name)
+
+
+def is_of_diffusers(owner: Any) -> bool:
+    """Whether its settings are the arguments of its constructor."""
+    return hasattr(owner, "load_config")
+
+
+def defaults_of(recipes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What each class takes for granted, as far as memory depends on it."""
+    found = {}
+    for part in recipes.values():
+        owner = class_of(part["class"])
+        if is_of_diffusers(owner):
+            signature = inspect.signature(owner.__init__).parameters.values()
+            told = {each.name: each.default for each in signature if each.default is not inspect.Parameter.empty}
+        else:
+            told = owner.config_class().to_dict()
+        if not any(isinstance(value, dict) for value in part["config"].values()):  # networks in networks differ in all
+            found[part["class"]] = {
+                key: told[key] for key in sorted(told) if _is_setting(part["class"], key, told[key])
+            }
+    return found
+
+
+def _is_setting(class_name: str, key: str, value: object) -> bool:
+    return does_matter(class_name, key) and not isinstance(value, dict)
+
+
+def write(path: Path, told: Mapping[str, Any]) -> None:
+    """As compact JSON; one component's block in a line."""
+    text = json.dumps(told, separators=(",", ":")).replace('],["', '],\n["').replace('},{"graph', '},\n{"graph') + "\n"
+    if len(text) > LARGEST:
+        raise SystemExit(f"{path.name} would be {len(text)} bytes")
+    path.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

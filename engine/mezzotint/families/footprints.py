@@ -1,0 +1,187 @@
+"""A model's footprint: of known graphs or traced once; with bytes as stored, where its files are quantized."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.header import TensorSpec, read_header
+from mezzotint.checkpoints.opening import FileCheckpoint
+from mezzotint.checkpoints.weight_file import is_gguf
+from mezzotint.families.family import ComponentSource, ModelSources
+from mezzotint.families.known import family_of
+from mezzotint.families.original_names import layout_of, place
+from mezzotint.families.pixart import MAX_TOKENS
+from mezzotint.families.routing import route
+from mezzotint.families.stored_layers import find_layers
+from mezzotint.memory.footprint import BlockFootprint, ComponentFootprint, ModelFootprint
+from mezzotint.memory.graph_hash import graph_hash
+from mezzotint.memory.shipped import known_graph
+from mezzotint.memory.traced_cache import TracedCache
+
+if TYPE_CHECKING:
+    from mezzotint.quantization.stored import StoredLayer
+
+CLIP_TOKENS = 77
+_ORDER = ("text_encoder", "text_encoder_2", "unet", "transformer", "vae")
+_WEIGHT = ".weight"
+_FLOATS = {"F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2"}
+
+
+def footprint_of(
+    sources: ModelSources,
+    *,
+    model_id: str,
+    cache: Path | None = None,
+    use_shipped: bool = True,
+    on_progress: Callable[[str, float], None] = lambda *_: None,
+) -> ModelFootprint:
+    """What a model needs, from its configurations and the headers of its files; no weight is read.
+
+    Graphs that are not known are traced, which takes seconds; `cache` is the folder where that is kept, and
+    `on_progress(component, part)` hears of it. ModelRefused when a configuration describes no network.
+    """
+    tokens = _tokens(sources)
+    kept = None if cache is None else TracedCache(cache)
+    parts = []
+    for name in sorted((name for name, part in sources.components.items() if part.files), key=_ORDER.index):
+        known = _component(sources, name, tokens, kept, use_shipped, on_progress)
+        part = replace(known, name=name, float32=_float32(sources.components[name]), shared=_shared(sources, name))
+        parts.append(_as_stored(sources, part))
+    defaults = sources.detected.defaults
+    return ModelFootprint(
+        id=model_id,
+        family=sources.family,
+        components=tuple(parts),
+        vae_factor=sources.vae_factor,
+        text_tokens=tokens,
+        width=defaults.width,
+        height=defaults.height,
+        steps=defaults.steps,
+        guided=defaults.guidance_scale > 1,
+    )
+
+
+def graph_of(sources: ModelSources, component: str) -> str:
+    """The hash of a network's graph; prompts change that of the denoiser alone."""
+    source = sources.components[component]
+    is_denoiser = component == family_of(sources.family).denoiser_component
+    return graph_hash(source.class_name, source.config, _tokens(sources) if is_denoiser else 0)
+
+
+def _tokens(sources: ModelSources) -> int:
+    return MAX_TOKENS[sources.detected.variant] if sources.family == "pixart" else CLIP_TOKENS
+
+
+def _component(
+    sources: ModelSources,
+    name: str,
+    tokens: int,
+    kept: TracedCache | None,
+    use_shipped: bool,
+    on_progress: Callable[[str, float], None],
+) -> ComponentFootprint:
+    key = graph_of(sources, name)
+    known = known_graph(key) if use_shipped else None
+    known = known or (kept.get(key) if kept else None)
+    if known is None:
+        known = _traced(sources.components[name], tokens, lambda part: on_progress(name, part))
+        if kept is not None:
+            kept.put(key, known)
+    return known
+
+
+def _traced(source: ComponentSource, tokens: int, on_progress: Callable[[float], None]) -> ComponentFootprint:
+    from mezzotint.families.loading import empty_network
+    from mezzotint.memory.component_footprint import component_footprint
+
+    network = empty_network(source)
+    if hasattr(network, "tie_weights"):
+        network.tie_weights()
+    return component_footprint(
+        network, name=source.name, class_name=source.class_name, tokens=tokens, on_progress=on_progress
+    )
+
+
+def _float32(source: ComponentSource) -> bool:
+    import torch
+
+    from mezzotint.families.loading import component_dtype
+
+    return component_dtype(source, torch.float16) == torch.float32
+
+
+def _shared(sources: ModelSources, component: str) -> str:
+    """The same for weights that lie in the same files."""
+    paths = "|".join(str(path.resolve()) for path in sources.components[component].files)
+    return f"{paths}#{component}" if isinstance(sources.checkpoint, FileCheckpoint) else paths
+
+
+# ---- quantized in its files
+
+
+def _as_stored(sources: ModelSources, part: ComponentFootprint) -> ComponentFootprint:
+    """With the bytes of the files where those are quantized: no other scheme can be chosen then."""
+    files = sources.components[part.name].files
+    if any(map(is_gguf, files)):
+        return part  # what is packed there comes turned back
+    layers = find_layers(files)
+    if not layers:
+        return part
+    tensors = {name: spec for path in files for name, spec in read_header(path).tensors.items()}
+    mine = _belonging(sources, part.name, tensors)
+    if not any(f"{name}{_WEIGHT}" in mine for name in layers):
+        return part
+    blocks = _Inside([block.name for block in part.blocks])
+    routed = route(sources, [part.name], {part.name: blocks})
+    inside, outside = dict.fromkeys(blocks.names, 0), 0
+    for name, size in _sizes(tensors, layers):
+        if name in mine:
+            placed = [each.name for each in routed.get(name, ()) if each.component == part.name]
+            for each in placed:
+                inside[blocks.block_of(each)] += size // len(placed)
+            outside += 0 if placed else size
+    return replace(
+        part,
+        blocks=tuple(BlockFootprint(name=name, bytes={"none": size}) for name, size in inside.items()),
+        outside={"none": outside},
+    )
+
+
+class _Inside(Collection[str]):
+    """The names of all that lies in some blocks."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+
+    def __contains__(self, name: object) -> bool:
+        return bool(self.block_of(str(name)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def block_of(self, name: str) -> str:
+        """The one that something of that name lies in; empty: none."""
+        return next((block for block in self.names if name.startswith(f"{block}.")), "")
+
+
+def _belonging(sources: ModelSources, component: str, tensors: Collection[str]) -> set[str]:
+    """The tensors of files that are part of a component."""
+    if not isinstance(sources.checkpoint, FileCheckpoint) or sources.components[component].replaced:
+        return set(tensors)
+    layout = layout_of(tensors)
+    return {name for name in tensors if any(part.component == component for part in place(name, layout))}
+
+
+def _sizes(tensors: dict[str, TensorSpec], layers: "dict[str, StoredLayer]") -> Iterator[tuple[str, int]]:
+    """What each layer and each other tensor takes in memory: quantized as stored, else in 16 bits."""
+    parts = {part for layer in layers.values() for part in layer.names.values()}
+    for name, layer in layers.items():
+        yield name + _WEIGHT, sum(described.bytes for described in layer.format.described(layer.shape).values())
+    for name, spec in tensors.items():
+        if name not in parts:
+            yield name, 2 * prod(spec.shape) if spec.dtype in _FLOATS else spec.end - spec.start
