@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from mezzotint.attention.session import AttentionSession
     from mezzotint.families.lora.adapters import Adapters
+    from mezzotint.memory.host import Source
     from mezzotint.quantization.policy import Choice
 
 # The libraries of networks publish no types that a strict checker could follow.
@@ -61,6 +62,8 @@ class LoadedModel:
     sources: ModelSources
     device: "torch.device"  # that computes
     home: "torch.device | None" = None  # where weights rest; None: on the device
+    from_disk: frozenset[str] = frozenset()  # components whose weights stay in their files, and are read in passing
+    on_disk: "dict[str, Mapping[str, Source]]" = field(default_factory=dict)  # of those, where each weight comes from
     identity: str = ""  # the catalog's name for it
     dtype: "torch.dtype"
     networks: dict[str, Network] = field(default_factory=dict)

@@ -1,5 +1,6 @@
 """A network's weights as they arrive: each put where it belongs, and quantized there and then where that was chosen."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -9,6 +10,7 @@ from mezzotint.families.family import ComponentSource, Network
 from mezzotint.families.original_names import Placement
 from mezzotint.families.quantized_entry import PlannedLayer, QuantizedEntry
 from mezzotint.families.stored_layers import WholeLayer
+from mezzotint.memory.host import Source
 from mezzotint.quantization.formats import Format, Tensors
 from mezzotint.quantization.layers import buffer_name
 from mezzotint.quantization.policy import Choice, formats_for
@@ -21,10 +23,18 @@ class Filling:
     """One network, empty at first."""
 
     def __init__(
-        self, source: ComponentSource, network: Network, dtype: torch.dtype, device: torch.device, choice: Choice | None
+        self,
+        source: ComponentSource,
+        network: Network,
+        dtype: torch.dtype,
+        device: torch.device,
+        choice: Choice | None,
+        home: torch.device | None = None,
     ) -> None:
-        self.source = source
-        self._network, self._dtype, self._device = network, dtype, device
+        """`device` does the quantizing; at `home`, without one there too, weights stay."""
+        self.source, self.dtype = source, dtype
+        self.network, self._device, self._home = network, device, home or device
+        self.on_disk: dict[str, Source] = {}  # by the names in the network: what is read from files each time
         self._formats: dict[str, Format] = {}
         self._filled: dict[str, torch.Tensor] = {}
         self.shapes = {name: tensor.shape for name, tensor in network.state_dict().items()}
@@ -39,17 +49,46 @@ class Filling:
 
     def put(self, placed: Placement, tensor: torch.Tensor, file: Path) -> None:
         """Take in a tensor of a file; ModelRefused when its shape or its numbers cannot be."""
-        shape = self.shapes[placed.name]
-        part = _checked(placed.take(tensor), shape, placed, file)
-        layer = placed.name.removesuffix(_WEIGHT)
-        if layer in self._formats and placed.name.endswith(_WEIGHT):
-            try:
-                tensors = self._formats[layer].quantize(part.to(self._device))
-            except ModelRefused as error:
-                raise ModelRefused(f"{file}: {placed.name}: {error}") from None
-            self._keep(layer, tensors)
+        if self.is_quantized(placed.name):
+            self._keep(placed.name.removesuffix(_WEIGHT), self.quantize(placed, tensor, file))
         else:
-            self._filled[placed.name] = moved(part, self._dtype, self._device)
+            part = _checked(placed.take(tensor), self.shapes[placed.name], placed, file)
+            self._filled[placed.name] = moved(part, self.dtype, self._home)
+
+    def is_quantized(self, name: str) -> bool:
+        """Whether a parameter is to be quantized as it comes."""
+        return name.endswith(_WEIGHT) and name.removesuffix(_WEIGHT) in self._formats
+
+    def quantize(self, placed: Placement, tensor: torch.Tensor, file: Path) -> Tensors:
+        """A weight quantized; ModelRefused when its shape or its numbers cannot be."""
+        part = _checked(placed.take(tensor), self.shapes[placed.name], placed, file)
+        try:
+            return self._formats[placed.name.removesuffix(_WEIGHT)].quantize(part.to(self._device))
+        except ModelRefused as error:
+            raise ModelRefused(f"{file}: {placed.name}: {error}") from None
+
+    def checked_shape(self, placed: Placement, shape: tuple[int, ...], file: Path) -> tuple[int, ...]:
+        """What becomes of a file's tensor of a shape; ModelRefused when that cannot be."""
+        wanted = self.shapes[placed.name]
+        _checked(placed.take(torch.empty(shape, device="meta")), wanted, placed, file)
+        return tuple(wanted)
+
+    def put_on_disk(self, name: str, source: Source) -> None:
+        """Have a parameter or buffer read from its file whenever it is needed."""
+        self.on_disk[name] = source
+        self._filled[name] = torch.empty(source.form.shape, dtype=source.form.dtype, device="meta")
+
+    def put_quantized_on_disk(
+        self, layer: str, format_: Format, shape: tuple[int, ...], sources: Mapping[str, Source]
+    ) -> bool:
+        """The same for a quantized layer; False: the network has no such layer, or its file has it in another form."""
+        wanted = self._layers.get(layer)
+        if wanted != shape or format_.fits(shape) is not None or set(sources) != set(format_.described(shape)):
+            return False
+        self._formats[layer] = format_
+        for name, source in sources.items():
+            self.put_on_disk(buffer_name(layer, name), source)
+        return True
 
     def put_quantized(self, placed: Placement, whole: WholeLayer, file: Path) -> None:
         """Take in a layer that is quantized in its file; ModelRefused when the network has no such layer."""
@@ -72,14 +111,15 @@ class Filling:
 
     def finish(self) -> Network:
         """The network with all that came; ModelRefused when something did not."""
-        network = self._network
+        network = self.network
         missing = [name for name in self._formats if buffer_name(name, "weight") not in self._filled]
         swap_in(network, {name: self._formats[name] for name in self._formats if name not in missing})
         network.load_state_dict(self._filled, strict=False, assign=True)
         if hasattr(network, "tie_weights"):
             network.tie_weights()
-        empty = [name for name, parameter in network.named_parameters() if parameter.is_meta]
-        empty += [name for name, buffer in network.named_buffers() if buffer.is_meta]
+        self._share_sources()
+        states = (*network.named_parameters(), *network.named_buffers())
+        empty = [name for name, tensor in states if tensor.is_meta and name not in self.on_disk]
         if empty:
             raise ModelRefused(
                 f"{self.source.files[0]}: {len(empty)} tensors of {self.source.name} are missing, the first is "
@@ -89,13 +129,23 @@ class Filling:
         exact = {id(layer) for _, layer in quantized_layers(network)}
         for module in network.modules():
             for name, buffer in module.named_buffers(recurse=False):
-                if id(module) not in exact:
-                    setattr(module, name, moved(buffer, self._dtype, self._device))  # what no file holds
+                if id(module) not in exact and not buffer.is_meta:
+                    setattr(module, name, moved(buffer, self.dtype, self._home))  # what no file holds
         return network
+
+    def _share_sources(self) -> None:
+        """Parameters that are one, under two names, come from one place."""
+        names: dict[int, list[str]] = {}
+        for name, parameter in self.network.named_parameters(remove_duplicate=False):
+            names.setdefault(id(parameter), []).append(name)
+        for same in names.values():
+            source = next((self.on_disk[name] for name in same if name in self.on_disk), None)
+            if source is not None:
+                self.on_disk |= dict.fromkeys(same, source)
 
     def _keep(self, layer: str, tensors: Tensors) -> None:
         for name, tensor in tensors.items():
-            self._filled[buffer_name(layer, name)] = tensor.to(self._device)
+            self._filled[buffer_name(layer, name)] = tensor.to(self._home)
 
 
 def moved(tensor: torch.Tensor, dtype: torch.dtype, device: torch.device) -> torch.Tensor:

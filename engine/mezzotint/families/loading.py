@@ -1,6 +1,7 @@
 """Weights from files into networks: built empty, filled tensor by tensor, so that only one is ever in memory twice."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -9,6 +10,7 @@ from mezzotint.checkpoints.weight_file import read_weights, weight_specs
 from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.family import ComponentSource, LoadedModel, Network, Tokenizer
 from mezzotint.families.filling import Filling
+from mezzotint.families.on_disk import OnDisk
 from mezzotint.families.original_names import Placement
 from mezzotint.families.quantized_cache import QuantizedCache, discard_entry, take_entry
 from mezzotint.families.routing import route
@@ -40,8 +42,10 @@ def load_components(
             model.tokenizers[source.name] = _tokenizer(source)
     for files in dict.fromkeys(source.files for source in sources if source.files):
         group = [source for source in sources if source.files == files]
-        for source, network in zip(group, _Group(model, group, files).load(on_bytes, cancelled, cache), strict=True):
-            model.networks[source.name] = network
+        for source, filling in zip(group, _Group(model, group, files).load(on_bytes, cancelled, cache), strict=True):
+            model.networks[source.name] = filling.network
+            if filling.on_disk:
+                model.on_disk[source.name] = filling.on_disk
 
 
 class _Group:
@@ -59,26 +63,53 @@ class _Group:
 
     def load(
         self, on_bytes: Callable[[str, int], None], cancelled: Callable[[], bool], cache: QuantizedCache | None
-    ) -> list[Network]:
-        """Fill all of them."""
+    ) -> list[Filling]:
+        """Fill all of them, in the order in which they were named."""
+        for name in self._fillings.keys() & self._model.from_disk:
+            self._leave_on_disk(name, cache, on_bytes, cancelled)
         places = {} if cache is None else dict(self._places(cache))
         kept = {name for name, place in places.items() if self._take_kept(name, place, on_bytes, cancelled)}
         self._read(on_bytes, cancelled)
-        networks = [filling.finish() for filling in self._fillings.values()]
+        for filling in self._fillings.values():
+            filling.finish()
         for name in places.keys() - kept:
             filling = self._fillings[name]
             if cache is not None and filling.entry is not None:
                 cache.keep(filling.entry, places[name], filling.tensors_of, cancelled)
-        return networks
+        return list(self._fillings.values())
+
+    def _leave_on_disk(
+        self,
+        name: str,
+        cache: QuantizedCache | None,
+        on_bytes: Callable[[str, int], None],
+        cancelled: Callable[[], bool],
+    ) -> None:
+        """Have a network's weights stay in their files, as far as they lie there in the form that is wanted."""
+        filling, disk = self._fillings[name], OnDisk(self._files)
+        sizes = self._bytes_by_parameter(name)
+        left = disk.place(filling, self._wanted) | disk.place_stored(filling, self._wanted)
+        if cache is not None:
+            left |= disk.place_entry(filling, self._wanted, replace(cache, least_bytes=0), cancelled)
+        on_bytes(name, sum(sizes.get(parameter, 0) for parameter in left))
+        self._forget(name, left)
+
+    def _forget(self, name: str, taken: Collection[str]) -> None:
+        """Parameters of a network that need not be read any more."""
+        left = {
+            tensor: tuple(placed for placed in placements if placed.component != name or placed.name not in taken)
+            for tensor, placements in self._wanted.items()
+        }
+        self._wanted = {tensor: placements for tensor, placements in left.items() if placements}
 
     def _empty(self, source: ComponentSource) -> Filling:
         dtype, choice = component_dtype(source, self._model.dtype), self._model.quantization.get(source.name)
-        return Filling(source, empty_network(source), dtype, self._model.device, choice)
+        return Filling(source, empty_network(source), dtype, self._model.device, choice, self._model.home)
 
     def _places(self, cache: QuantizedCache) -> Iterator[tuple[str, Path]]:
         """Where the cache has, or would have, each network; none of those that are quantized in their files."""
         for name, filling in self._fillings.items():
-            if filling.entry is not None and not self._stored.names:
+            if filling.entry is not None and not self._stored.names and not filling.on_disk:
                 place = cache.place_of(filling.entry)
                 if place is not None:
                     yield name, place
@@ -98,11 +129,7 @@ class _Group:
             discard_entry(place)
             self._fillings[name] = self._empty(self._sources[name])
             return False
-        left = {
-            tensor: tuple(placed for placed in placements if placed.component != name or placed.name not in taken)
-            for tensor, placements in self._wanted.items()
-        }
-        self._wanted = {tensor: placements for tensor, placements in left.items() if placements}
+        self._forget(name, taken)
         return bool(taken)
 
     def _bytes_by_parameter(self, component: str) -> dict[str, int]:
@@ -112,7 +139,8 @@ class _Group:
 
     def _read(self, on_bytes: Callable[[str, int], None], cancelled: Callable[[], bool]) -> None:
         stored = self._stored
-        names = {*self._wanted, *stored.names}
+        wanted = {name for name in stored.names if stored.weight_of(name) in self._wanted}
+        names = {*(name for name in self._wanted if name not in stored.names), *wanted}
         for name, tensor in read_weights(self._files, on_bytes=_uncounted, cancelled=cancelled, names=names):
             whole = stored.take(name, tensor)
             if whole is not None:

@@ -42,6 +42,10 @@ class StoredLayers:
         """Of tensors that belong to quantized layers."""
         return frozenset(self._layer_of)
 
+    def weight_of(self, name: str) -> str:
+        """The weight, as if it were not quantized, of the layer that a tensor belongs to."""
+        return self._layer_of[name].name + _WEIGHT
+
     def take(self, name: str, tensor: "torch.Tensor") -> WholeLayer | None:
         """Keep a tensor; gives its layer once that is whole."""
         from mezzotint.quantization.stored import decode_layer

@@ -50,7 +50,7 @@ def test_a_model_that_is_not_quantized(pixart):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_scheme_of_a_folder(tiny_sdxl_folder, tmp_path, scheme):
-    choices = {"unet": Choice(scheme=scheme), "text_encoder": Choice(scheme="int8-weight")}
+    choices = {"unet": Choice(scheme=scheme, rank=1), "text_encoder": Choice(scheme="int8-weight")}
     report = convert(Conversion(sources=sources_of(tiny_sdxl_folder), choices=choices, output=tmp_path / "small"))
     found, parts = told(tmp_path / "small")
     assert found == scheme
@@ -63,7 +63,7 @@ def test_every_scheme_of_a_folder(tiny_sdxl_folder, tmp_path, scheme):
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_scheme_of_a_single_file(tiny_single_file, tmp_path, scheme):
     output = tmp_path / "small.safetensors"
-    choices = {"unet": Choice(scheme=scheme), "text_encoder": Choice(scheme="int8")}
+    choices = {"unet": Choice(scheme=scheme, rank=1), "text_encoder": Choice(scheme="int8")}
     report = convert(Conversion(sources=sources_of(tiny_single_file), choices=choices, output=output))
     found, parts = told(output)
     assert found == (scheme if scheme != "int8-weight" else "int8")  # names alone do not tell these two apart
