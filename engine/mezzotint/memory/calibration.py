@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import TypeGuard
 
 from mezzotint.memory.footprint import Role
 
@@ -15,7 +16,6 @@ FILE = "memory.json"
 # Of published peaks over traced ones: decoders on an RTX 4090 1.18 to 1.22; transformers 1.1 to 1.3.
 CONVOLUTION, ATTENTION = 1.25, 1.2
 _LEAST, _MOST = 1.0, 4.0  # a factor outside is a mistake in measuring
-_RATES = ("copy_rate", "pageable_rate", "disk_rate")
 _LARGEST = 4 * 2**20  # bytes of the file
 
 
@@ -93,23 +93,20 @@ def _read(path: Path) -> dict[str, object]:
 def _decoded(stored: dict[str, object]) -> Calibration:
     allocated = stored.get("allocated")
     factors = allocated.items() if isinstance(allocated, dict) else ()
-    kept = {str(name): float(value) for name, value in factors if _number(value, 0.5, _MOST)}
+    kept = {str(name): float(value) for name, value in factors if _is_number(value, 0.5, _MOST)}
     reserved = stored.get("reserved")
-    rates = {name: _rate(stored.get(name)) for name in _RATES}
-    return (
-        Calibration(allocated=kept, **rates)
-        if not _number(reserved, 1.0, 3.0)
-        else Calibration(
-            allocated=kept,
-            reserved=float(reserved),  # type: ignore[arg-type]
-            **rates,
-        )
+    return Calibration(
+        allocated=kept,
+        reserved=float(reserved) if _is_number(reserved, 1.0, 3.0) else Calibration().reserved,
+        copy_rate=_rate(stored.get("copy_rate")),
+        pageable_rate=_rate(stored.get("pageable_rate")),
+        disk_rate=_rate(stored.get("disk_rate")),
     )
 
 
 def _rate(value: object) -> float | None:
-    return float(value) if _number(value, 1e6, 1e13) else None  # type: ignore[arg-type]
+    return float(value) if _is_number(value, 1e6, 1e13) else None
 
 
-def _number(value: object, low: float, high: float) -> bool:
+def _is_number(value: object, low: float, high: float) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high

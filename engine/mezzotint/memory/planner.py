@@ -7,6 +7,7 @@ most so many times what the fastest tier would take with everything in place (or
 itself), and that bound does not depend on memory.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -107,10 +108,9 @@ def _fastest(problem: Problem) -> Choice | None:
     best: Solution | None = None
     for precision in _precisions(problem, "fast"):
         for tile in tile_choices(problem.task):
-            found = fastest(problem, precision, tile, limits)
-            if found is not None and (best is None or found.seconds < best.seconds):
-                best = found
-    return best and Choice(best.precision, best.tile, limits.vram)
+            found = fastest(problem, precision, tile, limits, math.inf if best is None else best.seconds)
+            best = found or best
+    return None if best is None else Choice(best.precision, best.tile, limits.vram)
 
 
 def _best(problem: Problem, patience: float, policy: MemoryPolicy) -> Choice | None:

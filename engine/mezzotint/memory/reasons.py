@@ -1,11 +1,11 @@
 """A plan in plain sentences."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mezzotint.memory.costs import total_bytes
 from mezzotint.memory.problem import Precision, Problem
 from mezzotint.memory.search import Solution
-from mezzotint.protocol import Plan, PlannedComponent
+from mezzotint.protocol import Plan
 
 _GIB = 2**30
 _CLOSE = 0.005  # of the time: less is no difference
@@ -20,26 +20,26 @@ def gigabytes(size: float) -> str:
 def reasons_of(problem: Problem, solution: Solution, plan: Plan, *, capacity_fits: bool) -> tuple[str, ...]:
     """Why the plan is as it is; what is missing where it does not fit."""
     if plan.fits:
-        told = [_sentence(problem, plan), *_details(problem, solution, plan)]
+        told = [_sentence(problem, solution, plan), *_details(problem, solution, plan)]
     else:
         told = list(_refusal(problem, plan, capacity_fits=capacity_fits))
     return (*told, *problem.machine.notes)
 
 
-def _sentence(problem: Problem, plan: Plan) -> str:
+def _sentence(problem: Problem, solution: Solution, plan: Plan) -> str:
     need, have = gigabytes(everything(problem)), gigabytes(plan.vram_bytes)
     short = everything(problem) > plan.vram_bytes
     begun = f"needs {need} with everything in place; you have {have}"
-    choices = list(_choices(plan))
+    denoisers = [p.part.component.name for p in solution.placed if p.part.component.role == "denoiser"]
+    choices = list(_choices(plan, denoisers))
     if not choices:
         return f"{begun}: everything stays in place" if not short else f"{begun}: networks take turns{_slower(plan)}"
     return f"{begun}: will use {', '.join(choices)}{_slower(plan)}"
 
 
-def _choices(plan: Plan) -> Iterator[str]:
-    denoisers = [part for part in plan.components if _is_denoiser(plan, part)]
+def _choices(plan: Plan, denoisers: Sequence[str]) -> Iterator[str]:
     if plan.quantization != "none":
-        yield f"{plan.quantization} for {_listed(part.name for part in denoisers)}"
+        yield f"{plan.quantization} for {_listed(denoisers)}"
     if plan.text_quantization != "none":
         yield f"{plan.text_quantization} for the text encoders"
     for part in plan.components:
@@ -51,12 +51,8 @@ def _choices(plan: Plan) -> Iterator[str]:
         yield "guidance in two passes"
 
 
-def _is_denoiser(plan: Plan, part: PlannedComponent) -> bool:
-    return any(phase.startswith("stage") for phase in part.phases) and part.name.startswith(("unet", "transformer"))
-
-
-def _listed(names: Iterator[str]) -> str:
-    return " and ".join(dict.fromkeys(names)) or "the denoiser"
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(dict.fromkeys(names))
 
 
 def _slower(plan: Plan) -> str:
@@ -68,13 +64,14 @@ def _slower(plan: Plan) -> str:
 
 def _details(problem: Problem, solution: Solution, plan: Plan) -> Iterator[str]:
     peak = max(plan.phases, key=lambda phase: phase.peak_bytes)
-    yield f"the peak is {gigabytes(plan.peak_vram_bytes)}, in the phase {peak.name!r}; RAM {gigabytes(plan.peak_ram_bytes)}"
+    used = f"{gigabytes(plan.peak_vram_bytes)}, in the phase {peak.name!r}"
+    yield f"the peak is {used}; RAM {gigabytes(plan.peak_ram_bytes)}"
     read = [part.name for part in plan.components if part.host == "disk"]
     if read and not problem.machine.one_memory:
-        yield f"RAM does not hold all: {_listed(iter(read))} read from disk whenever needed"
+        yield f"RAM does not hold all: {_listed(read)} read from disk whenever needed"
     leaving = [placed.part.component.name for placed in solution.placed if placed.arrivals]
     if leaving:
-        yield f"on the device only while needed: {_listed(iter(leaving))}"
+        yield f"on the device only while needed: {_listed(leaving)}"
     if plan.pinned_bytes:
         yield f"{gigabytes(plan.pinned_bytes)} of RAM is page-locked, so that copying goes on beside computing"
 

@@ -5,6 +5,7 @@ they do not work; how many blocks of each are resident, and through how many slo
 """
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from mezzotint.memory.costs import Layout
 from mezzotint.memory.phases import Part
 from mezzotint.memory.problem import Frontier, Hosts, Limits, Precision, Problem
 from mezzotint.protocol import GuidancePasses
+
+_ROUNDING = 1e-9  # seconds: sums in another order differ by less
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +43,25 @@ class Solution:
 class Stay:
     """One way for a network to come and go."""
 
+    key: str  # of the network
     present: tuple[int, ...]
     arrivals: int
     frontier: Frontier
     bound: float  # no layout that fits alone is faster
 
 
-def fastest(problem: Problem, precision: Precision, tile: int, limits: Limits) -> Solution | None:
-    """The solution of least time; None where nothing fits."""
+def fastest(
+    problem: Problem, precision: Precision, tile: int, limits: Limits, below: float = math.inf
+) -> Solution | None:
+    """The solution of least time; None where nothing fits, or nothing takes less than `below`."""
     best: Solution | None = None
     for guidance in problem.guidances:
         for hosts in problem.all_hosts(precision, limits):
             rooms = _rooms(problem, guidance, tile, problem.vram(precision, hosts, limits))
-            if min(rooms) < 0:
-                continue
-            found = _fastest(problem, precision, tile, guidance, hosts, rooms, best)
-            best = found or best
-    return best and _relaxed(problem, best, limits)
+            if min(rooms) >= 0:
+                least = best.seconds if best else below
+                best = _fastest(problem, precision, tile, guidance, hosts, rooms, least) or best
+    return None if best is None else _relaxed(problem, best, limits)
 
 
 def _rooms(problem: Problem, guidance: GuidancePasses, tile: int, vram: int) -> tuple[int, ...]:
@@ -70,22 +75,23 @@ def _fastest(
     guidance: GuidancePasses,
     hosts: Hosts,
     rooms: tuple[int, ...],
-    best: Solution | None,
+    below: float,
 ) -> Solution | None:
-    """Faster than the best so far, or None."""
+    """One that takes less than `below`, or None."""
     parts = problem.parts(guidance, tile)
     stays = [list(_stays(problem, part, precision, hosts, rooms)) for part in parts]
-    combinations = sorted(itertools.product(*stays), key=_bound)
+    rivals = Rivals(rooms)
     found: Solution | None = None
-    for chosen in combinations:
-        least = best.seconds if best else None
-        if least is not None and _bound(chosen) >= least:
+    first = tuple(ways[0] for ways in stays if ways)  # there only where they work: a bound on all others
+    for chosen in (first, *sorted(itertools.product(*stays), key=_bound)):
+        if len(chosen) < len(parts) or (chosen is not first and _bound(chosen) >= below):
             break
-        seconds, layouts = assign(chosen, rooms, least)
+        seconds, layouts = rivals.assign(chosen, below)
         if layouts is not None:
+            below = seconds
             pairs = zip(parts, chosen, layouts, strict=True)
             placed = tuple(Placed(part, layout, stay.present, stay.arrivals) for part, stay, layout in pairs)
-            best = found = Solution(seconds, guidance, hosts, tile, precision, placed)
+            found = Solution(seconds, guidance, hosts, tile, precision, placed)
     return found
 
 
@@ -99,7 +105,7 @@ def _stays(problem: Problem, part: Part, precision: Precision, hosts: Hosts, roo
         frontier = problem.frontier(part, precision.of(part), hosts.of(part), arrivals, whole=whole)
         index = frontier.within(min(rooms[phase] for phase in present))
         if index >= 0:
-            yield Stay(present, arrivals, frontier, frontier.seconds[index])
+            yield Stay(part.key, present, arrivals, frontier, frontier.seconds[index])
 
 
 def presences(problem: Problem, part: Part) -> Iterator[tuple[tuple[int, ...], int]]:
@@ -117,28 +123,78 @@ def presences(problem: Problem, part: Part) -> Iterator[tuple[tuple[int, ...], i
     yield tuple(range(last + 1)), 0
 
 
-def assign(stays: Sequence[Stay], rooms: Sequence[int], below: float | None) -> tuple[float, tuple[Layout, ...] | None]:
-    """The layouts of least time of networks that come and go so; none that takes less than `below`: None."""
+class Rivals:
+    """Networks that are on the device at the same time share its room; those that are not do not touch each other."""
+
+    def __init__(self, rooms: Sequence[int]) -> None:
+        self._rooms = rooms
+        self._known: dict[tuple[tuple[str, int], ...], _Known] = {}
+
+    def assign(self, stays: Sequence[Stay], below: float) -> tuple[float, tuple[Layout, ...] | None]:
+        """The layouts of least time of networks that come and go so; no layouts where that is not below a time."""
+        seconds, left = 0.0, _bound(stays)
+        layouts: dict[int, Layout] = {}
+        for group in _groups(stays):
+            members = [stays[index] for index in group]
+            left -= _bound(members)
+            found = self._group(members, below - seconds - left)
+            if found.layouts is None:
+                return math.inf, None
+            seconds += found.seconds
+            layouts.update(zip(group, found.layouts, strict=True))
+        if seconds >= below:
+            return math.inf, None
+        return seconds, tuple(layouts[index] for index in range(len(stays)))
+
+    def _group(self, stays: Sequence[Stay], below: float) -> "_Known":
+        """What is known to be the best, or not to be below a time that is no lower, need not be searched again."""
+        below += _ROUNDING
+        key = tuple((stay.key, stay.arrivals) for stay in stays)
+        known = self._known.get(key)
+        if known is None or (known.layouts is None and known.seconds < below):
+            known = self._known[key] = _assigned(stays, self._rooms, below)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The least time and its layouts; without layouts, a time that nothing is below."""
+
+    seconds: float
+    layouts: tuple[Layout, ...] | None
+
+
+def _groups(stays: Sequence[Stay]) -> list[list[int]]:
+    """Indices of those that share phases, directly or by way of others."""
+    groups: list[tuple[set[int], list[int]]] = []
+    for index, stay in enumerate(stays):
+        phases, members = set(stay.present), [index]
+        apart = []
+        for other_phases, other in groups:
+            if phases.isdisjoint(other_phases):
+                apart.append((other_phases, other))
+            else:
+                phases, members = phases | other_phases, [*other, *members]
+        groups = [*apart, (phases, members)]
+    return [members for _, members in groups]
+
+
+def _assigned(stays: Sequence[Stay], rooms: Sequence[int], below: float) -> _Known:
     order = sorted(range(len(stays)), key=lambda index: len(stays[index].frontier.bytes))
-    ordered = [stays[index] for index in order]
-    rest = [0.0]
-    for stay in reversed(ordered):
-        rest.append(rest[-1] + stay.bound)
-    search = _Assignment(ordered, rest[::-1], float("inf") if below is None else below)
+    search = _Assignment([stays[index] for index in order], below)
     search.descend(0, list(rooms), 0.0, ())
     if search.found is None:
-        return search.least, None
-    layouts: list[Layout | None] = [None] * len(stays)
-    for index, stay, entry in zip(order, ordered, search.found, strict=True):
-        layouts[index] = stay.frontier.layouts[entry]
-    return search.least, tuple(layout for layout in layouts if layout is not None)
+        return _Known(below, None)
+    entries = dict(zip(order, search.found, strict=True))
+    layouts = tuple(stay.frontier.layouts[entries[index]] for index, stay in enumerate(stays))
+    return _Known(search.least, layouts)
 
 
 class _Assignment:
     """A descent through the networks, the one of fewest layouts first; bounds cut branches off."""
 
-    def __init__(self, stays: Sequence[Stay], rest: Sequence[float], below: float) -> None:
-        self._stays, self._rest, self.least = stays, rest, below
+    def __init__(self, stays: Sequence[Stay], below: float) -> None:
+        self._stays, self.least = stays, below
         self.found: tuple[int, ...] | None = None
 
     def descend(self, depth: int, rooms: list[int], seconds: float, entries: tuple[int, ...]) -> None:
@@ -148,18 +204,28 @@ class _Assignment:
                 self.least, self.found = seconds, entries
             return
         stay = self._stays[depth]
-        frontier = stay.frontier
-        rest = self._rest[depth + 1]
-        for entry in range(frontier.within(min(rooms[phase] for phase in stay.present)), -1, -1):
+        frontier, is_last = stay.frontier, depth == len(self._stays) - 1
+        for entry in range(frontier.within(min([rooms[phase] for phase in stay.present])), -1, -1):
             now = seconds + frontier.seconds[entry]
-            if now + rest >= self.least:
+            if now >= self.least:
                 return  # the next are slower
             left = list(rooms)
             for phase in stay.present:
                 left[phase] -= frontier.bytes[entry]
-            self.descend(depth + 1, left, now, (*entries, entry))
-            if depth == len(self._stays) - 1:
+            if now + self._bound(depth + 1, left) < self.least:
+                self.descend(depth + 1, left, now, (*entries, entry))
+            if is_last:
                 return
+
+    def _bound(self, depth: int, rooms: list[int]) -> float:
+        """What those further down take at least, each with all the room to itself."""
+        total = 0.0
+        for stay in self._stays[depth:]:
+            entry = stay.frontier.within(min([rooms[phase] for phase in stay.present]))
+            if entry < 0:
+                return math.inf
+            total += stay.frontier.seconds[entry]
+        return total
 
 
 def _relaxed(problem: Problem, solution: Solution, limits: Limits) -> Solution:
