@@ -5,7 +5,7 @@ tensor up to a power of two. What the system refuses stays pageable, which costs
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -33,11 +33,13 @@ class CudaLocker:
 
     def lock(self, address: int, size: int) -> bool:
         """Register a run with the driver."""
-        return int(torch.cuda.cudart().cudaHostRegister(address, size, 0)) == 0
+        runtime: Any = torch.cuda.cudart()  # type: ignore[no-untyped-call]
+        return int(runtime.cudaHostRegister(address, size, 0)) == 0
 
     def unlock(self, address: int) -> None:
         """Unregister it."""
-        torch.cuda.cudart().cudaHostUnregister(address)
+        runtime: Any = torch.cuda.cudart()  # type: ignore[no-untyped-call]
+        runtime.cudaHostUnregister(address)
 
 
 class Pinned:

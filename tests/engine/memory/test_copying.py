@@ -1,4 +1,4 @@
-"""Copies on their own stream: ordered by events against computing, whatever the streams' speeds; the host never waits."""
+"""Copies on their own stream: ordered by events against computing, whatever their speeds; the host never waits."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Event
@@ -29,7 +29,7 @@ class Immediate:
         future = Future()
         try:
             future.set_result(work(*words))
-        except Exception as error:
+        except StorageError as error:
             future.set_exception(error)
         return future
 

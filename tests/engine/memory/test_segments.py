@@ -1,5 +1,7 @@
 """Where weights lie, and which blocks stay."""
 
+import itertools
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,5 +40,5 @@ def test_blocks_that_stay_are_spread_evenly(count, data):
     stays = spread(count, chosen)
     assert (len(stays), sum(stays)) == (count, chosen)
     places = [index for index, stay in enumerate(stays) if stay]
-    gaps = [later - earlier for earlier, later in zip(places, places[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(places)]
     assert not gaps or max(gaps) - min(gaps) <= 1

@@ -1,0 +1,65 @@
+"""The tensors of some safetensors files as sources, under their names there."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from mezzotint.checkpoints.header import TensorSpec, read_header
+from mezzotint.checkpoints.positioned import PositionedFile
+from mezzotint.errors import ModelRefused
+from mezzotint.memory.host import DiskTensor, Take, disk_tensor
+
+
+class DiskWeights:
+    """Files that stay open for as long as weights are read from them."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._files: list[PositionedFile] = []
+        self._places: dict[str, tuple[PositionedFile, TensorSpec]] = {}
+        try:
+            for path in paths:
+                self._open(path)
+        except BaseException:
+            self.close()
+            raise
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of all tensors."""
+        return iter(self._places)
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is a tensor of that name."""
+        return name in self._places
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """As it stands in its file."""
+        return self._places[name][1].shape
+
+    def tensor(self, name: str, *, shape: tuple[int, ...], dtype: torch.dtype, take: Take | None = None) -> DiskTensor:
+        """A tensor as a network has it; KeyError when no file has it, ModelRefused when it cannot become that."""
+        file, spec = self._places[name]
+        if take is None and torch.Size(spec.shape).numel() != torch.Size(shape).numel():
+            raise ModelRefused(f"{file.path}: {name} has shape {spec.shape}, and {shape} is wanted")
+        return disk_tensor(file, spec, shape=shape, dtype=dtype, take=take)
+
+    def fitting(self, network: nn.Module) -> dict[str, DiskTensor]:
+        """The parameters and buffers of a network that bear the same names here, in the network's formats."""
+        state = network.state_dict(keep_vars=True)
+        return {
+            name: self.tensor(name, shape=tuple(tensor.shape), dtype=tensor.dtype)
+            for name, tensor in state.items()
+            if name in self
+        }
+
+    def close(self) -> None:
+        """Close the files; nothing is read from them any more."""
+        for file in self._files:
+            file.close()
+
+    def _open(self, path: Path) -> None:
+        header = read_header(path)
+        file = PositionedFile(path)
+        self._files.append(file)
+        self._places |= {name: (file, spec) for name, spec in header.tensors.items()}
