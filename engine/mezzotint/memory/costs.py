@@ -23,7 +23,7 @@ class Layout:
     resident: int  # blocks
     slots: int
     device_bytes: int  # of what stays and of the slots
-    stay_bytes: int  # of what stays: copied when the network comes
+    stay_bytes: int  # of what stays: copied in the first pass after the network comes
     streamed_bytes: int  # copied in every pass
 
 
@@ -96,9 +96,10 @@ def has_scheme(component: ComponentFootprint, scheme: Scheme) -> bool:
     return scheme == "none" or scheme in component.outside or any(scheme in block.bytes for block in parts)
 
 
-def pass_seconds(layout: Layout, computing: float, rate: float) -> float:
-    """Of one forward pass: computing and copying go on side by side, almost."""
-    if not layout.streamed_bytes:
+def pass_seconds(layout: Layout, computing: float, rate: float, *, arriving: bool = False) -> float:
+    """Of one forward pass: computing and copying go on side by side, almost; the first brings what stays, too."""
+    moved = layout.streamed_bytes + (layout.stay_bytes if arriving else 0)
+    if not moved:
         return computing
-    copying = layout.streamed_bytes / (rate * _REACHED[layout.slots])
+    copying = moved / (rate * _REACHED.get(layout.slots, _REACHED[SLOTS[-1]]))
     return max(computing, copying) + _UNHIDDEN * min(computing, copying)

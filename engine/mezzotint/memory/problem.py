@@ -129,11 +129,13 @@ class Problem:
 
     def seconds(self, part: Part, scheme: Scheme, layout: Layout, tier: HostTier, arrivals: int) -> float:
         """Of all passes of a network, and of its arrivals on the device."""
-        rate = self.rate(tier)
-        passing = sum(
-            work.passes * pass_seconds(layout, self.computing(part, scheme, work), rate) for work in part.works
-        )
-        return passing + arrivals * layout.stay_bytes / rate
+        rate, seconds = self.rate(tier), 0.0
+        for work in part.works:
+            computing = self.computing(part, scheme, work)
+            seconds += arrivals * pass_seconds(layout, computing, rate, arriving=True)
+            seconds += max(0, work.passes - arrivals) * pass_seconds(layout, computing, rate)
+            arrivals = 0  # counted in the first phase that it works in
+        return seconds
 
     def computing(self, part: Part, scheme: Scheme, work: Work) -> float:
         """Seconds of one pass, with all weights in place."""
