@@ -8,10 +8,9 @@ the same network is loaded whole, which must fail; and, without a limit, that it
 """
 
 import argparse
-import contextlib
-import ctypes
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -57,7 +56,10 @@ def _told(row: dict[str, Any]) -> str:
 def _child(arguments: argparse.Namespace, how: str) -> dict[str, Any] | None:
     line = [sys.executable, __file__, "--child", how, "--file", str(arguments.file)]
     line += [f"--{name}={getattr(arguments, name)}" for name in ("weights", "limit", "width", "steps")]
-    done = subprocess.run([*line, *(["--above-imports"] if arguments.above_imports else [])], stdout=subprocess.PIPE)
+    line += ["--above-imports"] if arguments.above_imports else []
+    # Without it glibc keeps what large tensors took for more of them, which the limit counts as if it were in use.
+    environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
+    done = subprocess.run(line, stdout=subprocess.PIPE, env=environment)
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
 
 
@@ -68,8 +70,6 @@ def _run(arguments: argparse.Namespace) -> dict[str, Any]:
 
     network = _network(arguments)
     _take_steps(_tiny(), 1)  # what libraries take once, they take before
-    with contextlib.suppress(AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)  # else what imports took and gave back would hold a part of the weights
     imports = _status("VmRSS")
     limit = arguments.limit * MIB + (_status("VmData") if arguments.above_imports else 0)
     if arguments.child == "unlimited":
