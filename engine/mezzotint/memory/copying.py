@@ -117,8 +117,11 @@ class StreamCopier:
                 for copy in copies:
                     if copy.source.at_once or not self._staging.bring(copy, self._stream):
                         copy.target.copy_(copy.source.tensor(), non_blocking=True)
-            finally:
-                event.record(self._stream)  # some may have begun
+            except BaseException:
+                event.record(self._stream)
+                event.synchronize()  # some have begun, and nobody gets a ticket for them
+                raise
+            event.record(self._stream)
         return event
 
     def _compute(self, event: Event) -> None:

@@ -1,6 +1,6 @@
 """The device as carrying out a plan needs it: memory under a cap, ways of copying, the most in use."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -13,7 +13,7 @@ from mezzotint.memory.copying import Copier, DirectCopier, StreamCopier, Streams
 
 
 class Device:
-    """One device, for as long as an engine uses it; `close` ends its thread."""
+    """One device, for as long as an engine uses it; `close` ends its threads."""
 
     def __init__(
         self,
@@ -23,11 +23,11 @@ class Device:
         copier: Copier,
         background: Copier,
         account: ByteAccount | None = None,
-        reader: Executor | None = None,
+        readers: Sequence[Executor] = (),
     ) -> None:
         self.device, self.arena, self.copier, self.background = device, arena, copier, background
         self.account = account
-        self._reader = reader
+        self._readers = tuple(readers)
 
     @property
     def ledger(self) -> ByteLedger:
@@ -53,9 +53,9 @@ class Device:
             torch.cuda.reset_peak_memory_stats(self.device)
 
     def close(self) -> None:
-        """End the thread that reads."""
-        if self._reader is not None:
-            self._reader.shutdown(wait=False, cancel_futures=True)
+        """End the threads that read."""
+        for reader in self._readers:
+            reader.shutdown(wait=False, cancel_futures=True)
 
 
 def open_device(
@@ -70,20 +70,24 @@ def open_device(
 ) -> Device:
     """A device with at most `cap` bytes for weights and, where it is simulated, for activations too.
 
-    `reading`: have a thread read what lies on disk, while the device computes.
+    `reading`: have threads read what lies on disk, while the device computes: one for what is streamed, one for what
+    is brought in the background, so that the first never waits for the second.
     """
     arena = DeviceArena(device, ByteLedger(cap, refuse))
-    account = ByteAccount(arena.ledger, workspace) if simulated else None
-    reader = ThreadPoolExecutor(1, thread_name_prefix="weights") if reading else None
-    if device.type == "cuda":
-        cuda: Any = torch.cuda if streams is None else streams
-        return Device(
-            device,
-            arena=arena,
-            copier=StreamCopier(device, cuda, reader=reader),
-            background=StreamCopier(device, cuda, reader=reader),
-            account=account,
-            reader=reader,
-        )
-    copier = DirectCopier(reader)
-    return Device(device, arena=arena, copier=copier, background=copier, account=account, reader=reader)
+    readers = [ThreadPoolExecutor(1, thread_name_prefix="weights") for _ in range(2)] if reading else []
+    copier, background = (_copier(device, streams, reader) for reader in (readers or (None, None)))
+    return Device(
+        device,
+        arena=arena,
+        copier=copier,
+        background=background,
+        account=ByteAccount(arena.ledger, workspace) if simulated else None,
+        readers=readers,
+    )
+
+
+def _copier(device: torch.device, streams: Streams | None, reader: Executor | None) -> Copier:
+    if device.type != "cuda":
+        return DirectCopier(reader)
+    cuda: Any = torch.cuda if streams is None else streams
+    return StreamCopier(device, cuda, reader=reader)

@@ -142,14 +142,21 @@ class StreamedNetwork:
             self.enter()
             self.ready()
 
-    def promote(self, more: int) -> bool:
-        """Have more blocks stay, if there is room for them; else nothing changes."""
-        before, wanted = self._resident, min(len(self.blocks), self._resident + more)
-        free = self._arena.ledger.free
-        if wanted == before or (free is not None and self.entered and self.bytes(wanted) - self.bytes() > free):
+    def promote(self, more: int, *, room: int = 0) -> bool:
+        """Have more blocks stay, if that leaves `room` bytes for activations; else nothing changes."""
+        wanted, free = min(len(self.blocks), self._resident + more), self._arena.ledger.free
+        if wanted == self._resident or (free is not None and self._growth(wanted) + room > free):
             return False
         self.arrange(wanted)
         return True
+
+    def most_resident(self, *, room: int = 0) -> int:
+        """How many blocks could stay with `room` bytes left for activations; as many as do, if not more."""
+        free, count = self._arena.ledger.free, len(self.blocks)
+        if free is None:
+            return count
+        could = (number for number in range(count, self._resident, -1) if self._growth(number) + room <= free)
+        return next(could, self._resident)
 
     def demote(self, fewer: int) -> bool:
         """Have fewer blocks stay; False: none does."""
@@ -186,6 +193,9 @@ class StreamedNetwork:
     def pinned_bytes(self) -> int:
         """Of the host's memory, locked for this network."""
         return 0 if self._pinned is None else self._pinned.bytes
+
+    def _growth(self, resident: int) -> int:
+        return self.bytes(resident) - (self.bytes() if self.entered else 0)
 
     def _set(self, resident: int, slots: int) -> None:
         if resident < 0 or (slots < 1 and resident < len(self.blocks)):

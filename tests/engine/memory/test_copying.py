@@ -170,6 +170,21 @@ def test_a_reader_reads_while_something_else_happens():
     assert target.equal(source)
 
 
+def test_what_has_begun_when_reading_fails_is_done_before_that_is_told():
+    class Gone(Slow):
+        def read_part(self, target, start):
+            raise StorageError("gone")
+
+    streams = FakeStreams()
+    copier = StreamCopier(CPU, streams, reader=Immediate(), staging=lambda: torch.empty(32, dtype=torch.uint8))
+    target = torch.zeros(5)
+    copies = [Copy(Slow(torch.ones(5)), target), Copy(Gone(torch.ones(5)), torch.zeros(5))]
+    ticket = copier.start(copies, copier.mark())
+    assert target.all() and streams.synchronized == 1
+    with pytest.raises(StorageError, match="gone"):
+        ticket.wait()
+
+
 def test_a_disk_that_stalls_is_told():
     gate = Event()
     with ThreadPoolExecutor(1) as reader:

@@ -102,6 +102,22 @@ def test_a_file_that_changes_between_steps_is_told_and_the_network_leaves_in_ord
 
 
 @on_posix
+@pytest.mark.parametrize("reading", [True, False])
+def test_a_file_that_was_cut_before_the_network_comes(flux_on_disk, reading):
+    chosen, path = flux_on_disk
+    device = open_device(torch.device("cpu"), reading=reading)
+    _, network = streamed(chosen, path, device)
+    os.truncate(path, 2000)
+    with pytest.raises(StorageError, match="became shorter|changed while it was in use"):
+        network.enter()
+        network.ready()
+    network.leave()
+    assert device.arena.in_use == 0
+    assert not any(module._forward_pre_hooks for module in chosen.network.modules())
+    device.close()
+
+
+@on_posix
 def test_a_file_whose_name_vanishes_goes_on(flux_on_disk):
     chosen, path = flux_on_disk
     device = open_device(torch.device("cpu"))

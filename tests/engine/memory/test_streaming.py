@@ -170,7 +170,25 @@ def test_more_and_fewer_stay_between_steps():
     assert not network.promote(1) and network.resident == 0
     assert chosen.call().equal(chosen.answer)
     network.leave()
+    device.ledger.cap = None
     assert network.promote(5) and not network.entered and not network.promote(1)
+
+
+def test_what_stays_leaves_room_for_activations():
+    chosen, device = case("flux"), simulated()
+    network = streamed(chosen, device, 0, 1)
+    network.enter()
+    sizes = [network.bytes(resident) for resident in range(6)]
+    for wanted in (5, 3, 0):
+        device.ledger.cap = 10_000 + sizes[wanted]
+        assert network.most_resident(room=10_000) == wanted
+    assert not network.promote(1, room=10_000)
+    device.ledger.cap = 10_000 + sizes[3]
+    assert network.promote(3, room=10_000) and network.resident == 3
+    assert network.most_resident() == 3
+    network.leave()
+    device.ledger.cap = None
+    assert network.most_resident() == 5
 
 
 @pytest.mark.parametrize("refused", range(3))
