@@ -2,18 +2,17 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from mezzotint import machine
 from mezzotint.attention.selection import AttentionBackends
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.errors import DeviceLost, MezzotintError, OutOfMemory
-from mezzotint.families.family import LoadedModel, ModelSources
+from mezzotint.memory.machine_probe import machine_facts
 from mezzotint.memory.shortage import is_device_shortage, is_lost, is_ram_shortage
 from mezzotint.protocol import (
     SCHEMA_VERSION,
     DecodeRequest,
-    DeviceInfo,
-    Dtype,
     EngineInfo,
     GeneratedImage,
     GenerateRequest,
@@ -24,10 +23,10 @@ from mezzotint.protocol import (
 from mezzotint.quantization.product_selection import ProductBackends
 from mezzotint.stages.finishing import finish
 from mezzotint.stages.job import Job
-from mezzotint.stages.precision import Schemes, choices_of
-from mezzotint.stages.setup import CascadeSetup
 
-_Key = tuple[str, str, str, Schemes, tuple[tuple[int, int], ...]]  # path, device, dtype, schemes, stamps of files
+if TYPE_CHECKING:
+    from mezzotint.stages.outlay import Facts
+    from mezzotint.stages.workroom import Workroom
 
 
 class Engine:
@@ -38,10 +37,12 @@ class Engine:
         catalog: Catalog,
         attention: AttentionBackends | None = None,
         products: ProductBackends | None = None,
+        facts: "Facts | None" = None,
     ) -> None:
         self._catalog = catalog
         self._attention, self._products = attention or AttentionBackends(), products or ProductBackends()
-        self._loaded: dict[_Key, LoadedModel] = {}
+        self._workroom: Workroom | None = None
+        self._facts = facts or machine_facts
 
     def info(self) -> EngineInfo:
         """What the engine is and runs on."""
@@ -57,7 +58,9 @@ class Engine:
 
     def close(self) -> None:
         """Let go of everything that is loaded."""
-        self._loaded.clear()
+        if self._workroom is not None:
+            self._workroom.close()
+            self._workroom = None
 
     def generate(self, request: GenerateRequest, on_event: OnEvent, cancelled: IsCancelled) -> GenerateResult:
         """Make the pictures of a request, and save each as soon as it is made.
@@ -69,14 +72,22 @@ class Engine:
             request=request,
             find=self._catalog.find,
             default_model=self._catalog.default(),
-            models_for=self._models_for,
+            workroom=self._room(),
             attention=self._attention,
             products=self._products,
             on_event=on_event,
             cancelled=cancelled,
+            facts=self._facts,
         )
         with _memory_errors():
             return job.run()
+
+    def _room(self) -> "Workroom":
+        from mezzotint.stages.workroom import Workroom
+
+        if self._workroom is None:
+            self._workroom = Workroom()
+        return self._workroom
 
     def decode(self, request: DecodeRequest, on_event: OnEvent, cancelled: IsCancelled) -> GeneratedImage:
         """Finish a picture whose latents a job has left behind, and save it. Raises a MezzotintError."""
@@ -85,36 +96,11 @@ class Engine:
                 request,
                 find=self._catalog.find,
                 default_model=self._catalog.default(),
-                models_for=self._models_for,
+                workroom=self._room(),
                 attention=self._attention,
                 on_event=on_event,
                 cancelled=cancelled,
             )
-
-    def _models_for(self, setup: CascadeSetup, device: DeviceInfo, dtype: Dtype, schemes: Schemes) -> list[LoadedModel]:
-        """One holder of networks for each stage, the same for equal models; models of earlier jobs are let go."""
-        import torch
-
-        kept: dict[_Key, LoadedModel] = {}
-        models = []
-        for stage in setup.stages:
-            key = (stage.found.info.path, device.id, dtype, schemes, _stamps(stage.sources))
-            if key not in kept:
-                kept[key] = self._loaded.get(key) or LoadedModel(
-                    sources=stage.sources,
-                    device=torch.device(device.id),
-                    dtype=getattr(torch, dtype),
-                    quantization=choices_of(schemes, stage.sources, stage.family.denoiser_component),
-                )
-            models.append(kept[key])
-        self._loaded = kept
-        return models
-
-
-def _stamps(sources: ModelSources) -> tuple[tuple[int, int], ...]:
-    """What changes when a file is replaced: its weights must not be taken for the old ones."""
-    stats = (path.stat() for source in sources.components.values() for path in source.files)
-    return tuple((stat.st_size, stat.st_mtime_ns) for stat in stats)
 
 
 @contextmanager

@@ -65,6 +65,8 @@ class LoadedModel:
     from_disk: frozenset[str] = frozenset()  # components whose weights stay in their files, and are read in passing
     on_disk: "dict[str, Mapping[str, Source]]" = field(default_factory=dict)  # of those, where each weight comes from
     identity: str = ""  # the catalog's name for it
+    stamps: "Mapping[Path, tuple[int, int]]" = field(default_factory=dict)  # sizes and dates of files as they were read
+    shares: bool = False  # some of its networks are those of another model too
     dtype: "torch.dtype"
     networks: dict[str, Network] = field(default_factory=dict)
     tokenizers: dict[str, Tokenizer] = field(default_factory=dict)
@@ -72,6 +74,7 @@ class LoadedModel:
     loras: "Adapters | None" = None  # what LoRAs are in the networks; None: there never were any
     passes: GuidancePasses = "batched"  # of the halves of the guidance
     vae_tile: int = 0  # pixels of the side of the squares that pictures are decoded in; 0: whole
+    lowered: bool = False  # quantized further in a job that ran out of memory
     attention: "AttentionSession | None" = None  # what attends in the networks now; None: what diffusers put there
 
 

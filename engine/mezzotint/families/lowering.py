@@ -43,6 +43,7 @@ def lower_precision(model: LoadedModel, component: str) -> str | None:
         done += 1
     if model.loras is not None:
         model.loras.put_back()
+    model.lowered = model.lowered or bool(done)
     return scheme if done else None
 
 

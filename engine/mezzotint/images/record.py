@@ -23,6 +23,7 @@ class PictureRecord:
     attention: str
     threads: int
     versions: dict[str, str]
+    recoveries: tuple[str, ...] = ()  # what was done when memory ran short, some of which changes pixels
 
 
 def record_to_json(record: PictureRecord) -> str:

@@ -18,6 +18,7 @@ from mezzotint.protocol import (
     Decoding,
     Encoding,
     GenerateRequest,
+    GuidancePasses,
     IsCancelled,
     ModelUsed,
     OnEvent,
@@ -84,6 +85,25 @@ class Painter:
         self._previewers: dict[int, Previewer] = {}
         self._used: list[ModelUsed] = []
         self._walks: list[Walk] = []  # of the picture that is being made
+
+    @property
+    def placement(self) -> Placement:
+        """Where the networks are."""
+        return self._placement
+
+    @property
+    def vae_tile(self) -> int:
+        """Pixels of the side of the squares that pictures are decoded in; 0: whole."""
+        return self._models[-1].vae_tile
+
+    @property
+    def guidance_passes(self) -> GuidancePasses:
+        """Whether any stage took the halves of the guidance one after the other."""
+        return "sequential" if any(model.passes == "sequential" for model in self._models) else "batched"
+
+    def lowered_models(self) -> list[LoadedModel]:
+        """Those that are not what their files say any more."""
+        return [model for model in self._models if model.lowered]
 
     def networks(self) -> list[Network]:
         """Of all models, those that are in memory."""

@@ -30,7 +30,7 @@ from mezzotint.stages.setup import CascadeSetup, Find, set_up
 from mezzotint.stages.undecoded import Undecoded, read_latents
 
 if TYPE_CHECKING:
-    from mezzotint.stages.job import ModelsFor
+    from mezzotint.stages.workroom import Workroom
 
 _PLAIN = Schemes(denoiser="none", text="none")
 
@@ -40,7 +40,7 @@ def finish(
     *,
     find: Find,
     default_model: ModelRef,
-    models_for: "ModelsFor",
+    workroom: "Workroom",
     attention: AttentionBackends,
     on_event: OnEvent,
     cancelled: IsCancelled,
@@ -53,6 +53,7 @@ def finish(
 
     from mezzotint.families.loading import load_components
     from mezzotint.stages.decode import to_picture
+    from mezzotint.stages.workroom import Wanted
 
     path = Path(request.path)
     latents, picture = read_latents(path)
@@ -64,7 +65,7 @@ def finish(
     picture = replace(picture, path=_target(request, picture))
     device = machine.choose_device(request.device, machine.devices())
     dtype = machine.choose_dtype(picture.record.request.dtype if request.dtype == "auto" else request.dtype, device)
-    model = models_for(setup, device, dtype, _PLAIN)[0]
+    model = workroom.models_for(Wanted(setup=setup, device=device, dtype=dtype, schemes=_PLAIN))[0]
     _compare(picture, setup, on_event, cancelled)
     done, total = 0, stage.sources.components["vae"].bytes
 

@@ -1,10 +1,9 @@
 """One request from its words to its pictures."""
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,6 @@ from mezzotint.attention.selection import AttentionBackends, torch_attention
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import Cancelled, ImageRefused, StorageError
 from mezzotint.families.clip_prompt import has_weights
-from mezzotint.families.family import LoadedModel
 from mezzotint.families.lora.prompt_tags import has_lora_tags
 from mezzotint.images.naming import check_output
 from mezzotint.images.reading import read_image
@@ -37,10 +35,9 @@ from mezzotint.protocol import (
 from mezzotint.quantization.product_selection import ProductBackends
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.loras import JobLoras
-from mezzotint.stages.placement import Placement
 from mezzotint.stages.precision import Schemes, settle_schemes
 from mezzotint.stages.recovery import Recovery
-from mezzotint.stages.saving import Circumstances, Saver, files_sha256, save_picture
+from mezzotint.stages.saving import Circumstances, Saver, files_sha256, save_picture, with_memory
 from mezzotint.stages.setup import CascadeSetup, Find, all_words, set_up
 from mezzotint.stages.undecoded import Undecoded, write_latents
 
@@ -50,8 +47,19 @@ if TYPE_CHECKING:
 
     from mezzotint.attention.session import AttentionSession
     from mezzotint.stages.cascade import Painter
+    from mezzotint.stages.outlay import Facts, Outlay
+    from mezzotint.stages.workroom import Workroom
 
-ModelsFor = Callable[[CascadeSetup, DeviceInfo, Dtype, Schemes], list[LoadedModel]]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Settled:
+    """What a job rests on."""
+
+    setup: CascadeSetup
+    device: DeviceInfo
+    dtype: Dtype
+    schemes: Schemes
+    outlay: "Outlay | None"
 
 
 class Job:
@@ -63,14 +71,16 @@ class Job:
         request: GenerateRequest,
         find: Find,
         default_model: ModelRef,
-        models_for: ModelsFor,
+        workroom: "Workroom",
         attention: AttentionBackends,
         products: ProductBackends,
         on_event: OnEvent,
         cancelled: IsCancelled,
+        facts: "Facts",
     ) -> None:
+        self._facts = facts
         self._request, self._find, self._default_model = request, find, default_model
-        self._models_for, self._on_event, self._cancelled = models_for, on_event, cancelled
+        self._workroom, self._on_event, self._cancelled = workroom, on_event, cancelled
         self._attention, self._products = attention, products
         self._embeddings = tuple(Path(path) for path in request.embeddings)
         self._clock = Clock()
@@ -85,21 +95,25 @@ class Job:
         check_output(request.output, request.count)
         init = self._read_init(setup)
         loras = JobLoras(request, setup, self._cancelled)
-        device = machine.choose_device(request.device, machine.devices())
-        dtype = machine.choose_dtype(request.dtype, device)
-        session = self._attention.session(request.attention, device.id, dtype, self._notice)
-        schemes = settle_schemes(request.quantization, request.text_quantization, setup, device)
-        at = self._circumstances(setup, device, dtype, session.used, schemes)
+        job = self._settle(setup)
+        session = self._attention.session(request.attention, job.device.id, job.dtype, self._notice)
+        at = self._circumstances(job, session.used)
         self._warn(setup)
-        memory = machine.PeakMemory(torch.device(device.id))
+        memory = machine.PeakMemory(torch.device(job.device.id))
         with torch.inference_mode(), torch_attention(session):
             with self._clock.phase("load"):
-                painter = self._load(setup, device, dtype, schemes, loras)
+                painter = self._load(job, loras)
             saver = Saver(request=request, setup=setup)
-            products = self._products.session(device.id, dtype, painter.networks(), self._notice)
-            with painter.attending(session), products.multiplying():
-                painter.encode(self._embeddings)
-                images = tuple(self._paint(painter, saver, at, session, init, index) for index in range(request.count))
+            products = self._products.session(job.device.id, job.dtype, painter.networks(), self._notice)
+            try:
+                with painter.attending(session), products.multiplying():
+                    painter.encode(self._embeddings)
+                    images = tuple(
+                        self._paint(painter, saver, at, session, init, index) for index in range(request.count)
+                    )
+            finally:
+                self._workroom.drop(painter.lowered_models())
+        report = self._memory_report(memory, painter, job.outlay)
         return GenerateResult(
             schema_version=SCHEMA_VERSION,
             images=images,
@@ -115,29 +129,62 @@ class Job:
             threads=at.threads,
             versions=at.versions,
             timings=self._clock.timings(len(setup.stages)),
-            memory=MemoryReport(peak_ram_bytes=memory.ram_bytes(), peak_vram_bytes=memory.vram_bytes()),
+            memory=report,
             notices=tuple(self._notices),
             attention_asked=session.asked,
             attention_fallbacks=session.fallbacks,
             products=products.used,
             product_fallbacks=products.fallbacks,
-            quantization=schemes.denoiser,
-            text_quantization=schemes.text,
+            quantization=job.schemes.denoiser,
+            text_quantization=job.schemes.text,
+            plan=None if job.outlay is None else job.outlay.plan,
+            vae_tile=painter.vae_tile,
+            guidance_passes=painter.guidance_passes,
+            recoveries=painter.placement.recoveries,
         )
 
-    def _circumstances(
-        self, setup: CascadeSetup, device: DeviceInfo, dtype: Dtype, attention: Attention, schemes: Schemes
-    ) -> Circumstances:
+    def _settle(self, setup: CascadeSetup) -> "_Settled":
+        """Device, numbers, precision and memory; what leaves a stage without a step is told before weights are read."""
         import torch
 
-        inputs = (*([setup.init] if setup.init else []), *self._embeddings)
+        from mezzotint.stages.cascade import plan_walks
+        from mezzotint.stages.outlay import settle_outlay
+
+        request = self._request
+        device = machine.choose_device(request.device, machine.devices())
+        dtype = machine.choose_dtype(request.dtype, device)
+        steps = [len(walk.timesteps) for walk in plan_walks(setup, torch.device("cpu"))]
+        outlay = settle_outlay(request, setup, steps, device, dtype, facts=self._facts, on_trace=self._on_trace)
+        if outlay is None:
+            schemes = settle_schemes(request.quantization, request.text_quantization, setup, device)
+        else:
+            schemes = Schemes(denoiser=outlay.plan.quantization, text=outlay.plan.text_quantization)
+        return _Settled(setup=setup, device=device, dtype=dtype, schemes=schemes, outlay=outlay)
+
+    def _on_trace(self, component: str, part: float) -> None:
+        """An architecture that is met for the first time is looked at, which takes seconds."""
+        self._on_event(Loading(model="planning", component=component, bytes_done=int(part * 100), bytes_total=100))
+
+    def _memory_report(self, memory: machine.PeakMemory, painter: "Painter", outlay: "Outlay | None") -> MemoryReport:
+        phases = painter.placement.measured
+        vram = memory.vram_bytes()
+        if outlay is not None:
+            outlay.learn(phases, paths.cache_folder())
+            if outlay.machine.simulated:
+                vram = max((phase.measured_bytes for phase in phases), default=0)
+        return MemoryReport(peak_ram_bytes=memory.ram_bytes(), peak_vram_bytes=vram, phases=phases)
+
+    def _circumstances(self, job: "_Settled", attention: Attention) -> Circumstances:
+        import torch
+
+        inputs = (*([job.setup.init] if job.setup.init else []), *self._embeddings)
         return Circumstances(
-            device=device.id,
-            device_name=device.name,
-            dtype=dtype,
+            device=job.device.id,
+            device_name=job.device.name,
+            dtype=job.dtype,
             attention=attention,
-            quantization=schemes.denoiser,
-            text_quantization=schemes.text,
+            quantization=job.schemes.denoiser,
+            text_quantization=job.schemes.text,
             threads=torch.get_num_threads(),
             versions=machine.versions(),
             images_used=tuple(fingerprint(path, None, cancelled=self._cancelled) for path in inputs),
@@ -167,37 +214,29 @@ class Job:
                 self._notice("weights_ignored", message)
                 return
 
-    def _load(
-        self, setup: CascadeSetup, device: DeviceInfo, dtype: Dtype, schemes: Schemes, loras: JobLoras
-    ) -> "Painter":
-        import torch
+    def _load(self, job: "_Settled", loras: JobLoras) -> "Painter":
+        from mezzotint.stages.bringing import bring
+        from mezzotint.stages.cascade import Painter, components_needed
+        from mezzotint.stages.workroom import Wanted
 
-        from mezzotint.families.loading import load_components
-        from mezzotint.families.quantized_cache import QuantizedCache
-        from mezzotint.stages.cascade import Painter, components_needed, plan_walks
-
-        plan_walks(setup, torch.device(device.id))  # what leaves a stage without a step is told before weights are read
-        models = self._models_for(setup, device, dtype, schemes)
+        wanted = Wanted(setup=job.setup, device=job.device, dtype=job.dtype, schemes=job.schemes, outlay=job.outlay)
+        models = self._workroom.models_for(wanted)
         previews = self._request.previews or self._request.output.preview_folder is not None
-        needed = components_needed(setup, previews=previews)
-        progress = _LoadProgress(self._on_event, _bytes_to_load(models, needed))
-        cache = QuantizedCache(
-            folder=paths.cache_folder() / "quantized", on_trouble=partial(self._notice, "quantized_not_kept")
-        )
-        for stage, model, names in zip(setup.stages, models, needed, strict=True):
-            on_bytes = progress.of(stage.found.info.id)
-            load_components(model, names, on_bytes=on_bytes, cancelled=self._cancelled, cache=cache)
+        needed = components_needed(job.setup, previews=previews)
+        bring(job.setup, models, needed, on_event=self._on_event, cancelled=self._cancelled, tell=self._notice)
         loras.fit_to(models, self._notice, self._cancelled)
-        placement = Placement(models, recovery=Recovery(strict=self._request.strict, tell=self._notice))
+        for model in models:
+            model.vae_tile = model.vae_tile if self._request.vae_tile is None else self._request.vae_tile
+        recovery = Recovery(strict=self._request.strict, tell=self._notice)
         painter = Painter(
-            setup=setup,
+            setup=job.setup,
             models=models,
             clock=self._clock,
             on_event=self._on_event,
             cancelled=self._cancelled,
             request=self._request,
             loras=loras,
-            placement=placement,
+            placement=self._workroom.placement(models, job.outlay, recovery),
         )
         used = painter.fingerprint_models(paths.cache_folder() / "fingerprints.json")
         self._compare_models(used)
@@ -231,7 +270,8 @@ class Job:
         with self._kept(latents, undecoded):
             picture = painter.decode(index, latents)
             with self._clock.phase("save"):
-                image = save_picture(picture, undecoded, overwrite=self._request.output.overwrite)
+                done = with_memory(undecoded, painter.vae_tile, painter.placement.recoveries)
+                image = save_picture(picture, done, overwrite=self._request.output.overwrite)
         self._on_event(Saved(image=image, images=self._request.count))
         return image
 
@@ -254,32 +294,6 @@ class Job:
             self._notice("latents_kept", f"nothing is lost: `mezzotint decode {shlex.quote(str(path))}` finishes it")
             raise
         path.unlink(missing_ok=True)
-
-
-class _LoadProgress:
-    """Counts the bytes of all components of a job."""
-
-    def __init__(self, on_event: OnEvent, total: int) -> None:
-        self._on_event, self._done, self._total = on_event, 0, total
-
-    def of(self, model: str) -> Callable[[str, int], None]:
-        """What a model's loading reports to."""
-
-        def report(component: str, count: int) -> None:
-            self._done = min(self._done + count, self._total)
-            self._on_event(Loading(model=model, component=component, bytes_done=self._done, bytes_total=self._total))
-
-        return report
-
-
-def _bytes_to_load(models: list[LoadedModel], needed: list[list[str]]) -> int:
-    wanted = {
-        (id(model), name): model.sources.components[name].bytes
-        for model, names in zip(models, needed, strict=True)
-        for name in names
-        if name not in model.networks
-    }
-    return sum(wanted.values())
 
 
 def _picture_size(path: Path) -> tuple[int, int]:

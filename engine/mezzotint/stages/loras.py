@@ -68,7 +68,13 @@ class JobLoras:
 
     def put_on(self, stage: int, model: LoadedModel) -> None:
         """Have the stage's LoRAs in its model, and no others."""
+        if model.loras is None and model.shares:  # another model may have left some in the networks that they share
+            from mezzotint.families.lora.adapters import Adapters
+
+            model.loras = Adapters(model.networks, model.device)
         if model.loras is not None:
+            if model.shares:
+                model.loras.forget()
             model.loras.put_on([(fitting, ref.weight) for ref, fitting in self._chosen[stage]])
 
     def used(self, stage: int) -> tuple[LoraUsed, ...]:

@@ -6,7 +6,6 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TypeVar
 
-from mezzotint.errors import OutOfMemory
 from mezzotint.families.family import LoadedModel
 from mezzotint.memory.accounting import DeviceOutOfMemory
 from mezzotint.memory.residency import Residency
@@ -37,12 +36,21 @@ class Placement:
         self._promoted: set[str] = set()
 
     @property
+    def recoveries(self) -> tuple[str, ...]:
+        """What was done when memory ran short."""
+        return self._recovery.taken
+
+    @property
     def measured(self) -> tuple[PhaseMemory, ...]:
         """The peak of each phase, beside what was planned."""
         if self._plan is None:
             return ()
         return tuple(
-            PhaseMemory(name=phase.name, predicted_bytes=phase.peak_bytes, measured_bytes=self._measured[phase.name])
+            PhaseMemory(
+                name=phase.name,
+                predicted_bytes=phase.weights_bytes + phase.activation_bytes,
+                measured_bytes=self._measured[phase.name],
+            )
             for phase in self._plan.phases
             if phase.name in self._measured
         )
@@ -246,18 +254,3 @@ def _trim(model: LoadedModel) -> None:
         torch.cuda.empty_cache()
     elif model.device.type == "mps":
         torch.mps.empty_cache()
-
-
-def check_fits(plan: Plan) -> None:
-    """OutOfMemory, with the numbers, when no plan was found."""
-    if plan.fits:
-        return
-    reason = "; ".join(plan.reasons) or "no plan fits"
-    raise OutOfMemory(
-        f"{reason}; the smallest that works is {_gigabytes(plan.smallest_vram_bytes)} of device memory and "
-        f"{_gigabytes(plan.smallest_ram_bytes)} of RAM: make a smaller picture, or allow more"
-    )
-
-
-def _gigabytes(count: int) -> str:
-    return f"{count / 1e9:.2f} GB"

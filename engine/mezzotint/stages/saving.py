@@ -101,6 +101,13 @@ class Saver:
         )
 
 
+def with_memory(picture: Undecoded, vae_tile: int, recoveries: tuple[str, ...]) -> Undecoded:
+    """With what was done about memory, which may have changed pixels."""
+    record = picture.record
+    request = replace(record.request, vae_tile=vae_tile)
+    return replace(picture, record=replace(record, request=request, recoveries=recoveries))
+
+
 def save_picture(picture: Image.Image, undecoded: Undecoded, *, overwrite: bool) -> GeneratedImage:
     """Write a picture with its record; StorageError when the disk will not take it."""
     sha256 = pixels_sha256(picture)
@@ -134,6 +141,11 @@ def settled_request(
         attention=_settled_attention(request.attention, at.attention),
         quantization=at.quantization,
         text_quantization=at.text_quantization,
+        memory="auto",
+        vram_limit_bytes=None,
+        ram_limit_bytes=None,
+        vae_tile=request.vae_tile or 0,
+        strict=False,
         previews=False,
         embeddings=tuple(str(Path(path).resolve()) for path in request.embeddings),
         loras=_settled_loras(request.loras, resolved),

@@ -65,9 +65,13 @@ class Adapters:
             set_branches(network, branches)
         self._on = wanted
 
+    def forget(self) -> None:
+        """Know nothing of what is in the networks: somebody else may have put something there."""
+        self._on = None
+
     def put_back(self) -> None:
         """Have the same as before, in layers that were taken out of the networks and replaced."""
-        self._on = None
+        self.forget()
         self.put_on(self._latest)
 
     def _read(self, lora: FittingLora, cancelled: Callable[[], bool]) -> _Branches:

@@ -1,0 +1,139 @@
+"""What memory a job is going to take: settled with its plan before anything is loaded, compared with it afterwards."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, cast
+
+from mezzotint import paths
+from mezzotint.errors import OutOfMemory
+from mezzotint.families.footprints import footprint_of
+from mezzotint.memory.calibration import Calibration, load_calibration, store_calibration
+from mezzotint.memory.footprint import ModelFootprint
+from mezzotint.memory.machine_facts import MachineFacts
+from mezzotint.memory.planner import plan
+from mezzotint.memory.task import Numbers, StageTask, Task
+from mezzotint.protocol import DeviceInfo, Dtype, GenerateRequest, PhaseMemory, Plan
+from mezzotint.stages.setup import CascadeSetup, StageSetup
+
+_ROOM = 0.7  # of free RAM: a model that takes no more is simply loaded
+
+
+class Facts(Protocol):
+    """Looks at the machine."""
+
+    def __call__(self, device: str, *, vram_limit: int | None, ram_limit: int | None) -> MachineFacts:
+        """What there is, and what is free now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlay:
+    """A plan, and what it rests on."""
+
+    plan: Plan
+    task: Task
+    machine: MachineFacts
+    calibration: Calibration
+
+    def on_disk(self, model: str) -> frozenset[str]:
+        """The parts of a model whose weights stay in their files."""
+        return frozenset(part.name for part in self.plan.components if part.model == model and part.host == "disk")
+
+    def learn(self, measured: Sequence[PhaseMemory], folder: Path) -> None:
+        """Have later plans for this device rest on what came of this one."""
+        if self.machine.simulated or not self.machine.device.startswith("cuda"):
+            return
+        calibration = self.calibration
+        planned = {phase.name: phase for phase in self.plan.phases}
+        for number, stage in enumerate(self.task.stages, 1):
+            found = next((each for each in measured if each.name == f"stage {number}"), None)
+            if found is not None:
+                phase, network = planned[found.name], stage.model.denoiser
+                factor = calibration.factor(stage.model.family, network.role, network.class_name)
+                calibration = calibration.learned(
+                    stage.model.family,
+                    network.role,
+                    live_bytes=phase.activation_bytes / factor,
+                    measured_bytes=found.measured_bytes - phase.weights_bytes,
+                )
+        if calibration != self.calibration:
+            store_calibration(folder, self.machine.device_name, calibration)
+
+
+def settle_outlay(
+    request: GenerateRequest,
+    setup: CascadeSetup,
+    steps: Sequence[int],
+    device: DeviceInfo,
+    dtype: Dtype,
+    *,
+    facts: Facts,
+    on_trace: Callable[[str, float], None],
+) -> Outlay | None:
+    """The plan, or None where everything has room and is best loaded to where it works.
+
+    OutOfMemory, with the numbers, when no plan fits.
+    """
+    limits = (request.vram_limit_bytes, request.ram_limit_bytes)
+    if not device.id.startswith("cuda") and limits == (None, None) and _has_room(setup):
+        return None
+    machine = facts(device.id, vram_limit=limits[0], ram_limit=limits[1])
+    calibration = load_calibration(paths.cache_folder(), machine.device_name)
+    task = _task(request, setup, steps, dtype, on_trace)
+    found = plan(task, machine, calibration, request.memory)
+    _check(found)
+    return Outlay(plan=found, task=task, machine=machine, calibration=calibration)
+
+
+def _has_room(setup: CascadeSetup) -> bool:
+    """Whether all weights fit well into the RAM that is free."""
+    import psutil
+
+    files = {path for stage in setup.stages for part in stage.sources.components.values() for path in part.files}
+    return sum(path.stat().st_size for path in files) <= _ROOM * psutil.virtual_memory().available
+
+
+def _task(
+    request: GenerateRequest,
+    setup: CascadeSetup,
+    steps: Sequence[int],
+    dtype: Dtype,
+    on_trace: Callable[[str, float], None],
+) -> Task:
+    known: dict[str, ModelFootprint] = {}
+    stages = []
+    for stage, count in zip(setup.stages, steps, strict=True):
+        identity = stage_identity(stage)
+        if identity not in known:
+            cache = paths.cache_folder() / "footprints"
+            known[identity] = footprint_of(stage.sources, model_id=identity, cache=cache, on_progress=on_trace)
+        guided = stage.guidance_scale > 1
+        task = StageTask(model=known[identity], width=stage.width, height=stage.height, steps=count, guided=guided)
+        stages.append(task)
+    return Task(
+        stages=tuple(stages),
+        count=request.count,
+        quantization=request.quantization,
+        text_quantization=request.text_quantization,
+        dtype=cast(Numbers, dtype),  # which is settled by now
+        vae_tile=request.vae_tile,
+    )
+
+
+def stage_identity(stage: StageSetup) -> str:
+    """One name for a model with the weights that it has in a stage."""
+    return stage.found.info.id if stage.weights is None else f"{stage.found.info.id} with {stage.weights.name}"
+
+
+def _check(found: Plan) -> None:
+    if found.fits:
+        return
+    reason = found.reasons[0] if found.reasons else "no plan fits"
+    raise OutOfMemory(
+        f"{reason}; the least that works is {_gigabytes(found.smallest_vram_bytes)} of device memory with "
+        f"{_gigabytes(found.smallest_ram_bytes)} of RAM: make a smaller picture, or allow more"
+    )
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:.2f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"

@@ -1,0 +1,168 @@
+"""What an engine keeps between jobs: models in RAM, and what of them is on the device."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from mezzotint.families.family import LoadedModel, ModelSources
+from mezzotint.memory.blocks import blocks_of
+from mezzotint.memory.device import Device, open_device
+from mezzotint.memory.residency import Residency
+from mezzotint.protocol import DeviceInfo, Dtype, PlannedComponent
+from mezzotint.stages.outlay import Outlay, stage_identity
+from mezzotint.stages.placement import Placement, network_key
+from mezzotint.stages.precision import Schemes, choices_of
+from mezzotint.stages.recovery import Recovery
+from mezzotint.stages.setup import CascadeSetup, StageSetup
+from mezzotint.stages.warm_models import WarmModels, share
+
+_ROOM = 0.5  # of the machine's RAM, for models of earlier jobs and this one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The models of a job, and in which form."""
+
+    setup: CascadeSetup
+    device: DeviceInfo
+    dtype: Dtype
+    schemes: Schemes
+    outlay: Outlay | None = None
+
+
+class Workroom:
+    """Holds what is loaded."""
+
+    def __init__(self) -> None:
+        self._warm = WarmModels()
+        self._residency: Residency | None = None
+        self._terms: tuple[object, ...] = ()
+
+    def models_for(self, wanted: Wanted) -> list[LoadedModel]:
+        """One holder of networks for each stage, the same for equal models; those of earlier jobs stay for a while."""
+        models = [self._model_for(stage, wanted) for stage in wanted.setup.stages]
+        for model in models:
+            model.passes = "batched" if wanted.outlay is None else wanted.outlay.plan.guidance
+            model.vae_tile = 0 if wanted.outlay is None else wanted.outlay.plan.vae_tile
+        self._forget(self._warm.trim(_room(wanted.outlay), models))
+        for model in models:
+            share(model, self._warm.models)
+        return models
+
+    def placement(self, models: Sequence[LoadedModel], outlay: Outlay | None, recovery: Recovery) -> Placement:
+        """Where loaded models are while they work."""
+        if outlay is None:
+            return Placement(models, recovery=recovery)
+        residency = self._residency_for(outlay, models[0].device)
+        for part in outlay.plan.components:
+            for model in models:
+                if model.identity == part.model and part.name in model.networks:
+                    _settle(residency, model, part)
+        for model in models:
+            for name in model.networks:
+                if network_key(model, name) not in residency:
+                    _settle(residency, model, _whole(model, name))
+        return Placement(models, recovery=recovery, residency=residency, plan=outlay.plan)
+
+    def drop(self, models: Iterable[LoadedModel]) -> None:
+        """Let go of models that are not what their files say any more."""
+        self._forget(self._warm.drop(models))
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._warm.clear()
+        if self._residency is not None:
+            self._residency.clear()
+            self._residency.device.close()
+        self._residency = None
+
+    def _model_for(self, stage: StageSetup, wanted: Wanted) -> LoadedModel:
+        stamps, identity = _stamps(stage.sources), stage_identity(stage)
+        from_disk = frozenset() if wanted.outlay is None else wanted.outlay.on_disk(identity)
+        home = None if wanted.outlay is None else torch.device("cpu")
+        where = (wanted.device.id, wanted.dtype, wanted.schemes, home, from_disk)
+        make = partial(
+            LoadedModel,
+            sources=stage.sources,
+            device=torch.device(wanted.device.id),
+            home=home,
+            identity=identity,
+            stamps=stamps,
+            from_disk=from_disk,
+            dtype=getattr(torch, wanted.dtype),
+            quantization=choices_of(wanted.schemes, stage.sources, stage.family.denoiser_component),
+        )
+        return self._warm.take((stage.found.info.path, identity, *where, *stamps.items()), make)
+
+    def _residency_for(self, outlay: Outlay, device: torch.device) -> Residency:
+        """The device as the plan sees it; another limit is another device."""
+        machine = outlay.machine
+        cap = machine.vram_bytes if machine.simulated else None
+        terms = (str(device), cap)
+        if self._residency is None or terms != self._terms:
+            if self._residency is not None:
+                self._residency.clear()
+                self._residency.device.close()
+            self._residency, self._terms = Residency(_open(device, cap, simulated=machine.simulated)), terms
+        return self._residency
+
+    def _forget(self, gone: Iterable[LoadedModel]) -> None:
+        if self._residency is None:
+            return
+        kept = {network_key(model, name) for model in self._warm.models for name in model.networks}
+        for model in gone:
+            for name in model.networks:
+                if network_key(model, name) not in kept:
+                    self._residency.remove(network_key(model, name))
+
+
+def _open(device: torch.device, cap: int | None, *, simulated: bool) -> Device:
+    return open_device(device, cap=cap, simulated=simulated, reading=not simulated)
+
+
+def _settle(residency: Residency, model: LoadedModel, part: PlannedComponent) -> None:
+    """Have a network there as the plan has it, on the device already if it is there so."""
+    key, slots = network_key(model, part.name), max(1, part.slots)
+    if key in residency:
+        there = residency[key]
+        if (there.resident, there.slots) == (part.resident_blocks, slots):
+            return
+    network = model.networks[part.name]
+    blocks = blocks_of(network)
+    whole = part.resident_blocks >= part.blocks
+    resident = len(blocks) if whole else min(part.resident_blocks, len(blocks))
+    residency.add(key, network, blocks, resident=resident, slots=slots, disk=model.on_disk.get(part.name))
+
+
+def _whole(model: LoadedModel, name: str) -> PlannedComponent:
+    """A network that no plan speaks of."""
+    return PlannedComponent(
+        model=model.identity,
+        name=name,
+        quantization="none",
+        bytes=0,
+        blocks=0,
+        resident_blocks=0,
+        slots=1,
+        device_bytes=0,
+        host="ram",
+        phases=(),
+    )
+
+
+def _room(outlay: Outlay | None) -> int:
+    """Bytes of RAM for the weights of all models that are kept."""
+    if outlay is not None:
+        return int(outlay.machine.ram_bytes * _ROOM)
+    import psutil
+
+    return int(psutil.virtual_memory().total * _ROOM)
+
+
+def _stamps(sources: ModelSources) -> dict[Path, tuple[int, int]]:
+    """What changes when a file is replaced: its weights must not be taken for the old ones."""
+    stats = {path: path.stat() for source in sources.components.values() for path in source.files}
+    return {path: (stat.st_size, stat.st_mtime_ns) for path, stat in stats.items()}
