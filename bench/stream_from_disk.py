@@ -22,6 +22,7 @@ MIB = 2**20
 
 
 def main() -> int:
+    """Write, run the three, compare."""
     arguments = _parser().parse_args()
     if arguments.child:
         print(json.dumps(_run(arguments)))

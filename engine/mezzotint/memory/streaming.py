@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from mezzotint.memory.accounting import rounded, uncounted
@@ -107,7 +108,8 @@ class StreamedNetwork:
         if self._stay is not None:
             return
         arrangement = self.arrangement()
-        with ExitStack() as undo, uncounted():
+        # Views that inference makes could not be filled outside of it, as by the thread that reads.
+        with ExitStack() as undo, uncounted(), torch.inference_mode(False), torch.no_grad():
             stays = self._allocate(undo, placed(self._forms("", *arrangement.resident))[1])
             slots = [self._allocate(undo, self._slot_bytes(blocks)) for blocks in arrangement.slots]
             stay = _Stay(self._copier, copier or self._copier, [stays, *slots])

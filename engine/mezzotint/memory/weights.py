@@ -49,20 +49,10 @@ class Weight:
 
 def weights_of(network: nn.Module, blocks: Sequence[str], disk: Mapping[str, Source] | None = None) -> list[Weight]:
     """All parameters and buffers. Those named in `disk` are read from there, and their memory here is let go."""
-    disk = disk or {}
-    found: dict[object, Weight] = {}
-    for name, place, tensor in _places(network, blocks):
-        source = disk.get(name)
-        key = _identity(tensor) if source is None else ("disk", id(source))
-        weight = found.get(key)
-        if weight is None:
-            at_rest = tensor if source is None else _without_memory(tensor)
-            found[key] = Weight(name=name, source=source or _host(name, tensor), at_rest=at_rest, places=[place])
-            found[key].unbind()
-        else:
-            weight.places.append(place)
-            weight.unbind()
-    return list(found.values())
+    groups: dict[object, list[tuple[str, Place, Tensor]]] = {}
+    for found in _places(network, blocks):
+        groups.setdefault(_identity(found[2]), []).append(found)
+    return [_weight(group, disk or {}) for group in groups.values()]
 
 
 def check_blocks(network: nn.Module, blocks: Sequence[str]) -> None:
@@ -71,6 +61,17 @@ def check_blocks(network: nn.Module, blocks: Sequence[str]) -> None:
     for block in blocks:
         if block not in names or blocks.count(block) > 1 or any(block.startswith(f"{each}.") for each in blocks):
             raise ValueError(f"{block!r} is no block of {type(network).__name__} that could be streamed")
+
+
+def _weight(group: Sequence[tuple[str, Place, Tensor]], disk: Mapping[str, Source]) -> Weight:
+    """What some places share; a file may know it by the name of any of them."""
+    name, _, tensor = next((found for found in group if found[0] in disk), group[0])
+    source = disk.get(name)
+    at_rest = tensor if source is None else _without_memory(tensor)
+    places = [place for _, place, _ in group]
+    weight = Weight(name=name, source=source or _host(name, tensor), at_rest=at_rest, places=places)
+    weight.unbind()
+    return weight
 
 
 def _places(network: nn.Module, blocks: Sequence[str]) -> Iterator[tuple[str, Place, Tensor]]:

@@ -87,6 +87,31 @@ def test_what_comes_from_disk_leaves_ram():
     assert bias.source.tensor().data_ptr() == network.bias.data_ptr()
 
 
+@pytest.mark.parametrize("name", ["blocks.0.weight", "blocks.1.weight"])
+def test_what_is_tied_comes_by_whichever_name_a_file_has(name):
+    network, x, kept = Tied(), torch.randn(3, 4), HostTensor(torch.randn(4, 4))
+    network.out.weight = network.blocks[0].weight
+    with torch.no_grad():
+        network.blocks[0].weight.copy_(kept.kept)
+    expected = network(x)
+    streamed = StreamedNetwork(
+        network,
+        BLOCKS,
+        resident=0,
+        slots=1,
+        copier=DirectCopier(),
+        arena=DeviceArena(torch.device("cpu"), ByteLedger()),
+        disk={name: kept},
+    )
+    assert network.blocks[0].weight is network.blocks[1].weight is network.out.weight
+    assert network.out.weight.is_meta
+    with torch.inference_mode():
+        streamed.enter()
+    assert network(x).equal(expected)
+    streamed.leave()
+    assert network.out.weight is network.blocks[0].weight
+
+
 def test_a_weight_from_nowhere_is_refused():
     with pytest.raises(ValueError, match="bias has no memory"):
         weights_of(nn.Linear(3, 3, device="meta"), [], {"weight": HostTensor(torch.randn(3, 3))})
