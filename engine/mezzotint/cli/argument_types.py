@@ -9,6 +9,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.protocol import LoraRef
 
 _SIZE = re.compile(r"([0-9]{1,6})[xX\u00d7]([0-9]{1,6})")
+_MEMORY = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?) ?([gm])i?b", re.IGNORECASE)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 
 
@@ -27,6 +28,15 @@ def size(words: str) -> tuple[int, int]:
     if match is None or not int(match[1]) or not int(match[2]):
         raise ArgumentTypeError(f"'{plain(words)}' is no size; write width x height in pixels, such as 1024x1024")
     return int(match[1]), int(match[2])
+
+
+def memory_size(words: str) -> int:
+    """Bytes, of a number with its unit: 6GB, 6.5 GB, 512MB; a GB is 2^30 bytes."""
+    match = _MEMORY.fullmatch(words.strip())
+    size = round(float(match[1]) * (2**30 if match[2] in "gG" else 2**20)) if match else 0
+    if not 2**20 <= size <= 2**50:
+        raise ArgumentTypeError(f"'{plain(words)}' is no amount of memory; write a number and GB or MB, such as 6GB")
+    return size
 
 
 def integer(low: int, high: int, example: int) -> Callable[[str], int]:

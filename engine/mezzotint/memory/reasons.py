@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from mezzotint.checkpoints.plain_text import size
 from mezzotint.memory.costs import total_bytes
 from mezzotint.memory.problem import Precision, Problem
 from mezzotint.memory.search import Solution
@@ -9,12 +10,6 @@ from mezzotint.protocol import Plan
 
 _GIB = 2**30
 _CLOSE = 0.005  # of the time: less is no difference
-
-
-def gigabytes(size: float) -> str:
-    """With one digit behind the point; two below 1, none lost that says whether it is anything."""
-    amount = size / _GIB
-    return f"{amount:.1f} GB" if amount >= 1 else f"{amount:.2f} GB"
 
 
 def reasons_of(problem: Problem, solution: Solution, plan: Plan, *, capacity_fits: bool) -> tuple[str, ...]:
@@ -27,7 +22,7 @@ def reasons_of(problem: Problem, solution: Solution, plan: Plan, *, capacity_fit
 
 
 def _sentence(problem: Problem, solution: Solution, plan: Plan) -> str:
-    need, have = gigabytes(everything(problem)), gigabytes(plan.vram_bytes)
+    need, have = size(everything(problem)), size(plan.vram_bytes)
     short = everything(problem) > plan.vram_bytes
     begun = f"needs {need} with everything in place; you have {have}"
     denoisers = [p.part.component.name for p in solution.placed if p.part.component.role == "denoiser"]
@@ -64,8 +59,8 @@ def _slower(plan: Plan) -> str:
 
 def _details(problem: Problem, solution: Solution, plan: Plan) -> Iterator[str]:
     peak = max(plan.phases, key=lambda phase: phase.peak_bytes)
-    used = f"{gigabytes(plan.peak_vram_bytes)}, in the phase {peak.name!r}"
-    yield f"the peak is {used}; RAM {gigabytes(plan.peak_ram_bytes)}"
+    used = f"{size(plan.peak_vram_bytes)}, in the phase {peak.name!r}"
+    yield f"the peak is {used}; RAM {size(plan.peak_ram_bytes)}"
     read = [part.name for part in plan.components if part.host == "disk"]
     if read and not problem.machine.one_memory:
         yield f"RAM does not hold all: {_listed(read)} read from disk whenever needed"
@@ -73,30 +68,30 @@ def _details(problem: Problem, solution: Solution, plan: Plan) -> Iterator[str]:
     if leaving:
         yield f"on the device only while needed: {_listed(leaving)}"
     if plan.pinned_bytes:
-        yield f"{gigabytes(plan.pinned_bytes)} of RAM is page-locked, so that copying goes on beside computing"
+        yield f"{size(plan.pinned_bytes)} of RAM is page-locked, so that copying goes on beside computing"
 
 
 def _refusal(problem: Problem, plan: Plan, *, capacity_fits: bool) -> Iterator[str]:
     machine = problem.machine
     if capacity_fits:
         yield (
-            f"needs {gigabytes(plan.peak_vram_bytes)} of device memory and {gigabytes(plan.peak_ram_bytes)} of RAM at "
-            f"least; of {gigabytes(plan.vram_bytes)} and {gigabytes(plan.ram_bytes)}, "
-            f"{gigabytes(machine.free_vram_bytes)} and {gigabytes(machine.free_ram_bytes)} are free now: "
+            f"needs {size(plan.peak_vram_bytes)} of device memory and {size(plan.peak_ram_bytes)} of RAM at "
+            f"least; of {size(plan.vram_bytes)} and {size(plan.ram_bytes)}, "
+            f"{size(machine.free_vram_bytes)} and {size(machine.free_ram_bytes)} are free now: "
             "close other programs"
         )
         return
     yield (
-        f"does not fit {gigabytes(plan.vram_bytes)} of device memory and {gigabytes(plan.ram_bytes)} of RAM; the "
-        f"smallest that works is {gigabytes_up(plan.smallest_vram_bytes)} and {gigabytes_up(plan.smallest_ram_bytes)}"
+        f"does not fit {size(plan.vram_bytes)} of device memory and {size(plan.ram_bytes)} of RAM; the "
+        f"smallest that works is {rounded_up(plan.smallest_vram_bytes)} and {rounded_up(plan.smallest_ram_bytes)}"
     )
     if plan.memory != "lowest":
         yield "a smaller size, or --memory lowest, needs less"
 
 
-def gigabytes_up(size: int) -> str:
-    """Rounded up, so that what is told is enough."""
-    return f"{-(-size * 100 // _GIB) / 100:.2f} GB"
+def rounded_up(count: int) -> str:
+    """Gigabytes, so that what is told is enough."""
+    return f"{-(-count * 100 // _GIB) / 100:.2f} GB"
 
 
 def everything(problem: Problem) -> int:

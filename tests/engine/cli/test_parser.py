@@ -13,6 +13,7 @@ COMMANDS = [
     ("models", "list"),
     ("models", "inspect"),
     ("inspect",),
+    ("plan",),
     ("bench",),
     ("bench", "starter"),
     ("doctor",),

@@ -1,0 +1,48 @@
+"""A plan as tables that people read."""
+
+from mezzotint.checkpoints.plain_text import plain, size
+from mezzotint.cli.columns import columns
+from mezzotint.protocol import Plan, PlannedComponent
+
+_WAITS = {"pinned": "RAM, page-locked", "ram": "RAM", "disk": "disk"}
+_NETWORKS = ("NETWORK", "PRECISION", "SIZE", "RESIDENT", "SLOTS", "ON DEVICE", "WAITS IN", "THERE DURING")
+_PHASES = ("PHASE", "WEIGHTS", "ACTIVATIONS", "PEAK", "TIME", "ALL IN PLACE")
+
+
+def report(plan: Plan) -> str:
+    """What is needed and why; networks; phases."""
+    lines = [plan.reasons[0], ""]
+    several = len({part.model for part in plan.components}) > 1
+    lines += [columns([_NETWORKS, *(_network(part, several=several) for part in plan.components)]), ""]
+    phases = (
+        (
+            phase.name,
+            size(phase.weights_bytes),
+            size(phase.activation_bytes),
+            size(phase.peak_bytes),
+            _seconds(phase.seconds),
+            _seconds(phase.seconds_resident),
+        )
+        for phase in plan.phases
+    )
+    lines += [columns([_PHASES, *phases]), ""]
+    lines += [f"- {plain(reason, 400)}" for reason in plan.reasons[1:]]
+    return "\n".join(lines)
+
+
+def _network(part: PlannedComponent, *, several: bool) -> tuple[str, ...]:
+    blocks = f"{part.resident_blocks} of {part.blocks}" if part.slots else "all"
+    return (
+        plain(f"{part.model}/{part.name}" if several else part.name),
+        "full" if part.quantization == "none" else part.quantization,
+        size(part.bytes),
+        blocks,
+        str(part.slots or "-"),
+        size(part.device_bytes),
+        _WAITS[part.host],
+        ", ".join(part.phases),
+    )
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 100 else f"{seconds:.0f} s"

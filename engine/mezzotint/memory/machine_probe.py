@@ -1,0 +1,260 @@
+"""What this machine is, for planning: memory, limits, other programs' share, speeds."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from mezzotint.checkpoints.plain_text import size
+from mezzotint.memory.calibration import Calibration
+from mezzotint.memory.machine_facts import MachineFacts
+from mezzotint.memory.ram_limits import Bound, group_bounds, own_bounds, read_text
+from mezzotint.memory.speeds import (
+    DISK_RATE,
+    LINKS,
+    ORDINARY,
+    PROCESSOR_FLOPS,
+    PROCESSOR_INT8,
+    RAM_RATE,
+    Link,
+    of_architecture,
+    speed_of,
+)
+from mezzotint.memory.task import Numbers
+
+CONTEXT = 2**29  # bytes that the driver and its libraries take of a card
+_PROCESS = 3 * 2**29  # of RAM, with a card's libraries loaded
+_LIBRARIES = 2**29  # of RAM, without a card's
+_WSL_PINNED = 2**29
+_APPLE_SHARE = 0.67  # of RAM that the system lets its GPU have
+_APPLE_FLOPS = 4e12  # of a small one
+_MUCH = 2**29  # of a card, by other programs: worth telling
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A CUDA device as it is now."""
+
+    name: str
+    architecture: str
+    total_bytes: int
+    free_bytes: int  # by the driver, with our own context in place
+    reclaimable_bytes: int  # that this process holds and can give back
+    processors: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ram:
+    """Of the whole machine, and this process."""
+
+    total_bytes: int
+    available_bytes: int
+    ours_bytes: int
+
+
+def _ram() -> Ram:
+    import psutil
+
+    memory = psutil.virtual_memory()
+    return Ram(
+        total_bytes=int(memory.total),
+        available_bytes=int(memory.available),
+        ours_bytes=int(psutil.Process().memory_info().rss),
+    )
+
+
+def _card(index: int) -> Card:
+    import torch
+
+    properties = torch.cuda.get_device_properties(index)
+    free, total = torch.cuda.mem_get_info(index)
+    return Card(
+        name=properties.name,
+        architecture=f"sm_{properties.major}{properties.minor}",
+        total_bytes=int(total),
+        free_bytes=int(free),
+        reclaimable_bytes=int(torch.cuda.memory_reserved(index)),
+        processors=int(properties.multi_processor_count),
+    )
+
+
+def _bounds() -> Iterator[Bound]:
+    yield from group_bounds()
+    yield from own_bounds()
+
+
+def _is_wsl() -> bool:
+    return "microsoft" in (read_text("/proc/version") or "").lower()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What is asked about the machine; tests hand in their own."""
+
+    platform: str = sys.platform
+    is_wsl: Callable[[], bool] = _is_wsl
+    ram: Callable[[], Ram] = _ram
+    bounds: Callable[[], Iterable[Bound]] = _bounds
+    card: Callable[[int], Card] = _card
+    cores: Callable[[], int] = field(default=lambda: os.cpu_count() or 1)
+
+
+def machine_facts(
+    device: str,
+    *,
+    vram_limit: int | None = None,
+    ram_limit: int | None = None,
+    calibration: Calibration | None = None,
+    surroundings: Surroundings | None = None,
+) -> MachineFacts:
+    """The machine with one of its devices. A limit on a processor makes a simulated card of it."""
+    around, known = surroundings or Surroundings(), calibration or Calibration()
+    notes: list[str] = []
+    ram, free_ram = _ram_now(around, ram_limit, notes)
+    if device.startswith("cuda"):
+        return _with_card(device, around, known, ram, free_ram, vram_limit, notes)
+    vram = int(ram * _APPLE_SHARE) if device == "mps" else ram
+    limit = _clipped(vram_limit, vram, "this device's memory", notes)
+    return MachineFacts(
+        device=device,
+        device_name="Apple GPU" if device == "mps" else "processor",
+        architecture="",
+        vram_bytes=limit,
+        free_vram_bytes=min(limit, free_ram),
+        context_bytes=0,
+        ram_bytes=ram,
+        free_ram_bytes=free_ram,
+        pin_bytes=0,
+        copy_rate=RAM_RATE,
+        pageable_rate=RAM_RATE,
+        disk_rate=known.disk_rate or DISK_RATE,
+        speed=_APPLE_FLOPS if device == "mps" else PROCESSOR_FLOPS * around.cores(),
+        int8_speedup=1.0 if device == "mps" else PROCESSOR_INT8,
+        simulated=vram_limit is not None,
+        process_bytes=min(max(around.ram().ours_bytes, _LIBRARIES), ram // 2),
+        notes=tuple(notes),
+    )
+
+
+def ordinary_machine(vram_bytes: int, ram_bytes: int, architecture: str = ORDINARY) -> MachineFacts:
+    """A machine that is not this one: an ordinary card with that much memory."""
+    known = of_architecture(architecture)
+    return MachineFacts(
+        device="cuda:0",
+        device_name=f"a card with {size(vram_bytes)}",
+        architecture=architecture,
+        vram_bytes=vram_bytes,
+        free_vram_bytes=vram_bytes,
+        context_bytes=CONTEXT,
+        ram_bytes=ram_bytes,
+        free_ram_bytes=ram_bytes,
+        pin_bytes=ram_bytes * 2 // 5,
+        copy_rate=LINKS[known.pcie].pinned,
+        pageable_rate=LINKS[known.pcie].pageable,
+        disk_rate=DISK_RATE,
+        speed=speed_of(known),
+        int8_speedup=known.int8_speedup,
+        process_bytes=_PROCESS,
+        notes=(f"times are expected of an ordinary card ({architecture}, PCIe {known.pcie}), not measured",),
+    )
+
+
+def usual_dtype(machine: MachineFacts) -> Numbers:
+    """The numbers that a device computes in where nothing is said."""
+    if not machine.device.startswith("cuda"):
+        return "float16" if machine.device == "mps" else "float32"
+    return "float16" if machine.architecture == "sm_75" else "bfloat16"
+
+
+def _with_card(
+    device: str,
+    around: Surroundings,
+    known: Calibration,
+    ram: int,
+    free_ram: int,
+    vram_limit: int | None,
+    notes: list[str],
+) -> MachineFacts:
+    card = around.card(int(device.partition(":")[2] or 0))
+    architecture = of_architecture(card.architecture)
+    vram = _clipped(vram_limit, card.total_bytes, "the card", notes)
+    free = min(card.total_bytes, card.free_bytes + card.reclaimable_bytes + CONTEXT)
+    taken = card.total_bytes - free
+    if taken >= _MUCH:
+        notes.append(f"other programs hold {size(taken)} of the card")
+    link = LINKS[architecture.pcie]
+    if known.copy_rate is None:
+        notes.append(f"times are expected of {card.architecture} and PCIe {architecture.pcie}, not measured")
+    return MachineFacts(
+        device=device,
+        device_name=card.name,
+        architecture=card.architecture,
+        vram_bytes=vram,
+        free_vram_bytes=min(vram, free),
+        context_bytes=CONTEXT,
+        ram_bytes=ram,
+        free_ram_bytes=free_ram,
+        pin_bytes=pin_budget(around, ram, card.total_bytes),
+        copy_rate=known.copy_rate or link.pinned,
+        pageable_rate=known.pageable_rate or link.pageable,
+        disk_rate=known.disk_rate or DISK_RATE,
+        speed=speed_of(architecture, card.processors),
+        int8_speedup=architecture.int8_speedup,
+        process_bytes=min(_PROCESS, ram),
+        notes=tuple(notes),
+    )
+
+
+def pin_budget(around: Surroundings, ram: int, vram: int) -> int:
+    """Bytes that may be page-locked: as much as each system is known to bear."""
+    if around.platform == "darwin":
+        return 0
+    if around.platform == "win32":
+        return min(ram * 2 // 5, vram)  # a card's own memory and what is locked for it share one limit
+    return min(_WSL_PINNED, ram // 4) if around.is_wsl() else ram * 2 // 5
+
+
+def measured_rates(
+    calibration: Calibration,
+    link: Callable[[], Link | None],
+    disk: Callable[[], float | None],
+) -> Calibration:
+    """With the rates that are not known yet, measured now; what cannot be measured stays unknown."""
+    if calibration.copy_rate is None and (found := link()) is not None:
+        calibration = replace(calibration, copy_rate=found.pinned, pageable_rate=min(found.pageable, found.pinned))
+    if calibration.disk_rate is None and (rate := disk()) is not None:
+        calibration = replace(calibration, disk_rate=rate)
+    return calibration
+
+
+def _ram_now(around: Surroundings, limit: int | None, notes: list[str]) -> tuple[int, int]:
+    """What the process may have in all, and what of it is not somebody else's; both with what it has already."""
+    now = around.ram()
+    ram, free = now.total_bytes, now.available_bytes + now.ours_bytes
+    for bound in around.bounds():
+        if bound.limit < ram:
+            notes.append(f"RAM is limited to {size(bound.limit)} by {bound.name}")
+        ram = min(ram, bound.limit)
+        free = min(free, max(0, bound.limit - bound.used) + now.ours_bytes)
+    ram = _clipped(limit, ram, "RAM", notes)
+    return ram, min(ram, free)
+
+
+def _clipped(limit: int | None, there: int, what: str, notes: list[str]) -> int:
+    if limit is None:
+        return there
+    if limit > there:
+        notes.append(f"the limit of {size(limit)} is more than {what} has: {size(there)} count")
+    return min(limit, there)
+
+
+def sample_file(files: Iterable[Path]) -> Path | None:
+    """The file to measure reading with: the largest."""
+    sizes = {}
+    for path in files:
+        try:
+            sizes[path] = path.stat().st_size
+        except OSError:
+            continue
+    return max(sizes, key=lambda path: sizes[path], default=None)
