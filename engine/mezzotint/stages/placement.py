@@ -82,15 +82,13 @@ class Placement:
             return
         self._promoted.add(name)
         self._measure(name)
-        network, ledger = self._residency[key], self._residency.device.ledger
-        left = network.resident < len(network.blocks)
-        if not left or ledger.cap is None:
+        network, device = self._residency[key], self._residency.device
+        if device.ledger.cap is None:
             return
-        spare = ledger.cap - self._residency.device.peak_bytes()
-        now, every = network.bytes(), range(network.resident + 1, len(network.blocks) + 1)
-        more = sum(1 for count in every if network.bytes(count) - now <= spare)
-        if more:
-            network.promote(more)
+        room = max(0, device.peak_bytes() - device.ledger.in_use)  # that activations take, beside what is held now
+        more = network.most_resident(room=room) - network.resident
+        if more > 0:
+            network.promote(more, room=room)
 
     def close(self) -> None:
         """Have everything back on the host."""

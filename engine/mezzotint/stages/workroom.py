@@ -10,6 +10,7 @@ import torch
 from mezzotint.families.family import LoadedModel, ModelSources
 from mezzotint.memory.blocks import blocks_of
 from mezzotint.memory.device import Device, open_device
+from mezzotint.memory.pinning import CudaLocker
 from mezzotint.memory.residency import Residency
 from mezzotint.protocol import DeviceInfo, Dtype, PlannedComponent
 from mezzotint.stages.outlay import Outlay, stage_identity
@@ -60,11 +61,11 @@ class Workroom:
         for part in outlay.plan.components:
             for model in models:
                 if model.identity == part.model and part.name in model.networks:
-                    _settle(residency, model, part)
+                    _settle(residency, model, part, outlay.machine.pin_bytes)
         for model in models:
             for name in model.networks:
                 if network_key(model, name) not in residency:
-                    _settle(residency, model, _whole(model, name))
+                    _settle(residency, model, _whole(model, name), 0)
         return Placement(models, recovery=recovery, residency=residency, plan=outlay.plan)
 
     def drop(self, models: Iterable[LoadedModel]) -> None:
@@ -100,7 +101,7 @@ class Workroom:
     def _residency_for(self, outlay: Outlay, device: torch.device) -> Residency:
         """The device as the plan sees it; another limit is another device."""
         machine = outlay.machine
-        cap = machine.vram_bytes if machine.simulated else None
+        cap = machine.vram_bytes - machine.context_bytes
         terms = (str(device), cap)
         if self._residency is None or terms != self._terms:
             if self._residency is not None:
@@ -119,11 +120,14 @@ class Workroom:
                     self._residency.remove(network_key(model, name))
 
 
-def _open(device: torch.device, cap: int | None, *, simulated: bool) -> Device:
+def _open(device: torch.device, cap: int, *, simulated: bool) -> Device:
+    if device.type == "cuda":  # there the cap counts weights, and the allocator the rest
+        total = torch.cuda.get_device_properties(device).total_memory
+        torch.cuda.set_per_process_memory_fraction(min(1.0, cap / total), device)
     return open_device(device, cap=cap, simulated=simulated, reading=not simulated)
 
 
-def _settle(residency: Residency, model: LoadedModel, part: PlannedComponent) -> None:
+def _settle(residency: Residency, model: LoadedModel, part: PlannedComponent, pinnable: int) -> None:
     """Have a network there as the plan has it, on the device already if it is there so."""
     key, slots = network_key(model, part.name), max(1, part.slots)
     if key in residency:
@@ -135,6 +139,8 @@ def _settle(residency: Residency, model: LoadedModel, part: PlannedComponent) ->
     whole = part.resident_blocks >= part.blocks
     resident = len(blocks) if whole else min(part.resident_blocks, len(blocks))
     residency.add(key, network, blocks, resident=resident, slots=slots, disk=model.on_disk.get(part.name))
+    if part.host == "pinned" and model.device.type == "cuda":
+        residency[key].pin(CudaLocker(), min(part.bytes, pinnable))  # what the system refuses is copied more slowly
 
 
 def _whole(model: LoadedModel, name: str) -> PlannedComponent:
