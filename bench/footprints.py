@@ -55,7 +55,7 @@ def public_model(
     components, graphs = [], []
     for component, part in model["components"].items():
         class_name, config = recipes[part]["class"], recipes[part]["config"]
-        tokens = model["tokens"] if role_of(class_name) == "denoiser" else 0
+        tokens = model["tokens"] if role_of(class_name) == "denoiser" or component in model["masked"] else 0
         key = graph_hash(class_name, config, tokens)
         if key not in known:
             known[key] = component_footprint(

@@ -46,7 +46,7 @@ def footprint_of(
     kept = None if cache is None else TracedCache(cache)
     parts = []
     for name in sorted((name for name, part in sources.components.items() if part.files), key=_ORDER.index):
-        known = _component(sources, name, tokens, kept, use_shipped, on_progress)
+        known = _component(sources, name, kept, use_shipped, on_progress)
         part = replace(known, name=name, float32=_float32(sources.components[name]), shared=_shared(sources, name))
         parts.append(_as_stored(sources, part))
     defaults = sources.detected.defaults
@@ -64,10 +64,16 @@ def footprint_of(
 
 
 def graph_of(sources: ModelSources, component: str) -> str:
-    """The hash of a network's graph; prompts change that of the denoiser alone."""
+    """The hash of a network's graph, with the prompts that it is given."""
     source = sources.components[component]
+    return graph_hash(source.class_name, source.config, _tokens_for(sources, component))
+
+
+def _tokens_for(sources: ModelSources, component: str) -> int:
+    """Of prompts as a denoiser sees them, or as an encoder has them padded under a mask; 0 where neither is."""
     is_denoiser = component == family_of(sources.family).denoiser_component
-    return graph_hash(source.class_name, source.config, _tokens(sources) if is_denoiser else 0)
+    masked = sources.components[component].class_name == "T5EncoderModel"
+    return _tokens(sources) if is_denoiser or masked else 0
 
 
 def _tokens(sources: ModelSources) -> int:
@@ -77,7 +83,6 @@ def _tokens(sources: ModelSources) -> int:
 def _component(
     sources: ModelSources,
     name: str,
-    tokens: int,
     kept: TracedCache | None,
     use_shipped: bool,
     on_progress: Callable[[str, float], None],
@@ -86,6 +91,7 @@ def _component(
     known = known_graph(key) if use_shipped else None
     known = known or (kept.get(key) if kept else None)
     if known is None:
+        tokens = _tokens_for(sources, name)
         known = _traced(sources.components[name], tokens, lambda part: on_progress(name, part))
         if kept is not None:
             kept.put(key, known)

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from mezzotint.memory.footprint import Law
 
 TOLERANCE = 0.02  # by which a law may miss what it was made of
-_TERMS = ("constant", "per_item", "per_position", "per_position_squared")
+_TERMS = (
+    "constant",
+    "per_item",
+    "per_position",
+    "per_position_squared",
+    "once_per_position",
+    "once_per_position_squared",
+)
 _SIMPLER = 1e-4  # a worst error that a simpler law may have in addition
 
 
@@ -43,13 +50,17 @@ def worst_error(law: Law, points: Sequence[Point]) -> float:
 
 def _candidates(points: Sequence[Point]) -> Iterator[Law]:
     known = [point for point in points if point.value]
-    rows = np.array([[1.0, p.batch, p.batch * p.positions, p.batch * p.positions**2] for p in known])
+    rows = np.array([[1.0, p.batch, *_powers(p, p.batch), *_powers(p, 1)] for p in known])
     rows /= np.array([[p.value] for p in known])
     for count in range(1, len(_TERMS) + 1):
         for chosen in combinations(range(len(_TERMS)), count):
             factors = _solve(rows[:, list(chosen)])
             if (factors >= 0).all():
                 yield Law(**dict(zip((_TERMS[index] for index in chosen), map(float, factors), strict=True)))
+
+
+def _powers(point: Point, times: int) -> tuple[float, float]:
+    return float(times * point.positions), float(times * point.positions**2)
 
 
 def _solve(rows: NDArray[np.float64]) -> NDArray[np.float64]:

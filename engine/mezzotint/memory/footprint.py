@@ -10,7 +10,7 @@ Role: TypeAlias = Literal["text", "denoiser", "vae"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Law:
-    """`constant + batch (per_item + per_position positions)`: of bytes, or of floating-point operations.
+    """`constant + once + batch (per_item + per_position positions)`: of bytes, or of floating-point operations.
 
     Positions are latent pixels (height times width over the square of the autoencoder's factor) for denoisers and
     autoencoders, tokens for text encoders.
@@ -20,11 +20,14 @@ class Law:
     per_item: float = 0.0
     per_position: float = 0.0
     per_position_squared: float = 0.0  # attention's operations; its memory grows with positions alone
+    once_per_position: float = 0.0  # of what a batch shares: tables of positions, and of pairs of them
+    once_per_position_squared: float = 0.0
 
     def at(self, positions: float, batch: int = 1) -> float:
         """The law's value."""
         each = self.per_item + positions * (self.per_position + self.per_position_squared * positions)
-        return self.constant + batch * each
+        once = positions * (self.once_per_position + self.once_per_position_squared * positions)
+        return self.constant + once + batch * each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,14 @@ from typing import Any, get_args
 from mezzotint.memory.footprint import BlockFootprint, ComponentFootprint, Law, ModelFootprint, Role, Scheme
 
 _SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
-_LAW = ("constant", "per_item", "per_position", "per_position_squared")
+_LAW = (
+    "constant",
+    "per_item",
+    "per_position",
+    "per_position_squared",
+    "once_per_position",
+    "once_per_position_squared",
+)
 _PLAIN = ("name", "role", "class_name", "float32", "shared")
 _MODEL = ("id", "family", "vae_factor", "text_tokens", "width", "height", "steps", "guided")
 

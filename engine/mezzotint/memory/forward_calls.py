@@ -11,10 +11,10 @@ from torch import Tensor
 
 # The libraries of networks publish no types that a strict checker could follow.
 Network: TypeAlias = Any
-Call: TypeAlias = Callable[[Network, int, int, int], object]  # network, side or tokens, batch, tokens of a prompt
+Call: TypeAlias = Callable[[Network, int, int, int], object]  # as `call` has them
 
 SIDES = (64, 96, 128)  # latent pixels
-LENGTHS = (64, 128, 256)  # tokens
+LENGTHS = (120, 300, 512)  # tokens, where no family pads to its own
 
 
 def can_trace(class_name: str) -> bool:
@@ -28,7 +28,11 @@ def is_text(class_name: str) -> bool:
 
 
 def call(network: Network, class_name: str, size: int, batch: int, tokens: int) -> object:
-    """One forward pass; of an autoencoder: decoding. `size` is a side in latent pixels, or a number of tokens."""
+    """One forward pass; of an autoencoder: decoding. `size` is a side in latent pixels, or a number of tokens.
+
+    `tokens` are those of a prompt that a denoiser is given. For a text encoder: those that prompts are padded to, with
+    a mask that tells; 0 where its pipeline has no mask.
+    """
     return {**_TEXTS, **_IMAGES}[class_name](network, size, batch, tokens)
 
 
@@ -80,7 +84,7 @@ def _pixart(network: Network, side: int, batch: int, tokens: int) -> object:
     return network(
         _numbers(network, batch, config.in_channels, side, side),
         encoder_hidden_states=_numbers(network, batch, tokens, config.caption_channels),
-        encoder_attention_mask=_integers(network, batch, tokens),
+        encoder_attention_mask=_mask(network, batch, tokens),
         timestep=_integers(network, batch),
         added_cond_kwargs=sizes,
         return_dict=False,
@@ -137,8 +141,9 @@ def _clip(network: Network, tokens: int, batch: int, _: int) -> object:
     return network(_integers(network, batch, tokens), output_hidden_states=True, return_dict=False)
 
 
-def _t5(network: Network, tokens: int, batch: int, _: int) -> object:
-    return network(_integers(network, batch, tokens), attention_mask=_integers(network, batch, tokens))[0]
+def _t5(network: Network, tokens: int, batch: int, padded: int) -> object:
+    mask = _mask(network, batch, tokens) if padded else None
+    return network(_integers(network, batch, tokens), attention_mask=mask)[0]
 
 
 def _qwen_text(network: Network, tokens: int, batch: int, _: int) -> object:
@@ -180,3 +185,10 @@ def _numbers(network: Network, *shape: int) -> Tensor:
 
 def _integers(network: Network, *shape: int) -> Tensor:
     return torch.ones(shape, dtype=torch.int64, device=next(network.parameters()).device)
+
+
+def _mask(network: Network, batch: int, tokens: int) -> Tensor:
+    """Of prompts that end before their room does: the libraries take no notice of other masks."""
+    mask = _integers(network, batch, tokens)
+    mask[:, -1] = 0
+    return mask

@@ -35,7 +35,7 @@ def trace(
     order: list[str] = []
     live, work = [], []
     with _fake(network):
-        sizes = _sizes(network, class_name)
+        sizes = _sizes(network, class_name, tokens)
         for index, (size, batch) in enumerate(sizes):
             run = functools.partial(call, network, class_name, size, batch, tokens)
             with counted() as memory:
@@ -59,13 +59,14 @@ def peak_of(network: nn.Module, class_name: str, sizes: Sequence[tuple[int, int]
     return points
 
 
-def _sizes(network: nn.Module, class_name: str) -> list[tuple[int, int]]:
-    """Three sizes, and the middle one twice at once."""
+def _sizes(network: nn.Module, class_name: str, tokens: int) -> list[tuple[int, int]]:
+    """Three sizes, and two at once: of those that cost more, the first and the last."""
     if not is_text(class_name):
-        return [*((side, 1) for side in SIDES), (SIDES[1], 2)]
+        return [*((side, 1) for side in SIDES), (SIDES[0], 2), (SIDES[-1], 2)]
     most = longest(network, class_name)
-    lengths = [min(length, most * (index + 2) // 4) for index, length in enumerate(LENGTHS)]
-    return [*((length, 1) for length in lengths), (lengths[1], 2)]
+    wanted = (tokens * 3 // 4, tokens, tokens * 5 // 4) if tokens else LENGTHS
+    lengths = wanted if max(wanted) <= most else (most // 2, most * 3 // 4, most)
+    return [(length, batch) for length in lengths for batch in (1, 2)]
 
 
 @contextlib.contextmanager

@@ -1,0 +1,154 @@
+"""Footprints of whole models, from their files' headers and configurations."""
+
+from dataclasses import replace
+
+import pytest
+
+from mezzotint.checkpoints.opening import open_checkpoint
+from mezzotint.conversion.model import Conversion, convert
+from mezzotint.families.detection import detect
+from mezzotint.families.footprints import footprint_of, graph_of
+from mezzotint.families.known import family_of
+from mezzotint.families.sources import with_weights
+from mezzotint.memory import component_footprint
+from mezzotint.memory.shipped import shipped
+from mezzotint.paths import assets_folder
+from mezzotint.quantization.policy import Choice
+
+STARTERS = {"starter-dit": "dit", "starter-xl": "xl", "starter-xl-refiner": "xl-refiner"}
+
+
+def sources_of(path):
+    checkpoint = open_checkpoint(path)
+    detected = detect(checkpoint)
+    return family_of(detected.family).sources(checkpoint, detected)
+
+
+def footprint(path, **options):
+    return footprint_of(sources_of(path), model_id="model", **options)
+
+
+def unshared(model):
+    return tuple(replace(part, shared="") for part in model.components)
+
+
+@pytest.fixture
+def untraceable(monkeypatch):
+    """Tracing is a failure."""
+
+    def refuse(*_, **__):
+        raise AssertionError("traced, though it is known")
+
+    monkeypatch.setattr(component_footprint, "trace", refuse)
+
+
+@pytest.fixture(scope="module")
+def quantized(tiny_sdxl_folder, tiny_single_file, tmp_path_factory):
+    """Copies of the tiny model in 8 bits, as a folder and as one file, with their reports."""
+    made = {}
+    for kind, path in (("folder", tiny_sdxl_folder), ("file", tiny_single_file)):
+        output = tmp_path_factory.mktemp("quantized") / ("model" if kind == "folder" else "model.safetensors")
+        convert(Conversion(sources=sources_of(path), choices={"unet": Choice(scheme="int8")}, output=output))
+        made[kind] = output
+    return made
+
+
+@pytest.mark.parametrize("name", STARTERS)
+def test_bundled_models_are_known_and_known_right(name, untraceable):
+    found = footprint(assets_folder() / "starter" / STARTERS[name])
+    assert unshared(found) == unshared(shipped(name))
+    assert replace(found, id=name, components=()) == replace(shipped(name), components=())
+
+
+@pytest.mark.parametrize("name", STARTERS)
+def test_what_ships_is_what_tracing_finds(name):
+    found = footprint(assets_folder() / "starter" / STARTERS[name], use_shipped=False)
+    for part, kept in zip(found.components, shipped(name).components, strict=True):
+        assert (part.blocks, part.outside) == (kept.blocks, kept.outside)
+        for positions, batch in ((77, 1), (1024, 2)):
+            assert part.live.at(positions, batch) == pytest.approx(kept.live.at(positions, batch), rel=0.02)
+            assert part.work.at(positions, batch) == pytest.approx(kept.work.at(positions, batch), rel=0.02)
+
+
+def test_a_file_and_a_folder_of_one_model_need_the_same(tiny_sdxl_folder, tiny_single_file):
+    assert unshared(footprint(tiny_single_file)) == unshared(footprint(tiny_sdxl_folder))
+
+
+def test_shared_files_are_told(tiny_sdxl_folder, tiny_single_file):
+    base = footprint(assets_folder() / "starter" / "xl")
+    refiner = footprint(assets_folder() / "starter" / "xl-refiner")
+    for name in ("text_encoder_2", "vae"):
+        assert base.component(name).shared == refiner.component(name).shared
+    keys = [part.shared for path in (tiny_sdxl_folder, tiny_single_file) for part in footprint(path).components]
+    assert len(set(keys)) == len(keys)
+
+
+def test_what_was_traced_is_kept(tiny_pixart_folder, tmp_path, monkeypatch):
+    heard = []
+    first = footprint(tiny_pixart_folder, cache=tmp_path, on_progress=lambda *said: heard.append(said))
+    assert {name for name, _ in heard} == {"text_encoder", "transformer", "vae"}
+    for path in tmp_path.iterdir():
+        assert path.suffix == ".json"
+
+    monkeypatch.setattr(component_footprint, "trace", None)
+    rounded = footprint(tiny_pixart_folder, cache=tmp_path)
+    for part, kept in zip(first.components, rounded.components, strict=True):
+        assert (part.name, part.blocks, part.outside, part.float32) == (
+            kept.name,
+            kept.blocks,
+            kept.outside,
+            kept.float32,
+        )
+        assert part.live.at(1024) == pytest.approx(kept.live.at(1024), rel=1e-5)
+
+
+def test_a_damaged_entry_is_traced_again(tiny_pixart_folder, tmp_path):
+    first = footprint(tiny_pixart_folder, cache=tmp_path)
+    for path in tmp_path.iterdir():
+        path.write_bytes(path.read_bytes()[:100])
+    assert unshared(footprint(tiny_pixart_folder, cache=tmp_path)) == unshared(first)
+    assert all(path.stat().st_size > 100 for path in tmp_path.iterdir())
+
+
+def test_autoencoders_and_t5_are_wide(tiny_pixart_folder):
+    wide = {part.name: part.float32 for part in footprint(tiny_pixart_folder).components}
+    assert wide == {"text_encoder": True, "transformer": False, "vae": True}
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_what_is_quantized_takes_what_its_files_say(kind, quantized, tiny_sdxl_folder):
+    plain, small = footprint(tiny_sdxl_folder), footprint(quantized[kind])
+    unet, before = small.component("unet"), plain.component("unet")
+    assert [block.name for block in unet.blocks] == [block.name for block in before.blocks]
+    assert [dict(block.bytes) for block in unet.blocks] == [{"none": block.bytes["int8"]} for block in before.blocks]
+    assert dict(unet.outside) == {"none": before.outside["int8"]}
+    assert unet.bytes("int4") == unet.bytes("none") == before.bytes("int8")
+    assert unet.live == before.live
+    assert replace(small.component("vae"), shared="") == replace(plain.component("vae"), shared="")
+
+
+def test_a_quantized_network_in_the_place_of_a_models_own(quantized, tiny_sdxl_folder):
+    sources = sources_of(tiny_sdxl_folder)
+    path = next((quantized["folder"] / "unet").glob("*.safetensors"))
+    found = footprint_of(with_weights(sources, "unet", path), model_id="model")
+    assert found.component("unet").bytes("none") == footprint_of(sources, model_id="model").component("unet").bytes(
+        "int8"
+    )
+
+
+def test_graphs_of_public_models_are_known(tiny_sdxl_folder):
+    """What a folder says of every setting, and what is derived of a single file, are the published few numbers."""
+    sources = sources_of(tiny_sdxl_folder)
+    told = dict(sources.components["unet"].config)
+    few = {
+        key: told[key]
+        for key in told
+        if key in ("block_out_channels", "down_block_types", "up_block_types", "layers_per_block")
+        or key.startswith(
+            ("attention_head", "use_linear", "transformer_layers", "cross_attention_dim", "addition", "proj")
+        )
+    }
+    few |= {"in_channels": 4, "out_channels": 4}
+    unet = replace(sources.components["unet"], config=few)
+    less = replace(sources, components={**sources.components, "unet": unet})
+    assert graph_of(less, "unet") == graph_of(sources, "unet")
