@@ -116,7 +116,8 @@ def _fastest(problem: Problem) -> Choice | None:
 def _best(problem: Problem, patience: float, policy: MemoryPolicy) -> Choice | None:
     """The best precision that streaming does not make too slow; the least where it makes all too slow."""
     limits = capacity(problem.machine)
-    tile = next((side for side in tile_choices(problem.task) if problem.decoding_peak(side) <= limits.vram), None)
+    room = problem.most_vram(limits)
+    tile = next((side for side in tile_choices(problem.task) if problem.decoding_peak(side) <= room), None)
     if tile is None:
         return None
     denoisers, texts = _denoisers(problem, policy), _texts(problem, policy)

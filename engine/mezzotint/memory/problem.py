@@ -187,6 +187,10 @@ class Problem:
             return limits.vram
         return min(limits.vram, limits.ram - self.host_bytes(precision, hosts))
 
+    def most_vram(self, limits: Limits) -> int:
+        """What is left to the device when no weights wait in RAM."""
+        return min(limits.vram, limits.ram - self.machine.process_bytes) if self.machine.one_memory else limits.vram
+
     def smallest_peak(self, precision: Precision, tile: int) -> int:
         """Of device memory, that no plan can do without."""
         guidance = self.guidances[-1]
@@ -201,7 +205,12 @@ class Problem:
     def smallest_ram(self, precision: Precision, tile: int) -> int:
         """Of RAM, that no plan can do without."""
         on_device = self.smallest_peak(precision, tile) if self.machine.one_memory else 0
-        return self.host_bytes(precision, Hosts("disk", "disk")) + on_device
+        return self.host_bytes(precision, self.smallest_hosts(precision)) + on_device
+
+    def smallest_hosts(self, precision: Precision) -> Hosts:
+        """Where weights wait with the least RAM: on disk, but for networks no larger than what reading takes."""
+        hosts = itertools.starmap(Hosts, itertools.product(("disk", "ram"), repeat=2))
+        return min(hosts, key=lambda one: self.host_bytes(precision, one))
 
     def decoding_peak(self, tile: int) -> int:
         """Of the phase that decodes, with nothing else there."""

@@ -128,7 +128,7 @@ class Rivals:
 
     def __init__(self, rooms: Sequence[int]) -> None:
         self._rooms = rooms
-        self._known: dict[tuple[tuple[str, int], ...], _Known] = {}
+        self._known: dict[tuple[tuple[str, tuple[int, ...]], ...], _Known] = {}
 
     def assign(self, stays: Sequence[Stay], below: float) -> tuple[float, tuple[Layout, ...] | None]:
         """The layouts of least time of networks that come and go so; no layouts where that is not below a time."""
@@ -149,7 +149,7 @@ class Rivals:
     def _group(self, stays: Sequence[Stay], below: float) -> "_Known":
         """What is known to be the best, or not to be below a time that is no lower, need not be searched again."""
         below += _ROUNDING
-        key = tuple((stay.key, stay.arrivals) for stay in stays)
+        key = tuple((stay.key, stay.present) for stay in stays)
         known = self._known.get(key)
         if known is None or (known.layouts is None and known.seconds < below):
             known = self._known[key] = _assigned(stays, self._rooms, below)
@@ -248,7 +248,7 @@ def _relaxed(problem: Problem, solution: Solution, limits: Limits) -> Solution:
 
 def least(problem: Problem, precision: Precision, tile: int) -> Solution:
     """The solution of least device memory: everything streamed from disk that can be."""
-    guidance, hosts = problem.guidances[-1], Hosts("disk", "disk")
+    guidance, hosts = problem.guidances[-1], problem.smallest_hosts(precision)
     placed = []
     for part in problem.parts(guidance, tile):
         layout = min(problem.layouts(part, precision.of(part)), key=lambda way: way.device_bytes)

@@ -1,0 +1,141 @@
+"""The search: as good as trying everything."""
+
+import itertools
+import math
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from planned_machines import MB, card, component, model, processor, task, usual_model
+
+from mezzotint.memory.calibration import Calibration
+from mezzotint.memory.problem import Hosts, Limits, Precision, Problem
+from mezzotint.memory.search import fastest, least, presences
+
+TIERS = ("pinned", "ram", "disk")
+
+
+def by_trying_everything(problem, precision, tile, limits):
+    """The least time of all plans, without one bound."""
+    best = math.inf
+    for guidance, hosts in itertools.product(
+        problem.guidances, itertools.starmap(Hosts, itertools.product(TIERS, TIERS))
+    ):
+        if problem.pinned_bytes(precision, hosts) > limits.pinned or problem.host_bytes(precision, hosts) > limits.ram:
+            continue
+        room = limits.vram
+        if problem.machine.one_memory:
+            room = min(room, limits.ram - problem.host_bytes(precision, hosts))
+        live = problem.activations(guidance, tile)
+        parts = problem.parts(guidance, tile)
+        for ways in itertools.product(*(every_way(problem, part, precision.of(part)) for part in parts)):
+            used = [problem.fixed_bytes + bytes_ for bytes_ in live]
+            for present, _, layout in ways:
+                for phase in present:
+                    used[phase] += layout.device_bytes
+            if max(used) <= room:
+                seconds = sum(
+                    problem.seconds(part, precision.of(part), layout, hosts.of(part), arrivals)
+                    for part, (_, arrivals, layout) in zip(parts, ways, strict=True)
+                )
+                best = min(best, seconds)
+    return best
+
+
+def every_way(problem, part, scheme):
+    for present, arrivals in presences(problem, part):
+        for layout in problem.layouts(part, scheme):
+            if part.component.role != "text" or present == part.phases or not layout.slots:
+                yield present, arrivals, layout
+
+
+sizes = st.lists(st.integers(1, 60).map(lambda size: size * MB), max_size=5)
+
+
+@st.composite
+def small_problems(draw):
+    def make(identity, shared):
+        return model(
+            component("text_encoder", "text", draw(sizes), live=1e4, shared=shared),
+            component(
+                "unet",
+                "denoiser",
+                draw(sizes),
+                live=draw(st.sampled_from([1e3, 1e4])),
+                work=draw(st.sampled_from([1e6, 1e8])),
+            ),
+            component("vae", "vae", [], outside=20 * MB, live=5e3, shared=f"{shared} vae"),
+            id=identity,
+            guided=draw(st.booleans()),
+        )
+
+    chosen = [make("one", "s"), make("two", "s")][: draw(st.integers(1, 2))]
+    job = task(*chosen, size=512, steps=draw(st.sampled_from([1, 5])), count=draw(st.sampled_from([1, 2])))
+    ram = draw(st.integers(100, 900)) * MB
+    machine = draw(st.sampled_from([card, processor]))
+    facts = machine(ram) if machine is processor else card(ram, ram, disk_rate=draw(st.sampled_from([1e8, 2e9])))
+    return Problem(job, facts, Calibration()), Limits(
+        draw(st.integers(150, 900)) * MB, ram, draw(st.sampled_from([0, ram // 4, ram]))
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    small_problems(), st.sampled_from([Precision("none", "none"), Precision("int8", "none")]), st.sampled_from([0, 256])
+)
+def test_nothing_is_faster_than_what_is_found(problem_and_limits, precision, tile):
+    problem, limits = problem_and_limits
+    wanted = by_trying_everything(problem, precision, tile, limits)
+    found = fastest(problem, precision, tile, limits)
+    assert (found is None) == math.isinf(wanted)
+    if found is not None:
+        assert math.isclose(found.seconds, wanted, rel_tol=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(small_problems())
+def test_a_bound_from_outside_hides_only_what_is_no_faster(problem_and_limits):
+    problem, limits = problem_and_limits
+    found = fastest(problem, Precision("none", "none"), 0, limits)
+    assume(found is not None)
+    assert fastest(problem, Precision("none", "none"), 0, limits, found.seconds * 0.999) is None
+    again = fastest(problem, Precision("none", "none"), 0, limits, found.seconds * 1.001)
+    assert again is not None
+    assert again.seconds == found.seconds
+
+
+def test_the_smallest_solution_takes_the_smallest_peak():
+    problem = Problem(task(usual_model()), card(2**33, 2**35), Calibration())
+    precision = Precision("int8", "none")
+    peak = problem.smallest_peak(precision, 256)
+    ram = problem.smallest_ram(precision, 256)
+    assert fastest(problem, precision, 256, Limits(peak, ram, 0)) is not None
+    assert fastest(problem, precision, 256, Limits(peak - 1, ram, 0)) is None
+    assert fastest(problem, precision, 256, Limits(peak, ram - 1, 0)) is None
+    assert {placed.layout.resident for placed in least(problem, precision, 256).placed} == {0}
+
+
+def test_with_room_for_all_nothing_moves_and_nothing_is_page_locked():
+    problem = Problem(task(usual_model()), card(2**34, 2**35), Calibration())
+    found = fastest(problem, Precision("none", "none"), 0, Limits(2**34, 2**35, 2**34))
+    assert found is not None
+    assert not any(placed.arrivals or placed.layout.slots for placed in found.placed)
+    assert found.hosts == Hosts("ram", "ram")
+    assert found.guidance == "batched"
+
+
+def test_what_two_models_share_is_there_once():
+    text = component("text_encoder", "text", [10 * MB] * 4, shared="bigG")
+    parts = [component("unet", "denoiser", [20 * MB] * 4), component("vae", "vae", [])]
+    problem = Problem(
+        task(model(text, *parts, id="base"), model(text, *parts, id="refiner")), card(2**33, 2**34), Calibration()
+    )
+    keys = [part.key for part in problem.parts("batched", 0)]
+    assert keys == ["bigG", "base/unet", "refiner/unet", "refiner/vae"]
+
+
+def test_a_network_of_two_stages_works_in_both():
+    twice = model(component("unet", "denoiser", [20 * MB] * 4), component("vae", "vae", []))
+    problem = Problem(task(twice, twice), card(2**33, 2**34), Calibration())
+    unet = problem.parts("batched", 0)[0]
+    assert unet.phases == (1, 2)
+    assert next(presences(problem, unet)) == ((1, 2), 1)
