@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.cli.argument_types import integer, lora, number, size, text
+from mezzotint.cli.argument_types import integer, lora, memory_size, number, size, text
 from mezzotint.protocol import LoraRef
 
 
@@ -87,3 +87,31 @@ def test_every_weight_is_read(path, weight):
 def test_no_weights_are_refused_with_an_example(weight):
     with pytest.raises(ArgumentTypeError, match=r"is no weight; .* style\.safetensors:0\.8"):
         lora(f"ink.safetensors:{weight}")
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("6GB", 6 * 2**30),
+        ("6.5 GB", 13 * 2**29),
+        ("512MB", 2**29),
+        ("512 mib", 2**29),
+        (" 1gb ", 2**30),
+        ("0.5Gb", 2**29),
+    ],
+)
+def test_memory(words, wanted):
+    assert memory_size(words) == wanted
+
+
+@pytest.mark.parametrize(
+    "words", ["", "6", "GB", "-1GB", "0GB", "6TB", "6 G B", "1e3GB", "nan GB", "9999999999GB", "6GB6"]
+)
+def test_what_is_no_memory(words):
+    with pytest.raises(ArgumentTypeError, match="such as 6GB"):
+        memory_size(words)
+
+
+@given(st.integers(1, 2**20))
+def test_memory_in_whole_megabytes_is_exact(count):
+    assert memory_size(f"{count}MB") == count * 2**20

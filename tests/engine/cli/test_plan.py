@@ -1,0 +1,113 @@
+"""`mezzotint plan`: tables that people read, and codes that programs do."""
+
+import subprocess
+import sys
+
+import pytest
+
+from mezzotint.cli import plan as plan_command
+from mezzotint.cli.plan import models_of
+from mezzotint.codec import decode
+from mezzotint.memory.calibration import Calibration
+from mezzotint.memory.machine_probe import machine_facts, ordinary_machine
+from mezzotint.protocol import Plan
+
+GB = 2**30
+
+
+def test_a_plan_is_told_with_its_numbers_and_reasons(command):
+    done = command("plan", "sdxl+refiner", "--vram", "6GB", "--ram", "16GB", "--memory", "fast")
+    assert done.code == 0
+    assert done.out.startswith("needs ")
+    assert "you have 6.0 GB" in done.out
+    for word in (
+        "NETWORK",
+        "sdxl/unet",
+        "sdxl-refiner/unet",
+        "encode",
+        "stage 2",
+        "decode",
+        "page-locked",
+        "not measured",
+    ):
+        assert word in done.out
+
+
+def test_as_json_it_is_the_plan(command):
+    done = command("plan", "flux", "--vram", "8GB", "--ram", "16 GB", "--json", "--size", "512x768", "--steps", "4")
+    made = decode(Plan, done.json)
+    assert made.fits
+    assert (made.vram_bytes, made.ram_bytes) == (8 * GB, 16 * GB)
+    assert done.err == ""
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_what_does_not_fit_ends_with_4_and_the_smallest_that_works(command, form):
+    done = command("plan", "flux", "--vram", "512MB", "--ram", "16GB", *form)
+    assert done.code == 4
+    assert "the smallest that works is" in done.err
+    if form:
+        smallest = decode(Plan, done.json).smallest_vram_bytes
+        enough = f"{smallest // 2**20 + 1}MB"
+        assert command("plan", "flux", "--vram", enough, "--ram", "16GB").code == 0
+
+
+def test_what_is_asked_for_is_honoured(command):
+    words = ("plan", "pixart", "--vram", "24GB", "--ram", "64GB", "--quant", "int8", "--quant-text", "int8", "--json")
+    made = decode(Plan, command(*words).json)
+    assert (made.quantization, made.text_quantization) == ("int8", "int8")
+
+
+def test_a_machine_without_a_card_says_so(command, monkeypatch):
+    monkeypatch.setattr(plan_command, "this_machine", lambda ram: (machine_facts("cpu", ram_limit=ram), Calibration()))
+    done = command("plan", "starter-xl", "--ram", "4GB")
+    assert done.code == 0
+    assert "no GPU" in done.err
+    assert "everything stays in place" in done.out
+
+
+def test_this_machine_s_card_is_planned_for(command, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        plan_command,
+        "this_machine",
+        lambda ram: asked.append(ram) or (ordinary_machine(8 * GB, 32 * GB), Calibration()),
+    )
+    done = command("plan", "sdxl", "--json")
+    assert decode(Plan, done.json).vram_bytes == 8 * GB
+    assert asked == [None]
+    assert "no GPU" not in done.err
+
+
+def test_a_card_of_any_size_beside_this_machine_s_ram(command):
+    made = decode(Plan, command("plan", "starter-dit", "--vram", "4GB", "--json").json)
+    assert made.ram_bytes == machine_facts("cpu").ram_bytes
+
+
+def test_an_unknown_model_is_looked_for_in_the_catalog(command):
+    done = command("plan", "no-such", "--vram", "4GB", "--ram", "8GB")
+    assert done.code == 2
+    assert "no-such" in done.err
+
+
+def test_models_are_divided_by_a_plus_unless_a_file_has_it_in_its_name(tmp_path):
+    file = tmp_path / "a+b.safetensors"
+    file.touch()
+    assert models_of("sdxl+refiner") == ("sdxl", "refiner")
+    assert models_of("flux") == ("flux",)
+    assert models_of(str(file)) == (str(file),)
+
+
+@pytest.mark.parametrize(
+    "words", [("--vram", "16"), ("--ram", "many"), ("--memory", "most"), ("--size", "9"), ("--steps", "0")]
+)
+def test_nonsense_is_refused(command, words):
+    assert command("plan", "sdxl", *words).code == 2
+
+
+def test_known_models_on_given_machines_need_no_torch():
+    words = ["plan", "sdxl+refiner", "--vram", "8GB", "--ram", "16GB", "--json"]
+    code = (
+        f"import sys; from mezzotint.cli import main; code = main({words!r}); sys.exit(code or 'torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-P", "-c", code], check=False, stdout=subprocess.DEVNULL).returncode == 0

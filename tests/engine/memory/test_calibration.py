@@ -1,0 +1,74 @@
+"""What is learned of a device, kept and read again; damage loses nothing but time."""
+
+import json
+import math
+
+import pytest
+
+from mezzotint.memory.calibration import FILE, Calibration, load_calibration, store_calibration
+
+
+def test_factors_are_those_of_published_peaks_until_something_is_learned():
+    fresh = Calibration(reserved=1.0)
+    assert (
+        fresh.factor("sdxl", "vae", "AutoencoderKL") == fresh.factor("sdxl", "denoiser", "UNet2DConditionModel") == 1.25
+    )
+    assert (
+        fresh.factor("flux", "denoiser", "FluxTransformer2DModel")
+        == fresh.factor("sdxl", "text", "CLIPTextModel")
+        == 1.2
+    )
+    learned = fresh.learned("sdxl", "vae", live_bytes=1000, measured_bytes=1400)
+    assert learned.factor("sdxl", "vae", "AutoencoderKL") == pytest.approx(1.4)
+    assert learned.factor("flux", "vae", "AutoencoderKL") == 1.25
+
+
+@pytest.mark.parametrize("measured", [0, 10, math.nan, math.inf, 5000])
+def test_a_mistake_in_measuring_changes_nothing(measured):
+    fresh = Calibration()
+    assert fresh.learned("sdxl", "vae", live_bytes=1000, measured_bytes=measured) == fresh
+    assert fresh.learned("sdxl", "vae", live_bytes=0, measured_bytes=1000) == fresh
+
+
+def test_each_device_has_its_own(tmp_path):
+    one = Calibration(copy_rate=2e10, disk_rate=1e9).learned("sdxl", "vae", live_bytes=1000, measured_bytes=1300)
+    other = Calibration(reserved=1.2)
+    assert store_calibration(tmp_path / "deep" / "er", "one", one)
+    assert store_calibration(tmp_path / "deep" / "er", "other", other)
+    assert load_calibration(tmp_path / "deep" / "er", "one") == one
+    assert load_calibration(tmp_path / "deep" / "er", "other") == other
+    assert load_calibration(tmp_path / "deep" / "er", "third") == Calibration()
+    assert [path.name for path in (tmp_path / "deep" / "er").iterdir()] == [FILE]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '{"one": 3}',
+        '{"one": {"allocated": 7, "reserved": "x", "copy_rate": true}}',
+        '{"one": {"allocated": {"sdxl/vae": 1e9, "a": null}, "reserved": 99, "disk_rate": -1}}',
+        "[" * 100000,
+    ],
+)
+def test_damage_counts_as_nothing_learned_and_is_written_over(tmp_path, text):
+    (tmp_path / FILE).write_text(text)
+    assert load_calibration(tmp_path, "one") == Calibration()
+    assert store_calibration(tmp_path, "one", Calibration(disk_rate=1e9))
+    assert load_calibration(tmp_path, "one").disk_rate == 1e9
+    json.loads((tmp_path / FILE).read_text())
+
+
+def test_bytes_that_are_no_text_and_endless_files_are_passed_over(tmp_path):
+    (tmp_path / FILE).write_bytes(b"\xff\xfe{}")
+    assert load_calibration(tmp_path, "one") == Calibration()
+    (tmp_path / FILE).write_text('{"one": {"disk_rate": 1e9}}' + " " * 2**23)
+    assert load_calibration(tmp_path, "one") == Calibration()
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert not store_calibration(tmp_path / "file", "one", Calibration())
