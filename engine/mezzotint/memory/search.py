@@ -195,6 +195,7 @@ class _Assignment:
 
     def __init__(self, stays: Sequence[Stay], below: float) -> None:
         self._stays, self.least = stays, below
+        self._rest = [sum(stay.bound for stay in stays[depth:]) for depth in range(len(stays) + 1)]
         self.found: tuple[int, ...] | None = None
 
     def descend(self, depth: int, rooms: list[int], seconds: float, entries: tuple[int, ...]) -> None:
@@ -207,7 +208,7 @@ class _Assignment:
         frontier, is_last = stay.frontier, depth == len(self._stays) - 1
         for entry in range(frontier.within(min([rooms[phase] for phase in stay.present])), -1, -1):
             now = seconds + frontier.seconds[entry]
-            if now >= self.least:
+            if now + self._rest[depth + 1] >= self.least:
                 return  # the next are slower
             left = list(rooms)
             for phase in stay.present:
