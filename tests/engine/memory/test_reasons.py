@@ -1,0 +1,46 @@
+"""Plans in plain sentences."""
+
+from planned_machines import GB, MB, card, component, model, processor, task, usual_model
+
+from mezzotint.memory.planner import plan
+
+
+def test_the_first_sentence_says_what_is_needed_what_there_is_and_what_is_done():
+    heavy = model(
+        component("transformer", "denoiser", [100 * MB] * 24, live=1e4, work=1e6),
+        component("vae", "vae", [], outside=80 * MB, live=5e4),
+    )
+    first = plan(task(heavy, steps=30, vae_tile=512), card(2 * GB, 32 * GB)).reasons[0]
+    assert first.startswith("needs 3.6 GB with everything in place; you have 2.0 GB: will use int8 for transformer")
+    assert "VAE in tiles of 512" in first
+    assert first.endswith((" % time", "no slower"))
+
+
+def test_streamed_blocks_are_counted():
+    slow = model(component("unet", "denoiser", [100 * MB] * 24, live=1e4, work=3e9), component("vae", "vae", []))
+    assert "of 24 blocks of unet resident" in plan(task(slow), card(2 * GB, 32 * GB)).reasons[0]
+
+
+def test_with_room_for_all_there_is_nothing_to_explain():
+    told = plan(task(usual_model()), card(24 * GB, 64 * GB)).reasons
+    assert told[0].endswith("everything stays in place")
+    assert len(told) == 2
+
+
+def test_a_disk_that_serves_is_told():
+    told = " ".join(plan(task(usual_model()), card(6 * GB, 1500 * MB), policy="fast").reasons)
+    assert "RAM does not hold all" in told
+    assert "read from disk" in told
+
+
+def test_notes_of_the_machine_come_last():
+    made = plan(task(usual_model()), card(24 * GB, 64 * GB, notes=("others hold 2 GB",)))
+    assert made.reasons[-1] == "others hold 2 GB"
+
+
+def test_a_refusal_rounds_up_so_that_what_is_told_is_enough():
+    made = plan(task(usual_model(), dtype="float32"), processor(300 * MB))
+    assert not made.fits
+    assert f"{-(-made.smallest_ram_bytes * 100 // GB) / 100:.2f} GB" in made.reasons[0]
+    assert "--memory lowest" in made.reasons[1]
+    assert "--memory lowest" not in " ".join(plan(task(usual_model()), processor(250 * MB), policy="lowest").reasons)
