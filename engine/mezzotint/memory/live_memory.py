@@ -5,7 +5,7 @@ output alone: every kernel that is used does it in tiles. Weights and inputs are
 """
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -15,7 +15,6 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.functional import scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 from torch.utils import _python_dispatch
-from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
 # torch types neither its operations nor what they take.
@@ -44,7 +43,7 @@ class LiveMemory(_python_dispatch.TorchDispatchMode):
         if self._paused:
             return func(*args, **kwargs)
         made = func(*args, **kwargs)
-        self._count(made, known={id(storage) for storage in _storages((args, kwargs))})
+        self._count(made, known={id(storage) for storage in _storages((*args, *kwargs.values()))})
         self._calculate(func, args, kwargs, made)
         return made
 
@@ -60,7 +59,7 @@ class LiveMemory(_python_dispatch.TorchDispatchMode):
         return output
 
     def _count(self, made: object, known: set[int]) -> None:
-        for storage in _storages(made):
+        for storage in _storages((made,)):
             if id(storage) not in known and id(storage) not in self._references:
                 self._add(storage)
 
@@ -124,7 +123,10 @@ def _output(q: Tensor, v: Tensor) -> Tensor:
     return torch.empty_like(q) if q.shape[-1] == v.shape[-1] else q.new_empty((*q.shape[:-1], v.shape[-1]))
 
 
-def _storages(tree: object) -> Iterator[torch.UntypedStorage]:
-    for leaf in tree_leaves(tree):
-        if isinstance(leaf, Tensor):
-            yield leaf.untyped_storage()
+def _storages(values: Iterable[Value]) -> Iterator[torch.UntypedStorage]:
+    """Of all tensors, in lists too."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value.untyped_storage()
+        elif isinstance(value, list | tuple):
+            yield from _storages(value)

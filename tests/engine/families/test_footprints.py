@@ -136,8 +136,7 @@ def test_a_quantized_network_in_the_place_of_a_models_own(quantized, tiny_sdxl_f
     )
 
 
-def test_graphs_of_public_models_are_known(tiny_sdxl_folder):
-    """What a folder says of every setting, and what is derived of a single file, are the published few numbers."""
+def test_what_a_configuration_leaves_out_is_as_its_class_has_it(tiny_sdxl_folder):
     sources = sources_of(tiny_sdxl_folder)
     told = dict(sources.components["unet"].config)
     few = {

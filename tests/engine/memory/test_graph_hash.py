@@ -3,6 +3,7 @@
 import pytest
 
 from mezzotint.memory.graph_hash import graph_hash
+from mezzotint.memory.shipped import known_graph, shipped
 
 UNET = "UNet2DConditionModel"
 REFINER = {
@@ -45,3 +46,18 @@ def test_other_graph(class_name, one, other):
 def test_class_and_prompt_matter():
     assert len({graph_hash("CLIPTextModel", {}, 0), graph_hash("T5EncoderModel", {}, 0), graph_hash(UNET, {}, 0)}) == 3
     assert graph_hash(UNET, {}, 77) != graph_hash(UNET, {}, 300)
+
+
+@pytest.mark.parametrize("depths", [4, [1, 4, 4, 4]])  # as its config.json has it, and as its one file shows
+def test_the_published_refiner_is_known_however_it_is_told(depths):
+    told = {
+        "sample_size": 128,
+        "up_block_types": ["UpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"],
+        "cross_attention_dim": 1280,
+        "use_linear_projection": True,
+        "addition_embed_type": "text_time",
+        "addition_time_embed_dim": 256,
+        "projection_class_embeddings_input_dim": 2560,
+    }
+    key = graph_hash(UNET, {**REFINER, **told, "transformer_layers_per_block": depths}, 77)
+    assert known_graph(key) == shipped("sdxl-refiner").denoiser

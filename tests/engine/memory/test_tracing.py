@@ -1,10 +1,14 @@
 """Laws of small networks, told from sizes other than those they were made of."""
 
 import pytest
+import torch
 from small_networks import small_networks
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from mezzotint.memory.fitting import worst_error
 from mezzotint.memory.forward_calls import can_trace, is_text
+from mezzotint.memory.live_memory import counted
+from mezzotint.memory.tiling import in_tiles
 from mezzotint.memory.tracing import peak_of, trace
 
 ELSEWHERE = {"CLIPTextModel": [(77, 1), (77, 3)], "CLIPTextModelWithProjection": [(77, 1), (77, 3)]}
@@ -44,3 +48,16 @@ def test_classes_that_can_be_called():
     assert not can_trace("HunyuanDiT2DModel")
     assert is_text("T5EncoderModel")
     assert not is_text("AutoencoderKL")
+
+
+def test_decoding_in_tiles_takes_a_tile_and_the_picture():
+    side, tile, factor = 96, 24, 2
+    law = trace(small_networks()["AutoencoderKL"](), "AutoencoderKL", tokens=0).live
+    with FakeTensorMode():
+        network = small_networks()["AutoencoderKL"]().eval()
+        latents = torch.zeros(1, 4, side, side)
+        with counted() as memory:
+            in_tiles(lambda part: network.decode(part).sample, latents, tile, takes=1, gives=factor)
+    picture = 4 * (3 + 1) * (side * factor) ** 2  # its colours and the sum of weights, in float32
+    assert memory.peak == pytest.approx(2 * law.at(tile * tile) + picture, rel=0.05)  # in 32 bits
+    assert memory.peak < 0.25 * 2 * law.at(side * side)
