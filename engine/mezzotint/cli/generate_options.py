@@ -8,6 +8,7 @@ from typing import Any, get_args
 from mezzotint.cli.again import MAX_GUIDANCE, MAX_SEED, MAX_STEPS
 from mezzotint.cli.argument_types import integer, lora, number, size, text
 from mezzotint.cli.command_options import add_models_folder
+from mezzotint.cli.memory_options import add_memory_options
 from mezzotint.cli.request import HIRES_STRENGTH, REFINER_AT, Options
 from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES
 from mezzotint.protocol import Attention, Dtype, PredictionType, Quantization, Space, Upscaler
@@ -41,6 +42,7 @@ def add_how_options(parser: argparse.ArgumentParser) -> None:
     _add_sampling(parser.add_argument_group("sampling"))
     _add_cascade(parser.add_argument_group("refiner and second pass"))
     _add_machine(parser.add_argument_group("machine"))
+    add_memory_options(parser.add_argument_group("memory"))
 
 
 def options_of(arguments: argparse.Namespace) -> Options:

@@ -11,6 +11,7 @@ from mezzotint.protocol import (
     GenerateRequest,
     ImageInput,
     LoraRef,
+    MemoryPolicy,
     ModelRef,
     Output,
     PredictionType,
@@ -62,6 +63,11 @@ class Options:
     attention: Attention | None = None
     quant: Quantization | None = None
     quant_text: Quantization | None = None
+    memory: MemoryPolicy | None = None
+    vram_limit: int | None = None
+    ram_limit: int | None = None
+    vae_tile: int | None = None
+    strict: bool = False
     preview: str | None = None
     output: str | None = None
     overwrite: bool = False
@@ -90,6 +96,11 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
         text_quantization=_said(options.quant_text, base.text_quantization),
         embeddings=options.embedding or base.embeddings,
         loras=options.lora or base.loras,
+        memory=_said(options.memory, base.memory),
+        vram_limit_bytes=_said(options.vram_limit, base.vram_limit_bytes),
+        ram_limit_bytes=_said(options.ram_limit, base.ram_limit_bytes),
+        vae_tile=_said(options.vae_tile, base.vae_tile),
+        strict=options.strict or base.strict,
         output=Output(path=options.output, overwrite=options.overwrite, preview_folder=options.preview),
     )
 

@@ -58,6 +58,8 @@ class Residency:
         """Have a network here no more."""
         if name in self._networks:
             self.evict({name})
+            if name in self._latest:  # it has left by itself, for want of room
+                self._latest.remove(name)
             self._networks[name].unpin()
             del self._networks[name]
 

@@ -159,6 +159,8 @@ class Job:
             schemes = settle_schemes(request.quantization, request.text_quantization, setup, device)
         else:
             schemes = Schemes(denoiser=outlay.plan.quantization, text=outlay.plan.text_quantization)
+            if outlay.is_tight:
+                self._on_event(Notice(code="memory_plan", message=f"memory: {outlay.plan.reasons[0]}"))
         return _Settled(setup=setup, device=device, dtype=dtype, schemes=schemes, outlay=outlay)
 
     def _on_trace(self, component: str, part: float) -> None:

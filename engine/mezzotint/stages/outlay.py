@@ -1,5 +1,6 @@
 """What memory a job is going to take: settled with its plan before anything is loaded, compared with it afterwards."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,13 @@ class Outlay:
     task: Task
     machine: MachineFacts
     calibration: Calibration
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether not everything stays on the device as it is in its files."""
+        found = self.plan
+        whole = all(part.resident_blocks >= part.blocks for part in found.components)
+        return not whole or found.vae_tile > 0 or found.quantization != "none"
 
     def on_disk(self, model: str) -> frozenset[str]:
         """The parts of a model whose weights stay in their files."""
@@ -128,12 +136,15 @@ def stage_identity(stage: StageSetup) -> str:
 def _check(found: Plan) -> None:
     if found.fits:
         return
-    reason = found.reasons[0] if found.reasons else "no plan fits"
+    reason = found.reasons[0].partition(";")[0] if found.reasons else "no plan fits"
     raise OutOfMemory(
-        f"{reason}; the least that works is {_gigabytes(found.smallest_vram_bytes)} of device memory with "
-        f"{_gigabytes(found.smallest_ram_bytes)} of RAM: make a smaller picture, or allow more"
+        f"{reason}; the least that works is {_said(found.smallest_vram_bytes)} of device memory with "
+        f"{_said(found.smallest_ram_bytes)} of RAM: make a smaller picture, or allow more"
     )
 
 
-def _gigabytes(count: int) -> str:
-    return f"{count / 1e9:.2f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
+def _said(count: int) -> str:
+    """Rounded up, so that what is said is enough; a GB is 2^30 bytes, as on the command line."""
+    if count < 2**30:
+        return f"{math.ceil(count / 2**20)} MB"
+    return f"{math.ceil(count / 2**30 * 100) / 100:.2f} GB"

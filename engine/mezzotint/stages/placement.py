@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from mezzotint.families.family import LoadedModel
-from mezzotint.memory.accounting import DeviceOutOfMemory
+from mezzotint.memory.accounting import DeviceOutOfMemory, uncounted
 from mezzotint.memory.residency import Residency
 from mezzotint.protocol import PhaseMemory, Plan
 from mezzotint.stages.recovery import Recovery, Rung
@@ -17,6 +17,7 @@ T = TypeVar("T")
 SMALLEST_TILE = 128  # pixels: smaller ones show
 LARGEST_TILE = 1024
 _SHARE = 10  # of the blocks, as a divisor, are given up at a time
+_SHARE_OF_DECODER = 3  # all its work has to be done again each time
 
 
 class Placement:
@@ -157,10 +158,10 @@ class Placement:
             key = network_key(working.model, name)
             if key not in self._residency:
                 continue
-            network = self._residency[key]
+            network, share = self._residency[key], _SHARE_OF_DECODER if working.pixels else _SHARE
             while network.resident:
                 try:
-                    network.demote(max(1, len(network.blocks) // _SHARE))
+                    network.demote(max(1, len(network.blocks) // share))
                 except DeviceOutOfMemory:
                     continue  # it has left; with fewer blocks there may be room
                 return f"{network.resident} of {len(network.blocks)} blocks of {name} stay on the device"
@@ -171,7 +172,7 @@ class Placement:
 
         done = None
         for name in working.components:
-            with self._off_the_device(network_key(working.model, name)):
+            with self._off_the_device(network_key(working.model, name)), uncounted():
                 scheme = lower_precision(working.model, name)
             if scheme is not None:
                 done = f"{name} is quantized to {scheme}"
