@@ -130,9 +130,9 @@ def this_machine(ram_limit: int | None) -> "tuple[MachineFacts, Calibration]":
     from mezzotint.memory.calibration import load_calibration
     from mezzotint.memory.machine_probe import machine_facts
 
-    best = devices()[0]
-    calibration = load_calibration(paths.cache_folder(), best.name)
-    return machine_facts(best.id, ram_limit=ram_limit, calibration=calibration), calibration
+    device = devices()[0].id
+    calibration = load_calibration(paths.cache_folder(), machine_facts(device).device_name)
+    return machine_facts(device, ram_limit=ram_limit, calibration=calibration), calibration
 
 
 def _footprints(models: tuple[str, ...], context: Context, folders: tuple[Path, ...]) -> list[ModelFootprint]:

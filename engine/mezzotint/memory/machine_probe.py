@@ -132,7 +132,7 @@ def machine_facts(
         speed=_APPLE_FLOPS if device == "mps" else PROCESSOR_FLOPS * around.cores(),
         int8_speedup=1.0 if device == "mps" else PROCESSOR_INT8,
         simulated=vram_limit is not None,
-        process_bytes=min(max(around.ram().ours_bytes, _LIBRARIES), ram // 2),
+        process_bytes=min(_LIBRARIES, ram // 2),  # not what it takes now: models that are kept would count twice
         notes=tuple(notes),
     )
 
@@ -201,7 +201,7 @@ def _with_card(
         disk_rate=known.disk_rate or DISK_RATE,
         speed=speed_of(architecture, card.processors),
         int8_speedup=architecture.int8_speedup,
-        process_bytes=min(_PROCESS, ram),
+        process_bytes=min(_PROCESS, ram // 2),
         notes=tuple(notes),
     )
 

@@ -92,7 +92,8 @@ def test_a_processor_and_a_simulated_card_on_it():
     plain = machine_facts("cpu", surroundings=around())
     assert (plain.vram_bytes, plain.free_vram_bytes, plain.context_bytes) == (32 * GB, 22 * GB, 0)
     assert (plain.one_memory, plain.simulated, plain.pin_bytes) == (True, False, 0)
-    assert plain.process_bytes == 2 * GB
+    kept = around(ram=lambda: Ram(total_bytes=32 * GB, available_bytes=8 * GB, ours_bytes=14 * GB))
+    assert machine_facts("cpu", surroundings=kept) == plain
     limited = machine_facts("cpu", vram_limit=GB, surroundings=around())
     assert (limited.vram_bytes, limited.free_vram_bytes, limited.simulated) == (GB, GB, True)
 
