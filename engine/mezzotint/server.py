@@ -9,13 +9,21 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from mezzotint import __version__
 from mezzotint.codec import decode, encode, parse_json, to_json
 from mezzotint.errors import Busy, DeviceLost, MezzotintError, OutOfMemory, ProtocolError
 from mezzotint.offline import offline_environment
-from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, Event, GenerateRequest, GenerateResult
+from mezzotint.protocol import (
+    SCHEMA_VERSION,
+    DecodeRequest,
+    EngineInfo,
+    Event,
+    GeneratedImage,
+    GenerateRequest,
+    GenerateResult,
+)
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
@@ -30,6 +38,8 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 SERVER_ERROR = -32000
+
+T = TypeVar("T")
 
 _log = logging.getLogger("mezzotint.server")
 
@@ -169,7 +179,9 @@ class Server:
             case "initialize":
                 self._reply(call, lambda: _initialize(call.params))
             case "generate":
-                self._generate(call)
+                self._start(call, GenerateRequest, lambda job, request: self._run(job, request))
+            case "decode":
+                self._start(call, DecodeRequest, lambda job, request: self._decode(job, request))
             case "cancel":
                 self._reply(call, lambda: self._cancel(call.params))
             case "info":
@@ -182,30 +194,41 @@ class Server:
             case _:
                 self._refuse(call.id, ProtocolError(f"there is no method {call.method[:60]!r}"), METHOD_NOT_FOUND)
 
-    def _generate(self, call: _Call) -> None:
+    def _start(self, call: _Call, kind: type[T], run: Callable[[_Job, T], object]) -> None:
+        """Begin a job, unless one runs."""
         if call.id is None:
-            return self._refuse(None, ProtocolError("generate needs an id: it names the job"), INVALID_REQUEST)
+            return self._refuse(None, ProtocolError(f"{call.method} needs an id: it names the job"), INVALID_REQUEST)
         if self._job is not None:
             busy = Busy(f"job {self._job.id!r} runs; cancel it or wait for its result")
             return self._refuse(call.id, busy, SERVER_ERROR)
         try:
-            request = decode(GenerateRequest, call.params)
+            request = decode(kind, call.params)
         except ProtocolError as error:
             return self._refuse(call.id, error, INVALID_PARAMS)
         job = self._job = _Job(id=call.id)
-        return self._jobs.submit(lambda: self._reply(call, lambda: self._run(job, request)))
+        return self._jobs.submit(lambda: self._reply(call, lambda: self._ended(run, job, request)))
 
-    def _run(self, job: _Job, request: GenerateRequest) -> GenerateResult:
-        def on_event(event: Event) -> None:
-            self._connection.send({"method": "event", "params": {"job": job.id, "event": encode(event)}})
-
-        def cancelled() -> bool:
-            return job.cancel.is_set() or self._connection.lost.is_set()
-
+    def _ended(self, run: Callable[[_Job, T], object], job: _Job, request: T) -> object:
         try:
-            return self._loaded_engine().generate(request, on_event, cancelled)
+            return run(job, request)
         finally:
             self._job = None  # before the answer goes out: the next job may follow at once
+
+    def _run(self, job: _Job, request: GenerateRequest) -> GenerateResult:
+        return self._loaded_engine().generate(request, self._events_of(job), self._stop_of(job))
+
+    def _decode(self, job: _Job, request: DecodeRequest) -> GeneratedImage:
+        return self._loaded_engine().decode(request, self._events_of(job), self._stop_of(job))
+
+    def _events_of(self, job: _Job) -> Callable[[Event], None]:
+        """Sends what happens in the job."""
+        return lambda event: self._connection.send(
+            {"method": "event", "params": {"job": job.id, "event": encode(event)}}
+        )
+
+    def _stop_of(self, job: _Job) -> Callable[[], bool]:
+        """Whether it is to end."""
+        return lambda: job.cancel.is_set() or self._connection.lost.is_set()
 
     def _cancel(self, params: object) -> dict[str, bool]:
         if not isinstance(params, dict) or set(params) != {"job"}:

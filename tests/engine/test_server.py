@@ -327,3 +327,14 @@ def test_a_lost_device_is_told_and_ends_the_process():
     answer, _ = client.answer(1)
     assert answer["error"]["data"]["kind"] == "device_lost" and ended.wait(10) and codes == [86]
     client.end()
+
+
+def test_a_picture_that_was_left_is_finished(client):
+    client.call(7, "decode", {"path": "left.latents.safetensors"})
+    answer, before = client.answer(7)
+    assert answer["result"]["path"] == "left.png" and client.engine.requests[-1].path == "left.latents.safetensors"
+    assert [decode_event(message["params"]["event"]).image.path for message in before] == ["left.png"]
+    client.send(b'{"jsonrpc": "2.0", "method": "decode", "params": {"path": "x"}}')
+    assert client.read()["error"]["message"].startswith("decode needs an id")
+    client.call(8, "decode", {"file": "x"})
+    assert client.answer(8)[0]["error"]["data"]["kind"] == "protocol"

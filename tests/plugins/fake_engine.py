@@ -86,7 +86,7 @@ def result_of(request, images, **changes):
 
 
 class FakeEngine:
-    """Prompts: slow (until cancelled), deaf (until let go), refused, bug, exit, print, lost, memory; others make pictures."""
+    """Prompts: slow (until cancelled), deaf (until let go), refused, bug, exit, print, lost, memory; else pictures."""
 
     def __init__(self, catalog=None):
         self.catalog = catalog
@@ -118,6 +118,13 @@ class FakeEngine:
             if request.prompt == "half" and index == 0:
                 raise ModelRefused("the second half is missing")
         return result_of(request, images)
+
+    def decode(self, request, on_event, cancelled):
+        self.requests.append(request)
+        name = request.path.replace(".latents.safetensors", ".png")
+        image = GeneratedImage(path=name, width=128, height=96, seed=7, index=0, sha256="0")
+        on_event(Saved(image=image, images=1))
+        return image
 
     def _slow(self, cancelled):
         while not cancelled():
