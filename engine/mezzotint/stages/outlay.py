@@ -12,7 +12,9 @@ from mezzotint.families.footprints import footprint_of
 from mezzotint.memory.calibration import Calibration, load_calibration, store_calibration
 from mezzotint.memory.footprint import ModelFootprint
 from mezzotint.memory.machine_facts import MachineFacts
+from mezzotint.memory.machine_probe import measured_rates, sample_file
 from mezzotint.memory.planner import plan
+from mezzotint.memory.rates import measured_disk, measured_link
 from mezzotint.memory.task import Numbers, StageTask, Task
 from mezzotint.protocol import DeviceInfo, Dtype, GenerateRequest, PhaseMemory, Plan
 from mezzotint.stages.setup import CascadeSetup, StageSetup
@@ -23,7 +25,9 @@ _ROOM = 0.7  # of free RAM: a model that takes no more is simply loaded
 class Facts(Protocol):
     """Looks at the machine."""
 
-    def __call__(self, device: str, *, vram_limit: int | None, ram_limit: int | None) -> MachineFacts:
+    def __call__(
+        self, device: str, *, vram_limit: int | None, ram_limit: int | None, calibration: Calibration | None = None
+    ) -> MachineFacts:
         """What there is, and what is free now."""
 
 
@@ -87,18 +91,37 @@ def settle_outlay(
         return None
     machine = facts(device.id, vram_limit=limits[0], ram_limit=limits[1])
     calibration = load_calibration(paths.cache_folder(), machine.device_name)
+    if device.id.startswith("cuda"):
+        calibration = _with_rates(calibration, machine, setup)
+        machine = facts(device.id, vram_limit=limits[0], ram_limit=limits[1], calibration=calibration)
     task = _task(request, setup, steps, dtype, on_trace)
     found = plan(task, machine, calibration, request.memory)
     _check(found)
     return Outlay(plan=found, task=task, machine=machine, calibration=calibration)
 
 
+def _with_rates(calibration: Calibration, machine: MachineFacts, setup: CascadeSetup) -> Calibration:
+    """With how fast this card and this disk are, measured the first time that a device is met."""
+    sample = sample_file(_files(setup))
+    index = int(machine.device.partition(":")[2] or 0)
+    known = measured_rates(
+        calibration, lambda: measured_link(index), lambda: None if sample is None else measured_disk(sample)
+    )
+    if known != calibration:
+        store_calibration(paths.cache_folder(), machine.device_name, known)
+    return known
+
+
 def _has_room(setup: CascadeSetup) -> bool:
     """Whether all weights fit well into the RAM that is free."""
     import psutil
 
-    files = {path for stage in setup.stages for part in stage.sources.components.values() for path in part.files}
-    return sum(path.stat().st_size for path in files) <= _ROOM * psutil.virtual_memory().available
+    return sum(path.stat().st_size for path in _files(setup)) <= _ROOM * psutil.virtual_memory().available
+
+
+def _files(setup: CascadeSetup) -> set[Path]:
+    """Of all weights."""
+    return {path for stage in setup.stages for part in stage.sources.components.values() for path in part.files}
 
 
 def _task(
