@@ -30,14 +30,16 @@ class Point:
     value: float
 
 
-def fit(points: Sequence[Point]) -> Law:
+def fit(points: Sequence[Point], *, squared: bool = True) -> Law:
     """The law with the fewest terms that comes through the points about as well as any.
+
+    Without `squared` it has no terms that grow with the square of positions: sizes far beyond the points are told well.
 
     Where even the best misses one by more than the tolerance, it is raised until it says too little of none.
     """
     if not any(point.value for point in points):
         return Law()
-    laws = sorted(((worst_error(law, points), law) for law in _candidates(points)), key=lambda pair: pair[0])
+    laws = sorted(((worst_error(law, points), law) for law in _candidates(points, squared)), key=lambda pair: pair[0])
     best = laws[0][0]
     error, law = min((pair for pair in laws if pair[0] <= best + _SIMPLER), key=lambda pair: (_size(pair[1]), pair[0]))
     return law if error <= TOLERANCE else _raised(law, points)
@@ -48,12 +50,13 @@ def worst_error(law: Law, points: Sequence[Point]) -> float:
     return max(abs(law.at(point.positions, point.batch) / point.value - 1) for point in points if point.value)
 
 
-def _candidates(points: Sequence[Point]) -> Iterator[Law]:
+def _candidates(points: Sequence[Point], squared: bool) -> Iterator[Law]:
     known = [point for point in points if point.value]
     rows = np.array([[1.0, p.batch, *_powers(p, p.batch), *_powers(p, 1)] for p in known])
     rows /= np.array([[p.value] for p in known])
-    for count in range(1, len(_TERMS) + 1):
-        for chosen in combinations(range(len(_TERMS)), count):
+    terms = [index for index, term in enumerate(_TERMS) if squared or not term.endswith("squared")]
+    for count in range(1, len(terms) + 1):
+        for chosen in combinations(terms, count):
             factors = _solve(rows[:, list(chosen)])
             if (factors >= 0).all():
                 yield Law(**dict(zip((_TERMS[index] for index in chosen), map(float, factors), strict=True)))

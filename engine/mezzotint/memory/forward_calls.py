@@ -41,6 +41,14 @@ def used_part(class_name: str) -> str:
     return "model.language_model" if class_name == "Qwen2_5_VLForConditionalGeneration" else ""
 
 
+def sides_of(network: Network) -> tuple[int, int, int]:
+    """Latent pixels at which to trace; of networks for small pictures those, where words may take more than they."""
+    best = getattr(network.config, "sample_size", None)
+    if type(network).__name__.startswith("Autoencoder") or not isinstance(best, int) or best >= SIDES[0]:
+        return SIDES
+    return best, 2 * (-(-best * 3 // 4)), 2 * best
+
+
 def longest(network: Network, class_name: str) -> int:
     """The most tokens that a text encoder has positions for."""
     return int(network.config.max_position_embeddings) if class_name.startswith("CLIP") else 2**20

@@ -13,7 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from mezzotint.memory.blocks import blocks_of, order_of
 from mezzotint.memory.fitting import Point, fit
 from mezzotint.memory.footprint import Law
-from mezzotint.memory.forward_calls import LENGTHS, SIDES, call, is_text, longest
+from mezzotint.memory.forward_calls import LENGTHS, call, is_text, longest, sides_of
 from mezzotint.memory.live_memory import counted
 
 HALF = torch.bfloat16  # of 16 bits, and with float16's code paths but for the guards against its overflow
@@ -44,7 +44,7 @@ def trace(
             live.append(Point(positions=positions, batch=batch, value=memory.peak))
             work.append(Point(positions=positions, batch=batch, value=memory.operations))
             on_progress((index + 1) / len(sizes))
-    return Traced(live=fit(live), work=fit(work), order=tuple(order))
+    return Traced(live=fit(live, squared=is_text(class_name)), work=fit(work), order=tuple(order))
 
 
 def peak_of(network: nn.Module, class_name: str, sizes: Sequence[tuple[int, int]], tokens: int) -> list[Point]:
@@ -62,7 +62,8 @@ def peak_of(network: nn.Module, class_name: str, sizes: Sequence[tuple[int, int]
 def _sizes(network: nn.Module, class_name: str, tokens: int) -> list[tuple[int, int]]:
     """Three sizes, alone or two at once; few of what is slow, and enough to tell apart what a batch shares."""
     if not is_text(class_name):
-        return [(SIDES[0], 1), (SIDES[2], 1), (SIDES[1], 2), (SIDES[2], 2)]
+        small, middle, large = sides_of(network)
+        return [(small, 1), (large, 1), (middle, 2), (large, 2)]
     most = longest(network, class_name)
     wanted = (tokens * 3 // 4, tokens, tokens * 5 // 4) if tokens else LENGTHS
     lengths = wanted if max(wanted) <= most else (most // 2, most * 3 // 4, most)

@@ -58,3 +58,10 @@ def test_more_never_takes_less(law):
 
 def test_nothing_takes_nothing():
     assert fit([Point(positions=1, batch=1, value=0.0)]) == Law()
+
+
+def test_without_squares_a_law_stays_straight_and_above():
+    points = [Point(positions=n, batch=1, value=float(max(600_000, 240_000 + 1160 * n))) for n in (256, 576, 1024)]
+    law = fit(points, squared=False)
+    assert law.per_position_squared == law.once_per_position_squared == 0
+    assert all(1 - TOLERANCE <= law.at(point.positions) / point.value < 1.2 for point in points)
