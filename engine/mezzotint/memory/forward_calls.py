@@ -42,9 +42,9 @@ def used_part(class_name: str) -> str:
 
 
 def sides_of(network: Network) -> tuple[int, int, int]:
-    """Latent pixels at which to trace; of networks for small pictures those, where words may take more than they."""
+    """Latent pixels at which to trace; of transformers for small pictures theirs, where words weigh more."""
     best = getattr(network.config, "sample_size", None)
-    if type(network).__name__.startswith("Autoencoder") or not isinstance(best, int) or best >= SIDES[0]:
+    if type(network).__name__.startswith(("Autoencoder", "UNet")) or not isinstance(best, int) or best >= SIDES[0]:
         return SIDES
     return best, 2 * (-(-best * 3 // 4)), 2 * best
 
