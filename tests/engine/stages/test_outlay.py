@@ -1,0 +1,62 @@
+"""What is planned before a job, and what is learned from it."""
+
+import pytest
+from planned_machines import GB, card, component, model
+
+from mezzotint.errors import OutOfMemory
+from mezzotint.memory.calibration import Calibration, load_calibration
+from mezzotint.memory.planner import plan
+from mezzotint.memory.task import StageTask, Task
+from mezzotint.protocol import PhaseMemory
+from mezzotint.stages.outlay import Outlay, _check
+
+
+def networks():
+    text = component("text_encoder", "text", [20_000_000] * 4)
+    unet = component("unet", "denoiser", [100_000_000] * 20)
+    vae = component("vae", "vae", [])
+    return model(text, unet, vae)
+
+
+def outlay(vram, ram=16 * GB, **changes):
+    machine, known = card(vram, ram, **changes), networks()
+    task = Task(stages=(StageTask(model=known, width=1024, height=1024, steps=20, guided=True),))
+    return Outlay(plan=plan(task, machine), task=task, machine=machine, calibration=Calibration())
+
+
+def test_whether_it_is_tight():
+    assert not outlay(24 * GB).is_tight
+    assert outlay(2 * GB).is_tight
+
+
+def test_what_stays_in_its_files():
+    found = outlay(4 * GB, ram=1 * GB)
+    assert "unet" in found.on_disk(found.plan.components[0].model) and found.on_disk("another") == frozenset()
+
+
+def test_no_plan_is_an_error_with_numbers_that_suffice():
+    small = outlay(GB // 8)
+    with pytest.raises(OutOfMemory, match="the least that works is") as refused:
+        _check(small.plan)
+    assert refused.value.exit_code == 4
+    said = str(refused.value).partition("works is ")[2].split()
+    wanted = float(said[0]) * (2**30 if said[1] == "GB" else 2**20)
+    assert wanted >= small.plan.smallest_vram_bytes
+    _check(outlay(int(wanted)).plan)
+
+
+def test_a_card_teaches_the_next_plan(tmp_path):
+    found = outlay(24 * GB)
+    phase = next(each for each in found.plan.phases if each.name == "stage 1")
+    measured = phase.weights_bytes + 2 * phase.activation_bytes
+    found.learn([PhaseMemory(name="stage 1", predicted_bytes=1, measured_bytes=measured)], tmp_path)
+    learned = load_calibration(tmp_path, found.machine.device_name)
+    again = plan(found.task, found.machine, learned)
+    then = next(each for each in again.phases if each.name == "stage 1")
+    assert then.activation_bytes == pytest.approx(2 * phase.activation_bytes, rel=0.01)
+
+
+def test_a_simulated_card_teaches_nothing(tmp_path):
+    found = outlay(24 * GB, simulated=True)
+    found.learn([PhaseMemory(name="stage 1", predicted_bytes=1, measured_bytes=10**10)], tmp_path)
+    assert list(tmp_path.iterdir()) == []
