@@ -19,10 +19,13 @@ from mezzotint.protocol import (
     GenerateResult,
     IsCancelled,
     OnEvent,
+    Plan,
+    PlanRequest,
 )
 from mezzotint.quantization.product_selection import ProductBackends
 from mezzotint.stages.finishing import finish
 from mezzotint.stages.job import Job
+from mezzotint.stages.planning import planned
 
 if TYPE_CHECKING:
     from mezzotint.stages.outlay import Facts
@@ -81,6 +84,10 @@ class Engine:
         )
         with _memory_errors():
             return job.run()
+
+    def plan(self, request: PlanRequest) -> Plan:
+        """How models would use this machine's memory, or another's; nothing is loaded. Raises a MezzotintError."""
+        return planned(request, lambda: self._catalog)
 
     def _room(self) -> "Workroom":
         from mezzotint.stages.workroom import Workroom

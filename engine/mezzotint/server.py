@@ -23,6 +23,8 @@ from mezzotint.protocol import (
     GeneratedImage,
     GenerateRequest,
     GenerateResult,
+    Plan,
+    PlanRequest,
 )
 
 if TYPE_CHECKING:
@@ -188,6 +190,8 @@ class Server:
                 self._queries.submit(lambda: self._reply(call, lambda: self._loaded_engine().info()))
             case "models":
                 self._queries.submit(lambda: self._reply(call, lambda: self._loaded_catalog().models()))
+            case "plan":
+                self._queries.submit(lambda: self._reply(call, lambda: self._plan(call.params)))
             case "shutdown":
                 self._ending = True
                 self._reply(call, lambda: None)
@@ -238,6 +242,9 @@ class Server:
             return {"cancelled": False}
         job.cancel.set()
         return {"cancelled": True}
+
+    def _plan(self, params: object) -> Plan:
+        return self._loaded_engine().plan(decode(PlanRequest, params))
 
     def _loaded_catalog(self) -> "Catalog":
         with self._making:

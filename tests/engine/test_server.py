@@ -338,3 +338,10 @@ def test_a_picture_that_was_left_is_finished(client):
     assert client.read()["error"]["message"].startswith("decode needs an id")
     client.call(8, "decode", {"file": "x"})
     assert client.answer(8)[0]["error"]["data"]["kind"] == "protocol"
+
+
+def test_a_plan_without_a_job(client):
+    client.call(3, "plan", {"models": ["sdxl"], "vram_bytes": 2**33})
+    assert client.answer(3)[0]["result"] == "a plan for sdxl"
+    client.call(4, "plan", {"models": 5})
+    assert client.answer(4)[0]["error"]["data"]["kind"] == "protocol"

@@ -119,6 +119,9 @@ class FakeEngine:
                 raise ModelRefused("the second half is missing")
         return result_of(request, images)
 
+    def plan(self, request):
+        return f"a plan for {' and '.join(request.models)}"
+
     def decode(self, request, on_event, cancelled):
         self.requests.append(request)
         name = request.path.replace(".latents.safetensors", ".png")

@@ -9,15 +9,11 @@ from mezzotint.cli.command_options import add_command, add_json, add_models_fold
 from mezzotint.cli.context import Context
 from mezzotint.cli.plan_report import report
 from mezzotint.errors import OutOfMemory
-from mezzotint.memory.footprint import ModelFootprint
-from mezzotint.memory.machine_facts import MachineFacts
-from mezzotint.memory.shipped import is_shipped, shipped
-from mezzotint.protocol import MemoryPolicy, ModelRef, Plan, PlanRequest, Quantization
+from mezzotint.protocol import MemoryPolicy, PlanRequest, Quantization
+from mezzotint.stages.planning import planned
 
 if TYPE_CHECKING:
-    from mezzotint.catalog import Catalog
     from mezzotint.cli.command_options import Commands
-    from mezzotint.memory.calibration import Calibration
 
 _EXAMPLES = """\
   mezzotint plan starter-xl
@@ -70,7 +66,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         vram_bytes=arguments.vram,
         ram_bytes=arguments.ram,
     )
-    plan = planned(request, context, tuple(arguments.models_folder))
+    plan = planned(request, lambda: context.make_catalog(arguments.models_folder), context.terminal.talk)
     if arguments.json:
         context.terminal.json(plan)
     else:
@@ -84,75 +80,3 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 def models_of(words: str) -> tuple[str, ...]:
     """The models of all stages; a plus in the name of a file that exists divides nothing."""
     return (words,) if "+" not in words or Path(words).exists() else tuple(words.split("+"))
-
-
-def planned(request: PlanRequest, context: Context, folders: tuple[Path, ...]) -> Plan:
-    """The plan for a request; nothing of torch is needed where models and memory are given by name and number."""
-    from mezzotint.memory.machine_probe import usual_dtype
-    from mezzotint.memory.planner import plan
-    from mezzotint.memory.task import task_of
-
-    machine, calibration = _machine(request, context)
-    task = task_of(
-        _footprints(request.models, context, folders),
-        width=request.width,
-        height=request.height,
-        steps=request.steps,
-        quantization=request.quantization,
-        text_quantization=request.text_quantization,
-        dtype=usual_dtype(machine),
-    )
-    return plan(task, machine, calibration, request.memory)
-
-
-def _machine(request: PlanRequest, context: Context) -> "tuple[MachineFacts, Calibration | None]":
-    from mezzotint.memory.machine_probe import ordinary_machine
-
-    if request.vram_bytes is None:
-        machine, calibration = this_machine(request.ram_bytes)
-        if machine.device == "cpu":
-            context.terminal.talk("this machine has no GPU: planned for its processor and RAM (--vram 8GB: for a card)")
-        return machine, calibration
-    return ordinary_machine(request.vram_bytes, request.ram_bytes or this_ram()), None
-
-
-def this_ram() -> int:
-    """Bytes that a process may have here."""
-    from mezzotint.memory.machine_probe import machine_facts
-
-    return machine_facts("cpu").ram_bytes
-
-
-def this_machine(ram_limit: int | None) -> "tuple[MachineFacts, Calibration]":
-    """This machine with its best device, and what was learned of that."""
-    from mezzotint import paths
-    from mezzotint.machine import devices
-    from mezzotint.memory.calibration import load_calibration
-    from mezzotint.memory.machine_probe import machine_facts
-
-    device = devices()[0].id
-    calibration = load_calibration(paths.cache_folder(), machine_facts(device).device_name)
-    return machine_facts(device, ram_limit=ram_limit, calibration=calibration), calibration
-
-
-def _footprints(models: tuple[str, ...], context: Context, folders: tuple[Path, ...]) -> list[ModelFootprint]:
-    """Names of known models need no catalog; a model of the catalog is looked at, file by file."""
-    catalog: Catalog | None = None
-    found = []
-    for name in models:
-        if is_shipped(name):
-            found.append(shipped(name))
-            continue
-        catalog = catalog or context.make_catalog(folders)
-        found.append(_footprint(name, catalog))
-    return found
-
-
-def _footprint(name: str, catalog: "Catalog") -> ModelFootprint:
-    from mezzotint import paths
-    from mezzotint.families.footprints import footprint_of
-    from mezzotint.families.known import family_of
-
-    model = catalog.find(ModelRef(id=name))
-    sources = family_of(model.detected.family).sources(model.checkpoint, model.detected)
-    return footprint_of(sources, model_id=model.info.id, cache=paths.cache_folder() / "footprints")

@@ -3,10 +3,10 @@
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
-from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli.context import Context
 from mezzotint.codec import encode
-from mezzotint.protocol import Event, GenerateResult, Notice, Saved
+from mezzotint.protocol import Event, GenerateResult, MemoryReport, Notice, Saved
 
 if TYPE_CHECKING:
     from mezzotint.cli.progress import ProgressBar
@@ -63,6 +63,8 @@ class Reporter:
         for notice in result.notices:
             self._tell_notice(notice)
         self._terminal.talk(summary(result))
+        if result.plan is not None:
+            self._terminal.talk(memory_summary(result.memory))
 
     def _save(self, event: Saved) -> None:
         self.saved += 1
@@ -79,6 +81,15 @@ class Reporter:
         """Lines may be written now: the bar is off the screen until its next event."""
         if self._bar is not None:
             self._bar.hide()
+
+
+def memory_summary(memory: MemoryReport) -> str:
+    """The largest peak on the device, and what was planned for that phase."""
+    largest = max(memory.phases, key=lambda phase: phase.measured_bytes, default=None)
+    if largest is None:
+        return "device memory: nothing was measured"
+    measured, planned = size(largest.measured_bytes), size(largest.predicted_bytes)
+    return f"device memory: {measured} at most, in {largest.name}; {planned} were planned for it"
 
 
 def summary(result: GenerateResult) -> str:

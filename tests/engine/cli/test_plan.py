@@ -5,14 +5,12 @@ import sys
 
 import pytest
 
-from mezzotint.cli import plan as plan_command
-from mezzotint.cli.context import Context
-from mezzotint.cli.plan import models_of, planned
+from mezzotint.cli.plan import models_of
 from mezzotint.codec import decode
 from mezzotint.memory.calibration import Calibration
 from mezzotint.memory.machine_probe import machine_facts, ordinary_machine
-from mezzotint.paths import assets_folder
-from mezzotint.protocol import Plan, PlanRequest
+from mezzotint.protocol import Plan
+from mezzotint.stages import planning
 
 GB = 2**30
 
@@ -61,7 +59,7 @@ def test_what_is_asked_for_is_honoured(command):
 
 
 def test_a_machine_without_a_card_says_so(command, monkeypatch):
-    monkeypatch.setattr(plan_command, "this_machine", lambda ram: (machine_facts("cpu", ram_limit=ram), Calibration()))
+    monkeypatch.setattr(planning, "this_machine", lambda ram: (machine_facts("cpu", ram_limit=ram), Calibration()))
     done = command("plan", "starter-xl", "--ram", "4GB")
     assert done.code == 0
     assert "no GPU" in done.err
@@ -71,7 +69,7 @@ def test_a_machine_without_a_card_says_so(command, monkeypatch):
 def test_this_machine_s_card_is_planned_for(command, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        plan_command,
+        planning,
         "this_machine",
         lambda ram: asked.append(ram) or (ordinary_machine(8 * GB, 32 * GB), Calibration()),
     )
@@ -90,17 +88,6 @@ def test_an_unknown_model_is_looked_for_in_the_catalog(command):
     done = command("plan", "no-such", "--vram", "4GB", "--ram", "8GB")
     assert done.code == 2
     assert "no-such" in done.err
-
-
-def test_a_model_of_the_catalog_is_looked_at_file_by_file():
-    request = PlanRequest(
-        models=(str(assets_folder() / "starter" / "xl"), "starter-xl"), vram_bytes=2 * GB, ram_bytes=4 * GB
-    )
-    made = planned(request, Context(), ())
-    assert made.fits
-    own, known = (part for part in made.components if part.name == "unet")
-    assert own.blocks == known.blocks > 1
-    assert own.bytes > 2**20
 
 
 def test_models_are_divided_by_a_plus_unless_a_file_has_it_in_its_name(tmp_path):

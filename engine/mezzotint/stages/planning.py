@@ -1,0 +1,90 @@
+"""Plans without a job: how would these models fit that machine?"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from mezzotint.memory.footprint import ModelFootprint
+from mezzotint.memory.machine_facts import MachineFacts
+from mezzotint.memory.shipped import is_shipped, shipped
+from mezzotint.protocol import ModelRef, Plan, PlanRequest
+
+if TYPE_CHECKING:
+    from mezzotint.catalog import Catalog
+    from mezzotint.memory.calibration import Calibration
+
+    MakeCatalog = Callable[[], Catalog]
+
+
+def planned(request: PlanRequest, make_catalog: "MakeCatalog", tell: Callable[[str], None] = lambda _: None) -> Plan:
+    """The plan for a request; nothing of torch is needed where models and memory are given by name and number.
+
+    `tell` hears what a person should know of the machine. Raises UnknownModel, or ModelRefused.
+    """
+    from mezzotint.memory.machine_probe import usual_dtype
+    from mezzotint.memory.planner import plan
+    from mezzotint.memory.task import task_of
+
+    machine, calibration = _machine(request, tell)
+    task = task_of(
+        _footprints(request.models, make_catalog),
+        width=request.width,
+        height=request.height,
+        steps=request.steps,
+        quantization=request.quantization,
+        text_quantization=request.text_quantization,
+        dtype=usual_dtype(machine),
+    )
+    return plan(task, machine, calibration, request.memory)
+
+
+def _machine(request: PlanRequest, tell: Callable[[str], None]) -> "tuple[MachineFacts, Calibration | None]":
+    from mezzotint.memory.machine_probe import ordinary_machine
+
+    if request.vram_bytes is None:
+        machine, calibration = this_machine(request.ram_bytes)
+        if machine.device == "cpu":
+            tell("this machine has no GPU: planned for its processor and RAM (--vram 8GB: for a card)")
+        return machine, calibration
+    return ordinary_machine(request.vram_bytes, request.ram_bytes or this_ram()), None
+
+
+def this_ram() -> int:
+    """Bytes that a process may have here."""
+    from mezzotint.memory.machine_probe import machine_facts
+
+    return machine_facts("cpu").ram_bytes
+
+
+def this_machine(ram_limit: int | None) -> "tuple[MachineFacts, Calibration]":
+    """This machine with its best device, and what was learned of that."""
+    from mezzotint import paths
+    from mezzotint.machine import devices
+    from mezzotint.memory.calibration import load_calibration
+    from mezzotint.memory.machine_probe import machine_facts
+
+    device = devices()[0].id
+    calibration = load_calibration(paths.cache_folder(), machine_facts(device).device_name)
+    return machine_facts(device, ram_limit=ram_limit, calibration=calibration), calibration
+
+
+def _footprints(models: tuple[str, ...], make_catalog: "MakeCatalog") -> list[ModelFootprint]:
+    """Names of known models need no catalog; a model of the catalog is looked at, file by file."""
+    catalog: Catalog | None = None
+    found = []
+    for name in models:
+        if is_shipped(name):
+            found.append(shipped(name))
+            continue
+        catalog = catalog or make_catalog()
+        found.append(_footprint(name, catalog))
+    return found
+
+
+def _footprint(name: str, catalog: "Catalog") -> ModelFootprint:
+    from mezzotint import paths
+    from mezzotint.families.footprints import footprint_of
+    from mezzotint.families.known import family_of
+
+    model = catalog.find(ModelRef(id=name))
+    sources = family_of(model.detected.family).sources(model.checkpoint, model.detected)
+    return footprint_of(sources, model_id=model.info.id, cache=paths.cache_folder() / "footprints")
