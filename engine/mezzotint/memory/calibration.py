@@ -4,11 +4,11 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TypeGuard
+from typing import TypeGuard, get_args
 
 from mezzotint.memory.footprint import Role
 
@@ -42,6 +42,11 @@ class Calibration:
         if not _LEAST / self.reserved <= factor <= _MOST:
             return self
         return replace(self, allocated={**self.allocated, _key(family, role): factor})
+
+
+def exact_calibration(families: Iterable[str]) -> Calibration:
+    """Of a simulated device, which counts what is live and nothing else."""
+    return Calibration(allocated={_key(name, role): 1.0 for name in families for role in get_args(Role)}, reserved=1.0)
 
 
 def _key(family: str, role: Role) -> str:

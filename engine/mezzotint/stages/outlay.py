@@ -9,7 +9,7 @@ from typing import Protocol, cast
 from mezzotint import paths
 from mezzotint.errors import OutOfMemory
 from mezzotint.families.footprints import footprint_of
-from mezzotint.memory.calibration import Calibration, load_calibration, store_calibration
+from mezzotint.memory.calibration import Calibration, exact_calibration, load_calibration, store_calibration
 from mezzotint.memory.footprint import ModelFootprint
 from mezzotint.memory.machine_facts import MachineFacts
 from mezzotint.memory.machine_probe import measured_rates, sample_file
@@ -95,6 +95,8 @@ def settle_outlay(
         calibration = _with_rates(calibration, machine, setup)
         machine = facts(device.id, vram_limit=limits[0], ram_limit=limits[1], calibration=calibration)
     task = _task(request, setup, steps, dtype, on_trace)
+    if machine.simulated:
+        calibration = exact_calibration(stage.model.family for stage in task.stages)
     found = plan(task, machine, calibration, request.memory)
     _check(found)
     return Outlay(plan=found, task=task, machine=machine, calibration=calibration)

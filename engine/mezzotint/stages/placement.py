@@ -18,6 +18,7 @@ SMALLEST_TILE = 128  # pixels: smaller ones show
 LARGEST_TILE = 1024
 _SHARE = 10  # of the blocks, as a divisor, are given up at a time
 _SHARE_OF_DECODER = 3  # all its work has to be done again each time
+_LEFT_FREE = 10  # of the device, as a divisor, as plans leave it
 
 
 class Placement:
@@ -30,11 +31,16 @@ class Placement:
         recovery: Recovery,
         residency: Residency | None = None,
         plan: Plan | None = None,
+        let_go: Callable[[], None] = lambda: None,
     ) -> None:
+        """`let_go` frees what other jobs have left."""
+        self._let_go = let_go
         self._models, self._recovery, self._residency = models, recovery, residency
         self._plan = plan
         self._measured: dict[str, int] = {}
+        self._predicted: dict[str, int] = {}  # with what was promoted, where any of that was there
         self._promoted: set[str] = set()
+        self._grown: dict[str, int] = {}  # bytes of each network, beyond what was planned
 
     @property
     def recoveries(self) -> tuple[str, ...]:
@@ -49,7 +55,7 @@ class Placement:
         return tuple(
             PhaseMemory(
                 name=phase.name,
-                predicted_bytes=phase.weights_bytes + phase.activation_bytes,
+                predicted_bytes=self._predicted[phase.name],
                 measured_bytes=self._measured[phase.name],
             )
             for phase in self._plan.phases
@@ -87,9 +93,10 @@ class Placement:
         if device.ledger.cap is None:
             return
         room = max(0, device.peak_bytes() - device.ledger.in_use)  # that activations take, beside what is held now
-        more = network.most_resident(room=room) - network.resident
-        if more > 0:
-            network.promote(more, room=room)
+        room += device.ledger.cap // _LEFT_FREE
+        more, before = network.most_resident(room=room) - network.resident, network.bytes()
+        if more > 0 and network.promote(more, room=room):
+            self._grown[key] = network.bytes() - before
 
     def close(self) -> None:
         """Have everything back on the host."""
@@ -125,8 +132,12 @@ class Placement:
         return max((phase.activation_bytes for phase in self._plan.phases), default=0) if self._plan else 0
 
     def _measure(self, phase: str) -> None:
-        if self._residency is not None:
-            self._measured[phase] = max(self._measured.get(phase, 0), self._residency.device.peak_bytes())
+        if self._residency is None or self._plan is None:
+            return
+        self._measured[phase] = max(self._measured.get(phase, 0), self._residency.device.peak_bytes())
+        planned = {each.name: each.weights_bytes + each.activation_bytes for each in self._plan.phases}
+        grown = sum(self._grown.get(key, 0) for key in self._residency.entered)
+        self._predicted[phase] = max(self._predicted.get(phase, 0), planned.get(phase, 0) + grown)
 
     # ---- the ladder
 
@@ -142,6 +153,7 @@ class Placement:
 
     def _free_caches(self, working: "Working") -> str:
         """Everything that nobody needs now."""
+        self._let_go()
         gc.collect()
         if self._residency is not None:
             needed = {network_key(working.model, name) for name in working.components}

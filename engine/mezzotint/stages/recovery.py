@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from mezzotint.checkpoints.plain_text import size
 from mezzotint.errors import OutOfMemory
-from mezzotint.memory.shortage import is_device_shortage
+from mezzotint.memory.shortage import is_device_shortage, is_ram_shortage
 
 T = TypeVar("T")
 
@@ -43,9 +44,9 @@ class Recovery:
             try:
                 return make()
             except Exception as error:
-                if not is_device_shortage(error):
+                if not is_device_shortage(error) and not is_ram_shortage(error):
                     raise
-                reason = str(error).partition("\n")[0][:300]
+                reason = _told(error)
                 traceback.clear_frames(error.__traceback__)  # what was computed so far is held there
             reset()
             self._make_room(rungs, what, reason)
@@ -65,3 +66,14 @@ class Recovery:
                 return
         advice = "allow what changes the picture (without --strict)" if held_back else "make a smaller picture"
         raise OutOfMemory(f"{what} ran out of memory, and nothing is left to be freed: {reason}; {advice}")
+
+
+def _told(error: Exception) -> str:
+    """What an error says; where it is the machine's own memory that is short, how much there is."""
+    words = str(error).partition("\n")[0][:300]
+    if not is_ram_shortage(error):
+        return words
+    import psutil
+
+    now = psutil.virtual_memory()
+    return f"{words or 'no RAM is left'} ({size(now.available)} of {size(now.total)} are free)"

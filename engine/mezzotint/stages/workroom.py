@@ -55,8 +55,9 @@ class Workroom:
 
     def placement(self, models: Sequence[LoadedModel], outlay: Outlay | None, recovery: Recovery) -> Placement:
         """Where loaded models are while they work."""
+        let_go = partial(self._let_go_of_others, models)
         if outlay is None:
-            return Placement(models, recovery=recovery)
+            return Placement(models, recovery=recovery, let_go=let_go)
         residency = self._residency_for(outlay, models[0].device)
         for part in outlay.plan.components:
             for model in models:
@@ -66,7 +67,10 @@ class Workroom:
             for name in model.networks:
                 if network_key(model, name) not in residency:
                     _settle(residency, model, _whole(model, name), 0)
-        return Placement(models, recovery=recovery, residency=residency, plan=outlay.plan)
+        return Placement(models, recovery=recovery, residency=residency, plan=outlay.plan, let_go=let_go)
+
+    def _let_go_of_others(self, models: Sequence[LoadedModel]) -> None:
+        self._forget(self._warm.trim(0, models))
 
     def drop(self, models: Iterable[LoadedModel]) -> None:
         """Let go of models that are not what their files say any more."""
@@ -130,14 +134,12 @@ def _open(device: torch.device, cap: int, *, simulated: bool) -> Device:
 def _settle(residency: Residency, model: LoadedModel, part: PlannedComponent, pinnable: int) -> None:
     """Have a network there as the plan has it, on the device already if it is there so."""
     key, slots = network_key(model, part.name), max(1, part.slots)
-    if key in residency:
-        there = residency[key]
-        if (there.resident, there.slots) == (part.resident_blocks, slots):
-            return
     network = model.networks[part.name]
     blocks = blocks_of(network)
-    whole = part.resident_blocks >= part.blocks
+    whole = part.resident_blocks >= part.blocks  # a plan tells no blocks of what is never streamed
     resident = len(blocks) if whole else min(part.resident_blocks, len(blocks))
+    if key in residency and (residency[key].resident, residency[key].slots) == (resident, slots):
+        return
     residency.add(key, network, blocks, resident=resident, slots=slots, disk=model.on_disk.get(part.name))
     if part.host == "pinned" and model.device.type == "cuda":
         residency[key].pin(CudaLocker(), min(part.bytes, pinnable))  # what the system refuses is copied more slowly

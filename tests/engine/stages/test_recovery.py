@@ -56,6 +56,14 @@ def test_the_end_of_the_ladder_is_told_with_numbers():
         run(Work(3), [rung("a", 2)])
 
 
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
+def test_the_machine_s_own_memory_is_told_with_numbers(error):
+    done, recovery, _ = run(Work(1, error), [rung("caches", 1)])
+    assert done == "done" and recovery.taken == ("caches",)
+    with pytest.raises(OutOfMemory, match=r"\(.* GB of .* GB are free\)"):
+        run(Work(1, error), [])
+
+
 def test_strict_takes_nothing_that_changes_the_picture():
     changes = rung("smaller tiles", 5, changes_picture=True)
     with pytest.raises(OutOfMemory, match="without --strict"):
