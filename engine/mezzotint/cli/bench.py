@@ -1,4 +1,4 @@
-"""`mezzotint bench`: how good models are, and how fast attention and quantized products are, in numbers."""
+"""`mezzotint bench`: how good models are, how fast attention and products are, what memory they take, in numbers."""
 
 import argparse
 import contextlib
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.cli import bench_attention, bench_linear, bench_quality
+from mezzotint.cli import bench_attention, bench_linear, bench_memory, bench_quality
 from mezzotint.cli.argument_types import integer, size, text
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
@@ -48,12 +48,13 @@ seconds: of computing for one picture, without loading and saving.
 
 def add(commands: "Commands") -> None:
     """The command, and those that it has."""
-    summary = "Measure how good models are, and how fast attention and quantized products are."
+    summary = "Measure how good models are, how fast attention and products are, what memory they take."
     below = add_command(commands, "bench", summary).add_subparsers(
         title="commands", metavar="COMMAND", dest="bench_command", required=True
     )
     bench_attention.add(below)
     bench_linear.add(below)
+    bench_memory.add(below)
     bench_quality.add(below)
     summary = "Score models of the bundled starters' little world on scenes that they never saw."
     parser = add_command(below, "starter", summary, run, EXAMPLES)

@@ -242,8 +242,13 @@ def _draw(found: Mapping[str, Mapping[str, SchemeQuality]], path: Path) -> None:
         for model, schemes in found.items()
         for name, each in schemes.items()
     ]
-    names = {"x_name": "weights, % of those in 16 bits", "y_name": "distance in the judge's features, %"}
-    draw_scatter(ScatterChart(title="What quantization loses", points=points, **names), path)
+    chart = ScatterChart(
+        title="What quantization loses",
+        x_name="weights, % of those in 16 bits",
+        y_name="distance in the judge's features, %",
+        points=points,
+    )
+    draw_scatter(chart, path)
 
 
 def _run_layers(arguments: argparse.Namespace, context: Context, catalog: "Catalog", models: Sequence[str]) -> int:

@@ -26,12 +26,13 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScatterChart:
-    """What is shown; both axes begin at 0."""
+    """What is shown; both axes begin at 0, and with a diagonal end at the same value."""
 
     title: str
     x_name: str
     y_name: str
     points: Sequence[Point]
+    diagonal: bool = False
 
 
 def draw_scatter(chart: ScatterChart, path: Path) -> None:
@@ -42,6 +43,8 @@ def draw_scatter(chart: ScatterChart, path: Path) -> None:
     pen = ImageDraw.Draw(picture)
     font = ImageFont.load_default(12)
     right, top = (1.1 * max((getattr(point, axis) for point in chart.points), default=1.0) or 1.0 for axis in "xy")
+    if chart.diagonal:
+        right = top = max(right, top)
     floor, ceiling = _HEIGHT - _BELOW, _MARGIN + 10
 
     def place(x: float, y: float) -> tuple[float, float]:
@@ -52,6 +55,8 @@ def draw_scatter(chart: ScatterChart, path: Path) -> None:
         pen.line((place(0, y), place(right, y)), fill=_FAINT)
         pen.text((_LEFT - 8, place(0, y)[1]), f"{y:.3g}", fill=_INK, font=font, anchor="rm")
         pen.text((place(x, 0)[0], floor + 8), f"{x:.3g}", fill=_INK, font=font, anchor="mt")
+    if chart.diagonal:
+        pen.line((place(0, 0), place(right, top)), fill=_INK)
     pen.text((_MARGIN / 2, 12), f"{chart.title}: {chart.y_name}", fill=_INK, font=font, stroke_width=0.3)
     pen.text((_WIDTH - _MARGIN, _HEIGHT - 18), chart.x_name, fill=_INK, font=font, anchor="rm")
     groups = list(dict.fromkeys(point.group for point in chart.points))

@@ -1,0 +1,209 @@
+"""`mezzotint bench memory`: what plans predict beside what is measured, and what they cost in time."""
+
+import argparse
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mezzotint.checkpoints.plain_text import plain, size
+from mezzotint.cli import argument_types
+from mezzotint.cli.argument_types import integer, memory_size
+from mezzotint.cli.columns import columns
+from mezzotint.cli.command_options import add_command, add_json, add_models_folder
+from mezzotint.cli.context import Context
+from mezzotint.cli.memory_cells import CellBench, How, MemoryCell, Subject, is_near
+from mezzotint.cli.plan import models_of
+from mezzotint.errors import UnknownModel, UsageError
+from mezzotint.protocol import ModelRef
+
+if TYPE_CHECKING:
+    from mezzotint.catalog import Catalog
+    from mezzotint.cli.command_options import Commands
+
+STEPS, REPEATS = 8, 3
+SIDES = (128, 192, 256)  # pixels: of the bundled models, in seconds
+_PLENTY = 4  # the part of RAM, as a divisor, that a simulated device has where everything is to fit
+EXAMPLES = """\
+  mezzotint bench memory
+  mezzotint bench memory -m starter-xl+starter-xl-refiner --size 256x256 --limit 24MB --limit 32MB --plot peaks.png
+  mezzotint bench memory -m sdxl-base --limit 8GB --limit 6GB --limit 4GB --ballast --json
+
+Each picture is made with everything on the device, and under each limit. Without a GPU the device is simulated: every
+tensor counts as it would on a card, to the byte, and nothing else is slower or faster than the processor.
+
+phases: the predicted peak and the measured one, the highest of all runs, and how far apart they are.
+peak: whether the limit held, of the phase that takes the most.
+blocks: that stay on the device, of all networks; the others are brought when it is their turn.
+ratio: of the time of computing one picture, the median, to that with everything on the device, in the same run.
+picture: whether it is the same, to the last pixel.
+"""
+
+
+def add(commands: "Commands") -> None:
+    """The command and its options."""
+    parser = add_command(commands, "memory", "Set what plans predict beside what is measured.", run, EXAMPLES)
+    parser.add_argument(
+        "-m", "--model", dest="models", metavar="MODEL[+REFINER]", action="append", default=[],
+        help="an id of `mezzotint models list`, or a path (may be repeated; default: every bundled model)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--size", dest="sizes", metavar="WxH", type=argument_types.size, action="append", default=[],
+        help=f"pixels (may be repeated; default: {', '.join(map(str, SIDES))}, square)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--limit", dest="limits", metavar="SIZE", type=memory_size, action="append", default=[],
+        help="of device memory, such as 6GB (may be repeated; default: three from the least that works upwards)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--steps", metavar="N", type=integer(1, 1000, STEPS), default=STEPS, help=f"of each picture (default: {STEPS})"
+    )
+    parser.add_argument(
+        "--repeats", metavar="N", type=integer(1, 100, REPEATS), default=REPEATS,
+        help=f"timed pictures under each limit, after one that is not (default: {REPEATS})",
+    )  # fmt: skip
+    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 ... (default: the best there is)")
+    parser.add_argument("--plot", metavar="FILE", type=Path, help="draw measured against predicted peaks, as a .png")
+    add_json(parser)
+    parser.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
+    add_models_folder(parser)
+
+
+def run(arguments: argparse.Namespace, context: Context) -> int:
+    """Measure and tell."""
+    from mezzotint import machine
+
+    if arguments.plot is not None and arguments.plot.suffix.lower() != ".png":
+        raise UsageError(f"--plot {plain(arguments.plot, 200)}: a plot is a .png")
+    device = machine.choose_device(arguments.device, machine.devices())
+    catalog = context.make_catalog(arguments.models_folder)
+    subjects = _subjects(arguments.models, arguments.sizes, catalog)
+    on_card = device.id.startswith("cuda")
+    context.terminal.talk(f"device: {device.name}" if on_card else "device: simulated, on the processor")
+    how = How(
+        steps=arguments.steps,
+        repeats=arguments.repeats,
+        device=device.id,
+        limits=tuple(arguments.limits),
+        plenty=None if on_card else _plenty(),
+    )
+    with (
+        contextlib.closing(context.make_engine(catalog)) as engine,
+        tempfile.TemporaryDirectory(prefix="mezzotint-bench-") as folder,
+    ):
+        bench = CellBench(engine, context, how, folder)
+        cells = [cell for subject in subjects for cell in bench.measure(subject)]
+    if arguments.plot is not None:
+        _draw(cells, arguments.plot)
+    if arguments.json:
+        told = {"device": device.name, "simulated": not on_card, "steps": how.steps, "repeats": how.repeats}
+        context.terminal.json({**told, "cells": [_encoded(cell) for cell in cells], "summary": summary(cells)})
+    else:
+        context.terminal.result(f"{table(cells)}\n\n{_said(cells)}")
+    return 0
+
+
+def _plenty() -> int:
+    import psutil
+
+    return int(psutil.virtual_memory().total) // _PLENTY
+
+
+def _subjects(named: Sequence[str], sizes: Sequence[tuple[int, int]], catalog: "Catalog") -> list[Subject]:
+    """A model that cannot be used ends the command before any picture is made."""
+    chosen = [models_of(words) for words in named] or list(_bundled(catalog))
+    if not chosen:
+        raise UnknownModel("no bundled model is here; name one of `mezzotint models list` with --model")
+    found = [tuple(catalog.find(ModelRef(id=name)).info.id for name in names) for names in chosen]
+    sides = sizes or [(side, side) for side in SIDES]
+    return [Subject(models=names, width=width, height=height) for names in found for width, height in sides]
+
+
+def _bundled(catalog: "Catalog") -> Iterator[tuple[str, ...]]:
+    """Each alone; and those that have a refiner with it."""
+    bundled = [info for info in catalog.models() if info.source == "bundled" and info.problem is None]
+    refiners = [info.id for info in bundled if info.variant == "refiner"]
+    for info in bundled:
+        if info.id not in refiners:
+            yield (info.id,)
+            yield from ((info.id, refiner) for refiner in refiners if refiner.startswith(info.id))
+
+
+def summary(cells: Sequence[MemoryCell]) -> dict[str, int]:
+    """How often limits held and predictions were right."""
+    limited = [cell for cell in cells if cell.within_limit is not None]
+    predicted = [cell for cell in cells if cell.near is not None]
+    phases = [phase for cell in cells for phase in cell.phases]
+    return {
+        "limited_cells": len(limited),
+        "within_limit": sum(bool(cell.within_limit) for cell in limited),
+        "predicted_cells": len(predicted),
+        "peaks_within_a_tenth": sum(bool(cell.near) for cell in predicted),
+        "phases": len(phases),
+        "phases_within_a_tenth": sum(is_near(phase.predicted_bytes, phase.measured_bytes) for phase in phases),
+    }
+
+
+def _said(cells: Sequence[MemoryCell]) -> str:
+    found = summary(cells)
+    return (
+        f"{found['within_limit']} of {found['limited_cells']} stayed within their limit; peaks within 10 % of the "
+        f"prediction: {found['peaks_within_a_tenth']} of {found['predicted_cells']}, of single phases "
+        f"{found['phases_within_a_tenth']} of {found['phases']}"
+    )
+
+
+def _encoded(cell: MemoryCell) -> dict[str, Any]:
+    return {**asdict(cell), "within_limit": cell.within_limit, "within_a_tenth": cell.near}
+
+
+def table(cells: Sequence[MemoryCell]) -> str:
+    """A row for each limit, a column for each phase."""
+    phases = list(dict.fromkeys(phase.name for cell in cells for phase in cell.phases))
+    phases.sort(key=lambda name: (name == "decode", name.startswith("stage"), name))
+    upper = [name.upper() for name in phases]
+    rows = [("MODEL", "SIZE", "LIMIT", "PRECISION", "BLOCKS", *upper, "PEAK", "SECONDS", "RATIO", "PICTURE", "")]
+    for cell in cells:
+        found = {phase.name: phase for phase in cell.phases}
+        compared = (_compared(found[name].predicted_bytes, found[name].measured_bytes) if name in found else ""
+                    for name in phases)  # fmt: skip
+        rows.append((*_named(cell), *compared, *_ends(cell)))
+    return columns(rows)
+
+
+def _named(cell: MemoryCell) -> tuple[str, ...]:
+    limit = "all" if cell.limit_bytes is None else size(cell.limit_bytes)
+    precision = cell.precision + (f", tiles of {cell.tile}" if cell.tile else "")
+    precision += "" if cell.guidance == "batched" else f", {cell.guidance}"
+    return (plain(cell.model, 100), f"{cell.width}x{cell.height}", limit, precision, cell.blocks)
+
+
+def _ends(cell: MemoryCell) -> tuple[str, ...]:
+    peak = "" if cell.measured_bytes is None else size(cell.measured_bytes)
+    if cell.within_limit is False:
+        peak += " ABOVE"
+    seconds = "" if cell.seconds is None else f"{cell.seconds:.2f}"
+    ratio = "" if cell.ratio is None else f"{cell.ratio:.2f}"
+    picture = {None: "", True: "same", False: "other"}[cell.same_picture]
+    return (peak, seconds, ratio, picture, plain(cell.problem or "; ".join(cell.recoveries), 100))
+
+
+def _compared(predicted: int, measured: int) -> str:
+    apart = 100 * (measured / predicted - 1) if predicted else 0.0
+    return f"{predicted / 2**20:.1f} > {measured / 2**20:.1f} MB {apart:+.0f} %"
+
+
+def _draw(cells: Sequence[MemoryCell], path: Path) -> None:
+    from mezzotint.cli.scatter_chart import Point, ScatterChart, draw_scatter
+
+    points = [
+        Point(group=cell.model, label="", x=phase.predicted_bytes / 2**20, y=phase.measured_bytes / 2**20)
+        for cell in cells
+        for phase in cell.phases
+    ]
+    chart = ScatterChart(
+        title="Peaks of phases", x_name="predicted, MB", y_name="measured, MB", points=points, diagonal=True
+    )
+    draw_scatter(chart, path)
