@@ -139,6 +139,7 @@ class GenerateRequest:
     vram_limit_bytes: int | None = None  # on a processor: of a simulated card
     ram_limit_bytes: int | None = None
     vae_tile: int | None = None  # pixels of a tile's side in decoding; 0: never tiles; None: as the plan has it
+    compile: bool = False  # blocks of the network that makes pictures: a slow first picture, then faster ones
     strict: bool = False  # where memory runs short, nothing is done that would change the picture
     output: Output = field(default_factory=Output)
 
@@ -289,6 +290,7 @@ class GenerateResult:
     plan: Plan | None = None  # None: nothing was planned, for everything is where it works
     vae_tile: int = 0
     guidance_passes: GuidancePasses = "batched"
+    compiled: bool = False
     recoveries: tuple[str, ...] = ()  # what was done when memory ran short
 
 

@@ -189,4 +189,9 @@ def _add_machine(group: argparse._ArgumentGroup) -> None:
         help="weights in 8 or 4 bits as they are loaded, kept for the next time (default: auto, none unless the "
         "card is too small)",
     )
+    group.add_argument(
+        "--compile",
+        action="store_true",
+        help="compile the blocks of the network: minutes for the first picture of a size, less time for the next ones",
+    )
     group.add_argument("--quant-text", choices=get_args(Quantization), help="the same for text encoders")

@@ -68,6 +68,7 @@ class Options:
     ram_limit: int | None = None
     vae_tile: int | None = None
     strict: bool = False
+    compile: bool = False
     preview: str | None = None
     output: str | None = None
     overwrite: bool = False
@@ -100,6 +101,7 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
         vram_limit_bytes=_said(options.vram_limit, base.vram_limit_bytes),
         ram_limit_bytes=_said(options.ram_limit, base.ram_limit_bytes),
         vae_tile=_said(options.vae_tile, base.vae_tile),
+        compile=options.compile or base.compile,
         strict=options.strict or base.strict,
         output=Output(path=options.output, overwrite=options.overwrite, preview_folder=options.preview),
     )

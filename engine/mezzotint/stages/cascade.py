@@ -1,7 +1,7 @@
 """All stages of a picture, in order: the cascade at work."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,11 +9,13 @@ from pathlib import Path
 import torch
 from PIL import Image
 
+from mezzotint.acceleration.compiled_blocks import CompiledBlocks
 from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
 from mezzotint.errors import Cancelled
 from mezzotint.families.family import Conditioning, LoadedModel, Network, PromptInputs
 from mezzotint.images.writing import write_preview
+from mezzotint.memory.blocks import blocks_of
 from mezzotint.protocol import (
     Decoding,
     Encoding,
@@ -77,7 +79,9 @@ class Painter:
         request: GenerateRequest,
         loras: JobLoras,
         placement: Placement,
+        compiler: CompiledBlocks | None = None,
     ) -> None:
+        self._compiler = compiler
         self._clock, self._loras, self._placement = clock, loras, placement
         self._setup, self._models, self._request = setup, models, request
         self._on_event, self._cancelled = on_event, cancelled
@@ -100,6 +104,11 @@ class Painter:
     def guidance_passes(self) -> GuidancePasses:
         """Whether any stage took the halves of the guidance one after the other."""
         return "sequential" if any(model.passes == "sequential" for model in self._models) else "batched"
+
+    @property
+    def compiled(self) -> bool:
+        """Whether blocks ran compiled."""
+        return self._compiler is not None and not self._compiler.failure
 
     def lowered_models(self) -> list[LoadedModel]:
         """Those that are not what their files say any more."""
@@ -237,7 +246,8 @@ class Painter:
             )
 
         name = f"stage {stage + 1}"
-        with self._placement.phase(name, model, [family.denoiser_component]) as working:
+        phase = self._placement.phase(name, model, [family.denoiser_component])
+        with phase as working, self._compiled(model.networks[family.denoiser_component]):
             working.guided = self._conditionings[stage].guided
             return denoise(
                 family,
@@ -250,7 +260,12 @@ class Painter:
                 on_step=on_step,
                 cancelled=self._cancelled,
                 again=working.again,
+                remember=self._compiler is None,
             )
+
+    def _compiled(self, network: Network) -> AbstractContextManager[None]:
+        """Have a network's blocks run compiled, inside, where that is wanted."""
+        return nullcontext() if self._compiler is None else self._compiler.running(network, blocks_of(network))
 
     def _prefetch_after(self, stage: int) -> None:
         """While the last step is made, begin to bring the network of the next stage."""

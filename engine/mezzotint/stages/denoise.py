@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -48,6 +49,7 @@ def denoise(
     on_step: OnStep,
     cancelled: IsCancelled,
     again: Again | None = None,
+    remember: bool = True,
 ) -> Denoised:
     """Walk latents `(1, c, h, w)` down the noise; Cancelled within one step, MezzotintError when numbers overflow.
 
@@ -57,7 +59,8 @@ def denoise(
     last = len(walk.timesteps) - 1
     unfinished = walk.sigmas[-1] > 0
     estimate = None
-    with remembering_text(model.networks[family.denoiser_component]):
+    network = model.networks[family.denoiser_component]
+    with remembering_text(network) if remember else nullcontext():  # what remembers looks at memory, not at numbers
         for index in range(last + 1):
             if cancelled():
                 raise Cancelled(f"stopped after {index} of {last + 1} steps")

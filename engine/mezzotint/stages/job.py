@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     import torch
     from PIL import Image
 
+    from mezzotint.acceleration.compiled_blocks import CompiledBlocks
     from mezzotint.attention.session import AttentionSession
     from mezzotint.stages.cascade import Painter
     from mezzotint.stages.outlay import Facts, Outlay
@@ -141,6 +142,7 @@ class Job:
             vae_tile=painter.vae_tile,
             guidance_passes=painter.guidance_passes,
             recoveries=painter.placement.recoveries,
+            compiled=painter.compiled,
         )
 
     def _settle(self, setup: CascadeSetup) -> "_Settled":
@@ -239,10 +241,21 @@ class Job:
             request=self._request,
             loras=loras,
             placement=self._workroom.placement(models, job.outlay, recovery),
+            compiler=self._compiler(job),
         )
         used = painter.fingerprint_models(paths.cache_folder() / "fingerprints.json")
         self._compare_models(used)
         return painter
+
+    def _compiler(self, job: _Settled) -> "CompiledBlocks | None":
+        if not self._request.compile:
+            return None
+        if job.outlay is not None and job.outlay.machine.simulated:
+            self._notice("not_compiled", "blocks run as they are: on a simulated card every operation is counted")
+            return None
+        from mezzotint.acceleration.compiled_blocks import CompiledBlocks
+
+        return CompiledBlocks(self._notice)
 
     def _compare_models(self, used: list[ModelUsed]) -> None:
         """A request read from a picture knows its model's files; with others it is another picture."""

@@ -87,9 +87,9 @@ def settle_outlay(
     OutOfMemory, with the numbers, when no plan fits.
     """
     limits = (request.vram_limit_bytes, request.ram_limit_bytes)
-    if not device.id.startswith("cuda") and limits == (None, None) and _has_room(setup):
-        return None
     machine = facts(device.id, vram_limit=limits[0], ram_limit=limits[1])
+    if not device.id.startswith("cuda") and limits == (None, None) and _has_room(setup, machine):
+        return None
     calibration = load_calibration(paths.cache_folder(), machine.device_name)
     if device.id.startswith("cuda"):
         calibration = _with_rates(calibration, machine, setup)
@@ -114,11 +114,10 @@ def _with_rates(calibration: Calibration, machine: MachineFacts, setup: CascadeS
     return known
 
 
-def _has_room(setup: CascadeSetup) -> bool:
-    """Whether all weights fit well into the RAM that is free."""
-    import psutil
-
-    return sum(path.stat().st_size for path in _files(setup)) <= _ROOM * psutil.virtual_memory().available
+def _has_room(setup: CascadeSetup, machine: MachineFacts) -> bool:
+    """Whether all weights fit well into the RAM that is free, by the limits of this process too."""
+    weights = sum(path.stat().st_size for path in _files(setup))
+    return weights <= _ROOM * (machine.free_ram_bytes - machine.process_bytes)
 
 
 def _files(setup: CascadeSetup) -> set[Path]:

@@ -90,7 +90,7 @@ class Placement:
         self._promoted.add(name)
         self._measure(name)
         network, device = self._residency[key], self._residency.device
-        if device.ledger.cap is None:
+        if device.ledger.cap is None or not device.measures:
             return
         room = max(0, device.peak_bytes() - device.ledger.in_use)  # that activations take, beside what is held now
         room += device.ledger.cap // _LEFT_FREE

@@ -1,0 +1,54 @@
+"""Blocks of a network compiled by torch, once for each class of them and not once for each of them.
+
+Hooks stay outside of what is compiled, so that blocks may be streamed. What cannot be compiled runs as it is.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+
+_COMPILERS = ("torch._dynamo", "torch._inductor", "triton")
+
+
+class CompiledBlocks:
+    """Compiles for one job; the first failure ends that, and is told."""
+
+    def __init__(self, tell: Callable[[str, str], None], backend: str = "inductor") -> None:
+        self._tell, self._backend = tell, backend
+        self.failure = ""
+
+    @contextmanager
+    def running(self, network: nn.Module, blocks: Sequence[str]) -> Iterator[None]:
+        """Have the blocks of a network run compiled, inside."""
+        modules = [network.get_submodule(block) for block in blocks]
+        for module in modules:
+            vars(module)["forward"] = self._guarded(module)
+        try:
+            yield
+        finally:
+            for module in modules:
+                vars(module).pop("forward", None)
+
+    def _guarded(self, module: nn.Module) -> Callable[..., Any]:
+        plain = module.forward
+        compiled = torch.compile(plain, backend=self._backend)
+
+        def forward(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  whatever blocks take and give
+            if self.failure:
+                return plain(*args, **kwargs)
+            try:
+                return compiled(*args, **kwargs)
+            except Exception as error:
+                if not type(error).__module__.startswith(_COMPILERS):
+                    raise
+                self._give_up(error)
+                return plain(*args, **kwargs)
+
+        return forward
+
+    def _give_up(self, error: Exception) -> None:
+        self.failure = (str(error).strip().partition("\n")[0] or type(error).__name__)[:300]
+        self._tell("not_compiled", f"blocks run as they are, for compiling them failed: {self.failure}")
