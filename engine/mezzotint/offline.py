@@ -1,5 +1,6 @@
 """The environment that keeps the libraries underneath off the network. Standard library only."""
 
+import logging
 import os
 from collections.abc import MutableMapping
 
@@ -16,4 +17,5 @@ _OFFLINE = {
 def offline_environment(environ: MutableMapping[str, str] = os.environ) -> None:
     """Switch off network, telemetry, tokens and remote code; call before any of the libraries is imported."""
     environ.update(_OFFLINE)
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it warns of kernels that it would have downloaded
     environ.pop("DIFFUSERS_ATTN_BACKEND", None)  # what runs is chosen here, and told in the result

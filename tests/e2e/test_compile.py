@@ -1,13 +1,12 @@
 """Pictures by compiled blocks."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
-from mezzotint.acceleration import compiled_blocks
+from mezzotint.acceleration.compiled_blocks import CompiledBlocks
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.images.metadata import read_metadata
@@ -17,8 +16,7 @@ from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampl
 @pytest.fixture(autouse=True)
 def _without_a_compiler(monkeypatch):
     """Graphs are taken apart and run as they are: what a machine needs to compile them is not asked for."""
-    plain = compiled_blocks.CompiledBlocks
-    monkeypatch.setattr(compiled_blocks, "CompiledBlocks", partial(plain, backend="eager"))
+    monkeypatch.setattr(CompiledBlocks.__init__, "__defaults__", ("eager",))
     torch.compiler.reset()
     yield
     torch.compiler.reset()
