@@ -1,20 +1,20 @@
-"""A network larger than the memory that it may have: streamed from its file, block by block.
+"""A picture by a model that is larger than the memory it may have: its weights are read as they are needed.
 
-python bench/stream_from_disk.py [--weights 1500] [--limit 1000] [--width 1152] [--steps 3] [--above-imports]
+python bench/stream_from_disk.py [--weights 1500] [--limit 1000] [--width 640] [--size 128] [--steps 3]
 
-Writes a PixArt transformer with random weights of about that size (MiB, float32) to a temporary folder, and takes steps
-with it in a process whose private memory is limited (RLIMIT_DATA, so on Linux only). Beside it, under the same limit,
-the same network is loaded whole, which must fail; and, without a limit, that it gives the same numbers.
+Writes an SDXL-shaped model with random weights of about that size (MiB, float32) to a temporary folder, and has the
+engine make a picture with it in a process whose private memory is limited (RLIMIT_DATA, so on Linux only): the plan has
+to find that out by itself. Beside it the same weights are loaded whole under the same limit, which must fail; and the
+picture is made without a limit, which must give the same pixels.
 """
 
 import argparse
-import hashlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,149 +25,110 @@ def main() -> int:
     """Write, run the three, compare."""
     arguments = _parser().parse_args()
     if arguments.child:
-        print(json.dumps(_run(arguments)))
+        sys.stdout.write(json.dumps(_run(arguments)) + "\n")
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        arguments.file = Path(folder, "transformer.safetensors")
-        written = _write(arguments)
-        rows = {
-            "streamed": _child(arguments, "streamed"),
-            "loaded whole": _child(arguments, "whole"),
-            "loaded whole, no limit": _child(arguments, "unlimited"),
-        }
-    limit = f"{arguments.limit} MiB" + (" above what imports take" if arguments.above_imports else "")
-    print(f"{written / MIB:.0f} MiB of weights; at most {limit}; {arguments.steps} steps")
-    for name, row in rows.items():
-        print(f"{name}: " + ("out of memory" if row is None else _told(row)))
-    streamed, whole, free = rows.values()
-    same = streamed is not None and free is not None and streamed["sha256"] == free["sha256"]
-    print("the same numbers" if same else "NOT the same numbers")
-    return 0 if same and whole is None else 1
+        arguments.folder = Path(folder, "model")
+        written = write_model(arguments.folder, arguments.weights, arguments.width)
+        arguments.output = Path(folder)
+        found = {how: _child(arguments, how) for how in ("streamed", "whole", "unlimited")}
+    print(f"{written / MIB:.0f} MiB of weights; at most {arguments.limit} MiB of private memory")
+    for name, row in found.items():
+        print(f"{name}: " + (_told(row) if "peak_rss" in row else row.get("problem", "ended early")))
+    same = found["streamed"].get("sha256") == found["unlimited"].get("sha256", "")
+    below = found["streamed"].get("peak_rss", 2**62) < arguments.limit * MIB
+    print("the same pixels" if same else "NOT the same pixels")
+    print("resident memory stayed below the limit" if below else "resident memory was ABOVE the limit")
+    return 0 if same and below and "sha256" not in found["whole"] else 1
 
 
-def _told(row: dict[str, Any]) -> str:
-    limit = "none" if row["limit"] is None else f"{row['limit'] / MIB:.0f} MiB"
-    imports = row["imports_rss"] / MIB
-    return (
-        f"peak RSS {row['peak_rss'] / MIB:.0f} MiB, of which imports {imports:.0f}; limit {limit}; "
-        f"{row['seconds']:.2f} s a step"
-    )
+def _told(row: Mapping[str, Any]) -> str:
+    told = f"peak RSS {row['peak_rss'] / MIB:.0f} MiB, of which imports {row['imports_rss'] / MIB:.0f}; "
+    told += f"{row['seconds']:.1f} s for the picture, {row['denoise']:.2f} s a step"
+    return "\n  ".join([told, *row["plan"]])
 
 
-def _child(arguments: argparse.Namespace, how: str) -> dict[str, Any] | None:
-    line = [sys.executable, __file__, "--child", how, "--file", str(arguments.file)]
-    line += [f"--{name}={getattr(arguments, name)}" for name in ("weights", "limit", "width", "steps")]
-    line += ["--above-imports"] if arguments.above_imports else []
+def _child(arguments: argparse.Namespace, how: str) -> dict[str, Any]:
+    line = [sys.executable, __file__, "--child", how, "--folder", str(arguments.folder)]
+    line += ["--output", str(arguments.output)]
+    line += [f"--{name}={getattr(arguments, name)}" for name in ("limit", "size", "steps")]
     # Without it glibc keeps what large tensors took for more of them, which the limit counts as if it were in use.
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
-    done = subprocess.run(line, stdout=subprocess.PIPE, env=environment)
-    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
+    done = subprocess.run(line, stdout=subprocess.PIPE, env=environment, check=False)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {}
+    return found
+
+
+# ---- in the process that makes the picture
 
 
 def _run(arguments: argparse.Namespace) -> dict[str, Any]:
     import resource
 
-    import torch
+    from mezzotint.catalog import Catalog
+    from mezzotint.engine import Engine
 
-    network = _network(arguments)
-    _take_steps(_tiny(), 1)  # what libraries take once, they take before
+    _import_everything()
     imports = _status("VmRSS")
-    limit = arguments.limit * MIB + (_status("VmData") if arguments.above_imports else 0)
-    if arguments.child == "unlimited":
-        limit = None
-    else:
+    if arguments.child != "unlimited":
+        limit = arguments.limit * MIB
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    if arguments.child == "streamed":
-        _stream(network, arguments.file)
-    else:
-        from mezzotint.checkpoints.read import read_tensors
-
-        tensors = dict(read_tensors([arguments.file], on_bytes=lambda _: None, cancelled=lambda: False))
-        network.load_state_dict(tensors, assign=True, strict=False)
-    began = time.perf_counter()
-    latents = _take_steps(network, arguments.steps)
+    if arguments.child == "whole":
+        return _load_whole(arguments.folder)
+    result = Engine(Catalog.standard()).generate(_request(arguments), lambda _: None, lambda: False)
     return {
-        "sha256": hashlib.sha256(latents.to(torch.float32).numpy().tobytes()).hexdigest(),
-        "seconds": (time.perf_counter() - began) / arguments.steps,
+        "sha256": result.images[0].sha256,
+        "seconds": result.timings.encode + sum(result.timings.denoise) + result.timings.decode,
+        "denoise": sum(result.timings.denoise) / arguments.steps,
         "peak_rss": _status("VmHWM"),
         "imports_rss": imports,
-        "limit": limit,
+        "plan": [] if result.plan is None else _plan_lines(result.plan),
     }
 
 
-def _stream(network: Any, path: Path) -> None:
-    import torch
+def _import_everything() -> None:
+    import diffusers
+    import transformers
 
-    from mezzotint.memory.device import open_device
-    from mezzotint.memory.disk import DiskWeights
-    from mezzotint.memory.residency import Residency
-
-    residency = Residency(open_device(torch.device("cpu")))
-    blocks = [f"transformer_blocks.{index}" for index in range(len(network.transformer_blocks))]
-    disk = DiskWeights([path]).fitting(network)
-    streamed = residency.add("transformer", network, blocks, resident=0, slots=2, disk=disk)
-    streamed.enter()
-    streamed.ready()
+    assert diffusers.UNet2DConditionModel and diffusers.AutoencoderKL
+    assert transformers.CLIPTextModelWithProjection and transformers.CLIPTokenizer
 
 
-def _network(arguments: argparse.Namespace) -> Any:
-    import accelerate
+def _request(arguments: argparse.Namespace) -> Any:
+    from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage
 
-    layer = 4 * (16 * arguments.width**2)  # bytes: twice attention of 4, and 8 of what lies between
-    with accelerate.init_empty_weights(include_buffers=False):
-        return _transformer(arguments.width, max(1, round(arguments.weights * MIB / layer)))
-
-
-def _tiny() -> Any:
-    return _transformer(72, 1)
-
-
-def _transformer(width: int, layers: int) -> Any:
-    from diffusers import PixArtTransformer2DModel
-
-    network = PixArtTransformer2DModel(
-        sample_size=32,
-        num_layers=layers,
-        attention_head_dim=72,
-        num_attention_heads=width // 72,
-        cross_attention_dim=width,
-        caption_channels=256,
-        use_additional_conditions=False,
+    stage = Stage(
+        model=ModelRef(id=str(arguments.folder)),
+        width=arguments.size,
+        height=arguments.size,
+        sampling=Sampling(steps=arguments.steps, guidance_scale=5.0),
     )
-    return network.requires_grad_(False).eval()
+    return GenerateRequest(
+        prompt="a red house by the sea",
+        seed=7,
+        cascade=Cascade(stages=(stage,)),
+        device="cpu",
+        quantization="none",
+        text_quantization="none",
+        output=Output(path=str(arguments.output / "picture.png"), overwrite=True),
+    )
 
 
-def _write(arguments: argparse.Namespace) -> int:
-    """Write random weights tensor by tensor; gives their bytes."""
-    import numpy
-
-    numbers = numpy.random.default_rng(0)
-    tensors = _network(arguments).state_dict()
-    header, position = {}, 0
-    for name, tensor in tensors.items():
-        size = 4 * tensor.numel()
-        entry = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [position, position + size]}
-        header[name], position = entry, position + size
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with arguments.file.open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for tensor in tensors.values():
-            file.write((numbers.standard_normal(tensor.numel(), dtype=numpy.float32) * 0.02).tobytes())
-    return position
+def _plan_lines(plan: Any) -> list[str]:
+    lines = [f"{part.name}: {part.bytes / MIB:.0f} MiB wait in {part.host}, {part.resident_blocks} of "
+             f"{part.blocks} blocks stay" for part in plan.components]  # fmt: skip
+    return [*lines, f"planned peak of RAM {plan.peak_ram_bytes / MIB:.0f} MiB"]
 
 
-def _take_steps(network: Any, steps: int) -> Any:
-    import torch
+def _load_whole(folder: Path) -> dict[str, Any]:
+    from mezzotint.checkpoints.read import read_tensors
 
-    numbers = torch.Generator().manual_seed(1)
-    latents, words = torch.randn(1, 4, 32, 32, generator=numbers), torch.randn(1, 20, 256, generator=numbers)
-    with torch.inference_mode():
-        for step in range(steps):
-            time_left = torch.tensor([999 * (steps - step) // steps])
-            noise = network(latents, encoder_hidden_states=words, timestep=time_left, return_dict=False)[0]
-            latents = latents - noise[:, :4] / steps
-    return latents
+    try:
+        files = sorted(folder.rglob("*.safetensors"))
+        kept = dict(read_tensors(files, on_bytes=lambda _: None, cancelled=lambda: False))
+    except (MemoryError, RuntimeError) as error:
+        return {"problem": f"out of memory ({type(error).__name__})"}
+    return {"sha256": "", "problem": f"{len(kept)} tensors fit: the limit is too large to show anything"}
 
 
 def _status(name: str) -> int:
@@ -176,15 +137,136 @@ def _status(name: str) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name + ":"))
 
 
+# ---- the model
+
+
+def write_model(folder: Path, weights: int, width: int) -> int:
+    """Write an SDXL-shaped model of about so many MiB, tensor by tensor; gives the bytes of its weights."""
+    from diffusers import EulerDiscreteScheduler
+
+    from mezzotint.families.tokenizers import END, clip_tokenizer
+
+    folder.mkdir(parents=True)
+    index: dict[str, Any] = {"_class_name": "StableDiffusionXLPipeline", "force_zeros_for_empty_prompt": True}
+    written = 0
+    for name, library, network in _networks(width, _depth(weights, width)):
+        network.config.save_pretrained(folder / name) if library == "transformers" else network.save_config(
+            folder / name
+        )
+        index[name] = [library, type(network).__name__]
+        file = "model.safetensors" if library == "transformers" else "diffusion_pytorch_model.safetensors"
+        written += _write_weights(network, folder / name / file)
+    for name, pad in (("tokenizer", END), ("tokenizer_2", "!")):
+        clip_tokenizer(pad_token=pad).save_pretrained(folder / name)
+        index[name] = ["transformers", "CLIPTokenizer"]
+    scheduler = EulerDiscreteScheduler(
+        beta_schedule="scaled_linear", beta_start=0.00085, beta_end=0.012, timestep_spacing="leading", steps_offset=1
+    )
+    scheduler.save_pretrained(folder / "scheduler")
+    index["scheduler"] = ["diffusers", "EulerDiscreteScheduler"]
+    (folder / "model_index.json").write_text(json.dumps(index), "utf-8")
+    return written
+
+
+def _depth(weights: int, width: int) -> int:
+    """Of each attention, that comes nearest to so many MiB."""
+    one, two = (sum(_bytes(network) for _, _, network in _networks(width, depth)) for depth in (1, 2))
+    return max(1, round(1 + (weights * MIB - one) / (two - one)))
+
+
+def _bytes(network: Any) -> int:
+    return sum(4 * tensor.numel() for tensor in network.state_dict().values())
+
+
+def _networks(width: int, depth: int) -> Iterator[tuple[str, str, Any]]:
+    import accelerate
+    from diffusers import AutoencoderKL, UNet2DConditionModel
+
+    with accelerate.init_empty_weights(include_buffers=False):
+        yield "text_encoder", "transformers", _text_encoder(64, projected=False)
+        yield "text_encoder_2", "transformers", _text_encoder(128, projected=True)
+        yield (
+            "unet",
+            "diffusers",
+            UNet2DConditionModel(
+                sample_size=32,
+                block_out_channels=(width // 2, width),
+                layers_per_block=2,
+                down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+                up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+                attention_head_dim=(width // 128, width // 64),  # diffusers means the number of heads
+                use_linear_projection=True,
+                transformer_layers_per_block=(1, depth),
+                cross_attention_dim=64 + 128,
+                addition_embed_type="text_time",
+                addition_time_embed_dim=8,
+                projection_class_embeddings_input_dim=6 * 8 + 128,
+            ),
+        )
+        yield (
+            "vae",
+            "diffusers",
+            AutoencoderKL(
+                block_out_channels=(32, 32, 64, 64),
+                down_block_types=("DownEncoderBlock2D",) * 4,
+                up_block_types=("UpDecoderBlock2D",) * 4,
+                layers_per_block=1,
+                latent_channels=4,
+                sample_size=64,
+                scaling_factor=0.13025,
+            ),
+        )
+
+
+def _text_encoder(hidden: int, *, projected: bool) -> Any:
+    from transformers import CLIPTextConfig, CLIPTextModel, CLIPTextModelWithProjection
+
+    from mezzotint.families.tokenizers import VOCABULARY_SIZE
+
+    config = CLIPTextConfig(
+        vocab_size=VOCABULARY_SIZE,
+        hidden_size=hidden,
+        intermediate_size=2 * hidden,
+        projection_dim=hidden,
+        num_hidden_layers=3,
+        num_attention_heads=hidden // 64,
+        hidden_act="gelu" if projected else "quick_gelu",
+        bos_token_id=49406,
+        eos_token_id=49407,
+        pad_token_id=1,
+    )
+    return CLIPTextModelWithProjection(config) if projected else CLIPTextModel(config)
+
+
+def _write_weights(network: Any, path: Path) -> int:
+    import numpy
+
+    numbers = numpy.random.default_rng(0)
+    tensors = {name: tensor for name, tensor in network.state_dict().items() if tensor.is_floating_point()}
+    header, position = {}, 0
+    for name, tensor in tensors.items():
+        size = 4 * tensor.numel()
+        entry = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [position, position + size]}
+        header[name], position = entry, position + size
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for tensor in tensors.values():
+            file.write((numbers.standard_normal(tensor.numel(), dtype=numpy.float32) * 0.02).tobytes())
+    return position
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weights", type=int, default=1500, help="MiB of weights")
     parser.add_argument("--limit", type=int, default=1000, help="MiB of private memory")
-    parser.add_argument("--above-imports", action="store_true", help="count the limit from where the imports end")
-    parser.add_argument("--width", type=int, default=1152, help="of the network: a multiple of 72")
+    parser.add_argument("--width", type=int, default=640, help="of the network: a multiple of 128")
+    parser.add_argument("--size", type=int, default=128, help="pixels of the picture's side")
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--child", choices=["streamed", "whole", "unlimited"], help=argparse.SUPPRESS)
-    parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--output", type=Path, help=argparse.SUPPRESS)
     return parser
 
 

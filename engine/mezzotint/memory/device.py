@@ -34,6 +34,11 @@ class Device:
         """What counts."""
         return self.arena.ledger
 
+    @property
+    def measures(self) -> bool:
+        """Whether what operations make is in the peak: on a card, and on a simulated one."""
+        return self.device.type == "cuda" or self.account is not None
+
     @contextmanager
     def counting(self) -> Iterator[None]:
         """Inside, what operations make counts, on a simulated device."""
