@@ -1,12 +1,12 @@
 """Devices, number formats and memory, on whatever machine the tests run."""
 
-from dataclasses import mmap
+import mmap
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import psutil
 import pytest
-import replace
 import torch
 
 from mezzotint.errors import NoDevice
