@@ -132,7 +132,7 @@ def machine_facts(
         speed=_APPLE_FLOPS if device == "mps" else PROCESSOR_FLOPS * around.cores(),
         int8_speedup=1.0 if device == "mps" else PROCESSOR_INT8,
         simulated=vram_limit is not None,
-        process_bytes=min(_LIBRARIES, ram // 2),  # not what it takes now: models that are kept would count twice
+        process_bytes=min(_LIBRARIES, ram * 3 // 4),  # not what it takes now: models that are kept would count twice
         notes=tuple(notes),
     )
 

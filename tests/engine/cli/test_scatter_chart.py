@@ -32,3 +32,14 @@ def test_a_larger_loss_stands_higher_and_a_larger_size_further_right(tmp_path):
 @pytest.mark.parametrize("points", [(), (Point(group="a", label="x", x=0, y=0),)])
 def test_nothing_to_scale_by(tmp_path, points):
     assert drawn(tmp_path, *points).shape == (560, 920, 3)
+
+
+def test_a_diagonal_has_both_axes_end_at_the_same_value(tmp_path):
+    points = [Point(group="a", label="", x=50, y=50), Point(group="b", label="", x=100, y=20)]
+    plain, path = drawn(tmp_path, *points), tmp_path / "diagonal.png"
+    draw_scatter(ScatterChart(title="Loss", x_name="x", y_name="y", points=points, diagonal=True), path)
+    picture = np.asarray(Image.open(path).convert("RGB")).astype(int)
+    row, column = reddest(picture)
+    assert row > reddest(plain)[0] + 100  # 50 of 100, no longer of 50
+    dark = np.abs(picture - (0x26, 0x22, 0x1D)).sum(axis=2) < 12
+    assert dark[round(row) + 20, round(column) - 60 : round(column)].any()  # the line, a little before the point
