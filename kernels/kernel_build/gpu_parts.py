@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from kernel_build import attention_rows, linear_rows
+from kernel_build import attention_rows, linear_rows, memory_rows
 from kernel_build.results import Place, Row
 
 RowOf: TypeAlias = Callable[[Mapping[str, Any], Place], Row]  # what a benchmark says of one measurement, as a row
@@ -38,5 +38,10 @@ PARTS = {
         ),
         benchmark="mezzotint.quantization.benchmark",
         new_row_of=lambda: linear_rows.row_of,
+    ),
+    "memory": Part(
+        tests=("tests/engine/memory/test_device.py", "tests/engine/memory/test_rates.py"),
+        benchmark="kernel_build.memory_bench",
+        new_row_of=lambda: memory_rows.row_of,
     ),
 }

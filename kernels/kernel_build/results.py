@@ -15,7 +15,8 @@ _HEAD = """\
 # What was measured on which GPU
 
 `make gpu-check PART=kernels` writes each row of `mezzotint bench attention` as it is measured, `PART=linear` each of
-`mezzotint bench linear`. A pending row is a target, on an H200, that has not been measured yet.
+`mezzotint bench linear`, `PART=memory` each of a model of full size with random weights on a card that another process
+makes small. A pending row is a target, on an H200, that has not been measured yet.
 
 """
 
@@ -85,13 +86,24 @@ LINEAR_TARGETS = (
     *(Row(what=f"{layer}: mezzotint int8, 3 LoRAs", target=_LORAS) for layer in _LAYERS),
     *(Row(what=f"{rows}: mezzotint rows", target=_BESIDE_COPY) for rows in _ACTIVATIONS),
 )
-TARGETS = (*ATTENTION_TARGETS, *LINEAR_TARGETS)
+_KEPT = "measured peak at most the limit and within 10 % of the prediction"
+# And of plans for a model of full size, on an H200 that is capped to so much.
+MEMORY_TARGETS = (
+    Row(what="SDXL base, 1024x1024, 8 GB: mezzotint", target=_KEPT),
+    Row(what="SDXL base, 1024x1024, 6 GB: mezzotint", target=_KEPT),
+    Row(what="SDXL base, 1024x1024, 4 GB: mezzotint", target=_KEPT),
+    Row(what="SDXL base + refiner, 1024x1024, 8 GB: mezzotint", target=f"{_KEPT}; at most 1.10 times all resident"),
+    Row(what="SDXL base + refiner, 1024x1024, 6 GB: mezzotint", target=_KEPT),
+    Row(what="SDXL base + refiner, 1024x1024, 4 GB: mezzotint", target=f"{_KEPT}; at most 1.6 times all resident"),
+)
+TARGETS = (*ATTENTION_TARGETS, *LINEAR_TARGETS, *MEMORY_TARGETS)
 _COLUMNS = tuple(field.name for field in fields(Row))
 
 
 def read_rows(path: Path = RESULTS) -> list[Row]:
     """The rows of the table, in order; BuildError for a file that holds something else."""
-    lines = path.read_text("utf-8").removeprefix(_HEAD).splitlines() if path.is_file() else []
+    text = path.read_text("utf-8") if path.is_file() else ""
+    lines = [line for line in text.splitlines() if line.startswith("|")]  # the head is written anew
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines[2:]]
     if any(len(row) != len(_COLUMNS) for row in rows):
         raise BuildError(f"{path} is not as it was written: its rows need {len(_COLUMNS)} columns; mend or remove it")

@@ -41,3 +41,29 @@ def sleeps(_: GenerateRequest, folders: Sequence[Path]) -> int:
     (folders[0] / str(os.getpid())).touch()
     time.sleep(3600)
     return 0
+
+
+class _Taken:
+    """Leaves a file while it is there."""
+
+    def __init__(self, words: str) -> None:
+        self._path = Path(os.environ["TAKEN"])
+        self._path.write_text(words)
+
+    def __del__(self) -> None:
+        self._path.unlink()
+
+
+def takes(index: int, left: int) -> object:
+    """As one that takes a card's memory."""
+    return _Taken(f"{index} {left}")
+
+
+def keeps_nothing(_: int, __: int) -> object:
+    """As one on a card that others hold."""
+    raise RuntimeError("the card is full\nCUDA kernel errors might be reported later")
+
+
+def ends_taking(_: int, __: int) -> object:
+    """As one that the system has ended."""
+    os._exit(9)

@@ -5,16 +5,18 @@ import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli import argument_types
 from mezzotint.cli.argument_types import integer, memory_size
+from mezzotint.cli.ballast import ballast
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
-from mezzotint.cli.memory_cells import CellBench, How, MemoryCell, Subject, is_near
+from mezzotint.cli.memory_cells import CellBench, How, MemoryCell, Subject, hold_nothing, is_near
 from mezzotint.cli.plan import models_of
 from mezzotint.errors import UnknownModel, UsageError
 from mezzotint.protocol import ModelRef
@@ -64,6 +66,10 @@ def add(commands: "Commands") -> None:
         "--repeats", metavar="N", type=integer(1, 100, REPEATS), default=REPEATS,
         help=f"timed pictures under each limit, after one that is not (default: {REPEATS})",
     )  # fmt: skip
+    parser.add_argument(
+        "--ballast", action="store_true",
+        help="have another process hold what the card has beyond each limit, so that it really is that small",
+    )  # fmt: skip
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 ... (default: the best there is)")
     parser.add_argument("--plot", metavar="FILE", type=Path, help="draw measured against predicted peaks, as a .png")
     add_json(parser)
@@ -82,19 +88,22 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     subjects = _subjects(arguments.models, arguments.sizes, catalog)
     on_card = device.id.startswith("cuda")
     context.terminal.talk(f"device: {device.name}" if on_card else "device: simulated, on the processor")
+    if arguments.ballast and not on_card:
+        raise UsageError(f"--ballast is about a card's memory, and the device is {device.id}")
     how = How(
         steps=arguments.steps,
         repeats=arguments.repeats,
         device=device.id,
         limits=tuple(arguments.limits),
         plenty=None if on_card else _plenty(),
+        hold=partial(ballast, int(device.id.partition(":")[2] or 0)) if arguments.ballast else hold_nothing,
     )
     with (
         contextlib.closing(context.make_engine(catalog)) as engine,
         tempfile.TemporaryDirectory(prefix="mezzotint-bench-") as folder,
     ):
         bench = CellBench(engine, context, how, folder)
-        cells = [cell for subject in subjects for cell in bench.measure(subject)]
+        cells = [cell for subject in subjects for cell in _beside_diffusers(bench, subject, catalog, how)]
     if arguments.plot is not None:
         _draw(cells, arguments.plot)
     if arguments.json:
@@ -103,6 +112,18 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     else:
         context.terminal.result(f"{table(cells)}\n\n{_said(cells)}")
     return 0
+
+
+def _beside_diffusers(bench: CellBench, subject: Subject, catalog: "Catalog", how: How) -> Iterator[MemoryCell]:
+    """Ours; and diffusers' own ways, on a card."""
+    from mezzotint.cli.diffusers_offload import offload_cells
+
+    ours = list(bench.measure(subject))
+    yield from ours
+    if how.device.startswith("cuda"):
+        bench.close()  # what we keep on the card would count as taken
+        path = catalog.find(ModelRef(id=subject.models[0])).info.path
+        yield from offload_cells(subject, Path(path), how, ours[0].seconds)
 
 
 def _plenty() -> int:
@@ -175,7 +196,8 @@ def table(cells: Sequence[MemoryCell]) -> str:
 
 def _named(cell: MemoryCell) -> tuple[str, ...]:
     limit = "all" if cell.limit_bytes is None else size(cell.limit_bytes)
-    precision = cell.precision + (f", tiles of {cell.tile}" if cell.tile else "")
+    how = cell.precision if cell.method == "mezzotint" else cell.method
+    precision = how + (f", tiles of {cell.tile}" if cell.tile else "")
     precision += "" if cell.guidance == "batched" else f", {cell.guidance}"
     return (plain(cell.model, 100), f"{cell.width}x{cell.height}", limit, precision, cell.blocks)
 

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli.context import Context
@@ -115,13 +115,19 @@ class CellBench:
         resident = _seconds(whole)
         yield _cell(subject, None, whole, whole)
         for limit in self._limits(whole[-1].plan):
+            if self._how.hold is not hold_nothing:
+                self.close()  # what is kept on the card would be memory that it has beyond the limit
             try:
                 with self._how.hold(limit):
                     found = self._runs(subject, limit)
             except OutOfMemory as error:
-                yield replace(_nothing(subject, limit), problem=str(error))
+                yield nothing_measured(subject, limit, problem=str(error))
                 continue
             yield replace(_cell(subject, limit, found, whole), ratio=_seconds(found) / resident)
+
+    def close(self) -> None:
+        """Have the engine let go of what it keeps between pictures."""
+        self._engine.close()
 
     def _limits(self, plan: Plan | None) -> Sequence[int]:
         if self._how.limits or plan is None:
@@ -168,8 +174,9 @@ def _cell(
     phases = _most(runs)
     top = max(phases, key=lambda phase: phase.measured_bytes, default=None)
     last = runs[-1]
-    return replace(
-        _nothing(subject, limit),
+    return nothing_measured(
+        subject,
+        limit,
         phases=phases,
         predicted_bytes=None if top is None else top.predicted_bytes,
         measured_bytes=None if top is None else top.measured_bytes,
@@ -184,19 +191,18 @@ def _cell(
     )
 
 
-def _nothing(subject: Subject, limit: int | None) -> MemoryCell:
-    return MemoryCell(
-        model=subject.name,
-        width=subject.width,
-        height=subject.height,
-        method="mezzotint",
-        limit_bytes=limit,
-        phases=(),
-        predicted_bytes=None,
-        measured_bytes=None,
-        seconds=None,
-        ratio=None,
-    )
+def nothing_measured(subject: Subject, limit: int | None, **found: Any) -> MemoryCell:  # noqa: ANN401  its fields
+    """A cell with no more than is said."""
+    values: dict[str, Any] = {
+        "method": "mezzotint",
+        "phases": (),
+        "predicted_bytes": None,
+        "measured_bytes": None,
+        "seconds": None,
+        "ratio": None,
+    }
+    values |= {"model": subject.name, "width": subject.width, "height": subject.height, "limit_bytes": limit}
+    return MemoryCell(**{**values, **found})
 
 
 def _most(runs: Sequence[GenerateResult]) -> tuple[PhaseMemory, ...]:

@@ -1,0 +1,51 @@
+"""What is measured of one plan on a card that is made small, as a row of the table of results."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kernel_build.results import TARGETS, Place, Row
+
+GB = 2**30
+
+
+def row_of(measured: Mapping[str, Any], place: Place) -> Row:
+    """The row; its card is called what it was made to be."""
+    what = f"{_model(measured)}: {measured['method']}"
+    limit = measured["limit_bytes"]
+    return Row(
+        what=what,
+        target=next((target.target for target in TARGETS if target.what == what), ""),
+        figure=_figure(measured),
+        gpu=place.gpu if limit is None else f"{place.gpu} capped to {limit / GB:g} GB",
+        commit=place.commit,
+        date=place.date,
+        command=place.command,
+    )
+
+
+def _model(measured: Mapping[str, Any]) -> str:
+    limit = measured["limit_bytes"]
+    named = {"sdxl": "SDXL base", "sdxl+sdxl-refiner": "SDXL base + refiner"}
+    size = f"{measured['width']}x{measured['height']}"
+    return f"{named.get(measured['model'], measured['model'])}, {size}, " + (
+        "all resident" if limit is None else f"{limit / GB:g} GB"
+    )
+
+
+def _figure(measured: Mapping[str, Any]) -> str:
+    if measured["measured_bytes"] is None:
+        return f"not measured ({measured['problem']})"
+    peak, predicted = measured["measured_bytes"], measured["predicted_bytes"]
+    parts = [f"peak {peak / GB:.2f} GB"]
+    if predicted is not None:
+        parts.append(f"predicted {predicted / GB:.2f} GB ({100 * (peak / predicted - 1):+.0f} %)")
+    if measured["within_limit"] is False:
+        parts.append("ABOVE the limit")
+    if measured["seconds"] is not None:
+        parts.append(f"{measured['seconds']:.2f} s")
+    if measured["ratio"] is not None:
+        parts.append(f"{measured['ratio']:.2f} times all resident")
+    if measured["precision"]:
+        parts.append(measured["precision"])
+    parts += measured["recoveries"]
+    return ", ".join([*parts, f"{measured['weights']} weights"])
