@@ -84,7 +84,8 @@ def test_the_table():
         cell(phases=(first,), recoveries=("caches were let go",)),
     ]
     header, whole, above, short = table(cells).splitlines()
-    assert header.split() == "MODEL SIZE LIMIT PRECISION BLOCKS STAGE 1 DECODE PEAK SECONDS RATIO PICTURE".split()
+    names = "MODEL SIZE LIMIT PRECISION BLOCKS STAGE 1 DECODE PEAK SECONDS RATIO PICTURE"
+    assert " ".join(header.split()) == names
     assert "10.0 > 10.0 MB +0 %" in whole and whole.split()[-1] == "same"
     assert "int8, tiles of 512, sequential" in above and "12.0 MB ABOVE" in above and above.split()[-1] == "other"
     assert "8.0 > 9.0 MB +12 %" in short and short.endswith("caches were let go")
