@@ -198,6 +198,7 @@ def _named(cell: MemoryCell) -> tuple[str, ...]:
     limit = "all" if cell.limit_bytes is None else size(cell.limit_bytes)
     how = cell.precision if cell.method == "mezzotint" else cell.method
     precision = how + (f", tiles of {cell.tile}" if cell.tile else "")
+    precision += "" if cell.text_precision in {"", cell.precision} else f", words {cell.text_precision}"
     precision += "" if cell.guidance == "batched" else f", {cell.guidance}"
     return (plain(cell.model, 100), f"{cell.width}x{cell.height}", limit, precision, cell.blocks)
 

@@ -51,6 +51,7 @@ class MemoryCell:
     seconds: float | None  # of computing, the median
     ratio: float | None  # of that to the time with everything on the device
     precision: str = ""
+    text_precision: str = ""
     blocks: str = ""  # that stay on the device, of all
     tile: int = 0
     guidance: GuidancePasses = "batched"
@@ -183,6 +184,7 @@ def _cell(
         seconds=_seconds(runs),
         ratio=1.0,
         precision=last.quantization,
+        text_precision=last.text_quantization,
         blocks="" if last.plan is None else _blocks(last.plan),
         tile=last.vae_tile,
         guidance=last.guidance_passes,

@@ -50,7 +50,8 @@ def test_a_model_under_limits(capsys, tmp_path):
     for each in found["cells"]:
         assert [phase["name"] for phase in each["phases"]] == ["encode", "stage 1", "decode"]
         assert each["measured_bytes"] == max(phase["measured_bytes"] for phase in each["phases"])
-        assert each["same_picture"] or each["guidance"] == "sequential" or each["precision"] != "none"
+        plain = (each["guidance"], each["precision"], each["text_precision"]) == ("batched", "none", "none")
+        assert each["same_picture"] or not plain
     assert found["summary"]["within_limit"] == found["summary"]["limited_cells"] == 3
     assert found["summary"]["peaks_within_a_tenth"] == 4
     assert Image.open(plot).format == "PNG"
@@ -80,14 +81,26 @@ def test_the_table():
     first = PhaseMemory(name="stage 1", predicted_bytes=8 * MIB, measured_bytes=9 * MIB)
     cells = [
         cell(limit=None, precision="none", blocks="9 of 9", same_picture=True),
-        cell(limit=9, measured=12, precision="int8", tile=512, guidance="sequential", same_picture=False),
+        cell(
+            limit=9,
+            measured=12,
+            precision="int8",
+            text_precision="none",
+            tile=512,
+            guidance="sequential",
+            same_picture=False,
+        ),
         cell(phases=(first,), recoveries=("caches were let go",)),
     ]
     header, whole, above, short = table(cells).splitlines()
     names = "MODEL SIZE LIMIT PRECISION BLOCKS STAGE 1 DECODE PEAK SECONDS RATIO PICTURE"
     assert " ".join(header.split()) == names
     assert "10.0 > 10.0 MB +0 %" in whole and whole.split()[-1] == "same"
-    assert "int8, tiles of 512, sequential" in above and "12.0 MB ABOVE" in above and above.split()[-1] == "other"
+    assert (
+        "int8, tiles of 512, words none, sequential" in above
+        and "12.0 MB ABOVE" in above
+        and above.split()[-1] == "other"
+    )
     assert "8.0 > 9.0 MB +12 %" in short and short.endswith("caches were let go")
 
 
