@@ -117,6 +117,15 @@ def remembering_text(network: nn.Module) -> Iterator[TextCache]:
             setattr(parent, name, layer.plain[0])
 
 
+def kept_width(network: nn.Module) -> int:
+    """How many numbers of each token of the words are kept while a network works: what it gives, and what it makes."""
+    layers = [getattr(parent, name) for parent, name in _places(network)]
+    if not layers:
+        return 0
+    linear = [[module for module in layer.modules() if isinstance(module, nn.Linear)] for layer in layers]
+    return linear[-1][0].in_features + sum(inside[-1].out_features for inside in linear)
+
+
 def _places(network: nn.Module) -> list[tuple[nn.Module, str]]:
     """Where layers see the words and nothing else, by parent and name; none if the network has no cross-attention."""
     attending = [module for module in network.modules() if _reads_words_alone(module)]

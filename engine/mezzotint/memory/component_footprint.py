@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from torch import nn
 
+from mezzotint.acceleration.text_cache import kept_width
 from mezzotint.memory.blocks import blocks_of
 from mezzotint.memory.footprint import ComponentFootprint, Law, Role
 from mezzotint.memory.forward_calls import can_trace, is_text, used_part
@@ -36,6 +37,7 @@ def component_footprint(
     if can_trace(class_name):
         traced = trace(network, class_name, tokens, on_progress)
         live, work, order = traced.live, traced.work, tuple(block for block in traced.order if block in sizes)
+    kept = kept_width(part) if role_of(class_name) == "denoiser" else 0
     idle = [sizes[block].bytes for block in sizes if block not in order]
     return ComponentFootprint(
         name=name,
@@ -45,6 +47,7 @@ def component_footprint(
         outside={scheme: size + sum(each[scheme] for each in idle) for scheme, size in counted.outside.items()},
         live=live,
         work=work,
+        kept_text=kept,
     )
 
 

@@ -50,6 +50,7 @@ class ComponentFootprint:
     live: Law  # bytes of activations at their peak, in 16 bits; of an autoencoder: of decoding
     work: Law  # operations of one forward pass
     float32: bool = False  # it overflows in float16, and so takes twice the memory there
+    kept_text: int = 0  # numbers of each token of the words that are kept through a stage
     shared: str = ""  # components of equal key in two models are one in memory; empty: its own
 
     def bytes(self, scheme: Scheme) -> int:

@@ -14,7 +14,7 @@ _LAW = (
     "once_per_position",
     "once_per_position_squared",
 )
-_PLAIN = ("name", "role", "class_name", "float32", "shared")
+_PLAIN = ("name", "role", "class_name", "float32", "kept_text", "shared")
 _MODEL = ("id", "family", "vae_factor", "text_tokens", "width", "height", "steps", "guided")
 
 

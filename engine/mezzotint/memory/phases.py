@@ -127,14 +127,19 @@ def activations(task: Task, guidance: GuidancePasses, tile: int, calibration: Ca
 
 
 def _encoding(task: Task, stage: StageTask, calibration: Calibration) -> int:
-    tokens, batch = stage.model.text_tokens, 2 if stage.guided else 1
-    encoders = [part for part in stage.model.components if part.role == "text"]  # one after another
-    return max((_live(task, stage, part, tokens, batch, calibration) for part in encoders), default=0)
+    encoders = [part for part in stage.model.components if part.role == "text"]  # one prompt after another, too
+    return max((_live(task, stage, part, stage.model.text_tokens, 1, calibration) for part in encoders), default=0)
 
 
 def _stage_bytes(task: Task, stage: StageTask, guidance: GuidancePasses, calibration: Calibration) -> int:
-    batch = 2 if stage.guided and guidance == "batched" else 1
-    return _live(task, stage, stage.model.denoiser, _positions(stage), batch, calibration)
+    batch, part = 2 if stage.guided and guidance == "batched" else 1, stage.model.denoiser
+    return _live(task, stage, part, _positions(stage), batch, calibration) + _kept_text(task, stage, part)
+
+
+def _kept_text(task: Task, stage: StageTask, part: ComponentFootprint) -> int:
+    """The words, and what is made of them once for all steps: of both halves, however these take their turns."""
+    rows, size = 2 if stage.guided else 1, 4 if is_wide(part, task.dtype) else 2
+    return rows * stage.model.text_tokens * part.kept_text * size
 
 
 def _decoding(task: Task, tile: int, calibration: Calibration) -> int:
