@@ -60,7 +60,7 @@ kernels: $(INSTALLED)/kernels ## compile the CUDA kernels into build/kernels: ma
 	@$(BIN)/python -m kernel_build library $(ARGS)
 
 # With the system's own Python, torch and CUDA compiler: nothing is installed for it.
-gpu-check: ## on a machine with a GPU: build, test and measure PART=kernels (the default), linear or memory
+gpu-check: ## on a machine with a GPU: build, test and measure PART=kernels (the default), linear, memory or streaming
 	@PYTHONPATH=engine:kernels $(or $(PYTHON),python3) -m kernel_build gpu-check $(or $(PART),kernels) $(ARGS)
 
 screenshots: ## (not yet) make the pictures of the window

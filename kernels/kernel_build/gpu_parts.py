@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from kernel_build import attention_rows, linear_rows, memory_rows
+from kernel_build import attention_rows, linear_rows, memory_rows, stream_rows
 from kernel_build.results import Place, Row
 
 RowOf: TypeAlias = Callable[[Mapping[str, Any], Place], Row]  # what a benchmark says of one measurement, as a row
@@ -43,5 +43,10 @@ PARTS = {
         tests=("tests/engine/memory/test_device.py", "tests/engine/memory/test_rates.py"),
         benchmark="kernel_build.memory_bench",
         new_row_of=lambda: memory_rows.row_of,
+    ),
+    "streaming": Part(
+        tests=("tests/engine/memory/test_device.py", "tests/engine/memory/test_rates.py"),
+        benchmark="kernel_build.stream_bench",
+        new_row_of=lambda: stream_rows.row_of,
     ),
 }

@@ -16,7 +16,8 @@ _HEAD = """\
 
 `make gpu-check PART=kernels` writes each row of `mezzotint bench attention` as it is measured, `PART=linear` each of
 `mezzotint bench linear`, `PART=memory` each of a model of full size with random weights on a card that another process
-makes small. A pending row is a target, on an H200, that has not been measured yet.
+makes small, `PART=streaming` each of a network of FLUX.1's shape whose weights pass through such a card. A pending row
+is a target, on an H200, that has not been measured yet.
 
 """
 
@@ -96,7 +97,13 @@ MEMORY_TARGETS = (
     Row(what="SDXL base + refiner, 1024x1024, 6 GB: mezzotint", target=_KEPT),
     Row(what="SDXL base + refiner, 1024x1024, 4 GB: mezzotint", target=f"{_KEPT}; at most 1.6 times all resident"),
 )
-TARGETS = (*ATTENTION_TARGETS, *LINEAR_TARGETS, *MEMORY_TARGETS)
+_BOUND = "at most 1.10 times max(Tc, (1 - r) W / B)"
+# And of a network that is streamed, which is no faster than its computing, nor than what has to be copied.
+STREAM_TARGETS = tuple(
+    Row(what=f"FLUX.1's shape in bfloat16, 8 GB, copies {copies}: mezzotint", target=_BOUND)
+    for copies in ("as fast as the link is", "slowed to 24 GB/s", "slowed to 12 GB/s")
+)
+TARGETS = (*ATTENTION_TARGETS, *LINEAR_TARGETS, *MEMORY_TARGETS, *STREAM_TARGETS)
 _COLUMNS = tuple(field.name for field in fields(Row))
 
 

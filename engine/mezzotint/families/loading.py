@@ -15,6 +15,7 @@ from mezzotint.families.original_names import Placement
 from mezzotint.families.quantized_cache import QuantizedCache, discard_entry, take_entry
 from mezzotint.families.routing import route
 from mezzotint.families.stored_layers import StoredLayers
+from mezzotint.memory.shortage import is_ram_shortage
 
 _LARGEST_NUMBER = 10_000_000  # in a configuration: above every real size, below what exhausts memory
 _MOST_LAYERS = 4096  # of what is built one by one, or squared
@@ -174,9 +175,9 @@ def empty_network(source: ComponentSource) -> Network:
     try:
         with accelerate.init_empty_weights(include_buffers=False):
             return _construct(source)
-    except MemoryError:
-        raise
     except Exception as error:
+        if is_ram_shortage(error):
+            raise
         reason = str(error).partition("\n")[0][:200]
         raise ModelRefused(f"the configuration of {source.name} describes no network: {reason}") from error
 
@@ -226,8 +227,8 @@ def _tokenizer(source: ComponentSource) -> Tokenizer:
     try:
         tokenizer_class = getattr(transformers, source.class_name)
         return tokenizer_class.from_pretrained(str(source.folder), local_files_only=True)
-    except MemoryError:
-        raise
     except Exception as error:
+        if is_ram_shortage(error):
+            raise
         reason = str(error).partition("\n")[0][:200]
         raise ModelRefused(f"{source.folder}: the tokenizer cannot be read: {reason}") from error

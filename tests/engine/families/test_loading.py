@@ -153,3 +153,13 @@ def test_a_vae_that_says_nothing_of_upcasting_is_upcast(tiny_pixart_folder):
     vae = loaded(tiny_pixart_folder, []).sources.components["vae"]
     assert component_dtype(replace(vae, config={}), torch.float16) == torch.float32
     assert component_dtype(replace(vae, config={"force_upcast": False}), torch.float16) == torch.float16
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
+def test_memory_that_ends_is_no_fault_of_the_configuration(tiny_pixart_folder, monkeypatch, error):
+    def construct(_):
+        raise error
+
+    monkeypatch.setattr("mezzotint.families.loading._construct", construct)
+    with pytest.raises(type(error)):
+        loaded(tiny_pixart_folder, ["vae"])

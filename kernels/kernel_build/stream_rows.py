@@ -1,0 +1,33 @@
+"""What is measured of a network that is streamed, as a row of the table of results."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kernel_build.results import TARGETS, Place, Row
+
+GB = 2**30
+
+
+def row_of(measured: Mapping[str, Any], place: Place) -> Row:
+    """The row of one rate."""
+    rate, limit = measured["rate"], measured["limit_bytes"]
+    copies = "as fast as the link is" if rate is None else f"slowed to {rate / 1e9:g} GB/s"
+    what = f"FLUX.1's shape in bfloat16, {limit / GB:g} GB, copies {copies}: mezzotint"
+    return Row(
+        what=what,
+        target=next((target.target for target in TARGETS if target.what == what), ""),
+        figure=_figure(measured),
+        gpu=place.gpu,
+        commit=place.commit,
+        date=place.date,
+        command=place.command,
+    )
+
+
+def _figure(measured: Mapping[str, Any]) -> str:
+    seconds, bound = measured["seconds"], measured["bound_seconds"]
+    share = measured["resident_bytes"] / measured["weights_bytes"]
+    parts = [f"{seconds:.3f} s a pass, {share:.0%} of the weights stay"]
+    if bound is not None:
+        parts.append(f"{seconds / bound:.2f} times the bound of {bound:.3f} s")
+    return ", ".join([*parts, f"computing alone {measured['compute_seconds']:.3f} s", "random weights"])
