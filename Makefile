@@ -29,7 +29,7 @@ app: $(INSTALLED)/app ## open the window
 	@$(BIN)/mezzotint app $(ARGS)
 
 test: $(INSTALLED)/test ## run the tests: make test [ARGS="tests/engine -k size"]
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest --numprocesses logical --maxprocesses 4 --dist loadfile $(ARGS)
 
 check: $(INSTALLED)/app $(INSTALLED)/check $(INSTALLED)/kernels ## lint, formatting, types, import contracts, machine code of the kernels
 	@failed=; step() { echo "$$*"; "$(BIN)/$$@" || failed="$$failed$${failed:+, }$$*"; }; \

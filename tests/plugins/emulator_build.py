@@ -5,8 +5,10 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -15,6 +17,7 @@ CACHE = ROOT / "build" / "emulator"
 FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-DMEZZOTINT_EMULATOR", "-Wall", "-Wextra", "-Werror")
 QUIET = ("-Wno-unknown-pragmas",)  # unrolling is for nvcc
 INCLUDE = re.compile(r'^#include "(.+)"', re.MULTILINE)
+PATIENCE = 300  # seconds: no file takes as long to compile
 LISTED = re.compile(r"^InstanceList list_(\w+)\(\);\n", re.MULTILINE)
 
 
@@ -61,8 +64,33 @@ def _object(source: Path, folder: Path) -> Path:
         state.update(path.relative_to(folder.resolve()).as_posix().encode() + path.read_bytes())
     target = CACHE / f"{source.name}.{state.hexdigest()[:24]}.o"
     if not target.exists():
-        _make(target, *FLAGS, *QUIET, "-x", "c++", "-c", str(source))
+        with _alone(target):
+            if not target.exists():
+                _make(target, *FLAGS, *QUIET, "-x", "c++", "-c", str(source))
     return target
+
+
+@contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """Have one process make a file and the others wait for it; one that was ended is waited for no longer."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lock = target.with_suffix(".lock")
+    while True:
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+            break
+        except FileExistsError:
+            with suppress(FileNotFoundError):
+                if time.time() - lock.stat().st_mtime > PATIENCE:
+                    lock.unlink()
+        if target.exists():
+            yield
+            return
+        time.sleep(0.05)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
 
 
 def _closure(path: Path) -> Iterator[Path]:

@@ -49,6 +49,8 @@ def component_to_json(part: ComponentFootprint) -> dict[str, Any]:
 def component_from_json(told: Mapping[str, Any]) -> ComponentFootprint:
     """ValueError where it is not what was written."""
     try:
+        if type(told["blocks"]) is not list:
+            raise ValueError(f"no footprint: blocks are {told['blocks']!r}")
         blocks = tuple(BlockFootprint(name=_is(row[0], str), bytes=_sizes(row[1:])) for row in told["blocks"])
         if told["role"] not in get_args(Role):
             raise ValueError(f"no footprint: the role {told['role']!r}")
