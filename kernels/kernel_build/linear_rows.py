@@ -3,21 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kernel_build.results import TARGETS, Place, Row
+from kernel_build.results import Place, Row, measured_row
 
 
 def row_of(measured: Mapping[str, Any], place: Place) -> Row:
     """The row."""
     what = f"{measured['shape']}: {measured['implementation']}"
-    return Row(
-        what=what,
-        target=next((target.target for target in TARGETS if target.what == what), ""),
-        figure=_figure(measured),
-        gpu=place.gpu,
-        commit=place.commit,
-        date=place.date,
-        command=place.command,
-    )
+    return measured_row(what, _figure(measured), place)
 
 
 def _figure(measured: Mapping[str, Any]) -> str:

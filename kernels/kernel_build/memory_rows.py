@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kernel_build.results import TARGETS, Place, Row
+from kernel_build.results import Place, Row, measured_row
 
 GB = 2**30
 
@@ -12,15 +12,8 @@ def row_of(measured: Mapping[str, Any], place: Place) -> Row:
     """The row; its card is called what it was made to be."""
     what = f"{_model(measured)}: {measured['method']}"
     limit = measured["limit_bytes"]
-    return Row(
-        what=what,
-        target=next((target.target for target in TARGETS if target.what == what), ""),
-        figure=_figure(measured),
-        gpu=place.gpu if limit is None else f"{place.gpu} capped to {limit / GB:g} GB",
-        commit=place.commit,
-        date=place.date,
-        command=place.command,
-    )
+    gpu = "" if limit is None else f"{place.gpu} capped to {limit / GB:g} GB"
+    return measured_row(what, _figure(measured), place, gpu)
 
 
 def _model(measured: Mapping[str, Any]) -> str:

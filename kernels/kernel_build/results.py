@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 
 from kernel_build.errors import BuildError
@@ -105,6 +105,12 @@ STREAM_TARGETS = tuple(
 )
 TARGETS = (*ATTENTION_TARGETS, *LINEAR_TARGETS, *MEMORY_TARGETS, *STREAM_TARGETS)
 _COLUMNS = tuple(field.name for field in fields(Row))
+
+
+def measured_row(what: str, figure: str, place: Place, gpu: str = "") -> Row:
+    """The row of something that was measured there, with its target where it has one; `gpu`: as it was made to be."""
+    target = next((target.target for target in TARGETS if target.what == what), "")
+    return Row(what=what, target=target, figure=figure, **asdict(place) | ({"gpu": gpu} if gpu else {}))
 
 
 def read_rows(path: Path = RESULTS) -> list[Row]:

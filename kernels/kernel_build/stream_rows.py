@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kernel_build.results import TARGETS, Place, Row
+from kernel_build.results import Place, Row, measured_row
 
 GB = 2**30
 
@@ -13,15 +13,7 @@ def row_of(measured: Mapping[str, Any], place: Place) -> Row:
     rate, limit = measured["rate"], measured["limit_bytes"]
     copies = "as fast as the link is" if rate is None else f"slowed to {rate / 1e9:g} GB/s"
     what = f"FLUX.1's shape in bfloat16, {limit / GB:g} GB, copies {copies}: mezzotint"
-    return Row(
-        what=what,
-        target=next((target.target for target in TARGETS if target.what == what), ""),
-        figure=_figure(measured),
-        gpu=place.gpu,
-        commit=place.commit,
-        date=place.date,
-        command=place.command,
-    )
+    return measured_row(what, _figure(measured), place)
 
 
 def _figure(measured: Mapping[str, Any]) -> str:

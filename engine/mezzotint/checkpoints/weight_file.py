@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.gguf_header import read_gguf_header
-from mezzotint.checkpoints.header import BITS, read_header
+from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.read import read_tensors
 
 if TYPE_CHECKING:
     import torch
-
-_HALF = 16  # bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +19,6 @@ class WeightSpec:
 
     shape: tuple[int, ...]
     bytes: int  # in the file
-    half_bytes: int  # in a format of 16 bits, or in its own where that is smaller and no packed one
 
 
 def is_gguf(path: Path) -> bool:
@@ -33,15 +30,11 @@ def weight_specs(path: Path) -> dict[str, WeightSpec]:
     """What a file holds, by its header alone; ModelRefused when that makes no sense."""
     if is_gguf(path):
         return {
-            name: WeightSpec(shape=each.shape, bytes=each.end - each.start, half_bytes=2 * _count(each.shape))
+            name: WeightSpec(shape=each.shape, bytes=each.end - each.start)
             for name, each in read_gguf_header(path).tensors.items()
         }
     return {
-        name: WeightSpec(
-            shape=each.shape,
-            bytes=each.end - each.start,
-            half_bytes=int((each.end - each.start) * min(1.0, _HALF / BITS[each.dtype])),
-        )
+        name: WeightSpec(shape=each.shape, bytes=each.end - each.start)
         for name, each in read_header(path).tensors.items()
     }
 
@@ -60,10 +53,3 @@ def read_weights(
         yield from read_gguf_tensors(files[0], on_bytes=on_bytes, cancelled=cancelled, names=names)
     else:
         yield from read_tensors(files, on_bytes=on_bytes, cancelled=cancelled, names=names)
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    count = 1
-    for side in shape:
-        count *= side
-    return count

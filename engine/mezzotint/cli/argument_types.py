@@ -3,7 +3,7 @@
 import math
 import re
 from argparse import ArgumentTypeError
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.protocol import LoraRef
@@ -37,6 +37,19 @@ def memory_size(words: str) -> int:
     if not 2**20 <= size <= 2**50:
         raise ArgumentTypeError(f"'{plain(words)}' is no amount of memory; write a number and GB or MB, such as 6GB")
     return size
+
+
+def names_of(known: Collection[str], what: str) -> Callable[[str], tuple[str, ...]]:
+    """Some of the known names, with commas between."""
+
+    def parse(words: str) -> tuple[str, ...]:
+        names = tuple(dict.fromkeys(name.strip() for name in words.split(",")))
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise ArgumentTypeError(f"'{plain(unknown[0])}' is no {what}; there are {', '.join(known)}")
+        return names
+
+    return parse
 
 
 def integer(low: int, high: int, example: int) -> Callable[[str], int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mezzotint.attention.shapes import GROUPS
 from mezzotint.checkpoints.plain_text import plain
+from mezzotint.cli.argument_types import names_of
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command
 from mezzotint.cli.context import Context
@@ -38,7 +39,7 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "--shapes",
         metavar="GROUPS",
-        type=groups,
+        type=names_of(GROUPS, "group of shapes"),
         default=(),
         help=f"which models' layers, of {', '.join(GROUPS)} (default: all)",
     )
@@ -46,15 +47,6 @@ def add(commands: "Commands") -> None:
     parser.add_argument("--plot", metavar="FILE", type=chart_file, help="draw the speeds into this .svg or .png")
     parser.add_argument("--json", action="store_true", help="print one line of JSON for each row, as it is measured")
     parser.add_argument("-q", "--quiet", action="store_true", help="no talk; only results and errors")
-
-
-def groups(words: str) -> tuple[str, ...]:
-    """Names of groups of shapes, with commas between."""
-    names = tuple(dict.fromkeys(name.strip() for name in words.split(",")))
-    unknown = [name for name in names if name not in GROUPS]
-    if unknown:
-        raise ArgumentTypeError(f"'{plain(unknown[0])}' is no group of shapes; there are {', '.join(GROUPS)}")
-    return names
 
 
 def chart_file(words: str) -> Path:

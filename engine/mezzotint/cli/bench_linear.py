@@ -1,11 +1,11 @@
 """`mezzotint bench linear`: our quantized products beside torch's in 16 bits, in numbers."""
 
 import argparse
-from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.plain_text import plain
+from mezzotint.cli.argument_types import names_of
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command
 from mezzotint.cli.context import Context
@@ -37,22 +37,13 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "--shapes",
         metavar="GROUPS",
-        type=groups,
+        type=names_of(GROUPS, "group of shapes"),
         default=(),
         help=f"which layers, of {', '.join(GROUPS)} (default: all)",
     )
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 ... (default: the best there is)")
     parser.add_argument("--json", action="store_true", help="print one line of JSON for each row, as it is measured")
     parser.add_argument("-q", "--quiet", action="store_true", help="no talk; only results and errors")
-
-
-def groups(words: str) -> tuple[str, ...]:
-    """Names of groups of shapes, with commas between."""
-    names = tuple(dict.fromkeys(name.strip() for name in words.split(",")))
-    unknown = [name for name in names if name not in GROUPS]
-    if unknown:
-        raise ArgumentTypeError(f"'{plain(unknown[0])}' is no group of shapes; there are {', '.join(GROUPS)}")
-    return names
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:

@@ -2,14 +2,13 @@
 
 import json
 import math
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TypeGuard, get_args
 
+from mezzotint.errors import StorageError
+from mezzotint.images.atomic import atomic_write
 from mezzotint.memory.footprint import Role
 
 FILE = "memory.json"
@@ -64,25 +63,11 @@ def store_calibration(folder: Path, device_name: str, calibration: Calibration) 
     path = folder / FILE
     kept = {**_read(path), device_name: {f.name: getattr(calibration, f.name) for f in fields(calibration)}}
     try:
-        _replace(path, json.dumps(kept, allow_nan=False, indent=1, default=dict))
-    except (OSError, ValueError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(path, json.dumps(kept, allow_nan=False, indent=1, default=dict).encode(), overwrite=True)
+    except (OSError, StorageError, ValueError):
         return False
     return True
-
-
-def _replace(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
 
 
 def _read(path: Path) -> dict[str, object]:

@@ -2,10 +2,10 @@
 
 import contextlib
 import json
-import os
-import secrets
 from pathlib import Path
 
+from mezzotint.errors import StorageError
+from mezzotint.images.atomic import atomic_write
 from mezzotint.memory.footprint import ComponentFootprint
 from mezzotint.memory.footprint_json import component_from_json, component_to_json
 
@@ -31,14 +31,10 @@ class TracedCache:
 
     def put(self, key: str, footprint: ComponentFootprint) -> None:
         """Keep it: whole or not at all, whoever else does the same."""
-        temporary = self._folder / f".{key}-{secrets.token_hex(4)}.part"
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, StorageError):
             self._folder.mkdir(parents=True, exist_ok=True)
-            try:
-                temporary.write_text(json.dumps(component_to_json(footprint)), "utf-8")
-                os.replace(temporary, self._path(key))  # noqa: PTH105  one call for what happens
-            finally:
-                temporary.unlink(missing_ok=True)
+            data = json.dumps(component_to_json(footprint)).encode()
+            atomic_write(self._path(key), data, overwrite=True)
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{key}.json"

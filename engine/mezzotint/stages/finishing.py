@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,6 @@ from mezzotint.protocol import (
     GeneratedImage,
     GenerateRequest,
     IsCancelled,
-    Loading,
     ModelRef,
     Notice,
     OnEvent,
@@ -51,7 +51,7 @@ def finish(
     """
     import torch
 
-    from mezzotint.families.loading import load_components
+    from mezzotint.stages.bringing import bring
     from mezzotint.stages.decode import to_picture
     from mezzotint.stages.workroom import Wanted
 
@@ -67,18 +67,10 @@ def finish(
     dtype = machine.choose_dtype(picture.record.request.dtype if request.dtype == "auto" else request.dtype, device)
     model = workroom.models_for(Wanted(setup=setup, device=device, dtype=dtype, schemes=_PLAIN))[0]
     _compare(picture, setup, on_event, cancelled)
-    done, total = 0, stage.sources.components["vae"].bytes
-
-    def on_bytes(component: str, count: int) -> None:
-        nonlocal done
-        done = min(done + count, total)
-        on_event(Loading(model=stage.found.info.id, component=component, bytes_done=done, bytes_total=total))
-
-    load_components(model, ["vae"], on_bytes=on_bytes, cancelled=cancelled)
+    tell = partial(_tell, on_event)
+    bring(setup, [model], [["vae"]], on_event=on_event, cancelled=cancelled, tell=tell)
     model.vae_tile = picture.record.request.vae_tile or 0 if request.vae_tile is None else request.vae_tile
-    session = attention.session(
-        "sdpa", device.id, dtype, lambda code, words: on_event(Notice(code=code, message=words))
-    )
+    session = attention.session("sdpa", device.id, dtype, tell)
     on_event(Decoding(image=0, images=1))
     with torch.inference_mode(), torch_attention(session):
         pixels = to_picture(model, latents.to(model.device))
@@ -88,6 +80,10 @@ def finish(
         with suppress(OSError):
             path.unlink()
     return image
+
+
+def _tell(on_event: OnEvent, code: str, message: str) -> None:
+    on_event(Notice(code=code, message=message))
 
 
 def _is_ours(path: Path) -> bool:

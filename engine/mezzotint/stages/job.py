@@ -158,9 +158,11 @@ class Job:
         steps = [len(walk.timesteps) for walk in plan_walks(setup, torch.device("cpu"))]
         outlay = settle_outlay(request, setup, steps, device, dtype, facts=self._facts, on_trace=self._on_trace)
         if outlay is None:
-            schemes = settle_schemes(request.quantization, request.text_quantization, setup, device)
+            schemes = settle_schemes(request.quantization, request.text_quantization)
         else:
             schemes = Schemes(denoiser=outlay.plan.quantization, text=outlay.plan.text_quantization)
+            for note in outlay.clipped:
+                self._notice("limit_clipped", note)
             if outlay.is_tight:
                 self._on_event(Notice(code="memory_plan", message=f"memory: {outlay.plan.reasons[0]}"))
         return _Settled(setup=setup, device=device, dtype=dtype, schemes=schemes, outlay=outlay)

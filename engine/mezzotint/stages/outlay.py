@@ -47,6 +47,11 @@ class Outlay:
         whole = all(part.resident_blocks >= part.blocks for part in found.components)
         return not whole or found.vae_tile > 0 or found.quantization != "none"
 
+    @property
+    def clipped(self) -> tuple[str, ...]:
+        """What is told of limits above what there is."""
+        return tuple(note for note in self.machine.notes if note.startswith("the limit of"))
+
     def on_disk(self, model: str) -> frozenset[str]:
         """The parts of a model whose weights stay in their files."""
         return frozenset(part.name for part in self.plan.components if part.model == model and part.host == "disk")

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from mezzotint.errors import UnknownModel
 from mezzotint.memory.footprint import ModelFootprint
 from mezzotint.memory.machine_facts import MachineFacts
-from mezzotint.memory.shipped import is_shipped, shipped
+from mezzotint.memory.shipped import is_shipped, shipped, shipped_names
 from mezzotint.protocol import ModelRef, Plan, PlanRequest
 
 if TYPE_CHECKING:
@@ -85,6 +86,9 @@ def _footprint(name: str, catalog: "Catalog") -> ModelFootprint:
     from mezzotint.families.footprints import footprint_of
     from mezzotint.families.known import family_of
 
-    model = catalog.find(ModelRef(id=name))
+    try:
+        model = catalog.find(ModelRef(id=name))
+    except UnknownModel as error:
+        raise UnknownModel(f"{error}; planned without being there can be {', '.join(shipped_names())}") from None
     sources = family_of(model.detected.family).sources(model.checkpoint, model.detected)
     return footprint_of(sources, model_id=model.info.id, cache=paths.cache_folder() / "footprints")

@@ -3,11 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mezzotint.checkpoints.weight_file import weight_specs
 from mezzotint.families.family import ComponentSource, ModelSources
-from mezzotint.protocol import DeviceInfo, Quantization
-from mezzotint.quantization.auto import settle
-from mezzotint.stages.setup import CascadeSetup
+from mezzotint.protocol import Quantization
 
 if TYPE_CHECKING:
     from mezzotint.quantization.policy import Choice
@@ -21,14 +18,13 @@ class Schemes:
     text: Quantization
 
 
-def settle_schemes(denoiser: Quantization, text: Quantization, setup: CascadeSetup, device: DeviceInfo) -> Schemes:
-    """Settle by the largest network of each kind."""
-    denoisers = [stage.sources.components[stage.family.denoiser_component] for stage in setup.stages]
-    texts = [source for stage in setup.stages for source in _encoders(stage.sources)]
-    return Schemes(
-        denoiser=settle(denoiser, max(map(_half_bytes, denoisers)), device),
-        text=settle(text, max(map(_half_bytes, texts), default=0), device),
-    )
+def settle_schemes(denoiser: Quantization, text: Quantization) -> Schemes:
+    """Where nothing is planned, everything has room: `auto` is none."""
+    return Schemes(denoiser=_settled(denoiser), text=_settled(text))
+
+
+def _settled(asked: Quantization) -> Quantization:
+    return "none" if asked == "auto" else asked
 
 
 def choices_of(schemes: Schemes, sources: ModelSources, denoiser: str) -> "dict[str, Choice]":
@@ -41,11 +37,3 @@ def choices_of(schemes: Schemes, sources: ModelSources, denoiser: str) -> "dict[
 
 def _encoders(sources: ModelSources) -> list[ComponentSource]:
     return [source for name, source in sources.components.items() if name.startswith("text_encoder")]
-
-
-def _half_bytes(source: ComponentSource) -> int:
-    """Bytes of a network's weights in 16 bits; of those in files that hold more, by its share."""
-    tensors = [tensor for path in source.files for tensor in weight_specs(path).values()]
-    stored = sum(tensor.bytes for tensor in tensors)
-    half = sum(tensor.half_bytes for tensor in tensors)
-    return int(source.bytes * half / stored) if stored else 0
