@@ -28,7 +28,7 @@ generate: $(INSTALLED)/base ## make a picture: make generate PROMPT="a blue boat
 app: $(INSTALLED)/app ## open the window
 	@$(BIN)/mezzotint app $(ARGS)
 
-test: $(INSTALLED)/test ## run the tests: make test [ARGS="tests/engine -k size"]
+test: $(INSTALLED)/app $(INSTALLED)/test ## run the tests: make test [ARGS="tests/engine -k size"]
 	@$(BIN)/pytest --numprocesses logical --maxprocesses 4 --dist loadfile $(ARGS)
 
 check: $(INSTALLED)/app $(INSTALLED)/check $(INSTALLED)/kernels ## lint, formatting, types, import contracts, machine code of the kernels

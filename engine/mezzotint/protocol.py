@@ -27,6 +27,8 @@ ImageRole = Literal["init", "mask", "control", "reference"]
 Attention = Literal["auto", "flash", "int8", "sdpa", "reference"]
 Products = Literal["kernels", "torch"]  # of quantized weights, in integers
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+InpaintArea = Literal["whole", "masked"]
+InpaintFill = Literal["picture", "blur", "noise"]
 PredictionType = Literal["epsilon", "v_prediction", "flow_prediction"]
 
 # ---- what a person asks for
@@ -108,6 +110,20 @@ class ImageInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Inpaint:
+    """How the masked part of an init picture is made anew, and by how much the picture grows."""
+
+    area: InpaintArea = "whole"  # masked: the part around the mask alone, at the full size of the request
+    padding: int = 32  # pixels around the mask that "masked" sees
+    feather: int = 8  # pixels inside the mask's edge over which old becomes new
+    fill: InpaintFill = "picture"  # what the masked part begins from
+    left: int = 0  # pixels by which the picture grows there
+    top: int = 0
+    right: int = 0
+    bottom: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
     """Where pictures go: a file name, or a template with [tokens] such as [seed] or [date]."""
 
@@ -125,6 +141,7 @@ class GenerateRequest:
     cascade: Cascade = field(default_factory=Cascade)
     images: tuple[ImageInput, ...] = ()
     strength: float | None = None  # 0..1, how much of an init picture is made anew
+    inpaint: Inpaint | None = None  # None: as its defaults, where there is a mask
     seed: int | None = None  # of the first picture; the next ones count up; None: drawn and recorded
     count: int = 1
     device: str = "auto"  # auto, cpu, cuda, cuda:1, mps
@@ -353,7 +370,18 @@ class Notice:
     message: str
 
 
-Event = Loading | Encoding | Step | Decoding | Saved | Notice
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Work that is counted: a download, a scan, a conversion."""
+
+    what: str
+    done: int
+    total: int | None  # None: not known yet
+    unit: Literal["bytes", "files", "layers", "pictures"]
+    seconds_left: float | None = None
+
+
+Event = Loading | Encoding | Step | Decoding | Saved | Notice | Progress
 OnEvent = Callable[[Event], None]
 IsCancelled = Callable[[], bool]
 
@@ -403,6 +431,18 @@ class DeviceInfo:
     id: str
     name: str
     memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryNow:
+    """What the engine and its machine use at this moment."""
+
+    ram_bytes: int  # of the engine's process
+    ram_free_bytes: int  # of the machine
+    ram_total_bytes: int
+    vram_bytes: int | None  # of the engine on its card; None: there is none
+    vram_free_bytes: int | None
+    vram_total_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,11 +10,24 @@ import pytest
 
 HEAVY = ["torch", "diffusers", "transformers"]
 # Of the engine, the app knows the boundary and nothing else.
-BOUNDARY = {"mezzotint", "mezzotint.protocol", "mezzotint.codec", "mezzotint.errors", "mezzotint.paths"}
+BOUNDARY = {
+    "mezzotint",
+    "mezzotint.protocol",
+    "mezzotint.library_protocol",
+    "mezzotint.codec",
+    "mezzotint.errors",
+    "mezzotint.trouble",
+    "mezzotint.paths",
+    "mezzotint.atomic",
+    "mezzotint.jobs.store",
+}
 STANDARD_LIBRARY_ONLY = {
     "protocol.py": {"mezzotint"},
     "memory_protocol.py": set(),
+    "library_protocol.py": {"mezzotint"},
     "errors.py": set(),
+    "trouble.py": {"mezzotint"},
+    "atomic.py": {"mezzotint"},
     "codec.py": {"mezzotint"},
     "paths.py": {"platformdirs"},
 }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from mezzotint.images.atomic import atomic_write
+from mezzotint.atomic import atomic_write
 
 _WIDTH, _MARGIN, _LABELS, _FIGURES = 920, 20, 170, 80  # pixels
 _ROW, _BAR, _TITLE = 20, 14, 34

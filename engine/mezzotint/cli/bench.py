@@ -139,7 +139,7 @@ def _check_sheet(sheet: Path | None, models: Sequence[str]) -> None:
 
 
 def _write_sheet(picture: "Image", path: Path) -> None:
-    from mezzotint.images.atomic import atomic_write
+    from mezzotint.atomic import atomic_write
 
     data = io.BytesIO()
     picture.save(data, "PNG", optimize=True)

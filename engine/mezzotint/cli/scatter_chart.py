@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mezzotint.images.atomic import atomic_write
+from mezzotint.atomic import atomic_write
 
 _WIDTH, _HEIGHT, _LEFT, _BELOW, _MARGIN = 920, 560, 70, 56, 40  # pixels
 _TICKS = 5

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from mezzotint.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 from mezzotint.errors import StorageError, UsageError
-from mezzotint.images.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 from mezzotint.images.template import DEFAULT_NAME, render, slug, tokens_in
-from mezzotint.images.trouble import shown, storage_error
 from mezzotint.protocol import Output
+from mezzotint.trouble import shown, storage_error
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 

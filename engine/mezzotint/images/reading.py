@@ -14,7 +14,7 @@ from typing import BinaryIO
 from PIL import Image, ImageOps, UnidentifiedImageError, features
 
 from mezzotint.errors import ImageRefused
-from mezzotint.images.trouble import meaning, shown
+from mezzotint.trouble import meaning, shown
 
 MAX_PIXELS = 100_000_000
 MAX_FILE_BYTES = 1 << 30  # WebP and AVIF are taken into memory whole before their size is known

@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 from mezzotint.errors import UsageError
-from mezzotint.images.trouble import shown
+from mezzotint.trouble import shown
 
 TOKENS = ("seed", "prompt", "model", "width", "height", "steps", "sampler", "index", "count", "date", "time")
 DEFAULT_NAME = "[date]-[time]-[seed]"

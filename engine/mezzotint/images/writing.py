@@ -8,11 +8,11 @@ from pathlib import Path
 
 from PIL import Image
 
+from mezzotint.atomic import atomic_write
 from mezzotint.errors import StorageError
-from mezzotint.images.atomic import atomic_write
 from mezzotint.images.encoding import encode_picture
 from mezzotint.images.record import PictureRecord
-from mezzotint.images.trouble import shown, storage_error
+from mezzotint.trouble import shown, storage_error
 
 _MOST_TWINS = 100_000
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TypeGuard, get_args
 
+from mezzotint.atomic import atomic_write
 from mezzotint.errors import StorageError
-from mezzotint.images.atomic import atomic_write
 from mezzotint.memory.footprint import Role
 
 FILE = "memory.json"

@@ -4,8 +4,8 @@ import contextlib
 import json
 from pathlib import Path
 
+from mezzotint.atomic import atomic_write
 from mezzotint.errors import StorageError
-from mezzotint.images.atomic import atomic_write
 from mezzotint.memory.footprint import ComponentFootprint
 from mezzotint.memory.footprint_json import component_from_json, component_to_json
 

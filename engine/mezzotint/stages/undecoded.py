@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mezzotint.atomic import atomic_write
 from mezzotint.checkpoints.header import MAX_METADATA, read_header
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ImageRefused, ProtocolError, StorageError
-from mezzotint.images.atomic import atomic_write
 from mezzotint.images.record import PictureRecord, record_from_json, record_to_json
-from mezzotint.images.trouble import storage_error
+from mezzotint.trouble import storage_error
 
 if TYPE_CHECKING:
     import torch

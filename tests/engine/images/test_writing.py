@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from mezzotint import atomic
 from mezzotint.errors import StorageError
-from mezzotint.images import atomic
 from mezzotint.images.metadata import read_metadata
 from mezzotint.images.record import PictureRecord, record_from_json
 from mezzotint.images.writing import pixels_sha256, write_picture, write_preview

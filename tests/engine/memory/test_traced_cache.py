@@ -54,6 +54,6 @@ def test_a_disk_that_fills_up_leaves_no_half_entry(tmp_path, footprint, monkeypa
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("mezzotint.images.atomic.os.fsync", full)
+    monkeypatch.setattr("mezzotint.atomic.os.fsync", full)
     TracedCache(tmp_path).put(KEY, footprint)
     assert list(tmp_path.iterdir()) == []

@@ -12,12 +12,12 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from mezzotint import paths
+from mezzotint.atomic import atomic_write
 from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.checkpoints.strict_json import read_json_object
 from mezzotint.errors import ModelRefused, StorageError
-from mezzotint.images.atomic import atomic_write
 from mezzotint.training.starter.captions import VALUES
 from mezzotint.training.starter.painting import SIZE
 

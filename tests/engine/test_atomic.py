@@ -8,9 +8,9 @@ from threading import Barrier
 
 import pytest
 
+from mezzotint import atomic
+from mezzotint.atomic import atomic_write, publish_new, retry_sharing
 from mezzotint.errors import StorageError
-from mezzotint.images import atomic
-from mezzotint.images.atomic import atomic_write, publish_new, retry_sharing
 
 
 def refuse(number: int):
@@ -108,7 +108,7 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from mezzotint.errors import StorageError
-from mezzotint.images.atomic import atomic_write
+from mezzotint.atomic import atomic_write
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 for name, overwrite in (("old.bin", True), ("new.bin", False)):

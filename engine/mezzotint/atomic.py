@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from mezzotint.images.trouble import storage_error
+from mezzotint.trouble import storage_error
 
 TEMPORARY_PREFIX = ".mezzotint-"
 TEMPORARY_SUFFIX = ".part"

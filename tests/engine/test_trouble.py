@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mezzotint.errors import StorageError
-from mezzotint.images.trouble import meaning, shown, storage_error
+from mezzotint.trouble import meaning, shown, storage_error
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""What is on disk, looked at without torch: pictures, their settings, models, downloads."""
