@@ -1,0 +1,374 @@
+"""JSON-RPC 2.0 for both processes of the engine: one object per line in and out, methods declared as data."""
+
+import logging
+import os
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Literal
+
+from mezzotint import __version__
+from mezzotint.codec import decode, encode, parse_json, to_json
+from mezzotint.errors import Busy, Cancelled, MezzotintError, OutOfMemory, ProtocolError
+from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, IsCancelled, OnEvent
+
+MAX_LINE = 8 << 20  # bytes
+GRACE = 10.0  # seconds that work has to stop when the process ends
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+SERVER_ERROR = -32000
+
+Turn = Literal["in order", "newest first", "apart"]
+
+_PICTURE_THREADS = max(2, min(4, os.cpu_count() or 1))
+
+_log = logging.getLogger("mezzotint.rpc")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """What one name of the table does. A job tells events, can be cancelled, and runs beside the questions."""
+
+    params: object  # the type that params are decoded to; None: takes none
+    run: Callable[[Any, OnEvent, IsCancelled], object]  # (params, tell, cancelled) -> result of the boundary
+    job: bool = False
+    turn: Turn = "in order"  # of a question; newest first: several at once, can be cancelled; apart: waits for no other
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call as it came in."""
+
+    id: str | int | None  # None: a notification, which gets no answer
+    method: str
+    params: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """A call that can be cancelled, from its arrival to its answer."""
+
+    id: str | int
+    job: bool
+    lane: "Lane"
+    cancel: threading.Event = field(default_factory=threading.Event)
+
+
+class Connection:
+    """Lines in and out; sending is safe from every thread."""
+
+    def __init__(self, reader: BinaryIO, writer: BinaryIO) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._lock = threading.Lock()
+        self.lost = threading.Event()
+
+    def lines(self) -> Iterator[bytes | None]:
+        """Each line that is not blank; None for one that is too long."""
+        while line := self._reader.readline(MAX_LINE + 1):
+            if len(line) > MAX_LINE:
+                while line and not line.endswith(b"\n"):
+                    line = self._reader.readline(MAX_LINE)
+                yield None
+            elif line.strip():
+                yield line
+
+    def send(self, message: dict[str, object]) -> None:
+        """One message; a reader that went away is noted, and its jobs stopped by that."""
+        line = to_json({"jsonrpc": "2.0", **message}).encode("ascii") + b"\n"
+        with self._lock:
+            try:
+                self._writer.write(line)
+                self._writer.flush()
+            except (OSError, ValueError) as error:  # ValueError: closed on this side
+                if not self.lost.is_set():
+                    _log.warning("nobody reads the answers any more: %s", error)
+                self.lost.set()
+
+
+class Lane:
+    """Threads that take tasks in turn; they start when first needed, and stay: torch keeps settings by thread."""
+
+    def __init__(self, name: str, threads: int = 1, *, newest_first: bool = False) -> None:
+        self._name = name
+        self._most = threads
+        self._newest_first = newest_first
+        self._waiting: OrderedDict[object, Callable[[], None]] = OrderedDict()
+        self._changed = threading.Condition()
+        self._threads: list[threading.Thread] = []
+        self._idle = 0
+        self._ending = False
+
+    def submit(self, task: Callable[[], None], key: object = None) -> None:
+        """Do it when its turn comes; by its key it can be taken back before."""
+        with self._changed:
+            self._waiting[object() if key is None else key] = task
+            if len(self._waiting) > self._idle and len(self._threads) < self._most:
+                thread = threading.Thread(target=self._work, name=f"{self._name} {len(self._threads)}", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+            self._changed.notify()
+
+    def take_back(self, key: object) -> Callable[[], None] | None:
+        """A task that has not begun; None when it has, or is unknown."""
+        with self._changed:
+            return self._waiting.pop(key, None)
+
+    def stop(self, seconds: float) -> bool:
+        """Whether all that waits was done in that time."""
+        with self._changed:
+            self._ending = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join(seconds)
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _work(self) -> None:
+        while (task := self._next()) is not None:
+            task()
+
+    def _next(self) -> Callable[[], None] | None:
+        with self._changed:
+            self._idle += 1
+            while not self._waiting and not self._ending:
+                self._changed.wait()
+            self._idle -= 1
+            return self._waiting.popitem(last=self._newest_first)[1] if self._waiting else None
+
+
+class RpcServer:
+    """Answers calls line by line from a table of methods."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        methods: Mapping[str, Method],
+        *,
+        versions: Callable[[], dict[str, str]],
+        most_jobs: int = 1,
+        grace: float = GRACE,
+        on_error: Callable[[MezzotintError], None] = lambda _: None,
+    ) -> None:
+        self._connection = connection
+        self._methods = methods
+        self._versions = versions
+        self._most_jobs = most_jobs
+        self._grace = grace
+        self._on_error = on_error
+        self._lock = threading.Lock()
+        self._work: dict[str | int, _Work] = {}
+        self._ending = False
+        self._jobs = Lane("jobs", most_jobs)
+        self._lanes: dict[Turn, Lane] = {
+            "in order": Lane("questions"),
+            "newest first": Lane("pictures", _PICTURE_THREADS, newest_first=True),
+            "apart": Lane("apart"),
+        }
+
+    def run(self) -> bool:
+        """Serve until the input ends or `shutdown` comes; False when work did not stop in time."""
+        try:
+            for line in self._connection.lines():
+                self._read(line)
+                if self._ending or self._connection.lost.is_set():
+                    break
+        except KeyboardInterrupt:
+            _log.info("interrupted")
+        return self._stop()
+
+    def _stop(self) -> bool:
+        with self._lock:
+            running = list(self._work.values())
+        for work in running:
+            work.cancel.set()
+        return all([lane.stop(self._grace) for lane in (self._jobs, *self._lanes.values())])  # noqa: C419  each of them
+
+    # ---- calls in
+
+    def _read(self, line: bytes | None) -> None:
+        if line is None:
+            return self._refuse(None, ProtocolError(f"a line is longer than {MAX_LINE} bytes"), PARSE_ERROR)
+        try:
+            message = parse_json(line)
+        except ProtocolError as error:
+            return self._refuse(None, error, PARSE_ERROR)
+        try:
+            call = _call(message)
+        except ProtocolError as error:
+            return self._refuse(_id_of(message), error, INVALID_REQUEST)
+        return self._dispatch(call)
+
+    def _dispatch(self, call: Call) -> None:
+        match call.method:
+            case "initialize":
+                self._reply(call, lambda: self._initialize(call.params))
+            case "cancel":
+                self._reply(call, lambda: self._cancel(call.params))
+            case "shutdown":
+                self._ending = True
+                self._reply(call, lambda: None)
+            case name if name in self._methods:
+                self._begin(call, self._methods[name])
+            case _:
+                self._refuse(call.id, ProtocolError(f"there is no method {call.method[:60]!r}"), METHOD_NOT_FOUND)
+
+    def _begin(self, call: Call, method: Method) -> None:
+        """Give a call to its lane, unless it cannot be done."""
+        if method.job and call.id is None:
+            return self._refuse(None, ProtocolError(f"{call.method} needs an id: it names the job"), INVALID_REQUEST)
+        try:
+            params = _params(call, method)
+        except ProtocolError as error:
+            return self._refuse_call(call, error, INVALID_PARAMS)
+        lane = self._jobs if method.job else self._lanes[method.turn]
+        if call.id is None or not (method.job or method.turn == "newest first"):
+            return lane.submit(lambda: self._reply(call, lambda: method.run(params, self._teller(call), _never)))
+        try:
+            work = self._admit(call.id, method, lane)
+        except MezzotintError as error:
+            return self._refuse_call(call, error, SERVER_ERROR)
+        return lane.submit(lambda: self._reply(call, lambda: self._do(work, call, method, params)), call.id)
+
+    def _admit(self, call_id: str | int, method: Method, lane: Lane) -> _Work:
+        with self._lock:
+            jobs = [work.id for work in self._work.values() if work.job]
+            if method.job and len(jobs) >= self._most_jobs:
+                raise Busy(f"job {jobs[0]!r} runs; cancel it or wait for its result")
+            if call_id in self._work:
+                raise Busy(f"a call of the id {call_id!r} is being answered")
+            work = self._work[call_id] = _Work(id=call_id, job=method.job, lane=lane)
+            return work
+
+    def _do(self, work: _Work, call: Call, method: Method, params: object) -> object:
+        def cancelled() -> bool:
+            return work.cancel.is_set() or self._connection.lost.is_set()
+
+        try:
+            if cancelled() and not method.job:  # a job says itself what it leaves behind
+                raise Cancelled("stopped")
+            return method.run(params, self._teller(call), cancelled)
+        finally:
+            with self._lock:
+                del self._work[work.id]  # before the answer goes out: the next job may follow at once
+
+    def _teller(self, call: Call) -> OnEvent:
+        """Sends what happens on the way."""
+        return lambda event: self._connection.send(
+            {"method": "event", "params": {"job": call.id, "event": encode(event)}}
+        )
+
+    def _cancel(self, params: object) -> dict[str, bool]:
+        if not isinstance(params, dict) or set(params) != {"job"}:
+            raise ProtocolError('cancel takes {"job": the id of its call}')
+        with self._lock:
+            work = self._work.get(params["job"]) if isinstance(params["job"], str | int) else None
+        if work is None:
+            return {"cancelled": False}
+        work.cancel.set()
+        if not work.job and (waiting := work.lane.take_back(work.id)) is not None:
+            waiting()  # only answers that it was stopped
+        return {"cancelled": True}
+
+    def _initialize(self, params: object) -> EngineInfo:
+        """What this process is; devices are left out, since looking for them takes torch."""
+        if not isinstance(params, dict) or params.get("schema_version") != SCHEMA_VERSION:
+            raise ProtocolError(
+                f'this engine speaks schema version {SCHEMA_VERSION}: {{"schema_version": {SCHEMA_VERSION}}}'
+            )
+        return EngineInfo(
+            schema_version=SCHEMA_VERSION,
+            version=__version__,
+            versions=self._versions(),
+            devices=(),
+            threads=os.cpu_count() or 1,
+        )
+
+    # ---- answers out
+
+    def _reply(self, call: Call, produce: Callable[[], object]) -> None:
+        try:
+            result = encode(produce())
+        except ProtocolError as error:
+            self._refuse_call(call, error, INVALID_PARAMS)
+        except MezzotintError as error:
+            self._refuse_call(call, error, SERVER_ERROR)
+            self._on_error(error)
+        except MemoryError:
+            self._refuse_call(call, OutOfMemory("the machine's memory is used up"), SERVER_ERROR)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  told to the caller and to the log
+            _log.exception("a bug in %s", call.method)
+            self._refuse_call(call, _bug(error), INTERNAL_ERROR)
+        else:
+            if call.id is not None:
+                self._connection.send({"id": call.id, "result": result})
+
+    def _refuse_call(self, call: Call, error: MezzotintError, code: int) -> None:
+        if call.id is not None:
+            self._refuse(call.id, error, code)
+
+    def _refuse(self, call_id: str | int | None, error: MezzotintError, code: int) -> None:
+        data = {"kind": error.kind, "exit_code": error.exit_code, "message": str(error)}
+        self._connection.send({"id": call_id, "error": {"code": code, "message": str(error), "data": data}})
+
+
+def _never() -> bool:
+    return False
+
+
+def _params(call: Call, method: Method) -> object:
+    if method.params is not None:
+        return decode(method.params, call.params)  # type: ignore[type-var, arg-type]
+    if call.params not in (None, {}, []):
+        raise ProtocolError(f"{call.method} takes no params")
+    return None
+
+
+def _bug(error: BaseException) -> MezzotintError:
+    told = MezzotintError(f"unexpected {type(error).__name__}; the log has the traceback, please report it")
+    told.kind = "bug"
+    return told
+
+
+def _id_of(message: object) -> str | int | None:
+    call_id = message.get("id") if isinstance(message, dict) else None
+    return call_id if isinstance(call_id, str | int) and not isinstance(call_id, bool) else None
+
+
+def _call(message: object) -> Call:
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        raise ProtocolError('not a JSON-RPC call: expected an object with "jsonrpc": "2.0"')
+    method = message.get("method")
+    if not isinstance(method, str):
+        raise ProtocolError("not a JSON-RPC call: it names no method")
+    if "id" in message and _id_of(message) is None:
+        raise ProtocolError("an id is text or an integer")
+    return Call(id=_id_of(message), method=method, params=message.get("params"))
+
+
+def claim_streams() -> Connection:
+    """Stdin and stdout for the protocol alone; fd 0 becomes empty, fd 1 the log, since native libraries print there."""
+    sys.stdout.flush()
+    reader, writer = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    # A thread that waits in a read of fd 0 can block others on Windows, and children would inherit it.
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    return Connection(reader, writer)
+
+
+def log_to_stderr() -> None:
+    """The log of a process of the engine."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+
+
+def end_at_once() -> None:
+    """Leave work that did not stop: a plain return would wait for libraries that are still at it."""
+    _log.warning("work did not stop within %s s; ending without it", GRACE)
+    sys.stderr.flush()
+    os._exit(1)
