@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, TypeGuard
 
 from mezzotint import __version__
 from mezzotint.codec import decode, encode, parse_json, to_json
@@ -267,7 +267,7 @@ class RpcServer:
         if not isinstance(params, dict) or set(params) != {"job"}:
             raise ProtocolError('cancel takes {"job": the id of its call}')
         with self._lock:
-            work = self._work.get(params["job"]) if isinstance(params["job"], str | int) else None
+            work = self._work.get(params["job"]) if _is_id(params["job"]) else None
         if work is None:
             return {"cancelled": False}
         work.cancel.set()
@@ -337,7 +337,11 @@ def _bug(error: BaseException) -> MezzotintError:
 
 def _id_of(message: object) -> str | int | None:
     call_id = message.get("id") if isinstance(message, dict) else None
-    return call_id if isinstance(call_id, str | int) and not isinstance(call_id, bool) else None
+    return call_id if _is_id(call_id) else None
+
+
+def _is_id(value: object) -> TypeGuard[str | int]:
+    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def _call(message: object) -> Call:
@@ -351,7 +355,7 @@ def _call(message: object) -> Call:
     return Call(id=_id_of(message), method=method, params=message.get("params"))
 
 
-def claim_streams() -> Connection:
+def claim_streams() -> tuple[BinaryIO, BinaryIO]:
     """Stdin and stdout for the protocol alone; fd 0 becomes empty, fd 1 the log, since native libraries print there."""
     sys.stdout.flush()
     reader, writer = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -359,7 +363,7 @@ def claim_streams() -> Connection:
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
-    return Connection(reader, writer)
+    return reader, writer
 
 
 def log_to_stderr() -> None:

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mezzotint.codec import decode, decode_event
-from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, GenerateResult, Loading, ModelInfo, Saved
-from mezzotint.server import MAX_LINE, Server
+from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, GenerateResult, Loading, MemoryNow, ModelInfo, Saved
+from mezzotint.rpc import MAX_LINE
+from mezzotint.server import Server
 
 
 class Client:
@@ -248,8 +249,6 @@ def test_a_reader_that_went_away_stops_the_job():
     client.read()  # the first event is out
     client.answers.close()
     client.call(2, "models")  # its answer finds nobody, and that stops the job
-    client.server._jobs.submit(client.engine.let_go.set)
-    client.engine.let_go.wait()
     client.end()
     assert client.finished is True
 
@@ -338,6 +337,17 @@ def test_a_picture_that_was_left_is_finished(client):
     assert client.read()["error"]["message"].startswith("decode needs an id")
     client.call(8, "decode", {"file": "x"})
     assert client.answer(8)[0]["error"]["data"]["kind"] == "protocol"
+
+
+def test_memory_is_told_while_a_job_runs_and_a_question_waits(client):
+    client.call(1, "generate", {"prompt": "slow"})
+    client.engine.running.wait()
+    with client.server._making:  # as while torch is being imported for a plan
+        client.call(2, "plan", {"models": ["sdxl"]})
+        client.call(3, "memory")
+        now = decode(MemoryNow, client.answer(3)[0]["result"])
+    assert 0 < now.ram_bytes <= now.ram_total_bytes
+    assert client.answer(2)[0]["result"] == "a plan for sdxl"
 
 
 def test_a_plan_without_a_job(client):
