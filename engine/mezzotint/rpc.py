@@ -323,7 +323,7 @@ def _never() -> bool:
 
 def _params(call: Call, method: Method) -> object:
     if method.params is not None:
-        return decode(method.params, call.params)  # type: ignore[type-var, arg-type]
+        return decode(method.params, call.params)  # type: ignore[arg-type]
     if call.params not in (None, {}, []):
         raise ProtocolError(f"{call.method} takes no params")
     return None
