@@ -1,0 +1,78 @@
+"""Work off the window's thread: files, SQLite and decoding are done here, and nowhere else."""
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, Signal
+
+T = TypeVar("T")
+
+Then = Callable[[Any], None]
+Failed = Callable[[Exception], None]
+
+
+class Runs(Protocol):
+    """Does work elsewhere and tells here; `then` and `failed` are called on the window's thread."""
+
+    def run(self, work: Callable[[], T], then: Callable[[T], None] | None = None, failed: Failed | None = None) -> None:
+        """Begin the work; returns at once."""
+        ...
+
+
+class Background(QObject):
+    """Work in order, on one thread of its own: for whatever is bound to a thread, such as SQLite."""
+
+    _ended = Signal(object, object)
+
+    def __init__(self, parent: QObject | None = None, *, threads: int = 1) -> None:
+        super().__init__(parent)
+        self._pool = QThreadPool()
+        self._pool.setMaxThreadCount(threads)
+        self._pool.setExpiryTimeout(-1)  # a connection stays with the thread that opened it
+        self._unhandled: Failed = _raise
+        self._ended.connect(self._tell, Qt.ConnectionType.QueuedConnection)
+
+    def on_unhandled(self, unhandled: Failed) -> None:
+        """Who hears of errors that nobody asked about."""
+        self._unhandled = unhandled
+
+    def run(self, work: Callable[[], T], then: Callable[[T], None] | None = None, failed: Failed | None = None) -> None:
+        """Begin the work, after what was begun before; returns at once."""
+        self._pool.start(_Task(work, then, failed or self._fail, self._ended))
+
+    def finish(self, milliseconds: int = 10_000) -> bool:
+        """Wait for all that was begun; for the program's end alone. Whether it all ended in time."""
+        return self._pool.waitForDone(milliseconds)
+
+    def _fail(self, error: Exception) -> None:
+        self._unhandled(error)
+
+    def _tell(self, callback: Callable[[object], None], value: object) -> None:
+        callback(value)
+
+
+class Pool(Background):
+    """Work in no order, several at once: decoding of previews and thumbnails."""
+
+    def __init__(self, parent: QObject | None = None, *, threads: int = 2) -> None:
+        super().__init__(parent, threads=threads)
+
+
+class _Task(QRunnable):
+    def __init__(self, work: Callable[[], Any], then: Then | None, failed: Failed, ended: Any) -> None:  # noqa: ANN401
+        super().__init__()
+        self._work, self._then, self._failed, self._ended = work, then, failed, ended
+
+    def run(self) -> None:
+        """On a thread of the pool."""
+        try:
+            value = self._work()
+        except Exception as error:  # noqa: BLE001  told on the window's thread
+            self._ended.emit(self._failed, error)
+        else:
+            if self._then is not None:
+                self._ended.emit(self._then, value)
+
+
+def _raise(error: Exception) -> None:
+    raise error

@@ -1,0 +1,75 @@
+"""Icons: drawings in one colour, painted in that of the theme."""
+
+from functools import cache
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
+from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from mezzotint import paths
+from mezzotint_app import theme
+
+
+def icon(name: str) -> QIcon:
+    """The icon of assets/icons/NAME.svg; it follows the theme."""
+    return QIcon(_Drawing(name, None))
+
+
+def icon_in(name: str, colour: str) -> QIcon:
+    """The same in another of the theme's colours, such as "accent_text" on a primary button."""
+    return QIcon(_Drawing(name, colour))
+
+
+def preload(names: list[str]) -> None:
+    """Read drawings before the window is shown, so that none is read while it is used."""
+    for name in names:
+        _source(name)
+
+
+def names() -> list[str]:
+    """Of all icons."""
+    return sorted(path.stem for path in icons_folder().glob("*.svg"))
+
+
+def icons_folder() -> Path:
+    """Where they lie."""
+    return paths.assets_folder() / "icons"
+
+
+@cache
+def _source(name: str) -> bytes:
+    return (icons_folder() / f"{name}.svg").read_bytes()
+
+
+@cache
+def _renderer(name: str, colour: str) -> QSvgRenderer:
+    return QSvgRenderer(QByteArray(_source(name).replace(b"currentColor", colour.encode("ascii"))))
+
+
+class _Drawing(QIconEngine):
+    """Paints the drawing anew at each size, so that it is sharp on every screen."""
+
+    def __init__(self, name: str, colour: str | None) -> None:
+        super().__init__()
+        self._name, self._colour = name, colour
+
+    def clone(self) -> QIconEngine:
+        return _Drawing(self._name, self._colour)
+
+    def paint(self, painter: QPainter, rect: object, mode: QIcon.Mode, state: QIcon.State) -> None:  # noqa: ARG002
+        _renderer(self._name, self._in(mode)).render(painter, QRectF(rect))  # type: ignore[call-overload]
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        picture = QPixmap(size)
+        picture.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(picture)
+        self.paint(painter, picture.rect(), mode, state)
+        painter.end()
+        return picture
+
+    def _in(self, mode: QIcon.Mode) -> str:
+        name = "control" if mode == QIcon.Mode.Disabled else self._colour
+        if name is None:
+            name = "accent_text" if mode == QIcon.Mode.Selected else "text"
+        return theme.colour(name).name()

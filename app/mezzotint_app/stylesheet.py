@@ -1,0 +1,109 @@
+"""The one stylesheet, made of a theme's colours."""
+
+_SHEET = """
+QToolTip {{ background: {raised}; color: {text}; border: 1px solid {line}; padding: 4px 6px; }}
+QLabel[role="title"] {{ font-size: 20px; font-weight: 600; }}
+QLabel[role="heading"] {{ font-weight: 600; }}
+QLabel[role="muted"] {{ color: {muted}; }}
+QLabel[role="error"] {{ color: {danger}; }}
+QLabel[role="warning"] {{ color: {warning}; }}
+QLabel[role="good"] {{ color: {good}; }}
+
+QFrame[role="card"] {{ background: {surface}; border: 1px solid {line}; border-radius: 8px; }}
+QFrame[role="bar"] {{ background: {surface}; border: none; border-bottom: 1px solid {line}; }}
+QFrame[role="side"] {{ background: {surface}; border: none; border-right: 1px solid {line}; }}
+QFrame[role="notice"] {{ background: {raised}; border: 1px solid {line}; border-radius: 6px; }}
+
+QPushButton, QToolButton[role="quiet"], QToolButton[role="primary"], QToolButton[role="danger"] {{
+    background: {raised}; color: {text}; border: 1px solid {line}; border-radius: 6px;
+    padding: 5px 12px; min-height: 18px;
+}}
+QPushButton:hover, QToolButton[role="quiet"]:hover {{ border-color: {control}; }}
+QPushButton:pressed, QPushButton:checked, QToolButton[role="quiet"]:checked {{
+    background: {line}; border-color: {control};
+}}
+QPushButton:focus, QToolButton:focus {{ border: 2px solid {focus}; padding: 4px 11px; }}
+QPushButton:disabled, QToolButton:disabled {{ color: {control}; }}
+QPushButton[role="primary"] {{
+    background: {accent}; color: {accent_text}; border-color: {accent}; font-weight: 600;
+}}
+QPushButton[role="primary"]:hover {{ border-color: {text}; }}
+QPushButton[role="primary"]:focus {{ border: 2px solid {text}; }}
+QPushButton[role="primary"]:disabled {{ background: {raised}; color: {control}; border-color: {line}; }}
+QPushButton[role="danger"] {{ color: {danger}; border-color: {danger}; }}
+QPushButton[role="quiet"], QToolButton[role="quiet"] {{ background: transparent; border-color: transparent; }}
+QPushButton[role="quiet"]:hover, QToolButton[role="quiet"]:hover {{ background: {raised}; }}
+QPushButton[role="quiet"]:focus, QToolButton[role="quiet"]:focus {{ border: 2px solid {focus}; }}
+QToolButton[role="quiet"] {{ padding: 4px; }}
+QToolButton[role="quiet"]:focus {{ padding: 3px; }}
+QToolButton[role="tab"] {{
+    background: transparent; color: {muted}; border: 2px solid transparent; border-radius: 8px;
+    padding: 8px 4px; font-size: 11px;
+}}
+QToolButton[role="tab"]:hover {{ background: {raised}; color: {text}; }}
+QToolButton[role="tab"]:checked {{ background: {raised}; color: {accent}; font-weight: 600; }}
+QToolButton[role="tab"]:focus {{ border-color: {focus}; padding: 8px 4px; }}
+
+QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {{
+    background: {surface}; color: {text}; border: 1px solid {control}; border-radius: 6px; padding: 4px 6px;
+    selection-background-color: {accent}; selection-color: {accent_text};
+}}
+QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus {{
+    border: 2px solid {focus}; padding: 3px 5px;
+}}
+QLineEdit:disabled, QPlainTextEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabled {{
+    color: {control}; background: {window}; border-color: {line};
+}}
+QComboBox QAbstractItemView {{ background: {surface}; color: {text}; border: 1px solid {line}; }}
+QSpinBox, QDoubleSpinBox {{ padding-right: 18px; }}
+
+QAbstractItemView {{
+    background: {surface}; color: {text}; border: 1px solid {line}; border-radius: 6px; outline: none;
+}}
+QAbstractItemView:focus {{ border: 2px solid {focus}; }}
+QAbstractItemView::item:selected {{ background: {accent}; color: {accent_text}; }}
+QHeaderView::section {{
+    background: {window}; color: {muted}; border: none; border-bottom: 1px solid {line}; padding: 6px 8px;
+}}
+QScrollArea {{ border: none; background: transparent; }}
+QScrollArea:focus {{ border: 1px solid {focus}; }}
+QScrollArea > QWidget > QWidget[role="form"] {{ background: transparent; }}
+QScrollBar:vertical {{ background: transparent; width: 12px; margin: 0; }}
+QScrollBar:horizontal {{ background: transparent; height: 12px; margin: 0; }}
+QScrollBar::handle {{ background: {control}; border-radius: 4px; margin: 2px; }}
+QScrollBar::handle:vertical {{ min-height: 32px; }}
+QScrollBar::handle:horizontal {{ min-width: 32px; }}
+QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
+QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+
+QProgressBar {{
+    background: {raised}; color: {text}; border: none; border-radius: 4px; min-height: 8px; text-align: center;
+}}
+QProgressBar::chunk {{ background: {accent}; border-radius: 4px; }}
+QSlider::groove:horizontal {{ background: {line}; height: 4px; border-radius: 2px; }}
+QSlider::sub-page:horizontal {{ background: {accent}; height: 4px; border-radius: 2px; }}
+QSlider::handle:horizontal {{
+    background: {accent}; width: 14px; height: 14px; margin: -5px 0; border-radius: 7px;
+}}
+QSlider::handle:horizontal:focus {{ border: 2px solid {text}; }}
+QCheckBox:focus, QRadioButton:focus {{ color: {focus}; }}
+QGroupBox {{ border: none; margin-top: 20px; font-weight: 600; }}
+QGroupBox::title {{ subcontrol-origin: margin; left: 0; top: 0; }}
+QSplitter::handle {{ background: {line}; }}
+QMenu {{ background: {surface}; color: {text}; border: 1px solid {line}; padding: 4px; }}
+QMenu::item {{ padding: 5px 24px 5px 12px; border-radius: 4px; }}
+QMenu::item:selected {{ background: {accent}; color: {accent_text}; }}
+QMenu::item:disabled {{ color: {control}; }}
+QMenu::separator {{ background: {line}; height: 1px; margin: 4px 8px; }}
+QStatusBar {{ background: {surface}; border-top: 1px solid {line}; }}
+QStatusBar::item {{ border: none; }}
+QTabBar::tab {{ background: transparent; color: {muted}; padding: 6px 12px; border-bottom: 2px solid transparent; }}
+QTabBar::tab:selected {{ color: {text}; border-bottom-color: {accent}; }}
+QTabBar::tab:focus {{ color: {focus}; }}
+QTabWidget::pane {{ border: none; }}
+"""
+
+
+def stylesheet(colours: dict[str, str]) -> str:
+    """The stylesheet in these colours."""
+    return _SHEET.format(**colours)

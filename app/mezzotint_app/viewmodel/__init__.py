@@ -1,0 +1,1 @@
+"""Observable state of the window, without widgets: QtCore only."""

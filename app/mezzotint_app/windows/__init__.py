@@ -1,0 +1,1 @@
+"""Pages and dialogs: they show view models and pass input to them."""
