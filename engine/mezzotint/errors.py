@@ -62,6 +62,18 @@ class ImageRefused(StorageError):
     kind = "image_refused"
 
 
+class DownloadFailed(MezzotintError):
+    """A model that could not be fetched: no connection, or not what was announced."""
+
+    kind = "download"
+
+
+class AccessRefused(DownloadFailed):
+    """The place that a model is fetched from asks for an agreement, or for a token."""
+
+    kind = "needs_token"
+
+
 class ProtocolError(MezzotintError):
     """A message that does not have the shape that the boundary states."""
 

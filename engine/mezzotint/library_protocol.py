@@ -31,6 +31,7 @@ class TokenCount:
     chunks: int  # that the prompt is read in; 1 where longer prompts are cut
     cut: int  # tokens beyond the limit that are not read
     honours_weights: bool  # whether (word:1.2) means anything to it
+    more: bool = False  # the prompt is longer than can be read at all; the figures are of its beginning
 
 
 # ---- pictures
@@ -172,6 +173,7 @@ class KnownModel:
     smallest_vram_bytes: int  # with which it can be run at all
     gated: bool  # asks for a token and an agreement on the hub
     runs: bool  # whether this version of Mezzotint can run it
+    planned_as: str = ""  # the name by which it can be planned before it is there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

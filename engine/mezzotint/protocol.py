@@ -229,6 +229,16 @@ class ResolvedStage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InpaintUsed:
+    """How the masked part of an init picture was made anew."""
+
+    asked: Inpaint  # with nothing left open
+    box: tuple[int, int, int, int]  # left, top, right, bottom of what the model saw, in pixels of the grown picture
+    width: int  # of the grown picture
+    height: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedTransition:
     """A transition with nothing left open."""
 
@@ -287,7 +297,7 @@ class GenerateResult:
     seed: int
     stages: tuple[ResolvedStage, ...]
     transitions: tuple[ResolvedTransition, ...]
-    images_used: tuple[FileUsed, ...]  # init pictures and embeddings
+    images_used: tuple[FileUsed, ...]  # pictures given, as the request names them, and embeddings
     strength: float | None
     device: str
     device_name: str
@@ -309,6 +319,7 @@ class GenerateResult:
     guidance_passes: GuidancePasses = "batched"
     compiled: bool = False
     recoveries: tuple[str, ...] = ()  # what was done when memory ran short
+    inpaint: InpaintUsed | None = None  # None: no part of a picture was made anew by itself
 
 
 # ---- what happens on the way
@@ -422,6 +433,7 @@ class ModelInfo:
     problem: str | None  # why it is refused
     scheme: str = ""  # of the network that makes pictures, where it is quantized: int8, int4
     parts: tuple[ModelPart, ...] = ()  # told when one model is looked at, not in lists
+    hidden: bool = False  # taken off the list by the person
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mezzotint.catalog.huggingface import PREFIX, scan_cache, snapshot_of
 from mezzotint.catalog.ids import with_ids
-from mezzotint.catalog.place import Candidate, Found, Place, Source, at_home
+from mezzotint.catalog.place import Candidate, Found, Layout, Place, Source, at_home
 from mezzotint.catalog.places import Places, all_places, standard_places
 from mezzotint.catalog.scan import scan
 from mezzotint.checkpoints.folder import FolderCheckpoint
@@ -46,10 +46,35 @@ class Catalog:
         """The catalog of all usual places, and of the folders given."""
         return cls(standard_places(folders))
 
-    def models(self) -> tuple[ModelInfo, ...]:
-        """Every model found; one that cannot be used says why in `problem`. Only headers and configs are read."""
+    def models(self, *, hidden: bool = False) -> tuple[ModelInfo, ...]:
+        """Every model found; one that cannot be used says why in `problem`. Only headers and configs are read.
+
+        Those that the person has taken off the list are left out, unless `hidden`.
+        """
+        return tuple(
+            replace(_listed(identity, candidate), hidden=self._is_hidden(identity, candidate))
+            for identity, candidate in self._look()[0].items()
+            if hidden or not self._is_hidden(identity, candidate)
+        )
+
+    def at(self, path: Path) -> ModelInfo:
+        """What lies at a path, by the id of the list if it is there; what is refused says why in `problem`."""
+        real = os.path.realpath(path)
+        for identity, candidate in self._look()[0].items():
+            if os.path.realpath(candidate.path) == real:
+                return _listed(identity, candidate)
+        return _listed(str(path), _apart(path))
+
+    def where(self, ref: ModelRef) -> tuple[str, Path]:
+        """The id and place of a model, be it damaged or not; UnknownModel when there is none."""
         candidates, _ = self._look()
-        return tuple(_listed(identity, candidate) for identity, candidate in candidates.items())
+        identity = _match(ref.id, candidates)
+        if identity is not None:
+            return identity, candidates[identity].path
+        path = _path_of(ref.id)
+        if path is None:
+            raise UnknownModel(_unknown(ref.id, at_home(Path(ref.id)), candidates))
+        return str(path), path
 
     def notices(self) -> tuple[str, ...]:
         """What went wrong while looking: folders that are gone, files of settings that make no sense."""
@@ -61,10 +86,10 @@ class Catalog:
         identity = _match(ref.id, candidates)
         if identity is not None:
             return _open(identity, candidates[identity])
-        path = at_home(Path(ref.id))
-        if ref.id and (is_folder(path) or is_file(path)):
-            return _open_path(path)
-        raise UnknownModel(_unknown(ref.id, path, candidates))
+        path = _path_of(ref.id)
+        if path is not None:
+            return _open_as(str(path), path, "path")
+        raise UnknownModel(_unknown(ref.id, at_home(Path(ref.id)), candidates))
 
     def inspect(self, ref: ModelRef) -> ModelInfo:
         """What `find` finds, with the parts of the model; only headers are read."""
@@ -75,6 +100,10 @@ class Catalog:
     def default(self) -> ModelRef:
         """The bundled model that works on a fresh machine."""
         return ModelRef(id=DEFAULT_MODEL)
+
+    def _is_hidden(self, identity: str, candidate: Candidate) -> bool:
+        hidden = self._places.hidden
+        return identity in hidden or str(candidate.path) in hidden
 
     def _look(self) -> tuple[dict[str, Candidate], tuple[str, ...]]:
         places, notices = all_places(self._places)
@@ -132,10 +161,19 @@ def _open(identity: str, candidate: Candidate) -> FoundModel:
     return _open_as(identity, candidate.path, candidate.source)
 
 
-def _open_path(path: Path) -> FoundModel:
+def _path_of(words: str) -> Path | None:
+    """The model that a person names by its path; of a hub's repository, its snapshot."""
+    path = at_home(Path(words))
+    if not words or not (is_folder(path) or is_file(path)):
+        return None
     snapshot = snapshot_of(path) if path.name.startswith(PREFIX) else None
-    whole = (snapshot or path).absolute()
-    return _open_as(str(whole), whole, "path")
+    return (snapshot or path).absolute()
+
+
+def _apart(path: Path) -> Candidate:
+    """A model that lies in none of the places."""
+    layout: Layout = "folder" if is_folder(path) else "file"
+    return Candidate(path=path, layout=layout, source="path", name=path.name, long_name=path.name)
 
 
 def _open_as(identity: str, path: Path, source: Source) -> FoundModel:

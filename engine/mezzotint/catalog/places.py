@@ -27,17 +27,28 @@ class Places:
     models: Path | None = None
     named: tuple[Path, ...] = ()  # folders, trees of other programs, an extra_model_paths.yaml, single models
     huggingface: Path | None = None
+    hidden: frozenset[str] = frozenset()  # ids and paths of models that are left out of lists
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """What config.toml says of models."""
+
+    folders: tuple[Path, ...] = ()
+    hidden: frozenset[str] = frozenset()
 
 
 def standard_places(folders: Sequence[Path] = ()) -> Places:
     """The places of this machine and person; `folders` come before those of the environment and the settings."""
     from_environment = [Path(part) for part in os.environ.get(MODEL_PATH_VARIABLE, "").split(os.pathsep) if part]
-    named = [*folders, *from_environment, *_folders_of_settings(paths.config_folder() / CONFIG_FILE)]
+    settings = read_settings()
+    named = [*folders, *from_environment, *settings.folders]
     return Places(
         bundled=paths.assets_folder() / "starter",
         models=paths.models_folder(),
         named=(*map(at_home, named), *usual_homes(at_home(Path("~")))),
         huggingface=paths.huggingface_cache(),
+        hidden=settings.hidden,
     )
 
 
@@ -50,7 +61,7 @@ def all_places(places: Places) -> tuple[tuple[Place, ...], tuple[str, ...]]:
     if places.models is not None and is_folder(places.models):
         result.append(Place(path=places.models, source="models"))
     for path in places.named:
-        more, said = _expand(path)
+        more, said = expand(path)
         result.extend(more)
         notices.extend(said)
     if places.huggingface is not None and is_folder(places.huggingface):
@@ -58,7 +69,7 @@ def all_places(places: Places) -> tuple[tuple[Place, ...], tuple[str, ...]]:
     return tuple(result), tuple(notices)
 
 
-def _expand(path: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
+def expand(path: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
     """The places that a path named by the person stands for."""
     if is_file(path):
         is_yaml = path.suffix.lower() in (".yaml", ".yml")
@@ -70,14 +81,29 @@ def _expand(path: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
     return (Place(path=path, source="huggingface" if is_cache(path) else "folder"),), ()
 
 
-def _folders_of_settings(path: Path) -> list[Path]:
+def config_file() -> Path:
+    """The file of settings that people write by hand."""
+    return paths.config_folder() / CONFIG_FILE
+
+
+def read_settings() -> ModelSettings:
+    """What config.toml says of models; UsageError when it makes no sense."""
+    path = config_file()
     if not is_file(path):
-        return []
+        return ModelSettings()
     try:
         models = tomllib.loads(read_limited(path, MAX_CONFIG).decode("utf-8")).get("models", {})
     except (ModelRefused, StorageError, ValueError, RecursionError) as error:
         raise UsageError(f"The settings cannot be read ({plain(path, 300)}): {plain(error)}") from None
-    folders = models.get("folders", []) if isinstance(models, dict) else None
-    if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):
-        raise UsageError(f'{plain(path, 300)}: folders in [models] must be a list such as ["/data/models"]')
-    return [path.parent / at_home(Path(folder)) for folder in folders]
+    folders = _list(path, models, "folders", '["/data/models"]')
+    hidden = _list(path, models, "hidden", '["starter-xl"]')
+    return ModelSettings(
+        folders=tuple(path.parent / at_home(Path(folder)) for folder in folders), hidden=frozenset(hidden)
+    )
+
+
+def _list(path: Path, models: object, key: str, example: str) -> list[str]:
+    value = models.get(key, []) if isinstance(models, dict) else None
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise UsageError(f"{plain(path, 300)}: {key} in [models] must be a list such as {example}")
+    return value
