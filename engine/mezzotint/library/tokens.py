@@ -1,0 +1,143 @@
+"""How many tokens a prompt is for a model's text encoders, counted as the engine will count them."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mezzotint.catalog.catalog import FoundModel
+from mezzotint.errors import UsageError
+from mezzotint.families.clip_prompt import (
+    CHUNK_CAPACITY,
+    CHUNK_LIMIT,
+    PROMPT_LIMIT,
+    Break,
+    Fragment,
+    chunk,
+    parse,
+)
+from mezzotint.families.family import ComponentSource, ModelSources
+from mezzotint.families.known import family_of
+from mezzotint.families.lora.prompt_tags import without_lora_tags
+from mezzotint.families.pixart import MAX_TOKENS
+from mezzotint.library.tokenizer_files import TextTokenizer, read_tokenizer, stamps
+from mezzotint.library_protocol import TokenCount, TokenRequest
+from mezzotint.protocol import ModelRef
+
+_KEPT = 4  # models; T5's vocabulary takes tens of megabytes
+
+FindModel = Callable[[ModelRef], FoundModel]
+_Stamps = tuple[tuple[tuple[str, int, int], ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """A model's tokenizers, and the dates of the files that they were made of."""
+
+    sources: ModelSources
+    stamps: _Stamps
+    tokenizers: dict[str, TextTokenizer]  # by the text encoder that it serves
+
+
+class TokenCounter:
+    """Counts, and keeps the tokenizers of the models that were asked for last."""
+
+    def __init__(self, find: FindModel) -> None:
+        self._find = find
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+
+    def count(self, request: TokenRequest) -> tuple[TokenCount, ...]:
+        """For each text encoder of the model; a prompt beyond what is read at all is counted up to there."""
+        with self._lock:
+            known = self._tokenizers(request.model)
+        prompt = _valid(request.prompt)
+        more = len(prompt) > PROMPT_LIMIT
+        prompt = without_lora_tags(prompt[:PROMPT_LIMIT])
+        if known.sources.family == "pixart":
+            return _t5_counts(prompt, known, more)
+        return _clip_counts(prompt, known, more)
+
+    def forget(self) -> None:
+        """Look for models anew: an id may have become another's."""
+        with self._lock:
+            self._known.clear()
+
+    def _tokenizers(self, model: str) -> _Known:
+        known = self._known.get(model)
+        if known is None or known.stamps != _stamps_of(known.sources):
+            found = self._find(ModelRef(id=model))
+            sources = family_of(found.detected.family).sources(found.checkpoint, found.detected)
+            made = {part.name.replace("tokenizer", "text_encoder"): read_tokenizer(part) for part in _parts(sources)}
+            known = self._known[model] = _Known(sources=sources, stamps=_stamps_of(sources), tokenizers=made)
+        self._known.move_to_end(model)
+        while len(self._known) > _KEPT:
+            self._known.popitem(last=False)
+        return known
+
+
+def _parts(sources: ModelSources) -> list[ComponentSource]:
+    return [part for name, part in sources.components.items() if name.startswith("tokenizer")]
+
+
+def _stamps_of(sources: ModelSources) -> _Stamps:
+    return tuple(stamps(part.folder) for part in _parts(sources))
+
+
+def _valid(prompt: str) -> str:
+    try:
+        prompt[: PROMPT_LIMIT + 1].encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"The prompt is not valid text at character {error.start + 1}; is it in UTF-8?") from None
+    return prompt
+
+
+# ---- CLIP: chunk after chunk is read
+
+
+def _clip_counts(prompt: str, known: _Known, more: bool) -> tuple[TokenCount, ...]:
+    fragments = parse(prompt)
+    read = {name: _read(fragments, tokenizer) for name, tokenizer in known.tokenizers.items()}
+    chunks = max(count for _, count in read.values())  # the encoders read as many: the shorter is padded
+    most = CHUNK_LIMIT * CHUNK_CAPACITY
+    return tuple(
+        TokenCount(
+            encoder=name,
+            tokens=tokens,
+            limit=CHUNK_CAPACITY,
+            chunks=min(chunks, CHUNK_LIMIT),
+            cut=max(0, tokens - most),
+            honours_weights=True,
+            more=more or chunks > CHUNK_LIMIT,
+        )
+        for name, (tokens, _) in sorted(read.items())
+    )
+
+
+def _read(fragments: Sequence[Fragment | Break], tokenizer: TextTokenizer) -> tuple[int, int]:
+    """Tokens and chunks, one more than there may be where the engine would refuse."""
+    ids = {part.text: _ids(tokenizer, part.text) for part in fragments if isinstance(part, Fragment)}
+    tokens = sum(len(ids[part.text]) for part in fragments if isinstance(part, Fragment))
+    try:
+        return tokens, len(chunk(fragments, lambda text: ids[text] if text in ids else _ids(tokenizer, text)))
+    except UsageError:
+        return tokens, CHUNK_LIMIT + 1
+
+
+def _ids(tokenizer: TextTokenizer, text: str) -> list[int]:
+    return list(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+# ---- T5: what is beyond the limit is cut
+
+
+def _t5_counts(prompt: str, known: _Known, more: bool) -> tuple[TokenCount, ...]:
+    limit = MAX_TOKENS[known.sources.detected.variant] - 1  # the last is the mark of the end
+    counts = []
+    for name, tokenizer in known.tokenizers.items():
+        tokens = len(_ids(tokenizer, prompt.lower().strip()))
+        cut = max(0, tokens - limit)
+        counts.append(
+            TokenCount(encoder=name, tokens=tokens, limit=limit, chunks=1, cut=cut, honours_weights=False, more=more)
+        )
+    return tuple(counts)
