@@ -1,0 +1,154 @@
+"""Pictures for the window: parsed by the librarian, read here as plain rows, off the window's thread."""
+
+import contextlib
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QImage
+
+from mezzotint.errors import ImageRefused, MezzotintError
+from mezzotint.library_protocol import Pixels, PixelsRequest
+from mezzotint.trouble import shown, storage_error
+from mezzotint_app.background import Runs
+from mezzotint_app.service import Failure, Service
+
+LARGEST_SIDE = 1 << 16  # pixels
+LARGEST_AREA = 100_000_000  # pixels, as the librarian reads at most
+_LAYOUTS = {"rgb": (3, QImage.Format.Format_RGB888), "rgba": (4, QImage.Format.Format_RGBA8888)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A picture's pixels, perhaps fewer than it has, and its own size."""
+
+    image: QImage
+    width: int  # of the picture itself
+    height: int
+
+
+class PixelLoader(QObject):
+    """Loads pictures; in each slot the newest wins, and what it takes the place of is never told of."""
+
+    def __init__(self, librarian: Service, pool: Runs, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._librarian, self._pool = librarian, pool
+        self._wanted: dict[str, int] = {}  # slot to handle
+        self._count = 0
+
+    def load(
+        self,
+        path: str | os.PathLike[str],
+        max_side: int | None,
+        then: Callable[[QImage], None],
+        failed: Callable[[Failure], None] | None = None,
+        *,
+        slot: str = "",
+    ) -> int:
+        """Load a picture of at most that many pixels a side; returns the handle by which it can be dropped."""
+        return self.load_picture(path, max_side, lambda picture: then(picture.image), failed, slot=slot)
+
+    def load_picture(
+        self,
+        path: str | os.PathLike[str],
+        max_side: int | None,
+        then: Callable[[Picture], None],
+        failed: Callable[[Failure], None] | None = None,
+        *,
+        slot: str = "",
+    ) -> int:
+        """The same, and the size of the picture itself is told."""
+        self._count += 1
+        handle = self._count
+        self._wanted[slot] = handle
+
+        def tell(picture: Picture) -> None:
+            if self._take(handle):
+                then(picture)
+
+        def fail(failure: Failure) -> None:
+            if self._take(handle) and failed is not None:
+                failed(failure)
+
+        def read(pixels: Pixels) -> None:
+            if self._is_wanted(handle):
+                self._pool.run(lambda: read_pixels(pixels), tell, lambda error: fail(failure_of(error)))
+            else:
+                self._pool.run(lambda: _delete(Path(pixels.path)), None, lambda _error: None)
+
+        request = PixelsRequest(path=os.fspath(path), max_side=max_side)
+        self._librarian.ask("pixels", request, answer=Pixels, then=read, failed=fail)
+        return handle
+
+    def drop(self, handle: int) -> None:
+        """Forget about a picture; nothing more is told of it."""
+        self._take(handle)
+
+    def drop_all(self) -> None:
+        """Forget about all that is under way."""
+        self._wanted.clear()
+
+    def _is_wanted(self, handle: int) -> bool:
+        return handle in self._wanted.values()
+
+    def _take(self, handle: int) -> bool:
+        found = [slot for slot, wanted in self._wanted.items() if wanted == handle]
+        for slot in found:
+            del self._wanted[slot]
+        return bool(found)
+
+
+def failure_of(error: Exception) -> Failure:
+    """Why work off the window's thread did not succeed."""
+    kind = error.kind if isinstance(error, MezzotintError) else MezzotintError.kind
+    return Failure(kind=kind, message=str(error))
+
+
+def read_pixels(pixels: Pixels) -> Picture:
+    """Read the file of rows, and delete it whatever it holds. Raises an ImageRefused or a StorageError."""
+    path = Path(pixels.path)
+    try:
+        _check(pixels)
+        with open(path, "rb") as file:
+            image = _read_rows(file, pixels)
+    except OSError as error:
+        raise storage_error("read", path, error) from error
+    finally:
+        _delete(path)
+    quick = QImage.Format.Format_ARGB32_Premultiplied if pixels.layout == "rgba" else QImage.Format.Format_RGB32
+    return Picture(image=image.convertToFormat(quick), width=pixels.picture_width, height=pixels.picture_height)
+
+
+def _check(pixels: Pixels) -> None:
+    sides = (pixels.width, pixels.height, pixels.picture_width, pixels.picture_height)
+    if not all(0 < side <= LARGEST_SIDE for side in sides) or pixels.width * pixels.height > LARGEST_AREA:
+        raise ImageRefused(f"a picture of {pixels.width}x{pixels.height} pixels cannot be shown: scale it down first")
+    row = pixels.width * _LAYOUTS[pixels.layout][0]
+    if not row <= pixels.bytes_per_line <= row + 4096:
+        raise ImageRefused(f"rows of {pixels.bytes_per_line} bytes do not hold {pixels.width} pixels: try again")
+
+
+def _read_rows(file: BinaryIO, pixels: Pixels) -> QImage:
+    found, wanted = os.fstat(file.fileno()), pixels.height * pixels.bytes_per_line
+    if not stat.S_ISREG(found.st_mode) or found.st_size != wanted:
+        raise ImageRefused(f"{shown(pixels.path)} has {found.st_size} bytes where {wanted} were announced: try again")
+    bytes_per_pixel, layout = _LAYOUTS[pixels.layout]
+    image = QImage(pixels.width, pixels.height, layout)
+    if image.isNull():
+        raise ImageRefused(f"there is no memory for a picture of {pixels.width}x{pixels.height} pixels: close another")
+    rows, row = memoryview(image.bits()), pixels.width * bytes_per_pixel
+    for number in range(pixels.height):
+        start = number * image.bytesPerLine()
+        file.seek(number * pixels.bytes_per_line)
+        if file.readinto(rows[start : start + row]) != row:  # type: ignore[attr-defined]
+            raise ImageRefused(f"{shown(pixels.path)} ended while it was read: try again")
+    return image
+
+
+def _delete(path: Path) -> None:
+    with contextlib.suppress(OSError):  # the librarian empties its folder when it starts
+        path.unlink(missing_ok=True)

@@ -1,0 +1,45 @@
+"""The slider that pushes the line between two pictures; screen readers and keys find it as any other."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QSlider, QWidget
+
+_PARTS = 1000
+_STEP = 20
+
+
+class CompareSlider(QSlider):
+    """Hidden until two pictures are compared."""
+
+    moved = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self._held = False
+        self.setRange(0, _PARTS)
+        self.setValue(_PARTS // 2)
+        self.setSingleStep(_STEP)
+        self.setPageStep(5 * _STEP)
+        self.setAccessibleName(self.tr("How much of the picture before is shown"))
+        self.setToolTip(self.tr("Push the line between before and after (Shift+Left, Shift+Right)"))
+        self.valueChanged.connect(lambda _value: self.moved.emit())
+        self.hide()
+
+    def part(self) -> float:
+        """Where the line stands, 0 to 1."""
+        return self.value() / _PARTS
+
+    def set_part(self, part: float) -> None:
+        """Push the line there."""
+        self.setValue(round(min(max(part, 0.0), 1.0) * _PARTS))
+
+    def push(self, steps: int) -> None:
+        """Push the line by so many steps."""
+        self.setValue(self.value() + steps * _STEP)
+
+    def hold(self, held: bool) -> None:
+        """Whether the line moves with the pointer."""
+        self._held = held
+
+    def is_held(self) -> bool:
+        """Whether the line moves with the pointer."""
+        return self._held

@@ -1,0 +1,102 @@
+"""How a picture, the line of a comparison and words in an empty view are painted."""
+
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen, QTextOption
+
+from mezzotint_app import theme
+
+_SQUARE = 8  # pixels of the screen
+_LINE = QColor("#ffffff")
+_SHADOW = QColor(0, 0, 0, 150)
+
+
+def paint_image(
+    painter: QPainter, image: QImage, target: QRect, view: QRect, pixel_ratio: float, *, smooth: bool
+) -> None:
+    """Paint an image over the target, which is in pixels of the screen; only what the view shows of it is touched."""
+    screen = QRect(0, 0, round(view.width() * pixel_ratio) + 1, round(view.height() * pixel_ratio) + 1)
+    seen = target.intersected(screen)
+    if seen.isEmpty():
+        return
+    painter.save()
+    painter.scale(1 / pixel_ratio, 1 / pixel_ratio)
+    if image.hasAlphaChannel():
+        _paint_squares(painter, seen)
+    if image.size() == target.size():
+        painter.drawImage(seen.topLeft(), image, seen.translated(-target.topLeft()))
+    else:
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
+        _paint_scaled(painter, image, QRectF(target), QRectF(seen))
+    painter.restore()
+
+
+def _paint_scaled(painter: QPainter, image: QImage, target: QRectF, seen: QRectF) -> None:
+    """Whole pixels of the image, a few more than are seen, so that nothing shifts and little is read."""
+    across, down = target.width() / image.width(), target.height() / image.height()
+    left, top = int((seen.left() - target.left()) / across) - 1, int((seen.top() - target.top()) / down) - 1
+    right = int((seen.right() - target.left()) / across) + 2
+    bottom = int((seen.bottom() - target.top()) / down) + 2
+    source = QRect(left, top, right - left, bottom - top).intersected(image.rect())
+    where = QRectF(
+        target.left() + source.left() * across,
+        target.top() + source.top() * down,
+        source.width() * across,
+        source.height() * down,
+    )
+    painter.setClipRect(seen, Qt.ClipOperation.IntersectClip)
+    painter.drawImage(where, image, QRectF(source))
+
+
+def _paint_squares(painter: QPainter, where: QRect) -> None:
+    tile = QImage(2 * _SQUARE, 2 * _SQUARE, QImage.Format.Format_RGB32)
+    tile.fill(theme.colour("surface"))
+    inner = QPainter(tile)
+    for at in (0, _SQUARE):
+        inner.fillRect(at, at, _SQUARE, _SQUARE, theme.colour("line"))
+    inner.end()
+    painter.fillRect(where, QBrush(tile))
+
+
+def paint_line(painter: QPainter, view: QRect, across: float, words: tuple[str, str]) -> None:
+    """The line between two pictures, seen on any of them, and what lies on either side."""
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    top, bottom = QPointF(across, view.top()), QPointF(across, view.bottom())
+    for colour, width in ((_SHADOW, 4.0), (_LINE, 2.0)):
+        painter.setPen(QPen(colour, width))
+        painter.drawLine(top, bottom)
+    _paint_handle(painter, QPointF(across, view.center().y()))
+    left, right = words
+    paint_tag(painter, QPointF(across - 16, 16), left, to_the_left=True)
+    paint_tag(painter, QPointF(across + 16, 16), right)
+    painter.restore()
+
+
+def _paint_handle(painter: QPainter, middle: QPointF) -> None:
+    painter.setPen(QPen(_SHADOW, 1))
+    painter.setBrush(_LINE)
+    painter.drawEllipse(middle, 12, 12)
+    painter.setPen(QPen(QColor("#1d1b19"), 1.75, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+    for side in (-1, 1):
+        tip = middle + QPointF(7 * side, 0)
+        painter.drawLine(tip, tip + QPointF(-4 * side, -4))
+        painter.drawLine(tip, tip + QPointF(-4 * side, 4))
+
+
+def paint_tag(painter: QPainter, at: QPointF, words: str, *, to_the_left: bool = False) -> None:
+    """A few words on a dark ground that is seen on any picture."""
+    width = painter.fontMetrics().horizontalAdvance(words) + 16
+    ground = QRectF(at.x() - (width if to_the_left else 0), at.y(), width, painter.fontMetrics().height() + 8)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(_SHADOW)
+    painter.drawRoundedRect(ground, 6, 6)
+    painter.setPen(_LINE)
+    painter.drawText(ground, Qt.AlignmentFlag.AlignCenter, words)
+
+
+def paint_words(painter: QPainter, view: QRect, words: str) -> None:
+    """Words in the middle of an empty view, as they are."""
+    painter.setPen(theme.colour("muted"))
+    option = QTextOption(Qt.AlignmentFlag.AlignCenter)
+    option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+    painter.drawText(QRectF(view.adjusted(24, 24, -24, -24)), words, option)

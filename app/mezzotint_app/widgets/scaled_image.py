@@ -1,0 +1,72 @@
+"""An image made smaller well and once, not at each painting."""
+
+from PySide6.QtCore import QObject, QSize, Qt, Signal
+from PySide6.QtGui import QImage
+
+from mezzotint_app.background import Runs
+
+_AT_ONCE = 4_000_000  # pixels that are scaled in a few milliseconds
+
+
+class ScaledImage(QObject):
+    """Gives an image at the size wanted; until a large one is ready, gives what there is."""
+
+    ready = Signal()  # what was wanted last is there
+
+    def __init__(self, pool: Runs, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._pool = pool
+        self._image = QImage()
+        self._scaled = QImage()
+        self._wanted: QSize | None = None
+        self._working: tuple[int, QSize] | None = None
+
+    def set_image(self, image: QImage) -> None:
+        """Another image."""
+        self._image, self._scaled, self._wanted = image, QImage(), None
+
+    def image(self) -> QImage:
+        """As it was given."""
+        return self._image
+
+    def at(self, width: int, height: int) -> QImage:
+        """The image in exactly this size, if it is smaller than it is and ready; else one to be drawn scaled."""
+        size = QSize(max(width, 1), max(height, 1))
+        if size.width() >= self._image.width() or size.height() >= self._image.height():
+            return self._image
+        if self._scaled.size() == size:
+            return self._scaled
+        if self._image.width() * self._image.height() <= _AT_ONCE:
+            self._scaled = scaled(self._image, size)
+            return self._scaled
+        self._want(size)
+        close = self._scaled.width() * 2 > size.width()
+        return self._scaled if close and not self._scaled.isNull() else self._image
+
+    def _want(self, size: QSize) -> None:
+        self._wanted = size
+        if self._working is None:
+            self._begin(size)
+
+    def _begin(self, size: QSize) -> None:
+        image = self._image
+        key = image.cacheKey()
+        self._working = (key, size)
+        self._pool.run(lambda: scaled(image, size), lambda result: self._done(key, result), self._failed)
+
+    def _done(self, key: int, result: QImage) -> None:
+        self._working = None
+        if key == self._image.cacheKey():
+            self._scaled = result
+        if self._wanted is not None and self._wanted != self._scaled.size():
+            self._begin(self._wanted)
+        else:
+            self.ready.emit()
+
+    def _failed(self, _error: Exception) -> None:
+        self._working = None  # the image is drawn as it is
+
+
+def scaled(image: QImage, size: QSize) -> QImage:
+    """Every pixel counts."""
+    return image.scaled(size, Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation)
