@@ -28,9 +28,14 @@ def cache_folder() -> Path:
     return _folder("MEZZOTINT_CACHE", platformdirs.user_cache_dir(_APP, False))
 
 
+def state_folder() -> Path:
+    """The folder of what is under way: the queue, leases, pictures not decoded; `MEZZOTINT_STATE` moves it."""
+    return _folder("MEZZOTINT_STATE", platformdirs.user_state_dir(_APP, False))
+
+
 def undecoded_folder() -> Path:
-    """The folder of pictures that are made but not decoded; `MEZZOTINT_STATE` moves the folder that it lies in."""
-    return _folder("MEZZOTINT_STATE", platformdirs.user_state_dir(_APP, False)) / "undecoded"
+    """The folder of pictures that are made but not decoded."""
+    return state_folder() / "undecoded"
 
 
 def assets_folder() -> Path:

@@ -1,0 +1,76 @@
+"""The order in which entries are worked through."""
+
+import math
+from collections.abc import Collection
+from itertools import pairwise
+
+from mezzotint.errors import UsageError
+from mezzotint.jobs.database import Database
+from mezzotint.jobs.listing import id_list
+
+
+def move(database: Database, entries: Collection[int], before: int | None) -> None:
+    """Put entries before another, or last, in the order that they are in."""
+    moving = set(entries)
+    with database.writing():
+        if before in moving:  # the first after it that stays
+            before = _next_that_stays(database, moving, before)
+        free = places(database, len(moving), before=before, moving=moving)
+        ordered = database.connection.execute(
+            "SELECT id FROM entries WHERE id IN (SELECT value FROM json_each(?)) ORDER BY position, id",
+            (id_list(moving),),
+        ).fetchall()
+        pairs = [(place, number) for place, (number,) in zip(free, ordered, strict=False)]
+        database.insert_many("UPDATE entries SET position = ? WHERE id = ?", pairs)
+
+
+def _next_that_stays(database: Database, moving: set[int], before: int | None) -> int | None:
+    found = database.connection.execute(
+        "SELECT id FROM entries WHERE (position, id) > (SELECT position, id FROM entries WHERE id = ?) "
+        "AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY position, id LIMIT 1",
+        (before, id_list(moving)),
+    ).fetchone()
+    return found[0] if found else None
+
+
+def next_waiting(database: Database) -> int | None:
+    """The entry that a new one is put before, to be the next that is begun."""
+    found = database.connection.execute(
+        "SELECT id FROM entries WHERE waiting > 0 ORDER BY position, id LIMIT 1"
+    ).fetchone()
+    return found[0] if found else None
+
+
+def places(database: Database, number: int, *, before: int | None, moving: Collection[int] = ()) -> list[float]:
+    """Positions for so many entries, before one or last; the others are spread anew where there is no room."""
+    for _ in range(2):
+        low, high = _neighbours(database, before, moving)
+        step = 1.0 if high == math.inf else (high - low) / (number + 1)
+        free = [low + step * (one + 1) for one in range(number)]
+        if all(a < b for a, b in pairwise([low, *free, high])):
+            return free
+        database.change(
+            "UPDATE entries SET position = spread.place FROM "
+            "(SELECT id, row_number() OVER (ORDER BY position, id) AS place FROM entries) AS spread "
+            "WHERE entries.id = spread.id"
+        )
+    raise UsageError(f"{number} entries cannot be put in one place: move fewer at once")
+
+
+def _neighbours(database: Database, before: int | None, moving: Collection[int]) -> tuple[float, float]:
+    """The positions between which there is room: of what comes before, and of the one that follows."""
+    high = (math.inf, 0)
+    if before is not None:
+        found = database.row("SELECT position, id FROM entries WHERE id = ?", before)
+        if found is None:
+            raise UsageError(f"the queue has no entry {before}: it may have been removed")
+        high = (found[0], found[1])
+    low = database.row(
+        "SELECT position FROM entries WHERE (position, id) < (?, ?) AND id NOT IN (SELECT value FROM json_each(?)) "
+        "ORDER BY position DESC, id DESC LIMIT 1",
+        *high,
+        id_list(moving),
+    )
+    if low is not None:
+        return low[0], high[0]
+    return (0.0 if high[0] == math.inf else high[0] - 1.0), high[0]

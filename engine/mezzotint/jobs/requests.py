@@ -1,0 +1,162 @@
+"""Requests as the queue keeps them: nothing left to chance or to the current folder, and each text once."""
+
+import os
+import random
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from mezzotint import codec
+from mezzotint.errors import UsageError
+from mezzotint.jobs.tasks import RunKey
+from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Stage
+
+LARGEST_SEED = 2**63 - 1
+_SEEDS_DRAWN_BELOW = 2**32  # what other programs can read back
+_PLAIN = {"prompt": str, "negative_prompt": str, "seed": int}  # fields that are what they are in JSON
+_TITLE = 200  # characters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """A request that makes the same pictures whenever and from wherever it is run."""
+
+    request: GenerateRequest
+    seed: int
+    drawn: bool  # the seed was drawn here
+
+
+def settle(request: GenerateRequest) -> Settled:
+    """Fix the seed and every path."""
+    if request.count < 1:
+        raise UsageError(f"a request for {request.count} pictures cannot be queued: ask for 1 or more")
+    drawn = request.seed is None
+    seed = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
+    if not 0 <= seed <= LARGEST_SEED - request.count + 1:
+        raise UsageError(f"the seed {seed} cannot be: take one from 0 to {LARGEST_SEED - request.count + 1}")
+    return Settled(request=_with_whole_paths(replace(request, seed=seed)), seed=seed, drawn=drawn)
+
+
+def _with_whole_paths(request: GenerateRequest) -> GenerateRequest:
+    """Whoever makes the pictures may stand in another folder."""
+    return replace(
+        request,
+        images=tuple(replace(image, path=_whole(image.path)) for image in request.images),
+        embeddings=tuple(map(_whole, request.embeddings)),
+        loras=tuple(replace(lora, path=_whole(lora.path)) for lora in request.loras),
+        cascade=replace(request.cascade, stages=tuple(map(_whole_stage, request.cascade.stages))),
+        output=_whole_output(request.output),
+    )
+
+
+def _whole_stage(stage: Stage) -> Stage:
+    loras = None if stage.loras is None else tuple(replace(lora, path=_whole(lora.path)) for lora in stage.loras)
+    model = None if stage.model is None else _whole_model(stage.model)
+    return replace(stage, model=model, loras=loras, weights=None if stage.weights is None else _whole(stage.weights))
+
+
+def _whole_model(model: ModelRef) -> ModelRef:
+    """An id of the catalog stays one, even where a folder has its name: the engine takes ids first."""
+    looks_like_path = model.id.startswith(".") or Path(model.id).suffix in (".safetensors", ".gguf", ".ckpt")
+    return replace(model, id=_whole(model.id)) if looks_like_path and _exists(model.id) else model
+
+
+def _whole(path: str) -> str:
+    return path if path.startswith("~") else os.path.abspath(path)  # noqa: PTH100  Path.absolute() keeps `..`
+
+
+def _whole_output(output: Output) -> Output:
+    preview = None if output.preview_folder is None else _whole(output.preview_folder)
+    return replace(output, path=_whole_template(output.path), preview_folder=preview)
+
+
+def _whole_template(path: str | None) -> str | None:
+    """A template in the current folder; what looks like a token in that folder's own name is none."""
+    here = str(Path.cwd()).replace("[", "[[")
+    if path is None:
+        return here + os.sep
+    if path == "" or path.startswith("~") or Path(path).is_absolute():
+        return path
+    if "[" not in path and Path(path).is_dir():
+        path += os.sep
+    return here + os.sep + path
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
+# ---- to text and back
+
+
+def changes(base: GenerateRequest, request: GenerateRequest) -> str:
+    """What a request has otherwise than the first of its entry, as JSON."""
+    other = {
+        field.name: codec.encode(getattr(request, field.name))
+        for field in fields(GenerateRequest)
+        if getattr(request, field.name) != getattr(base, field.name)
+    }
+    return codec.to_json(other)
+
+
+def changed(base: GenerateRequest, written: str) -> GenerateRequest:
+    """The request that differs from the first of its entry by what was written."""
+    other = codec.parse_json(written)
+    if not isinstance(other, dict):
+        raise UsageError("a task of the queue has no request that can be read")
+    if all(type(value) is _PLAIN.get(name) for name, value in other.items()):
+        return replace(base, **other)
+    whole = codec.encode(base)
+    return codec.decode(GenerateRequest, whole | other if isinstance(whole, dict) else other)
+
+
+# ---- what lists and times are about
+
+
+def title_of(request: GenerateRequest) -> str:
+    """What a list shows for a request that was given no title."""
+    return " ".join(request.prompt[: 4 * _TITLE].split())[:_TITLE]
+
+
+def model_of(request: GenerateRequest) -> str:
+    """The model of the first stage; empty: the default one."""
+    first = request.cascade.stages[0].model if request.cascade.stages else None
+    return "" if first is None else first.id
+
+
+def steps_of(request: GenerateRequest) -> int:
+    """Steps that each picture takes, as far as the request says; 0: it does not."""
+    said = [stage.sampling.steps for stage in request.cascade.stages]
+    if not said or any(steps is None for steps in said):
+        return 0
+    return max(1, round(_walked(request.cascade, [steps or 0 for steps in said], request.strength)))
+
+
+def _walked(cascade: Cascade, steps: list[int], strength: float | None) -> float:
+    """Each stage takes its part of its schedule; one that makes anew begins further up the noise."""
+    total, begun = 0.0, 0.0 if strength is None else 1.0 - strength
+    for number, stage in enumerate(cascade.stages):
+        if 0 < number <= len(cascade.transitions):
+            anew = cascade.transitions[number - 1].strength
+            begun = begun if anew is None else 1.0 - anew
+        until = 1.0 if stage.until is None else stage.until
+        total += steps[number] * max(0.0, until - begun)
+        begun = until
+    return total
+
+
+def run_key(request: GenerateRequest) -> RunKey:
+    """What earlier pictures must have in common with these for their times to be taken."""
+    cascade = request.cascade
+    models = [stage.model.id if stage.model is not None else "" for stage in cascade.stages]
+    scales = [f" x{transition.scale:g}" for transition in cascade.transitions if transition.scale != 1]
+    first = cascade.stages[0] if cascade.stages else Stage()
+    return RunKey(
+        model=" > ".join(models) + "".join(scales),
+        quantization=request.quantization,
+        width=first.width or 0,
+        height=first.height or 0,
+        device=request.device,
+    )
