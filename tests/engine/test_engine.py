@@ -354,7 +354,7 @@ def test_pictures_that_are_finished_stay(engine, request_for, tiny_sdxl_folder):
         ({"width": 10**400}, "too large"),
         ({"cascade": Cascade(stages=(Stage(),) * 99, transitions=(Transition(),) * 98)}, "number of stages"),
         ({"strength": 0.5}, "without an init picture"),
-        ({"images": (ImageInput(path="x.png", role="mask"),)}, "'mask' is not honoured"),
+        ({"images": (ImageInput(path="x.png", role="mask"),)}, "without an init picture"),
         ({"images": (ImageInput(path="x.png", weight=0.5),)}, "weight 0.5"),
         ({"images": (ImageInput(path="x.png"), ImageInput(path="y.png"))}, "2 init pictures"),
         ({"attention": "flash"}, "flash"),

@@ -61,18 +61,21 @@ def _version(data: object) -> int:
 
 def _harmless(request: GenerateRequest) -> GenerateRequest:
     """A picture may say how it was made, but not where the next one goes, how many, nor which computer to call."""
+    far = far_path(request)
+    if far is not None:
+        raise UnreadableError(f"its record names a file on another computer ({cleaned(far, 80)}), which is not opened")
+    return replace(request, output=Output(), count=1)
+
+
+def far_path(request: GenerateRequest) -> str | None:
+    """A path of a request that lies on another computer, if there is one."""
     paths = [one.path for one in request.images] + list(request.embeddings)
     paths += [
         lora.path for loras in (request.loras, *(s.loras or () for s in request.cascade.stages)) for lora in loras
     ]
     paths += [stage.weights for stage in request.cascade.stages if stage.weights is not None]
     paths += [stage.model.id for stage in request.cascade.stages if stage.model is not None]
-    for path in paths:
-        if path.replace("\\", "/").startswith("//"):
-            raise UnreadableError(
-                f"its record names a file on another computer ({cleaned(path, 80)}), which is not opened"
-            )
-    return replace(request, output=Output(), count=1)
+    return next((path for path in paths if path.replace("\\", "/").startswith("//")), None)
 
 
 def _model_hash(record: PictureRecord) -> str | None:

@@ -59,7 +59,7 @@ def read_image(path: Path) -> Image.Image:
     """
     with open_image(path) as image, refused_if_broken(path):
         image.load()
-        return to_rgb(_upright(image))
+        return to_rgb(upright(image))
 
 
 @contextmanager
@@ -161,7 +161,8 @@ def _what_it_is(file: BinaryIO | None) -> str:
     return "is not a picture of a kind that is read"
 
 
-def _upright(image: Image.Image) -> Image.Image:
+def upright(image: Image.Image) -> Image.Image:
+    """The picture as its EXIF says that it stands."""
     try:
         return ImageOps.exif_transpose(image)
     except DECODER_ERRORS:

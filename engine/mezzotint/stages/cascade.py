@@ -14,6 +14,7 @@ from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
 from mezzotint.errors import Cancelled
 from mezzotint.families.family import Conditioning, LoadedModel, Network, PromptInputs
+from mezzotint.images.canvas import fit
 from mezzotint.images.writing import write_preview
 from mezzotint.memory.blocks import blocks_of
 from mezzotint.protocol import (
@@ -28,14 +29,18 @@ from mezzotint.protocol import (
     Step,
 )
 from mezzotint.stages.clock import Clock
-from mezzotint.stages.decode import fit, to_latents, to_picture
+from mezzotint.stages.decode import to_latents, to_picture
 from mezzotint.stages.denoise import Denoised, denoise
 from mezzotint.stages.fingerprints import model_used
+from mezzotint.stages.inputs import Inputs
+from mezzotint.stages.keeping import Keep
 from mezzotint.stages.loras import JobLoras
 from mezzotint.stages.placement import Placement
+from mezzotint.stages.plate import Plate
 from mezzotint.stages.preview import Previewer, as_text
+from mezzotint.stages.resolving import resolved_stage
 from mezzotint.stages.schedule import Walk, add_noise, initial_noise, plan_walk
-from mezzotint.stages.setup import CascadeSetup, StageSetup
+from mezzotint.stages.setup import CascadeSetup
 from mezzotint.stages.transition import ThroughPixels, cross
 
 
@@ -45,8 +50,8 @@ def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]
     needed = []
     for index, stage in enumerate(setup.stages):
         pixels_after = index == last or setup.transitions[index].space == "pixel"
-        pixels_before = setup.transitions[index - 1].space == "pixel" if index else setup.init is not None
-        with_vae = pixels_after or pixels_before or previews
+        pixels_before = setup.transitions[index - 1].space == "pixel" if index else setup.pictures.init is not None
+        with_vae = pixels_after or pixels_before or previews or setup.pictures.inpaint is not None
         needed.append([n for n in stage.sources.components if n != "vae" or with_vae])
     return needed
 
@@ -152,15 +157,21 @@ class Painter:
                     conditioning = working.try_again(partial(stage.family.encode, model, inputs))
                 self._conditionings.append(conditioning)
 
-    def make(self, index: int, seed: int, init: Image.Image | None) -> torch.Tensor:
+    def make(self, index: int, seed: int, given: Inputs) -> torch.Tensor:
         """The latents `(1, c, h, w)` of one picture, from its seed alone."""
         generator = torch.Generator("cpu").manual_seed(seed)
         self._walks = plan_walks(self._setup, self._models[0].device)  # samplers remember: each picture has fresh ones
         with self._clock.stage(0):
-            done = self._denoise(index, 0, self._first_latents(init, generator), generator)
+            keep = None if given.plate is None else self._keep(0, given.plate, None, generator)
+            first = self._first_latents(given.init, generator) if keep is None else self._first_kept(keep, generator)
+            done = self._denoise(index, 0, first, generator, keep)
         for stage in range(1, len(self._setup.stages)):
             with self._clock.stage(stage):
-                done = self._denoise(index, stage, self._cross(stage, done, generator), generator)
+                latents = self._cross(stage, done, generator)
+                if given.plate is not None:
+                    keep = self._keep(stage, given.plate, keep, generator)
+                    latents = keep.entering(self._walks[stage], latents)
+                done = self._denoise(index, stage, latents, generator, keep)
         return done.latents
 
     def decode(self, index: int, latents: torch.Tensor) -> Image.Image:
@@ -193,7 +204,7 @@ class Painter:
     def resolved(self) -> tuple[ResolvedStage, ...]:
         """Every stage with every value that was used."""
         stages = zip(self._setup.stages, self._walks, self._used, strict=True)
-        resolved = (_resolved(stage, walk, used) for stage, walk, used in stages)
+        resolved = (resolved_stage(stage, walk, used) for stage, walk, used in stages)
         return tuple(replace(stage, loras=self._loras.used(index)) for index, stage in enumerate(resolved))
 
     def _first_latents(self, init: Image.Image | None, generator: torch.Generator) -> torch.Tensor:
@@ -206,6 +217,24 @@ class Painter:
         shape = (1, channels, stage.height // factor, stage.width // factor)
         return initial_noise(walk, shape, generator, model.device)
 
+    def _keep(self, index: int, plate: Plate, before: Keep | None, generator: torch.Generator) -> Keep:
+        """What stays of the picture in a stage: the latents of the stage before, or encoded anew where they differ."""
+        stage, model = self._setup.stages[index], self._models[index]
+        if before is not None and self._setup.transitions[index - 1].space == "latent":
+            last = self._setup.stages[index - 1]
+            if (last.width, last.height) == (stage.width, stage.height):
+                return before
+        sheet = plate.sheet((stage.width, stage.height))
+
+        def encode(picture: Image.Image) -> torch.Tensor:
+            return self._to_latents(model, picture, generator)
+
+        return Keep.of(sheet, encode, generator, stage.sources.vae_factor)
+
+    def _first_kept(self, keep: Keep, generator: torch.Generator) -> torch.Tensor:
+        asked = self._setup.pictures.inpaint
+        return keep.first(self._walks[0], generator, from_noise=asked is not None and asked.fill == "noise")
+
     def _stop_if_asked(self) -> None:
         if self._cancelled():
             raise Cancelled("stopped between two phases of a picture")
@@ -217,7 +246,9 @@ class Painter:
         through_pixels = ThroughPixels(to_picture=self._to_picture, to_latents=self._to_latents)
         return cross(self._setup.transitions[stage - 1], done, before, after, generator, through_pixels)
 
-    def _denoise(self, image: int, stage: int, latents: torch.Tensor, generator: torch.Generator) -> Denoised:
+    def _denoise(
+        self, image: int, stage: int, latents: torch.Tensor, generator: torch.Generator, keep: Keep | None
+    ) -> Denoised:
         walk, model, family = self._walks[stage], self._models[stage], self._setup.stages[stage].family
         self._loras.put_on(stage, model)
         folder = self._request.output.preview_folder
@@ -261,6 +292,7 @@ class Painter:
                 cancelled=self._cancelled,
                 again=working.again,
                 remember=self._compiler is None,
+                keep=keep,
             )
 
     def _compiled(self, network: Network) -> AbstractContextManager[None]:
@@ -279,25 +311,3 @@ class Painter:
             with self._placement.phase("decode", model, ["vae"]) as working:
                 make = partial(Previewer, model.networks["vae"], self._setup.stages[stage].sources.vae_factor)
                 self._previewers[stage] = working.try_again(make)
-
-
-def _resolved(stage: StageSetup, walk: Walk, used: ModelUsed) -> ResolvedStage:
-    return ResolvedStage(
-        model=used,
-        width=stage.width,
-        height=stage.height,
-        prompt=stage.prompt,
-        negative_prompt=stage.negative_prompt,
-        sampler=stage.scheduler.sampler,
-        schedule=stage.scheduler.schedule,
-        steps=stage.steps,
-        guidance_scale=stage.guidance_scale,
-        guidance_rescale=stage.guidance_rescale,
-        prediction_type=stage.scheduler.prediction_type,
-        zero_terminal_snr=stage.scheduler.zero_terminal_snr,
-        clip_skip=stage.clip_skip,
-        log_snr_start=walk.entered_at,
-        log_snr_end=walk.log_snr_cut,
-        timesteps=tuple(float(t) for t in walk.timesteps),
-        sigmas=walk.sigmas,
-    )

@@ -37,13 +37,3 @@ def to_latents(model: LoadedModel, picture: Image.Image, generator: torch.Genera
         return encode_pixels(model.networks["vae"], pixels, generator, model.vae_tile)
 
     return finite(model.attention, encode, "the encoded picture").to(model.device)
-
-
-def fit(picture: Image.Image, width: int, height: int, resample: Image.Resampling) -> Image.Image:
-    """The middle of a picture at the given size, its shape kept; untouched if it has that size."""
-    if picture.size == (width, height):
-        return picture
-    scale = max(width / picture.width, height / picture.height)
-    left = max(0.0, (picture.width - width / scale) / 2)  # rounding may fall just outside
-    top = max(0.0, (picture.height - height / scale) / 2)
-    return picture.resize((width, height), resample, box=(left, top, picture.width - left, picture.height - top))

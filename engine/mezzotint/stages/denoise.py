@@ -15,6 +15,7 @@ from mezzotint.errors import Cancelled, MezzotintError
 from mezzotint.families.family import Conditioning, Family, LoadedModel, Scheduler
 from mezzotint.families.samplers import denoised
 from mezzotint.protocol import IsCancelled
+from mezzotint.stages.keeping import Keep
 from mezzotint.stages.sampler_state import SamplerState
 from mezzotint.stages.schedule import Walk
 
@@ -50,10 +51,12 @@ def denoise(
     cancelled: IsCancelled,
     again: Again | None = None,
     remember: bool = True,
+    keep: Keep | None = None,
 ) -> Denoised:
     """Walk latents `(1, c, h, w)` down the noise; Cancelled within one step, MezzotintError when numbers overflow.
 
     `again(make, reset)` gives what `make` gives, and may make it several times: a step that is done again is the same.
+    After each step `keep` puts back what of a picture is to stay: so the network always sees it with the right noise.
     """
     try_again: Again = again or _once
     last = len(walk.timesteps) - 1
@@ -65,7 +68,8 @@ def denoise(
             if cancelled():
                 raise Cancelled(f"stopped after {index} of {last + 1} steps")
             wanted = estimates or (unfinished and index == last)
-            step = partial(_step, family, model, walk, conditioning, latents, generator, index, estimates=wanted)
+            arguments = (family, model, walk, conditioning, latents, generator, index)
+            step = partial(_step, *arguments, estimates=wanted, keep=keep)
             latents, estimate = try_again(step, SamplerState(walk.scheduler, generator).restore)
             on_step(index + 1, estimate if estimates else None)
     if not bool(torch.isfinite(latents).all()):
@@ -86,6 +90,7 @@ def _step(
     index: int,
     *,
     estimates: bool,
+    keep: Keep | None,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """The latents after one more step, and the clean ones that it aims at."""
     scheduler, timestep = walk.scheduler, walk.timesteps[index]
@@ -94,7 +99,10 @@ def _step(
     output = finite(model.attention, predict, f"step {index + 1}")  # before the sampler takes it in
     estimate = denoised(scheduler, latents, output, timestep) if estimates else None
     extra = _step_arguments(scheduler, generator)
-    return scheduler.step(output, timestep, latents, **extra, return_dict=False)[0], estimate
+    stepped = scheduler.step(output, timestep, latents, **extra, return_dict=False)[0]
+    if keep is None:
+        return stepped, estimate
+    return keep.after(walk, stepped, index), None if estimate is None else keep.over(estimate)
 
 
 def _once(make: Callable[[], T], reset: Callable[[], None]) -> T:  # noqa: ARG001  as Again has it

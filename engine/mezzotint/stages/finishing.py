@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from mezzotint import machine, paths
 from mezzotint.attention.selection import AttentionBackends, torch_attention
+from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ImageRefused
 from mezzotint.images.naming import NameFields, check_output, picture_path
+from mezzotint.images.ours import far_path
 from mezzotint.protocol import (
     Cascade,
     DecodeRequest,
@@ -24,6 +26,8 @@ from mezzotint.protocol import (
     Saved,
 )
 from mezzotint.stages.fingerprints import model_used
+from mezzotint.stages.given_pictures import given_pictures
+from mezzotint.stages.inputs import Inputs, read_inputs
 from mezzotint.stages.precision import Schemes
 from mezzotint.stages.saving import files_sha256, save_picture
 from mezzotint.stages.setup import CascadeSetup, Find, set_up
@@ -57,6 +61,7 @@ def finish(
 
     path = Path(request.path)
     latents, picture = read_latents(path)
+    given = _pictures(picture, cancelled)
     setup = set_up(_last_stage(picture.record.request), find, default_model, _no_picture)
     stage = setup.stages[0]
     channels = stage.sources.components["vae"].config.get("latent_channels", 4)
@@ -74,7 +79,7 @@ def finish(
     on_event(Decoding(image=0, images=1))
     with torch.inference_mode(), torch_attention(session):
         pixels = to_picture(model, latents.to(model.device))
-    image = save_picture(pixels, picture, overwrite=request.output.overwrite)
+    image = save_picture(given.finished(pixels), picture, overwrite=request.output.overwrite)
     on_event(Saved(image=image, images=1))
     if _is_ours(path):
         with suppress(OSError):
@@ -97,7 +102,21 @@ def _last_stage(request: GenerateRequest) -> GenerateRequest:
     if not stages or stages[0].model is None:
         raise ImageRefused("the file names no model: it was not written by Mezzotint")
     last = replace(stages[0], weights=None, loras=None)
-    return replace(request, cascade=Cascade(stages=(last,)), images=(), strength=None, embeddings=(), loras=())
+    cascade = Cascade(stages=(last,))
+    return replace(request, cascade=cascade, images=(), strength=None, inpaint=None, embeddings=(), loras=())
+
+
+def _pictures(picture: Undecoded, cancelled: IsCancelled) -> Inputs:
+    """Those that the new one is put together with; without inpainting none is needed."""
+    request = picture.record.request
+    pictures = given_pictures(request)
+    if pictures.inpaint is None:
+        return Inputs()
+    far = far_path(request)
+    if far is not None:
+        raise ImageRefused(f"the record names a file on another computer ({plain(far, 80)}), which is not opened")
+    sizes = [(stage.width, stage.height) for stage in picture.record.stages]
+    return read_inputs(request.images, pictures, sizes, cancelled)
 
 
 def _no_picture(path: Path) -> tuple[int, int]:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from mezzotint import machine, paths
 from mezzotint.attention.selection import AttentionBackends, torch_attention
 from mezzotint.checkpoints.fingerprint import fingerprint
-from mezzotint.errors import Cancelled, ImageRefused, StorageError
+from mezzotint.errors import Cancelled, StorageError
 from mezzotint.families.clip_prompt import has_weights
 from mezzotint.families.lora.prompt_tags import has_lora_tags
 from mezzotint.images.naming import check_output
-from mezzotint.images.reading import read_image
 from mezzotint.protocol import (
     SCHEMA_VERSION,
     Attention,
@@ -34,6 +33,7 @@ from mezzotint.protocol import (
 )
 from mezzotint.quantization.product_selection import ProductBackends
 from mezzotint.stages.clock import Clock
+from mezzotint.stages.inputs import Inputs, picture_size, read_inputs
 from mezzotint.stages.loras import JobLoras
 from mezzotint.stages.precision import Schemes, settle_schemes
 from mezzotint.stages.recovery import Recovery
@@ -43,7 +43,6 @@ from mezzotint.stages.undecoded import Undecoded, write_latents
 
 if TYPE_CHECKING:
     import torch
-    from PIL import Image
 
     from mezzotint.acceleration.compiled_blocks import CompiledBlocks
     from mezzotint.attention.session import AttentionSession
@@ -92,25 +91,25 @@ class Job:
         import torch
 
         request = self._request
-        setup = set_up(request, self._find, self._default_model, _picture_size)
+        setup = set_up(request, self._find, self._default_model, picture_size)
         check_output(request.output, request.count)
-        init = self._read_init(setup)
+        given = self._read_pictures(setup)
         loras = JobLoras(request, setup, self._cancelled)
         job = self._settle(setup)
         session = self._attention.session(request.attention, job.device.id, job.dtype, self._notice)
-        at = self._circumstances(job, session.used)
+        at = self._circumstances(job, session.used, given)
         self._warn(setup)
         memory = machine.PeakMemory(torch.device(job.device.id))
         with torch.inference_mode(), torch_attention(session):
             with self._clock.phase("load"):
                 painter = self._load(job, loras)
-            saver = Saver(request=request, setup=setup)
+            saver = Saver(request=request, setup=setup, size=given.size(setup.stages[-1]))
             products = self._products.session(job.device.id, job.dtype, painter.networks(), self._notice)
             try:
                 with painter.attending(session), products.multiplying():
                     painter.encode(self._embeddings)
                     images = tuple(
-                        self._paint(painter, saver, at, session, init, index) for index in range(request.count)
+                        self._paint(painter, saver, at, session, given, index) for index in range(request.count)
                     )
             finally:
                 self._workroom.drop(painter.lowered_models())
@@ -143,6 +142,7 @@ class Job:
             guidance_passes=painter.guidance_passes,
             recoveries=painter.placement.recoveries,
             compiled=painter.compiled,
+            inpaint=None if given.plate is None else given.plate.used,
         )
 
     def _settle(self, setup: CascadeSetup) -> "_Settled":
@@ -180,10 +180,10 @@ class Job:
                 vram = max((phase.measured_bytes for phase in phases), default=0)
         return MemoryReport(peak_ram_bytes=memory.ram_bytes(), peak_vram_bytes=vram, phases=phases)
 
-    def _circumstances(self, job: "_Settled", attention: Attention) -> Circumstances:
+    def _circumstances(self, job: "_Settled", attention: Attention, given: Inputs) -> Circumstances:
         import torch
 
-        inputs = (*([job.setup.init] if job.setup.init else []), *self._embeddings)
+        embeddings = (fingerprint(path, None, cancelled=self._cancelled) for path in self._embeddings)
         return Circumstances(
             device=job.device.id,
             device_name=job.device.name,
@@ -193,19 +193,15 @@ class Job:
             text_quantization=job.schemes.text,
             threads=torch.get_num_threads(),
             versions=machine.versions(),
-            images_used=tuple(fingerprint(path, None, cancelled=self._cancelled) for path in inputs),
+            images_used=(*given.used, *embeddings),
         )
 
-    def _read_init(self, setup: CascadeSetup) -> "Image.Image | None":
-        if setup.init is None:
-            return None
-        used, wanted = fingerprint(setup.init, None, cancelled=self._cancelled), self._request.images[0].sha256
-        if wanted is not None and wanted != used.sha256:
-            raise ImageRefused(
-                f"{setup.init}: the picture has changed since it was used (sha256 {used.sha256[:12]}, "
-                f"was {wanted[:12]}); give it again with --init"
-            )
-        return read_image(setup.init)
+    def _read_pictures(self, setup: CascadeSetup) -> Inputs:
+        sizes = [(stage.width, stage.height) for stage in setup.stages]
+        given = read_inputs(self._request.images, setup.pictures, sizes, self._cancelled)
+        for code, message in (given.plate.remarks if given.plate is not None else {}).items():
+            self._notice(code, message)
+        return given
 
     def _warn(self, setup: CascadeSetup) -> None:
         if any(has_lora_tags(words) for words in all_words(self._request)):
@@ -276,16 +272,16 @@ class Job:
         saver: Saver,
         at: Circumstances,
         session: "AttentionSession",
-        init: "Image.Image | None",
+        given: Inputs,
         index: int,
     ) -> GeneratedImage:
         if self._cancelled():
             raise Cancelled(f"stopped after {index} of {self._request.count} pictures")
         begun_with = session.used
-        latents = painter.make(index, saver.first_seed + index, init)
+        latents = painter.make(index, saver.first_seed + index, given)
         undecoded = saver.begin(index, painter.resolved(), replace(at, attention=begun_with))
         with self._kept(latents, undecoded):
-            picture = painter.decode(index, latents)
+            picture = given.finished(painter.decode(index, latents))
             with self._clock.phase("save"):
                 done = with_memory(undecoded, painter.vae_tile, painter.placement.recoveries)
                 image = save_picture(picture, done, overwrite=self._request.output.overwrite)
@@ -311,7 +307,3 @@ class Job:
             self._notice("latents_kept", f"nothing is lost: `mezzotint decode {shlex.quote(str(path))}` finishes it")
             raise
         path.unlink(missing_ok=True)
-
-
-def _picture_size(path: Path) -> tuple[int, int]:
-    return read_image(path).size  # upright: the orientation in its EXIF may swap the sides

@@ -52,8 +52,9 @@ class Circumstances:
 class Saver:
     """Names the pictures of one job, and says what they are."""
 
-    def __init__(self, *, request: GenerateRequest, setup: CascadeSetup) -> None:
-        self._request, self._setup = request, setup
+    def __init__(self, *, request: GenerateRequest, setup: CascadeSetup, size: tuple[int, int]) -> None:
+        """`size`: of the pictures, which need not be that of a stage."""
+        self._request, self._setup, self._size = request, setup, size
         self.first_seed = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
 
     def begin(self, index: int, stages: tuple[ResolvedStage, ...], circumstances: Circumstances) -> Undecoded:
@@ -63,14 +64,15 @@ class Saver:
         """
         request, last = self._request, stages[-1]
         seed = self.first_seed + index
+        width, height = self._size
         wanted = picture_path(
             request.output,
             NameFields(
                 seed=seed,
                 prompt=request.prompt,
                 model=stages[0].model.id,
-                width=last.width,
-                height=last.height,
+                width=width,
+                height=height,
                 steps=last.steps,
                 sampler=last.sampler,
                 index=index,
@@ -78,9 +80,7 @@ class Saver:
                 now=datetime.now(),
             ),
         )
-        image = GeneratedImage(
-            path=wanted.name, width=last.width, height=last.height, seed=seed, index=index, sha256=""
-        )
+        image = GeneratedImage(path=wanted.name, width=width, height=height, seed=seed, index=index, sha256="")
         return Undecoded(path=wanted, record=self._record(image, stages, circumstances))
 
     def _record(self, image: GeneratedImage, stages: tuple[ResolvedStage, ...], at: Circumstances) -> PictureRecord:
@@ -124,17 +124,18 @@ def settled_request(
         _settled_stage(stage, found, done)
         for stage, found, done in zip(request.cascade.stages, setup.stages, resolved, strict=True)
     )
-    inits = tuple(
-        replace(image, path=str(Path(image.path).resolve()), sha256=at.images_used[0].sha256)
-        for image in request.images
+    images = tuple(
+        replace(image, path=str(Path(image.path).resolve()), sha256=used.sha256)
+        for image, used in zip(request.images, at.images_used, strict=False)  # embeddings follow
     )
     return replace(
         request,
         prompt=without_lora_tags(request.prompt),
         negative_prompt=without_lora_tags(request.negative_prompt),
         cascade=replace(request.cascade, stages=stages),
-        images=inits,
+        images=images,
         strength=setup.strength,
+        inpaint=setup.pictures.inpaint,
         seed=seed,
         count=1,
         dtype=at.dtype,

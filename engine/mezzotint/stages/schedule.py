@@ -30,11 +30,16 @@ class Walk:
 
     scheduler: Scheduler
     timesteps: torch.Tensor  # of the steps taken
+    end: torch.Tensor | None  # (1,), the timestep where they end; None: no noise is left
     sigmas: tuple[float, ...]  # of the steps taken, and where they end; as the sampler counts them
     log_snr_start: float
     log_snr_end: float  # inf: no noise is left
     log_snr_cut: float | None  # where the stage was told to hand over
     entered_at: float | None  # the log-SNR where it was told to begin; None: at pure noise
+
+    def after(self, index: int) -> torch.Tensor | None:
+        """The timestep `(1,)` at whose level a step, from 0, leaves the latents; None: no noise is left."""
+        return self.timesteps[index + 1 : index + 2] if index + 1 < len(self.timesteps) else self.end
 
 
 def plan_walk(
@@ -67,6 +72,7 @@ def plan_walk(
     return Walk(
         scheduler=scheduler,
         timesteps=scheduler.timesteps[begin:end],
+        end=scheduler.timesteps[end : end + 1] if end < len(scheduler.timesteps) else None,
         sigmas=levels.sigmas[begin : end + 1],
         log_snr_start=log_snr[begin],
         log_snr_end=log_snr[end],
@@ -109,19 +115,29 @@ def sigma_of(log_snr: float) -> float:
     return math.exp(-log_snr / 2) if log_snr < math.inf else 0.0
 
 
+def draw_noise(shape: tuple[int, ...], generator: torch.Generator, device: torch.device) -> torch.Tensor:
+    """White noise, drawn on the CPU so that a seed means one picture."""
+    return torch.randn(shape, generator=generator, dtype=torch.float32).to(device)
+
+
 def initial_noise(walk: Walk, shape: tuple[int, ...], generator: torch.Generator, device: torch.device) -> torch.Tensor:
-    """Pure noise `(1, c, h, w)` at the sampler's highest level, drawn on the CPU so that a seed means one picture."""
-    noise = torch.randn(shape, generator=generator, dtype=torch.float32).to(device)
-    return noise * getattr(walk.scheduler, "init_noise_sigma", 1.0)
+    """Pure noise `(1, c, h, w)` at the sampler's highest level."""
+    return draw_noise(shape, generator, device) * getattr(walk.scheduler, "init_noise_sigma", 1.0)
 
 
 def add_noise(walk: Walk, clean: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Clean latents `(1, c, h, w)` with the noise of the walk's first step."""
-    noise = torch.randn(clean.shape, generator=generator, dtype=torch.float32).to(clean.device)
-    first = walk.timesteps[:1]
+    return noised(walk, clean, draw_noise(tuple(clean.shape), generator, clean.device), walk.timesteps[:1])
+
+
+def noised(walk: Walk, clean: torch.Tensor, noise: torch.Tensor, timestep: torch.Tensor) -> torch.Tensor:
+    """Clean latents with that noise `(1, c, h, w)`, at the level where the sampler stands, which is a timestep `(1,)`.
+
+    Before its first step a sampler stands where its walk begins; samplers that do not count go by the timestep.
+    """
     if hasattr(walk.scheduler, "add_noise"):
-        return walk.scheduler.add_noise(clean, noise, first)  # type: ignore[no-any-return]
-    return walk.scheduler.scale_noise(clean, first, noise)  # type: ignore[no-any-return]
+        return walk.scheduler.add_noise(clean, noise, timestep)  # type: ignore[no-any-return]
+    return walk.scheduler.scale_noise(clean, timestep, noise)  # type: ignore[no-any-return]
 
 
 def carry_over(latents: torch.Tensor, before: Walk, after: Walk, generator: torch.Generator) -> torch.Tensor:
@@ -137,7 +153,7 @@ def carry_over(latents: torch.Tensor, before: Walk, after: Walk, generator: torc
         return latents
     plain = latents * _scale_to_plain(left, low)
     if not level and high > low:
-        noise = torch.randn(plain.shape, generator=generator, dtype=torch.float32).to(plain.device)
+        noise = draw_noise(tuple(plain.shape), generator, plain.device)
         plain = plain + math.sqrt(high**2 - low**2) * noise
     return plain / _scale_to_plain(right, high)
 

@@ -21,7 +21,8 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
-from mezzotint.stages.sizes import check_size, nearest_multiple, size_for_picture
+from mezzotint.stages.given_pictures import GivenPictures, Size, given_pictures
+from mezzotint.stages.sizes import check_size, nearest_multiple
 
 Find = Callable[[ModelRef], FoundModel]
 
@@ -63,29 +64,35 @@ class CascadeSetup:
 
     stages: tuple[StageSetup, ...]
     transitions: tuple[ResolvedTransition, ...]
-    init: Path | None
-    strength: float | None  # None: no init picture
+    pictures: GivenPictures
+
+    @property
+    def strength(self) -> float | None:
+        """How much of an init picture is made anew; None: there is none."""
+        return self.pictures.strength
 
 
 def set_up(
-    request: GenerateRequest, find: Find, default_model: ModelRef, picture_size: Callable[[Path], tuple[int, int]]
+    request: GenerateRequest, find: Find, default_model: ModelRef, picture_size: Callable[[Path], Size]
 ) -> CascadeSetup:
     """Settle every value of a request; UsageError, UnknownModel or ModelRefused say what cannot be."""
     _check_request(request)
-    init = _init_picture(request)
+    pictures = given_pictures(request)
+    picture = None if pictures.init is None else picture_size(pictures.init)
+    if picture is not None:
+        pictures.check_growth(picture)
     stages: list[StageSetup] = []
     for index, stage in enumerate(request.cascade.stages):
         transition = request.cascade.transitions[index - 1] if index else None
         before = stages[-1] if stages else None
         found = before.found if stage.model is None and before else find(stage.model or default_model)
-        source_size = picture_size(init) if init is not None and index == 0 else None
-        stages.append(_set_up_stage(request, stage, transition, before, found, source_size))
+        given = None if picture is None or index else (pictures, picture)
+        stages.append(_set_up_stage(request, stage, transition, before, found, given))
     transitions = tuple(
         _settle_transition(transition, before, after)
         for transition, before, after in zip(request.cascade.transitions, stages, stages[1:], strict=False)
     )
-    strength = None if init is None else (0.6 if request.strength is None else request.strength)
-    return CascadeSetup(stages=tuple(stages), transitions=transitions, init=init, strength=strength)
+    return CascadeSetup(stages=tuple(stages), transitions=transitions, pictures=pictures)
 
 
 def _check_request(request: GenerateRequest) -> None:
@@ -143,26 +150,13 @@ def _within(name: str, value: float, low: float, high: float) -> None:
         raise UsageError(f"{name} is {str(value)[:40]}; it must be from {low} to {high}")
 
 
-def _init_picture(request: GenerateRequest) -> Path | None:
-    for image in request.images:
-        if image.role != "init":
-            raise UsageError(f"a picture in the role {image.role!r} is not honoured yet; only 'init' is")
-        if (image.weight, image.interval) != (1.0, (0.0, 1.0)):
-            raise UsageError(f"weight {image.weight} or interval {image.interval} of an init picture is not honoured")
-    if len(request.images) > 1:
-        raise UsageError(f"{len(request.images)} init pictures are given; only one can be used")
-    if request.strength is not None and not request.images:
-        raise UsageError(f"strength {request.strength} is given without an init picture; add one or leave it out")
-    return Path(request.images[0].path) if request.images else None
-
-
 def _set_up_stage(
     request: GenerateRequest,
     stage: Stage,
     transition: Transition | None,
     before: StageSetup | None,
     found: FoundModel,
-    picture: tuple[int, int] | None,
+    given: tuple[GivenPictures, Size] | None,
 ) -> StageSetup:
     detected = found.detected
     family = family_of(detected.family)
@@ -178,7 +172,7 @@ def _set_up_stage(
     if request.embeddings and not family.honours_embeddings:
         raise UsageError(f"{found.info.id} is of the family {family.name}, which takes no embeddings; leave them out")
     scheduler = _scheduler(sampling, sources)
-    width, height = _stage_size(stage, transition, before, family.multiple(sources), sources, picture)
+    width, height = _stage_size(stage, transition, before, family.multiple(sources), sources, given)
     check_size(width, height, family.multiple(sources))
     continues = before is not None and transition is not None and transition.strength is None
     steps = sampling.steps or (before.steps if continues and before else detected.defaults.steps)
@@ -255,8 +249,8 @@ def _stage_size(
     before: StageSetup | None,
     multiple: int,
     sources: ModelSources,
-    picture: tuple[int, int] | None,
-) -> tuple[int, int]:
+    given: tuple[GivenPictures, Size] | None,
+) -> Size:
     if before is not None and transition is not None:
         natural = (
             nearest_multiple(before.width * transition.scale, multiple),
@@ -265,12 +259,15 @@ def _stage_size(
     else:
         defaults = sources.detected.defaults
         natural = (defaults.width, defaults.height)
-        if picture is not None:
-            natural = size_for_picture(picture, natural, multiple)
-    return (
+        if given is not None:
+            natural = given[0].natural_size(given[1], natural, multiple)
+    asked = (
         natural[0] if stage.width is None else stage.width,
         natural[1] if stage.height is None else stage.height,
     )
+    if given is not None:
+        given[0].check_size(natural, asked)
+    return asked
 
 
 def _settle_transition(transition: Transition, before: StageSetup, after: StageSetup) -> ResolvedTransition:

@@ -7,8 +7,8 @@ import torch
 from PIL import Image
 
 from mezzotint.families.family import LoadedModel
+from mezzotint.images.canvas import fit
 from mezzotint.protocol import ResolvedTransition
-from mezzotint.stages.decode import fit
 from mezzotint.stages.denoise import Denoised
 from mezzotint.stages.schedule import Walk, add_noise, carry_over
 from mezzotint.stages.setup import StageSetup

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from mezzotint.stages.decode import fit
+from mezzotint.images.canvas import fit
 from mezzotint.stages.transition import resize_latents
 
 

@@ -1,0 +1,76 @@
+"""Pictures cut to a size, grown beyond their edges, and filled from what surrounds a part of them."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+Box = tuple[int, int, int, int]  # left, top, right, bottom
+Numbers = npt.NDArray[np.floating[Any]]
+
+
+def fit(picture: Image.Image, width: int, height: int, resample: Image.Resampling) -> Image.Image:
+    """The middle of a picture at the given size, its shape kept; untouched if it has that size."""
+    if picture.size == (width, height):
+        return picture
+    return picture.resize((width, height), resample, box=middle(picture.size, width, height))
+
+
+def middle(size: tuple[int, int], width: int, height: int) -> tuple[float, float, float, float]:
+    """The largest box in the middle of a picture that has the shape of a size."""
+    scale = max(width / size[0], height / size[1])
+    left = max(0.0, (size[0] - width / scale) / 2)  # rounding may fall just outside
+    top = max(0.0, (size[1] - height / scale) / 2)
+    return left, top, size[0] - left, size[1] - top
+
+
+def stretched(picture: Image.Image, box: Box) -> Image.Image:
+    """What lies in a box of a picture; beyond the picture, the pixels of its edge go on."""
+    left, top, right, bottom = box
+    if left >= 0 and top >= 0 and right <= picture.width and bottom <= picture.height:
+        return picture.crop(box)
+    rows = np.arange(top, bottom).clip(0, picture.height - 1)
+    columns = np.arange(left, right).clip(0, picture.width - 1)
+    return Image.fromarray(np.asarray(picture)[rows][:, columns])
+
+
+def filled(picture: Image.Image, where: Image.Image) -> Image.Image:
+    """The picture "RGB" with colours of its surroundings, blurred, where the mask is not black.
+
+    Means of ever larger squares are taken of what is known, until all is covered; then each is refined by the smaller
+    ones inside it, so that the fill is smooth, and joins what is known.
+    """
+    hidden = np.asarray(where) > 0
+    if not hidden.any():
+        return picture
+    colours = np.asarray(picture).astype(np.float32)
+    if hidden.all():
+        return Image.new("RGB", picture.size, tuple(int(value) for value in np.rint(colours.mean(axis=(0, 1)))))
+    known = (~hidden).astype(np.float32)
+    whole = _covered(colours, known)
+    mixed = np.where(hidden[..., None], whole, colours)
+    return Image.fromarray(np.rint(mixed).clip(0, 255).astype(np.uint8))
+
+
+def _covered(colours: Numbers, weight: Numbers) -> Numbers:
+    """Colours `(h, w, 3)` everywhere, of those that have a weight `(h, w)`."""
+    if weight.min() >= 1:
+        return colours
+    height, width = weight.shape
+    halves, light = _halved(colours * weight[..., None]), _halved(weight[..., None])
+    below = _covered(halves / np.maximum(light, 1e-6), np.minimum(1, light[..., 0] * 2))
+    above = _doubled(below)[:height, :width]
+    return weight[..., None] * colours + (1 - weight[..., None]) * above
+
+
+def _halved(values: Numbers) -> Numbers:
+    """Means of squares of two by two; an odd last row or column is taken twice."""
+    values = np.pad(values, [(0, values.shape[0] % 2), (0, values.shape[1] % 2), (0, 0)], mode="edge")
+    return (values[::2, ::2] + values[1::2, ::2] + values[::2, 1::2] + values[1::2, 1::2]) / 4
+
+
+def _doubled(values: Numbers) -> Numbers:
+    size = (values.shape[1] * 2, values.shape[0] * 2)
+    bands = [Image.fromarray(np.ascontiguousarray(values[..., band])) for band in range(values.shape[2])]
+    return np.stack([np.asarray(band.resize(size, Image.Resampling.BICUBIC)) for band in bands], axis=-1)

@@ -1,0 +1,134 @@
+"""Masks: which part of a picture is made anew, and how the new passes into the old."""
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from mezzotint.errors import UsageError
+from mezzotint.images.reading import open_image, refused_if_broken, to_rgb, upright
+from mezzotint.trouble import shown
+
+LIGHT = 128  # of 255: what is as light as this, or lighter, is made anew
+
+_BAND = 512  # rows that are looked at together: memory does not grow with the picture
+
+Bits = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.float32]
+
+
+def read_mask(path: Path, size: tuple[int, int]) -> Image.Image:
+    """The mask of a picture of that size: "L", 255 where it is made anew, 0 where it stays.
+
+    Light counts, LIGHT of 255 or more; what is transparent counts as black. A mask of another size but the same shape
+    is resized. UsageError for another shape, and for a mask that lets nothing be made anew.
+    """
+    with open_image(path) as image, refused_if_broken(path):
+        image.load()
+        light = _lightness(upright(image))
+    _check_shape(path, light.size, size)
+    lightest = light.getextrema()[1]
+    if light.size != size:
+        light = light.resize(size, Image.Resampling.BILINEAR)
+    mask = light.point(lambda value: 255 if value >= LIGHT else 0)
+    if mask.getbbox() is None:
+        raise UsageError(
+            f"there is nothing to make anew: the lightest pixel of the mask {shown(path)} is {lightest} of 255, and "
+            f"from {LIGHT} on it is made anew; paint that part white"
+        )
+    return mask
+
+
+def _lightness(image: Image.Image) -> Image.Image:
+    if image.has_transparency_data:
+        rgba = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", rgba.size, "black"), rgba).convert("L")
+    return to_rgb(image).convert("L")
+
+
+def _check_shape(path: Path, mask: tuple[int, int], picture: tuple[int, int]) -> None:
+    """A smaller copy may be off by a pixel of its own, and so may a larger one."""
+    scale = min(mask[0] / picture[0], mask[1] / picture[1])
+    off = max(abs(side - of * scale) for side, of in zip(mask, picture, strict=True))
+    if off > max(1.0, scale):
+        raise UsageError(
+            f"the mask {shown(path)} is {mask[0]}x{mask[1]}, the picture {picture[0]}x{picture[1]}: they must have the "
+            "same shape; paint the mask over the picture itself"
+        )
+
+
+def covering(mask: Image.Image, size: tuple[int, int]) -> Image.Image:
+    """A mask at another size: every pixel that it touches there."""
+    if mask.size == size:
+        return mask
+    touched = mask.resize(size, Image.Resampling.BOX)
+    return touched.point(lambda value: 255 if value else 0)
+
+
+def feathered(mask: Image.Image, feather: int) -> Image.Image:
+    """How much of the new shows, "L": 0 outside of the mask, rising to 255 over `feather` pixels inside its edge.
+
+    Where the mask is narrower than that, it rises to 255 in its middle. The picture's own border is no edge.
+    """
+    found = mask.getbbox()
+    if found is None or feather <= 0:
+        return mask
+    left, top, right, bottom = _widened(found, feather + 1, mask.size)
+    inside = np.asarray(mask.crop((left, top, right, bottom))) > 0
+    parts = [_feathered_rows(inside, row, feather) for row in range(0, inside.shape[0], _BAND)]
+    result = Image.new("L", mask.size)
+    result.paste(Image.fromarray(np.concatenate(parts)), (left, top))
+    return result
+
+
+def _widened(box: tuple[int, int, int, int], by: int, size: tuple[int, int]) -> tuple[int, int, int, int]:
+    return max(0, box[0] - by), max(0, box[1] - by), min(size[0], box[2] + by), min(size[1], box[3] + by)
+
+
+def _feathered_rows(inside: Bits, row: int, feather: int) -> npt.NDArray[np.uint8]:
+    first, last = max(0, row - 2 * feather), min(inside.shape[0], row + _BAND + 2 * feather)
+    depth = _depths(inside[first:last], feather + 1)
+    reach = np.minimum(_largest_around(depth, feather), feather + 1)
+    part = np.clip(depth / np.maximum(reach, 1), 0, 1)
+    return np.rint(part * 255).astype(np.uint8)[row - first : row - first + _BAND]
+
+
+def _depths(inside: Bits, most: int) -> Numbers:
+    """How far each pixel `(h, w)` is from the nearest one outside, in pixels; 0 outside, no more than `most`."""
+    along = _depths_along_rows(inside, most).astype(np.int32) ** 2
+    nearest = along.copy()
+    height = len(along)
+    for step in range(1, min(most, height)):  # Euclid: the squares of both ways add up
+        np.minimum(nearest[step:], along[:-step] + step * step, out=nearest[step:])
+        np.minimum(nearest[:-step], along[step:] + step * step, out=nearest[:-step])
+    return np.sqrt(np.minimum(nearest, most * most), dtype=np.float32)
+
+
+def _depths_along_rows(inside: Bits, most: int) -> npt.NDArray[np.int32]:
+    width = inside.shape[1]
+    places = np.arange(width, dtype=np.int32)
+    before = np.maximum.accumulate(np.where(inside, -most, places), axis=1)
+    after = np.minimum.accumulate(np.where(inside, width + most, places)[:, ::-1], axis=1)[:, ::-1]
+    return np.minimum(np.minimum(places - before, after - places), most).astype(np.int32)
+
+
+def _largest_around(values: Numbers, radius: int) -> Numbers:
+    """The largest value within `radius` pixels of each, to all sides."""
+    for axis in range(2):
+        values = _largest_along(values, radius, axis)
+    return values
+
+
+def _largest_along(values: Numbers, radius: int, axis: int) -> Numbers:
+    """Windows are doubled until they are as wide as is wanted."""
+    padded = np.pad(values, [(radius, radius) if each == axis else (0, 0) for each in range(2)])
+    wide, wanted = 1, 2 * radius + 1
+    while wide < wanted:
+        step = min(wide, wanted - wide)
+        head = [slice(None)] * 2
+        tail = [slice(None)] * 2
+        head[axis], tail[axis] = slice(None, -step), slice(step, None)
+        padded = np.maximum(padded[tuple(head)], padded[tuple(tail)])
+        wide += step
+    return padded
