@@ -1,0 +1,209 @@
+"""Pictures of every kind come out upright, in sRGB, RGB or RGBA."""
+
+import io
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import ExifTags, Image, ImageCms
+
+from mezzotint.errors import Cancelled, ImageRefused
+from mezzotint.library.decoding import decode_picture, in_srgb
+
+ORANGE = (230, 120, 20)
+MODES = {
+    "RGB": ("png", "jpg", "webp", "tiff", "bmp"),
+    "RGBA": ("png", "webp", "tiff"),
+    "L": ("png", "jpg", "tiff", "gif"),
+    "LA": ("png", "tiff"),
+    "P": ("png", "gif", "tiff", "bmp"),
+    "CMYK": ("jpg", "tiff"),
+    "1": ("png", "tiff"),
+    "I;16": ("png", "tiff"),
+    "F": ("tiff",),
+    "YCbCr": ("jpg", "tiff"),
+}
+
+
+@pytest.mark.parametrize(("mode", "suffix"), [(mode, suffix) for mode, all_of in MODES.items() for suffix in all_of])
+@pytest.mark.parametrize("max_side", [None, 16])
+def test_every_mode_of_every_format(tmp_path, mode, suffix, max_side):
+    plain = Image.new("RGB", (64, 40), "white")
+    picture = Image.new(mode, plain.size, 65535) if mode == "I;16" else plain.convert(mode)
+    picture.save(tmp_path / f"picture.{suffix}")
+    image, size = decode_picture(tmp_path / f"picture.{suffix}", max_side)
+    assert size == (64, 40)
+    assert image.size == ((64, 40) if max_side is None else (16, 10))
+    transparent = mode in ("RGBA", "LA")
+    assert image.mode == ("RGBA" if transparent else "RGB") or (suffix == "webp" and image.mode == "RGB")
+    assert np.asarray(image)[..., :3].min() >= 250
+
+
+def test_transparency_stays_and_scales_without_fringes(tmp_path):
+    picture = Image.new("RGBA", (64, 64), (0, 0, 0, 0))
+    picture.paste((255, 0, 0, 255), (0, 0, 32, 64))
+    picture.save(tmp_path / "half.png")
+    image, _ = decode_picture(tmp_path / "half.png", 9)
+    pixels = np.asarray(image).astype(int)
+    assert image.mode == "RGBA" and 0 < pixels[0, 4, 3] < 255
+    assert pixels[pixels[..., 3] > 0][:, 0].min() >= 250  # black of the transparent half has not bled in
+
+
+def test_a_palette_with_a_transparent_colour(tmp_path):
+    picture = Image.new("RGB", (8, 8), ORANGE).quantize(4)
+    picture.save(tmp_path / "palette.png", transparency=picture.getpixel((0, 0)))
+    image, _ = decode_picture(tmp_path / "palette.png", None)
+    assert image.mode == "RGBA" and image.getpixel((0, 0))[3] == 0
+
+
+@given(st.integers(1, 8), st.sampled_from(["jpg", "png", "webp"]), st.sampled_from([None, 20, 300]))
+def test_orientation_is_applied_once(tmp_path_factory, orientation, suffix, max_side):
+    path = tmp_path_factory.mktemp("turned") / f"picture.{suffix}"
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = orientation
+    picture = Image.new("RGB", (96, 48), "white")
+    picture.paste("black", (0, 0, 48, 48))
+    picture.save(path, exif=exif)
+    image, size = decode_picture(path, max_side)
+    assert size == ((96, 48) if orientation < 5 else (48, 96))
+    assert (image.width > image.height) == (orientation < 5)
+    dark = np.asarray(image.convert("L")) < 128
+    middle = dark[dark.shape[0] // 4, dark.shape[1] // 4]
+    assert middle == (orientation in (1, 4, 5, 6))
+
+
+# ---- profiles
+
+
+def icc(space, primaries):
+    """A profile of three primaries and straight curves, or of grey; ICC.1:2001."""
+
+    def xyz(values):
+        return b"XYZ \0\0\0\0" + b"".join(struct.pack(">i", round(value * 65536)) for value in values)
+
+    curve = b"curv" + bytes(4) + struct.pack(">I", 1) + struct.pack(">H", round(1.0 * 256)) + bytes(2)
+    text = b"desc" + bytes(4) + struct.pack(">I", 2) + b"x\0" + bytes(78 + 4)
+    tags = {b"desc": text, b"cprt": b"text" + bytes(4) + b"none", b"wtpt": xyz((0.9642, 1.0, 0.8249))}
+    if space == b"RGB ":
+        tags |= {name + b"XYZ": xyz(value) for name, value in zip((b"r", b"g", b"b"), primaries, strict=True)}
+        tags |= {name + b"TRC": curve for name in (b"r", b"g", b"b")}
+    else:
+        tags[b"kTRC"] = curve
+    offset, table, data = 128 + 4 + 12 * len(tags), b"", b""
+    for name, value in tags.items():
+        value += bytes(-len(value) % 4)
+        table += name + struct.pack(">II", offset + len(data), len(value))
+        data += value
+    head = struct.pack(">I4sI4s4s4s12x4s4xII", offset + len(data), bytes(4), 0x02100000, b"mntr", space, b"XYZ ",
+                       b"acsp", 0, 0)  # fmt: skip
+    head = head.ljust(68, b"\0") + struct.pack(">iii", 0xF6D6, 0x10000, 0xD32D)
+    return head.ljust(128, b"\0") + struct.pack(">I", len(tags)) + table + data
+
+
+RED, GREEN, BLUE = (0.4361, 0.2225, 0.0139), (0.3851, 0.7169, 0.0971), (0.1431, 0.0606, 0.7141)  # of sRGB, at D50
+SWAPPED = icc(b"RGB ", (GREEN, RED, BLUE))
+LINEAR_GREY = icc(b"GRAY", ())
+
+
+@pytest.mark.parametrize("suffix", ["png", "jpg", "webp", "tiff"])
+def test_colours_are_those_of_the_profile(tmp_path, suffix):
+    path = tmp_path / f"picture.{suffix}"
+    Image.new("RGB", (32, 32), (255, 0, 0)).save(path, icc_profile=SWAPPED)
+    red, green, blue = decode_picture(path, None)[0].getpixel((5, 5))
+    assert green > 200 and red < 60 and blue < 60
+
+
+def test_grey_and_transparent_pictures_have_profiles_too(tmp_path):
+    Image.new("L", (8, 8), 55).save(tmp_path / "grey.png", icc_profile=LINEAR_GREY)
+    assert abs(decode_picture(tmp_path / "grey.png", None)[0].getpixel((0, 0))[0] - 128) <= 3  # 55 of linear light
+    Image.new("RGBA", (8, 8), (255, 0, 0, 77)).save(tmp_path / "clear.png", icc_profile=SWAPPED)
+    red, green, _, alpha = decode_picture(tmp_path / "clear.png", None)[0].getpixel((0, 0))
+    assert green > 200 and red < 60 and alpha == 77
+
+
+def test_srgb_itself_changes_nothing():
+    srgb = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    image = in_srgb(Image.new("RGB", (2, 2), ORANGE), srgb)
+    assert all(abs(a - b) <= 1 for a, b in zip(image.getpixel((0, 0)), ORANGE, strict=True))
+
+
+@given(st.binary(max_size=300) | st.just(LINEAR_GREY) | st.just(SWAPPED[:-30]) | st.just(7) | st.just("x"))
+def test_a_broken_profile_or_one_for_other_colours_is_passed_over(profile):
+    assert in_srgb(Image.new("RGB", (2, 2), ORANGE), profile).getpixel((0, 0)) == ORANGE
+
+
+# ---- what cannot be read
+
+
+def png_of(width, height, depth=1, colour=0):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
+
+
+def good_png():
+    file = io.BytesIO()
+    Image.new("RGB", (64, 64), ORANGE).save(file, "PNG")
+    return file.getvalue()
+
+
+HOSTILE = {
+    "huge.png": png_of(20_000, 20_000),
+    "wide.png": png_of(2**31 - 1, 2**31 - 1),
+    "none.png": png_of(0, 5),
+    "empty.png": b"",
+    "zeros.jpg": bytes(1000),
+    "cut.png": good_png()[:60],
+    "text.jpg": b"a barn",
+    "page.png": b"<html><img src=file:///etc/passwd>",
+    "nothing.png": png_of(50, 50),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("max_side", [None, 16])
+def test_what_cannot_be_read_is_refused_in_one_line(tmp_path, name, max_side):
+    (tmp_path / name).write_bytes(HOSTILE[name])
+    with pytest.raises(ImageRefused) as caught:
+        decode_picture(tmp_path / name, max_side)
+    assert name in str(caught.value) and "\n" not in str(caught.value)
+
+
+@given(st.integers(8, 400), st.integers(0, 255))
+def test_damaged_bytes_are_refused_or_read(tmp_path_factory, place, byte):
+    data = bytearray(good_png())
+    data[place % len(data)] = byte
+    path = tmp_path_factory.mktemp("damaged") / "picture.png"
+    path.write_bytes(data)
+    try:
+        image, _ = decode_picture(path, 20)
+    except ImageRefused as error:
+        assert "\n" not in str(error)
+    else:
+        assert image.mode in ("RGB", "RGBA")
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 20_000), (20_000, 1)])
+def test_thin_pictures(tmp_path, size):
+    Image.new("RGB", size, ORANGE).save(tmp_path / "thin.png")
+    image, whole = decode_picture(tmp_path / "thin.png", 256)
+    assert whole == size and min(image.size) == 1 and max(image.size) <= 256
+
+
+def test_an_animation_is_its_first_frame(tmp_path):
+    frames = [Image.new("RGB", (16, 16), colour) for colour in ("white", "black")]
+    for suffix in ("gif", "webp"):
+        frames[0].save(tmp_path / f"moving.{suffix}", save_all=True, append_images=frames[1:])
+        assert min(decode_picture(tmp_path / f"moving.{suffix}", None)[0].getpixel((0, 0))[:3]) > 240
+
+
+def test_stopped_between_reading_and_turning(tmp_path):
+    Image.new("RGB", (16, 16)).save(tmp_path / "a.png")
+    for answers in ([True], [False, True]):
+        with pytest.raises(Cancelled):
+            decode_picture(tmp_path / "a.png", 8, lambda answers=answers: answers.pop(0))
