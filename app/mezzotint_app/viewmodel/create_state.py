@@ -1,0 +1,104 @@
+"""What the Create page remembers: the words, and for every model what a person has set for it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from mezzotint.memory_protocol import Quantization
+from mezzotint.protocol import Dtype, LoraRef, PredictionType, Space, Upscaler
+
+MOST_MODELS = 400  # whose settings are kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoraChoice:
+    """A LoRA in the list; one that is off keeps its place and its weight."""
+
+    path: str
+    weight: float = 1.0
+    on: bool = True
+    sha256: str | None = None  # of the file, where a picture named it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateSettings:
+    """What a person has set for one model; `None` is the model's own."""
+
+    width: int | None = None
+    height: int | None = None
+    aspect_locked: bool = False
+    count: int = 1
+    steps: int | None = None
+    guidance_scale: float | None = None
+    guidance_rescale: float | None = None
+    sampler: str | None = None
+    schedule: str | None = None
+    clip_skip: int | None = None
+    refiner: str | None = None
+    refiner_at: float | None = None
+    second_pass: bool = False
+    second_pass_scale: float | None = None
+    second_pass_strength: float | None = None
+    second_pass_space: Space | None = None
+    second_pass_upscaler: Upscaler | None = None
+    loras: tuple[LoraChoice, ...] = ()
+    embeddings: tuple[str, ...] = ()
+    quantization: Quantization | None = None
+    text_quantization: Quantization | None = None
+    compile: bool = False
+    # Without a control of their own; they come with a picture's settings, and are shown as kept from there.
+    prediction_type: PredictionType | None = None
+    zero_terminal_snr: bool | None = None
+    weights: str | None = None
+    dtype: Dtype | None = None
+    vae_tile: int | None = None
+    strict: bool = False
+
+
+KEPT_FROM_PICTURES = ("prediction_type", "zero_terminal_snr", "weights", "dtype", "vae_tile", "strict")
+_UNSET = CreateSettings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateState:
+    """The page as it was left; kept in a file."""
+
+    model: str = ""  # empty: the default
+    prompt: str = ""
+    negative_prompt: str = ""
+    seed: int | None = None  # that is shown; None: none was used yet
+    seed_fixed: bool = False  # False: each Generate draws another
+    per_model: dict[str, CreateSettings] = field(default_factory=dict)
+    history: tuple[str, ...] = ()  # of prompts, the newest first
+    open_folds: tuple[str, ...] = ()
+
+
+def settings_of(state: CreateState, model: str) -> CreateSettings:
+    """What is set for a model; nothing, where it was never touched."""
+    return state.per_model.get(model, _UNSET)
+
+
+def with_settings(state: CreateState, model: str, settings: CreateSettings) -> dict[str, CreateSettings]:
+    """Those of all models, with these for one; settings that say nothing take no room."""
+    others = {name: kept for name, kept in state.per_model.items() if name != model}
+    if settings == _UNSET:
+        return others
+    while len(others) >= MOST_MODELS:
+        del others[next(iter(others))]  # that was changed the longest ago
+    return {**others, model: settings}
+
+
+def without(settings: CreateSettings, names: Iterable[str]) -> CreateSettings:
+    """The settings with these fields back to the model's own."""
+    values: dict[str, Any] = {name: getattr(_UNSET, name) for name in names}
+    return replace(settings, **values)
+
+
+def names_of_settings() -> tuple[str, ...]:
+    """All fields."""
+    return tuple(one.name for one in fields(CreateSettings))
+
+
+def loras_in_use(settings: CreateSettings) -> tuple[LoraRef, ...]:
+    """Those that are on, as a request names them."""
+    return tuple(LoraRef(path=one.path, weight=one.weight, sha256=one.sha256) for one in settings.loras if one.on)

@@ -1,0 +1,70 @@
+"""Prompts of before, walked through without losing the one being written."""
+
+from collections.abc import Sequence
+
+MOST = 100  # prompts
+MOST_CHARACTERS = 1 << 18  # of all of them together
+
+
+class PromptHistory:
+    """A place in the list of prompts; the draft is what was written before the walk began."""
+
+    def __init__(self, prompts: Sequence[str] = ()) -> None:
+        self._prompts = bounded(prompts)
+        self._draft = ""
+        self._place = -1  # the draft
+
+    def prompts(self) -> tuple[str, ...]:
+        """The newest first."""
+        return self._prompts
+
+    def older(self, written: str) -> str | None:
+        """The prompt before the one that is shown; None at the end of the list."""
+        self._note(written)
+        place = self._place + 1
+        while place < len(self._prompts) and self._prompts[place] == written:
+            place += 1
+        return self._go(place)
+
+    def newer(self, written: str) -> str | None:
+        """The prompt after the one that is shown, at last the draft; None where that is shown already."""
+        self._note(written)
+        return self._go(self._place - 1)
+
+    def remember(self, prompt: str) -> bool:
+        """Put a prompt to the front; whether that changed the list."""
+        self._place = -1
+        if not prompt.strip():
+            return False
+        before = self._prompts
+        self._prompts = bounded((prompt, *(one for one in before if one != prompt)))
+        return self._prompts != before
+
+    def forget(self) -> None:
+        """Empty the list."""
+        self._prompts, self._place = (), -1
+
+    def _note(self, written: str) -> None:
+        """What was written by hand becomes the draft, wherever the walk stood."""
+        shown = self._prompts[self._place] if 0 <= self._place < len(self._prompts) else None
+        if shown != written:
+            if self._place >= 0 or written != self._draft:
+                self._draft = written
+            self._place = -1
+
+    def _go(self, place: int) -> str | None:
+        if not -1 <= place < len(self._prompts) or place == self._place:
+            return None
+        self._place = place
+        return self._draft if place < 0 else self._prompts[place]
+
+
+def bounded(prompts: Sequence[str]) -> tuple[str, ...]:
+    """As many of the newest as are kept; one that is longer than all may be is passed over."""
+    kept: list[str] = []
+    room = MOST_CHARACTERS
+    for prompt in prompts:
+        if len(kept) < MOST and len(prompt) <= room:
+            kept.append(prompt)
+            room -= len(prompt)
+    return tuple(kept)

@@ -1,0 +1,52 @@
+"""Which samplers and schedules can be had, and which of them go together."""
+
+from PySide6.QtCore import QCoreApplication
+
+_SOME = ("default", "sgm_uniform", "simple")
+_ALL = ("default", "karras", "exponential", "sgm_uniform", "simple")
+
+# As the engine runs them for networks that predict noise or velocity, which those of SDXL and PixArt do.
+SCHEDULES_OF = {
+    "euler": _ALL,
+    "euler_a": _SOME,
+    "heun": _ALL,
+    "dpmpp_2m": _ALL,
+    "dpmpp_2m_sde": _ALL,
+    "ddim": _SOME,
+    "unipc": _ALL,
+    "lcm": ("default",),
+}
+SAMPLERS = tuple(SCHEDULES_OF)
+SCHEDULES = _ALL
+
+_SHOWN = {
+    "euler": "Euler",
+    "euler_a": "Euler a",
+    "heun": "Heun",
+    "dpmpp_2m": "DPM++ 2M",
+    "dpmpp_2m_sde": "DPM++ 2M SDE",
+    "ddim": "DDIM",
+    "unipc": "UniPC",
+    "lcm": "LCM",
+    "karras": "Karras",
+    "exponential": "Exponential",
+    "sgm_uniform": "SGM Uniform",
+    "simple": "Simple",
+}
+
+
+def schedules_of(sampler: str | None) -> tuple[str, ...]:
+    """Those that a sampler runs; of the model's own sampler it is not known, so all of them."""
+    return SCHEDULES if sampler is None else SCHEDULES_OF.get(sampler, ("default",))
+
+
+def go_together(sampler: str | None, schedule: str | None) -> bool:
+    """Whether the engine would take both."""
+    return schedule is None or schedule in schedules_of(sampler)
+
+
+def shown_name(name: str) -> str:
+    """As other programs write it too."""
+    if name == "default":
+        return QCoreApplication.translate("sampler_choices", "Default of the sampler")
+    return _SHOWN.get(name, name)
