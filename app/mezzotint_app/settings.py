@@ -12,7 +12,7 @@ from mezzotint.protocol import Attention, MemoryPolicy
 Theme = Literal["system", "light", "dark"]
 Closing = Literal["ask", "go_on", "stop"]
 
-DEFAULT_TEMPLATE = "[date]/[datetime]-[seed]-[prompt_words].png"
+DEFAULT_TEMPLATE = "[date]/[time]-[seed]-[prompt].png"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

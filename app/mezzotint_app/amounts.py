@@ -1,0 +1,40 @@
+"""Bytes and seconds as people read them; GB is 2^30 bytes."""
+
+from PySide6.QtCore import QCoreApplication, QLocale
+
+_UNITS = (("GB", 2**30), ("MB", 2**20), ("kB", 2**10))
+
+
+def bytes_text(count: int) -> str:
+    """A byte count in the largest unit that fits: "6.9 GB"."""
+    for unit, scale in _UNITS:
+        if count >= scale:
+            return f"{QLocale().toString(count / scale, 'f', 1)} {unit}"
+    return QCoreApplication.translate("amounts", "%n bytes", None, count)
+
+
+def bytes_of(done: int, total: int) -> str:
+    """Two byte counts: "3.1 GB of 6.9 GB"."""
+    return QCoreApplication.translate("amounts", "{done} of {total}").format(
+        done=bytes_text(done), total=bytes_text(total)
+    )
+
+
+def duration_text(seconds: float) -> str:
+    """A span of time, no finer than it is worth: "12 s", "3 min", "2 h 5 min"."""
+    if seconds < 1:
+        return QCoreApplication.translate("amounts", "under 1 s")
+    if seconds < 90:
+        return QCoreApplication.translate("amounts", "{n} s").format(n=round(seconds))
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return QCoreApplication.translate("amounts", "{n} min").format(n=minutes)
+    hours, minutes = divmod(minutes, 60)
+    return QCoreApplication.translate("amounts", "{h} h {m} min").format(h=hours, m=minutes)
+
+
+def left_text(seconds: float | None) -> str:
+    """What is left: "about 3 min left"; empty where it is not known."""
+    if seconds is None:
+        return ""
+    return QCoreApplication.translate("amounts", "about {time} left").format(time=duration_text(seconds))
