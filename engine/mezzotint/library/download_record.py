@@ -1,0 +1,51 @@
+"""mezzotint-source.json: where a model came from and what its files were, kept beside it."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from mezzotint.atomic import atomic_write
+from mezzotint.checkpoints.regular_file import is_file, is_folder
+from mezzotint.checkpoints.strict_json import read_json_object
+from mezzotint.errors import ModelRefused, StorageError
+
+RECORD_FILE = "mezzotint-source.json"
+MAX_RECORD = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRecord:
+    """What was fetched."""
+
+    source: str  # owner/name, owner/name/file, or a link without its query
+    revision: str  # the commit; of a link: empty
+    licence: str
+    sums: dict[str, str]  # from names below the folder, or beside the file, to sha256
+
+
+def record_path(model: Path) -> Path:
+    """In a folder; beside a file."""
+    return model / RECORD_FILE if is_folder(model) else model.with_name(f"{model.name}.{RECORD_FILE}")
+
+
+def write_record(path: Path, record: SourceRecord) -> None:
+    """Write it, whole."""
+    atomic_write(path, (json.dumps(asdict(record), indent=2) + "\n").encode("utf-8"), overwrite=True)
+
+
+def read_record(model: Path) -> SourceRecord | None:
+    """What stands beside the model; None where nothing does, or nothing that can be read."""
+    path = record_path(model)
+    if not is_file(path):
+        return None
+    try:
+        told = read_json_object(path, MAX_RECORD)
+    except (ModelRefused, StorageError):
+        return None
+    texts = {name: told.get(name) for name in ("source", "revision", "licence")}
+    sums = told.get("sums")
+    if not isinstance(sums, dict) or not all(isinstance(text, str) for text in (*texts.values(), *sums.values())):
+        return None
+    return SourceRecord(
+        sums={str(name): str(value) for name, value in sums.items()}, **{k: str(v) for k, v in texts.items()}
+    )

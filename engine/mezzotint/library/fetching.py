@@ -1,0 +1,104 @@
+"""`python -m mezzotint.library.fetching`: the only process of ours that reaches the net, and only when it is asked to.
+
+One question on stdin, lines of progress and one answer on stdout. It ends when stdin does: with who asked.
+"""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.codec import encode, from_json, to_json
+from mezzotint.errors import MezzotintError
+from mezzotint.library.download_look import look_at_hub, look_at_link
+from mezzotint.library.download_messages import Fetch, Fetched, LookAtHub, LookAtLink
+from mezzotint.library.download_net import headers, prepare_client, token_for
+from mezzotint.library.download_partial import Partial
+from mezzotint.library.download_transfer import bring
+from mezzotint.protocol import Progress
+
+_TELL_EVERY = 0.1  # seconds
+
+Tell = Callable[[dict[str, object]], None]
+
+
+def fetch(asked: Fetch, tell: Tell) -> Fetched:
+    """All files, whole and right."""
+    from huggingface_hub import hf_hub_url
+
+    token = token_for(asked.endpoint, asked.token, environment=asked.environment) if asked.repository else None
+    partial = Partial(Path(asked.folder))
+    counter = _Counter(sum(file.bytes for file in asked.files), tell)
+    sums = {}
+    for file in asked.files:
+        url = file.url or hf_hub_url(asked.repository or "", file.name, revision=asked.commit, endpoint=asked.endpoint)
+        prepare_client(url)
+        counter.what = file.name
+        sums[file.key] = bring(file, url, partial, headers(token), counter.add)
+    return Fetched(sums=sums)
+
+
+class _Counter:
+    """Tells how much is there, not too often."""
+
+    def __init__(self, total: int, tell: Tell) -> None:
+        self._total = total
+        self._tell = tell
+        self._done = 0
+        self._told = 0.0
+        self.what = ""
+
+    def add(self, count: int) -> None:
+        """So many bytes more; fewer, when a file is begun anew."""
+        self._done += count
+        now = time.monotonic()
+        if now - self._told >= _TELL_EVERY or self._done == self._total:
+            self._told = now
+            progress = Progress(what=plain(self.what), done=self._done, total=self._total, unit="bytes")
+            self._tell({"event": encode(progress)})
+
+
+def answer(kind: str, question: bytes, tell: Tell) -> object:
+    """What was asked."""
+    match kind:
+        case "hub":
+            return look_at_hub(from_json(LookAtHub, question))
+        case "link":
+            return look_at_link(from_json(LookAtLink, question))
+        case _:
+            return fetch(from_json(Fetch, question), tell)
+
+
+def main() -> int:
+    """The process."""
+    from mezzotint.rpc import claim_streams
+
+    reader, writer = claim_streams()
+    kind, question = sys.argv[1], reader.readline()
+
+    def tell(message: dict[str, object]) -> None:
+        writer.write(to_json(message).encode("ascii") + b"\n")
+        writer.flush()
+
+    threading.Thread(target=_end_with, args=(reader,), daemon=True).start()
+    try:
+        tell({"result": encode(answer(kind, question, tell))})
+    except MezzotintError as error:
+        tell({"error": {"kind": error.kind, "message": str(error), "exit_code": error.exit_code}})
+        return error.exit_code
+    return 0
+
+
+def _end_with(reader: BinaryIO) -> None:
+    """Who asked is gone: nobody would use what comes."""
+    while reader.read(1):
+        continue
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

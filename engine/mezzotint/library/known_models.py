@@ -1,0 +1,49 @@
+"""The curated list: models that this version can run, and what each is good at."""
+
+import functools
+import tomllib
+from importlib import resources
+from typing import Any
+
+from mezzotint.families.known import FAMILIES
+from mezzotint.library_protocol import KnownModel
+from mezzotint.memory.shipped import is_shipped, shipped
+
+_LIST = "known_models.toml"
+_SMALLEST_MACHINE = 2**50  # bytes of RAM: only the card's memory is asked about
+
+
+@functools.cache
+def known_models() -> tuple[KnownModel, ...]:
+    """Every model of the list; what memory each needs is planned anew, from its footprint."""
+    text = (resources.files("mezzotint.library") / _LIST).read_text("utf-8")
+    families = {family.name for family in FAMILIES}
+    return tuple(_known(entry, families) for entry in tomllib.loads(text)["model"])
+
+
+def _known(entry: dict[str, Any], families: set[str]) -> KnownModel:
+    runs = entry["family"] in families and is_shipped(entry["planned_as"])
+    return KnownModel(
+        id=entry["id"],
+        title=entry["title"],
+        good_at=entry["good_at"],
+        licence=entry["licence"],
+        licence_url=entry["licence_url"],
+        family=entry["family"],
+        bytes=entry["bytes"],
+        smallest_vram_bytes=_smallest_vram(entry["planned_as"]) if runs else 0,
+        gated=entry.get("gated", False),
+        runs=runs,
+        planned_as=entry["planned_as"],
+    )
+
+
+@functools.cache
+def _smallest_vram(name: str) -> int:
+    """With which it can be run at all, at its own size, however slowly."""
+    from mezzotint.memory.machine_probe import ordinary_machine
+    from mezzotint.memory.planner import plan
+    from mezzotint.memory.task import task_of
+
+    machine = ordinary_machine(2**40, _SMALLEST_MACHINE)
+    return plan(task_of([shipped(name)]), machine, policy="lowest").smallest_vram_bytes

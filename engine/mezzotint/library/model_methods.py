@@ -1,0 +1,87 @@
+"""What the librarian can be asked about models: where they lie, what can be had, what becomes of them."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.library.params import PathParams
+from mezzotint.library_protocol import GetRequest, KnownModel, ModelPlace, Offer, QuantizeRequest, Verified
+from mezzotint.protocol import IsCancelled, ModelInfo, ModelRef, OnEvent
+from mezzotint.rpc import Method
+
+MakeCatalog = Callable[[], Catalog]
+
+
+def model_methods(make_catalog: MakeCatalog, folders: Sequence[Path] = ()) -> dict[str, Method]:
+    """The methods by name. `make_catalog` is called anew for each, since places change; `folders` are of this start."""
+    of = _ModelMethods(make_catalog, tuple(folders))
+    return {
+        "places": Method(params=None, run=of.places),
+        "add_place": Method(params=PathParams, run=of.add_place),
+        "remove_place": Method(params=PathParams, run=of.remove_place),
+        "forget_model": Method(params=ModelRef, run=of.forget_model),
+        "remember_model": Method(params=ModelRef, run=of.remember_model),
+        "known_models": Method(params=None, run=of.known_models),
+        "offer": Method(params=GetRequest, run=of.offer, turn="newest first"),
+        "get": Method(params=GetRequest, run=of.get, job=True),
+        "quantize": Method(params=QuantizeRequest, run=of.quantize, job=True),
+        "verify": Method(params=ModelRef, run=of.verify, job=True),
+    }
+
+
+class _ModelMethods:
+    def __init__(self, make_catalog: MakeCatalog, folders: tuple[Path, ...]) -> None:
+        self._make_catalog = make_catalog
+        self._folders = folders
+
+    def places(self, _params: None, _tell: OnEvent, _cancelled: IsCancelled) -> tuple[ModelPlace, ...]:
+        from mezzotint.library.places import list_places
+
+        return list_places(self._folders)
+
+    def add_place(self, params: PathParams, tell: OnEvent, cancelled: IsCancelled) -> tuple[ModelPlace, ...]:
+        from mezzotint.library.places import add_place
+
+        add_place(params.path)
+        return self.places(None, tell, cancelled)
+
+    def remove_place(self, params: PathParams, tell: OnEvent, cancelled: IsCancelled) -> tuple[ModelPlace, ...]:
+        from mezzotint.library.places import remove_place
+
+        remove_place(params.path)
+        return self.places(None, tell, cancelled)
+
+    def forget_model(self, params: ModelRef, _tell: OnEvent, _cancelled: IsCancelled) -> None:
+        from mezzotint.library.places import forget_model
+
+        forget_model(self._make_catalog(), params.id)
+
+    def remember_model(self, params: ModelRef, _tell: OnEvent, _cancelled: IsCancelled) -> None:
+        from mezzotint.library.places import remember_model
+
+        remember_model(self._make_catalog(), params.id)
+
+    def known_models(self, _params: None, _tell: OnEvent, _cancelled: IsCancelled) -> tuple[KnownModel, ...]:
+        from mezzotint.library.known_models import known_models
+
+        return known_models()
+
+    def offer(self, request: GetRequest, _tell: OnEvent, cancelled: IsCancelled) -> Offer:
+        from mezzotint.library.offer import offer
+
+        return offer(request, cancelled)
+
+    def get(self, request: GetRequest, tell: OnEvent, cancelled: IsCancelled) -> ModelInfo:
+        from mezzotint.library.download import get
+
+        return get(request, self._make_catalog, tell, cancelled)
+
+    def quantize(self, request: QuantizeRequest, tell: OnEvent, cancelled: IsCancelled) -> ModelInfo:
+        from mezzotint.library.quantizing import quantize
+
+        return quantize(request, self._make_catalog, tell, cancelled)
+
+    def verify(self, ref: ModelRef, tell: OnEvent, cancelled: IsCancelled) -> Verified:
+        from mezzotint.library.verify import verify
+
+        return verify(ref, self._make_catalog(), tell, cancelled)

@@ -1,0 +1,269 @@
+"""What fetching a model would bring: its files, its licence, the room it takes, where it would stand."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from mezzotint import paths
+from mezzotint.catalog.place import at_home
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import is_file, is_folder
+from mezzotint.codec import decode, to_json
+from mezzotint.errors import AccessRefused, DownloadFailed, MezzotintError, ModelRefused, StorageError, UsageError
+from mezzotint.library.child import ChildCommand, own_environment, run_child
+from mezzotint.library.download_choice import choose
+from mezzotint.library.download_messages import (
+    HubFile,
+    HubListing,
+    LinkFacts,
+    LookAtHub,
+    LookAtLink,
+    WantedFile,
+)
+from mezzotint.library.download_partial import Partial, key_of
+from mezzotint.library.download_record import read_record
+from mezzotint.library.download_source import HUB, HubSource, LinkSource, endpoint_of, source_of
+from mezzotint.library.download_space import free_bytes, why_no_room
+from mezzotint.library.download_transfer import denied
+from mezzotint.library_protocol import GetRequest, Offer
+from mezzotint.protocol import Event, IsCancelled
+
+FreeBytes = Callable[[Path], int]
+_UNKNOWN_LICENCE = "not stated: see the page that the link is from"
+_SHA256_DIGITS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """An offer, and all that is needed to take it."""
+
+    offer: Offer
+    problem: MezzotintError | None  # why it cannot be taken
+    files: tuple[WantedFile, ...] = ()
+    target: Path | None = None
+    is_folder: bool = False
+    repository: str | None = None
+    endpoint: str = HUB
+    environment: bool = True  # whether the person's own token may go there
+
+
+def offer(request: GetRequest, cancelled: IsCancelled, *, free: FreeBytes = free_bytes) -> Offer:
+    """What fetching would bring. Raises UsageError, UnknownModel, DownloadFailed where that cannot be told."""
+    return prepare(request, cancelled, free=free).offer
+
+
+def prepare(request: GetRequest, cancelled: IsCancelled, *, free: FreeBytes = free_bytes) -> Prepared:
+    """Look at what is to be fetched, in a process of its own."""
+    endpoint = endpoint_of(request.endpoint)
+    source = source_of(request.source, request.revision, endpoint=endpoint)
+    _check_sum(request.sha256)
+    if isinstance(source, LinkSource):
+        return _of_link(request, source, cancelled, free)
+    return _of_hub(request, source, endpoint, cancelled, free)
+
+
+def fetching_command(kind: str, question: object, token: str | None, endpoint: str) -> ChildCommand:
+    """The process that reaches the net: it alone is allowed to."""
+    changes: Mapping[str, str | None] = {
+        "HF_ENDPOINT": endpoint,
+        "HF_HUB_OFFLINE": None,
+        "TRANSFORMERS_OFFLINE": None,
+        "HF_DEBUG": None,  # it would write what is sent
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1",
+        "HF_HUB_VERBOSITY": "error",
+        "DO_NOT_TRACK": "1",
+    }
+    return ChildCommand(
+        words=("-m", "mezzotint.library.fetching", kind),
+        environ=own_environment(changes),
+        given=to_json(question),
+        secret=token or os.environ.get("HF_TOKEN"),
+    )
+
+
+def _check_sum(sha256: str | None) -> None:
+    if sha256 is not None and (len(sha256) != _SHA256_DIGITS or not all(c in "0123456789abcdefABCDEF" for c in sha256)):
+        raise UsageError(f"'{plain(sha256)}' is no sha256: 64 digits and letters from a to f")
+
+
+# ---- the hub
+
+
+def _of_hub(request: GetRequest, source: HubSource, endpoint: str, cancelled: IsCancelled, free: FreeBytes) -> Prepared:
+    question = LookAtHub(
+        repository=source.repository,
+        revision=source.revision,
+        endpoint=endpoint,
+        token=request.token,
+        environment=request.endpoint is None,
+    )
+    command = fetching_command("hub", question, request.token, endpoint)
+    listing = decode(HubListing, run_child(command, _ignore, cancelled))
+    name = source.repository if source.file is None else f"{source.repository}/{source.file}"
+    if listing.locked:
+        return _nothing(name, listing.commit, listing.licence, AccessRefused(denied(source.repository)))
+    try:
+        chosen = choose(listing, source.file)
+    except ModelRefused as error:
+        return _nothing(name, listing.commit, listing.licence, error)
+    files = tuple(_wanted(source.repository, listing.commit, one) for one in chosen.files)
+    if not chosen.is_folder:
+        files = (_with_sum(files[0], request.sha256),)
+    elif request.sha256 is not None:
+        raise UsageError("a sum is that of one file: name the file, as owner/name/file.safetensors")
+    short = PurePosixPath(chosen.files[0].name).name if not chosen.is_folder else source.repository.split("/")[1]
+    target = _target(_folder(request), short, source.repository.replace("/", "--"), name)
+    return _offered(
+        Prepared(
+            offer=_empty(name, listing.commit, listing.licence),
+            problem=_other_sum(files, request.sha256),
+            files=files,
+            target=target,
+            is_folder=chosen.is_folder,
+            repository=source.repository,
+            endpoint=endpoint,
+            environment=request.endpoint is None,
+        ),
+        free,
+    )
+
+
+def _wanted(repository: str, commit: str, file: HubFile) -> WantedFile:
+    known = file.sha256 or file.blob or f"{repository}@{commit}/{file.name}"
+    return WantedFile(
+        key=key_of(known, file.bytes),
+        url=None,
+        name=file.name,
+        bytes=file.bytes,
+        sha256=file.sha256,
+        blob=file.blob,
+        validator="",
+    )
+
+
+def _with_sum(file: WantedFile, sha256: str | None) -> WantedFile:
+    """A sum that the person gives counts where the hub tells none."""
+    if sha256 is None or file.sha256 is not None:
+        return file
+    return _summed(file, sha256.lower())
+
+
+def _other_sum(files: tuple[WantedFile, ...], sha256: str | None) -> MezzotintError | None:
+    if sha256 is None or files[0].sha256 == sha256.lower():
+        return None
+    return DownloadFailed(f"{plain(files[0].name)} has the sha256 {files[0].sha256} there, not {sha256.lower()}")
+
+
+# ---- links
+
+
+def _of_link(request: GetRequest, source: LinkSource, cancelled: IsCancelled, free: FreeBytes) -> Prepared:
+    command = fetching_command("link", LookAtLink(url=source.url), None, HUB)
+    facts = decode(LinkFacts, run_child(command, _ignore, cancelled))
+    shown = source.url.partition("?")[0].partition("#")[0]  # what follows can be a secret of the person's
+    if facts.problem is not None or not facts.name:
+        why = facts.problem or "no .safetensors or .gguf file"
+        return _nothing(shown, "", _UNKNOWN_LICENCE, ModelRefused(f"{plain(shown, 300)} is {why}"))
+    plain_file = WantedFile(
+        key=key_of(shown, facts.validator, facts.bytes),
+        url=source.url,
+        name=facts.name,
+        bytes=facts.bytes,
+        sha256=None,
+        blob=None,
+        validator=facts.validator,
+    )
+    file = plain_file if request.sha256 is None else _summed(plain_file, request.sha256.lower())
+    return _offered(
+        Prepared(
+            offer=_empty(shown, "", _UNKNOWN_LICENCE),
+            problem=None,
+            files=(file,),
+            target=_target(_folder(request), facts.name, None, shown),
+        ),
+        free,
+    )
+
+
+# ---- both
+
+
+def _summed(file: WantedFile, sha256: str) -> WantedFile:
+    return replace(file, sha256=sha256, key=key_of(sha256, file.bytes))
+
+
+def _folder(request: GetRequest) -> Path:
+    return at_home(Path(request.folder)).absolute() if request.folder else paths.models_folder()
+
+
+def _target(folder: Path, name: str, owned: str | None, source: str) -> Path:
+    """The model's own name; with its owner's, where another model has taken that."""
+    target = folder / name
+    if owned is None or not _is_there(target):
+        return target
+    record = read_record(target)
+    if record is not None and record.source == source:
+        return target
+    return folder / (f"{owned}-{name}" if name.endswith((".safetensors", ".gguf")) else owned)
+
+
+def _is_there(path: Path) -> bool:
+    return is_file(path) or is_folder(path)
+
+
+def _empty(source: str, revision: str, licence: str) -> Offer:
+    return Offer(
+        source=source,
+        revision=revision,
+        title=PurePosixPath(source).name,
+        licence=licence,
+        files=(),
+        bytes=0,
+        bytes_left=0,
+        free_bytes=0,
+        target="",
+        problem=None,
+    )
+
+
+def _nothing(source: str, revision: str, licence: str, problem: MezzotintError) -> Prepared:
+    empty = _empty(source, revision, licence)
+    return Prepared(offer=replace(empty, problem=str(problem)), problem=problem)
+
+
+def _offered(prepared: Prepared, free: FreeBytes) -> Prepared:
+    """The offer with its figures, and what speaks against it."""
+    target, files = prepared.target, prepared.files
+    if target is None:
+        return prepared
+    partial = Partial.beside(target)
+    left = sum(file.bytes - partial.bytes_there(file.key, file.bytes) for file in files)
+    room = free(target.parent)
+    problem = prepared.problem or _against(target, prepared.offer.source, left, room)
+    told = replace(
+        prepared.offer,
+        files=tuple(file.name for file in files),
+        bytes=sum(file.bytes for file in files),
+        bytes_left=left,
+        free_bytes=room,
+        target=str(target),
+        problem=None if problem is None else str(problem),
+    )
+    return replace(prepared, offer=told, problem=problem)
+
+
+def _against(target: Path, source: str, left: int, room: int) -> MezzotintError | None:
+    if _is_there(target):
+        record = read_record(target)
+        same = record is not None and record.source == source
+        what = "is there already" if same else "exists already, and is something else"
+        return UsageError(f"{plain(target, 300)} {what}; remove it first, or choose another folder")
+    full = why_no_room(left, room, target.parent)
+    return None if full is None else StorageError(full)
+
+
+def _ignore(_: Event) -> None:
+    """Looking is quick: there is nothing to tell."""

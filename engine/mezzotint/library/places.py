@@ -1,0 +1,129 @@
+"""The folders that are searched for models, and the models that are left out of lists: kept in config.toml."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from mezzotint.atomic import atomic_write
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.catalog.place import at_home
+from mezzotint.catalog.places import MAX_CONFIG, config_file, expand, read_settings, standard_places
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited
+from mezzotint.errors import ModelRefused, StorageError, UsageError
+from mezzotint.library_protocol import ModelPlace
+from mezzotint.protocol import ModelRef
+from mezzotint.trouble import storage_error
+
+Change = Callable[[list[str]], list[str]]
+
+
+def list_places(folders: Sequence[Path] = ()) -> tuple[ModelPlace, ...]:
+    """Every place that is searched, in the order in which models are listed; `folders` are those of this start."""
+    places = standard_places(folders)
+    own = {_real(path) for path in read_settings().folders}
+    named = [_named(path, own=_real(path) in own) for path in dict.fromkeys(places.named)]
+    usual = ((places.bundled, "bundled"), (places.models, "models"), (places.huggingface, "huggingface"))
+    bundled, models, hub = (_usual(path, source) for path, source in usual if path is not None)
+    return (bundled, models, *named, hub)
+
+
+def add_place(path: str) -> None:
+    """Search a folder for models from now on: also the tree of another program, or its extra_model_paths.yaml."""
+    place = at_home(Path(path)).absolute()
+    if not path or not (is_folder(place) or is_file(place)):
+        raise UsageError(f"There is no folder '{plain(path, 300)}'; name one that is there")
+    if is_file(place) and not expand(place)[0]:
+        said = expand(place)[1]
+        raise UsageError(said[0] if said else f"{plain(place, 300)} names no folder of models")
+    known = {_real(folder) for folder in read_settings().folders}
+    if _real(place) not in known:
+        _change("folders", lambda listed: [*listed, str(place)])
+
+
+def remove_place(path: str) -> None:
+    """Search a folder no longer; nothing in it is touched."""
+    unwanted = _real(at_home(Path(path)).absolute())
+    beside = config_file().parent
+    if unwanted not in {_real(folder) for folder in read_settings().folders}:
+        raise UsageError(f"'{plain(path, 300)}' is none of the folders that were added; only those can be taken off")
+    _change("folders", lambda listed: [one for one in listed if _real(beside / at_home(Path(one))) != unwanted])
+
+
+def forget_model(catalog: Catalog, identity: str) -> None:
+    """Leave a model out of lists; its files stay, and it can still be named."""
+    listed, path = catalog.where(ModelRef(id=identity))
+    bundled = any(model.source == "bundled" for model in catalog.models(hidden=True) if model.id == listed)
+    kept = listed if bundled else str(path)  # ids can change when files come and go; those that are bundled do not
+    if kept not in read_settings().hidden:
+        _change("hidden", lambda hidden: [*hidden, kept])
+
+
+def remember_model(catalog: Catalog, identity: str) -> None:
+    """List a model again."""
+    listed, path = catalog.where(ModelRef(id=identity))
+    _change("hidden", lambda hidden: [one for one in hidden if one not in (listed, str(path), identity)])
+
+
+def is_own_place(path: str) -> bool:
+    """Whether it is one of the folders that were added."""
+    return _real(at_home(Path(path)).absolute()) in {_real(folder) for folder in read_settings().folders}
+
+
+def _usual(path: Path, source: str) -> ModelPlace:
+    problem = None if is_folder(path) else "not there yet" if source == "models" else "not there"
+    return ModelPlace(path=str(path), source=source, own=False, problem=problem)
+
+
+def _named(path: Path, *, own: bool) -> ModelPlace:
+    places, notices = expand(path)
+    problem = "; ".join(notices) or (None if places else "no folder of models in it")
+    return ModelPlace(path=str(path), source=places[0].source if places else "folder", own=own, problem=problem)
+
+
+def _real(path: Path) -> str:
+    return os.path.normcase(os.path.realpath(path))
+
+
+def _change(key: str, change: Change) -> None:
+    """One list of config.toml anew; all else in it stays as the person wrote it, comments too."""
+    path = Path(os.path.realpath(config_file()))  # a settings file may be a link into a person's own repository
+    document = _document(path)
+    models = document.setdefault("models", tomlkit.table())
+    listed = models.get(key)
+    changed = change([str(one) for one in listed or ()])
+    if listed is None:
+        models[key] = _array(changed)
+    else:
+        _follow(listed, changed)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise storage_error("make", path.parent, error) from None
+    atomic_write(path, tomlkit.dumps(document).encode("utf-8"), overwrite=True)
+
+
+def _document(path: Path) -> Any:  # noqa: ANN401  tomlkit's containers have no useful types
+    """The settings as they are written; UsageError, and nothing replaced, when they cannot be understood."""
+    read_settings()
+    try:
+        return tomlkit.parse(read_limited(path, MAX_CONFIG)) if is_file(path) else tomlkit.document()
+    except (TOMLKitError, ModelRefused, StorageError, ValueError, RecursionError) as error:
+        raise UsageError(f"The settings cannot be read ({plain(path, 300)}): {plain(error)}") from None
+
+
+def _array(items: list[str]) -> Any:  # noqa: ANN401
+    array = tomlkit.array()
+    array.extend(items)
+    return array.multiline(multiline=True)
+
+
+def _follow(array: Any, wanted: list[str]) -> None:  # noqa: ANN401
+    """Take out and append, so that comments beside what stays are kept."""
+    for index in reversed([index for index, one in enumerate(array) if str(one) not in wanted]):
+        del array[index]
+    array.extend(wanted[len(array) :])

@@ -1,0 +1,68 @@
+"""A smaller copy of a model, made by the command line in a process of its own: torch stays out of this one."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mezzotint import paths
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.catalog.place import at_home
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import is_folder
+from mezzotint.errors import UsageError
+from mezzotint.library.child import ChildCommand, own_environment, run_child
+from mezzotint.library.download_pace import Pace
+from mezzotint.library_protocol import QuantizeRequest
+from mezzotint.protocol import Event, IsCancelled, Loading, ModelInfo, ModelRef, OnEvent, Progress
+from mezzotint.trouble import storage_error
+
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_NAME = 64
+_NO_SCHEMES = ("auto", "none")
+
+
+def quantize(
+    request: QuantizeRequest, make_catalog: Callable[[], Catalog], tell: OnEvent, cancelled: IsCancelled
+) -> ModelInfo:
+    """The copy, as the catalog lists it. Stopped, what is done is kept and gone on with next time."""
+    if request.scheme in _NO_SCHEMES:
+        raise UsageError(f"'{request.scheme}' makes nothing smaller: choose int8, int8-weight, int4 or int4-lowrank")
+    identity, path = make_catalog().where(ModelRef(id=request.model))
+    output = _output(request, identity, path)
+    if output.exists():
+        raise UsageError(f"{plain(output, 300)} exists already; name another place, or remove it first")
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise storage_error("make", output.parent, error) from None
+    words = ("quantize", str(path), "--scheme", request.scheme, "-o", str(output), "--jsonl", "-q")
+    run_child(_command(words), _as_progress(tell), cancelled)
+    return make_catalog().at(output)
+
+
+def _output(request: QuantizeRequest, identity: str, path: Path) -> Path:
+    if request.output:
+        return at_home(Path(request.output)).absolute()
+    name = path.name if Path(identity).is_absolute() else identity
+    stem = name.removesuffix(".safetensors")
+    plain_name = _UNFIT.sub("-", stem.rpartition("/")[2]).strip("-._")[:_LONGEST_NAME] or "model"
+    suffix = "" if is_folder(path) else ".safetensors"
+    return paths.models_folder() / f"{plain_name}-{request.scheme}{suffix}"
+
+
+def _command(words: Sequence[str]) -> ChildCommand:
+    return ChildCommand(words=("-m", "mezzotint", *words), environ=own_environment({}), stopping="in order")
+
+
+def _as_progress(tell: OnEvent) -> OnEvent:
+    pace = Pace()
+
+    def on_event(event: Event) -> None:
+        if not isinstance(event, Loading):
+            return tell(event)
+        done, total = event.bytes_done, event.bytes_total
+        progress = Progress(what=event.component, done=done, total=total, unit="bytes")
+        return tell(replace(progress, seconds_left=pace.seconds_left(done, total)))
+
+    return on_event

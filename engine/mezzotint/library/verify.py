@@ -1,0 +1,156 @@
+"""Whether a model's files are what they should be: by the sums that came with them, or by their own headers."""
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.checkpoints.header import read_header
+from mezzotint.checkpoints.opening import open_checkpoint
+from mezzotint.checkpoints.plain_text import plain, size
+from mezzotint.checkpoints.regular_file import is_folder, open_regular
+from mezzotint.errors import Cancelled, MezzotintError, ModelRefused, StorageError
+from mezzotint.library.download_names import is_confined
+from mezzotint.library.download_pace import Pace
+from mezzotint.library.download_record import read_record
+from mezzotint.library_protocol import Verified
+from mezzotint.protocol import IsCancelled, ModelRef, OnEvent, Progress
+
+_CHUNK = 4 * 2**20
+_MOST_FILES = 10_000
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_BLOB = re.compile(r"[0-9a-f]{40}")
+
+Sums = dict[str, str]  # from names to sha256, or to git's sha1 of a blob
+
+
+def verify(ref: ModelRef, catalog: Catalog, tell: OnEvent, cancelled: IsCancelled) -> Verified:
+    """Look at every file of a model; UnknownModel when there is none."""
+    identity, path = catalog.where(ref)
+    folder = path if is_folder(path) else path.parent
+    sums = _recorded(path) or _of_hub(path)
+    if sums:
+        return _by_sums(identity, folder, sums, tell, cancelled)
+    return _by_structure(identity, path, tell, cancelled)
+
+
+def _recorded(path: Path) -> Sums:
+    record = read_record(path)
+    sums = {} if record is None else record.sums
+    return {
+        name: value.lower() for name, value in sums.items() if is_confined(name) and _SHA256.fullmatch(value.lower())
+    }
+
+
+def _of_hub(path: Path) -> Sums:
+    """What the hub's cache calls the files that a snapshot's names lead to: their sums."""
+    sums = {}
+    for file in _files(path):
+        real = Path(os.path.realpath(file))
+        if (
+            real != file
+            and real.parent.name == "blobs"
+            and (_SHA256.fullmatch(real.name) or _BLOB.fullmatch(real.name))
+        ):
+            sums[file.name if file == path else file.relative_to(path).as_posix()] = real.name
+    return sums
+
+
+def _files(path: Path) -> list[Path]:
+    if not is_folder(path):
+        return [path]
+    return [file for file, _ in zip(_walked(path), range(_MOST_FILES), strict=False)]
+
+
+def _walked(path: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(path):
+        folders.sort()
+        yield from (Path(folder, name) for name in sorted(names))
+
+
+def _by_sums(identity: str, folder: Path, sums: Sums, tell: OnEvent, cancelled: IsCancelled) -> Verified:
+    counter = _Counter(sum(_size(folder / name) for name in sums), tell, cancelled)
+    found: Sums = {}
+    problems = []
+    for name, wanted in sums.items():
+        try:
+            sha256, blob = _summed(folder / name, lambda count, name=name: counter.add(name, count))  # type: ignore[misc]
+        except (StorageError, ModelRefused) as error:
+            problems.append(str(error))
+            continue
+        found[name] = sha256
+        if wanted not in (sha256, blob):
+            problems.append(
+                f"{plain(name, 300)} is not what was published: it is damaged or was changed; fetch it again"
+            )
+    return Verified(
+        model=identity,
+        ok=not problems,
+        files=tuple(sums),
+        problems=tuple(problems),
+        checked_against="checksums",
+        sums=found,
+    )
+
+
+def _by_structure(identity: str, path: Path, tell: OnEvent, cancelled: IsCancelled) -> Verified:
+    """No sums: what can be seen of the files themselves, such as one that was cut off."""
+    weights = [file for file in _files(path) if file.suffix.lower() in (".safetensors", ".gguf")]
+    counter = _Counter(sum(map(_size, weights)), tell, cancelled)
+    problems = []
+    for file in weights:
+        try:
+            read_header(file)
+        except MezzotintError as error:
+            problems.append(str(error))
+        counter.add(file.name, _size(file))
+    try:
+        open_checkpoint(path)
+    except MezzotintError as error:
+        if not any(str(error) in problem for problem in problems):
+            problems.append(str(error))
+    names = tuple(file.name if file == path else file.relative_to(path).as_posix() for file in weights)
+    return Verified(model=identity, ok=not problems, files=names, problems=tuple(problems), checked_against="structure")
+
+
+class _Counter:
+    """Tells how far it is; Cancelled where that is wanted."""
+
+    def __init__(self, total: int, tell: OnEvent, cancelled: IsCancelled) -> None:
+        self._total, self._tell, self._cancelled = total, tell, cancelled
+        self._pace = Pace()
+        self._done = 0
+
+    def add(self, name: str, count: int) -> None:
+        """So many bytes more were looked at."""
+        if self._cancelled():
+            raise Cancelled(f"stopped after {size(self._done)}; nothing was changed")
+        self._done = min(self._done + count, self._total)
+        left = self._pace.seconds_left(self._done, self._total)
+        self._tell(Progress(what=plain(name), done=self._done, total=self._total, unit="bytes", seconds_left=left))
+
+
+def _summed(path: Path, on_bytes: Callable[[int], None]) -> tuple[str, str]:
+    """The sha256, and git's sha1 of a blob."""
+    length = _size(path)
+    sha256, blob = hashlib.sha256(), hashlib.sha1(b"blob %d\0" % length, usedforsecurity=False)
+    small = length < 2**26  # what the hub keeps by sha1
+    with open_regular(path) as file:
+        try:
+            while data := file.read(_CHUNK):
+                sha256.update(data)
+                if small:
+                    blob.update(data)
+                on_bytes(len(data))
+        except OSError as error:
+            raise StorageError(f"{plain(path, 300)} cannot be read: {error.strerror}") from None
+    return sha256.hexdigest(), blob.hexdigest() if small else ""
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
