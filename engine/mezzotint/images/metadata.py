@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+from PIL import Image
+
 from mezzotint.images import a1111, comfyui, flat_json
 from mezzotint.images.embedded import EmbeddedTexts, embedded_texts
 from mezzotint.images.encoding import INFOTEXT_KEYWORD, RECORD_KEYWORD
@@ -20,8 +22,12 @@ PICTURE_SIZE = "picture_size"  # the entry of `other` with the picture's size, w
 def read_metadata(path: Path) -> ImageMetadata:
     """What the picture says; without a word of it, program "unknown" and the picture's size. No pixel is decoded."""
     with open_image(path) as image:
-        size = image.size
-        texts = embedded_texts(image)
+        return metadata_in(image)
+
+
+def metadata_in(image: Image.Image) -> ImageMetadata:
+    """What an opened picture says, for those that ask it for more than that."""
+    size, texts = image.size, embedded_texts(image)
     notes = [texts.note] if texts.note else []
     found: ImageMetadata | None = None
     for dialect in (_ours, _invokeai, _parameters, _comfyui):

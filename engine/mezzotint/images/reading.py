@@ -7,11 +7,11 @@ import struct
 import warnings
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from PIL import Image, ImageOps, UnidentifiedImageError, features
+from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError, features
 
 from mezzotint.errors import ImageRefused
 from mezzotint.trouble import meaning, shown
@@ -35,6 +35,7 @@ DECODER_ERRORS = (
     struct.error,
     zlib.error,
 )
+_ON_THEIR_SIDE = (5, 6, 7, 8)  # the orientations of EXIF that swap width and height
 _TOO_LARGE = (Image.DecompressionBombError, Image.DecompressionBombWarning)
 _TRY_INSTEAD = "give a PNG, JPEG, WebP, AVIF, TIFF, BMP or GIF picture"
 _KNOWN_STARTS = (
@@ -159,6 +160,19 @@ def _what_it_is(file: BinaryIO | None) -> str:
     if all(byte >= 32 or byte in b"\t\r\n\f" for byte in start):
         return "holds text, not a picture"
     return "is not a picture of a kind that is read"
+
+
+def upright_size(image: Image.Image) -> tuple[int, int]:
+    """Width and height as its EXIF says that it stands; no pixel is decoded."""
+    with suppress(*DECODER_ERRORS):
+        exif, raw = Image.Exif(), image.info.get("exif")
+        if image.format == "TIFF":
+            exif = image.getexif()
+        elif isinstance(raw, bytes):
+            exif.load(raw)  # asking Pillow for a PNG's EXIF would decode the whole picture
+        if exif.get(ExifTags.Base.Orientation) in _ON_THEIR_SIDE:
+            return image.height, image.width
+    return image.size
 
 
 def upright(image: Image.Image) -> Image.Image:

@@ -4,15 +4,14 @@ import io
 from contextlib import suppress
 from pathlib import Path
 
-from PIL import ExifTags, Image, ImageCms
+from PIL import Image, ImageCms
 
 from mezzotint.errors import Cancelled
-from mezzotint.images.reading import DECODER_ERRORS, open_image, refused_if_broken, to_rgb, upright
+from mezzotint.images.reading import DECODER_ERRORS, open_image, refused_if_broken, to_rgb, upright, upright_size
 from mezzotint.protocol import IsCancelled
 
 _LARGEST_PROFILE = 4 << 20  # bytes; those of printers have one or two
 _SCALED_WELL = ("RGB", "RGBA", "L", "LA", "CMYK")  # the others are made one of these first
-_ON_ITS_SIDE = (5, 6, 7, 8)  # the orientations of EXIF that swap width and height
 _SPACES = {"RGB": "RGB", "L": "GRAY", "CMYK": "CMYK"}
 
 
@@ -24,7 +23,7 @@ def decode_picture(
     A profile that is broken, or for other colours than the picture has, is passed over: its numbers are then sRGB.
     """
     with open_image(path) as image, refused_if_broken(path):
-        whole = image.size
+        size = upright_size(image)
         if max_side is not None:
             image.draft(None, (max_side, max_side))  # a JPEG is decoded at half, a quarter or an eighth
         if cancelled():
@@ -32,14 +31,7 @@ def decode_picture(
         image.load()
         if cancelled():
             raise Cancelled("stopped")
-        upright_size = whole[::-1] if _lies_on_its_side(image) else whole
-        return in_srgb(_scaled(_direct(upright(image)), max_side), image.info.get("icc_profile")), upright_size
-
-
-def _lies_on_its_side(image: Image.Image) -> bool:
-    with suppress(*DECODER_ERRORS):  # then it is not turned either
-        return image.getexif().get(ExifTags.Base.Orientation) in _ON_ITS_SIDE
-    return False
+        return in_srgb(_scaled(_direct(upright(image)), max_side), image.info.get("icc_profile")), size
 
 
 def over_white(image: Image.Image) -> Image.Image:

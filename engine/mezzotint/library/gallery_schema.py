@@ -1,0 +1,203 @@
+"""The gallery's database: its tables, opened with care, moved aside when it is damaged."""
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from mezzotint.atomic import retry_sharing
+from mezzotint.errors import StorageError, UsageError
+from mezzotint.trouble import shown, storage_error
+
+APPLICATION_ID = 0x4D5A_5447  # "MZTG"
+VERSION = 1  # an older one is dropped and filled again: all but the stars can be read from the pictures
+
+TABLES = """
+CREATE TABLE pictures (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    path TEXT NOT NULL UNIQUE,
+    changed INTEGER NOT NULL,            -- nanoseconds; with the bytes it tells whether a file must be read again
+    bytes INTEGER NOT NULL,
+    readable INTEGER NOT NULL,           -- 0: looked at, and no picture
+    made REAL NOT NULL,
+    width INTEGER NOT NULL,
+    height INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    seed TEXT,                           -- up to 64 bits without a sign, which SQLite's numbers do not hold
+    rating INTEGER NOT NULL,
+    content TEXT NOT NULL,               -- by which a picture is known wherever its file goes
+    prompt TEXT NOT NULL,
+    words TEXT NOT NULL                  -- what searches look through, in lower case
+);
+CREATE INDEX pictures_newest ON pictures (made, id) WHERE readable;
+CREATE INDEX pictures_best ON pictures (rating, made, id) WHERE readable;
+CREATE INDEX pictures_model ON pictures (model, made, id) WHERE readable;
+CREATE INDEX pictures_content ON pictures (content);
+CREATE TABLE ratings (content TEXT PRIMARY KEY, rating INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+_BUSY_SECONDS = 5.0
+_BESIDE = ("", "-wal", "-shm")  # what belongs to a database
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_MEANINGS = {
+    sqlite3.SQLITE_FULL: "the disk is full: free some space and try again",
+    sqlite3.SQLITE_BUSY: "another program holds it for long: try again in a moment",
+    sqlite3.SQLITE_LOCKED: "another program holds it for long: try again in a moment",
+    sqlite3.SQLITE_READONLY: "it may not be written to: allow that, or set MEZZOTINT_STATE to another folder",
+    sqlite3.SQLITE_PERM: "it may not be opened: allow that, or set MEZZOTINT_STATE to another folder",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check the folder, or set MEZZOTINT_STATE to another one",
+    sqlite3.SQLITE_IOERR: "the disk reports a fault: check the disk, or set MEZZOTINT_STATE to a folder on another one",
+    sqlite3.SQLITE_PROTOCOL: "this disk has no proper locks: set MEZZOTINT_STATE to a folder on a local disk",
+}
+
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
+
+
+class _DamagedError(Exception):
+    """The file is no database, or a broken one."""
+
+
+class GalleryDatabase:
+    """One connection that threads take in turn; each piece of work is a whole transaction, and short."""
+
+    def __init__(self, path: Path, on_open: Callable[[sqlite3.Connection], None] = lambda _: None) -> None:
+        self._path = path
+        self._on_open = on_open
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._notices: list[str] = []
+
+    def run(self, work: Work[T]) -> T:
+        """Do it; with a damaged database once more, on a new one. The work may therefore begin twice."""
+        with self._lock:
+            try:
+                return self._transaction(work)
+            except _DamagedError as damage:
+                self._move_aside(damage)
+            try:
+                return self._transaction(work)
+            except _DamagedError as damage:
+                raise StorageError(f"the gallery {shown(self._path)} is damaged again at once: {damage}") from damage
+
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know of this database."""
+        return tuple(self._notices)
+
+    def close(self) -> None:
+        """Let the file go."""
+        with self._lock:
+            self._let_go()
+
+    def _transaction(self, work: Work[T]) -> T:
+        with self._told():
+            connection = self._connection or self._open()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                result = work(connection)
+                connection.execute("COMMIT")
+                return result
+            except BaseException:
+                if connection.in_transaction:  # a full disk may have ended it already
+                    with contextlib.suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except UnicodeEncodeError as error:
+            raise UsageError("a name holds half of a character, which is no text: give another") from error
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code in _DAMAGE:
+                raise _DamagedError(str(error)) from error
+            meaning = _MEANINGS.get(code)
+            if meaning is None:
+                raise
+            raise StorageError(f"the gallery {shown(self._path)}: {meaning}") from error
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise storage_error("make the folder", self._path.parent, error) from error
+        connection = sqlite3.connect(
+            self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=32
+        )
+        try:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        version = self._version(connection)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk even when the power goes
+        connection.execute("BEGIN IMMEDIATE")
+        if version != VERSION:
+            _make_tables(connection)
+        self._on_open(connection)
+        connection.execute("COMMIT")
+
+    def _version(self, connection: sqlite3.Connection) -> int:
+        """Of the tables; 0: there are none. A newer one, or another program's file, is left as it is."""
+        application, version, tables = (
+            int(connection.execute(question).fetchone()[0])
+            for question in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_schema")
+        )
+        if application != APPLICATION_ID and (application or version or tables):
+            raise StorageError(f"{shown(self._path)} is no gallery of Mezzotint: move it to another folder")
+        if version > VERSION:
+            raise StorageError(
+                f"the gallery {shown(self._path)} is from a newer Mezzotint (version {version}, this one reads up to "
+                f"{VERSION}): get the newer one, or move the file away, and it is made again from the pictures"
+            )
+        problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if problem != "ok":
+            raise _DamagedError(" ".join(str(problem).split())[:200])
+        return version
+
+    def _move_aside(self, damage: _DamagedError) -> None:
+        self._let_go()
+        stamp = time.strftime("%Y-%m-%d-%H%M%S")
+        aside = self._path.with_name(f"{self._path.stem}-damaged-{stamp}-{time.monotonic_ns() % 10**6}.db")
+        for ending in _BESIDE:
+            source = Path(f"{self._path}{ending}")
+            try:
+                if source.exists():
+                    retry_sharing(os.replace, source, Path(f"{aside}{ending}"))
+            except OSError as error:
+                raise storage_error("move aside", source, error) from error
+        self._notices.append(
+            f"The gallery's index was damaged ({damage}) and is made again from the pictures; stars are kept. "
+            f"The damaged file is {shown(aside)}"
+        )
+
+    def _let_go(self) -> None:
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    for (name,) in connection.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+    ).fetchall():
+        connection.execute(f'DROP TABLE "{name}"')  # our own names: the application's id was checked
+    for statement in TABLES.split(";\n"):
+        if statement.strip():
+            connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")

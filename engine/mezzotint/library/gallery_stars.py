@@ -1,0 +1,66 @@
+"""Stars in a file of their own, to which lines are only added: no damage to the gallery's index loses one."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from mezzotint.atomic import atomic_write
+from mezzotint.trouble import storage_error
+
+_LARGEST_FILE = 256 << 20
+_ROOM = 1000  # lines beyond twice the stars before the file is written anew
+
+
+class StarJournal:
+    """Which picture has how many stars, by its content; the last line about it counts."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def size(self) -> int:
+        """Bytes: while they are the same, so are the stars."""
+        try:
+            return self._path.stat().st_size
+        except FileNotFoundError:
+            return 0
+        except OSError as error:
+            raise storage_error("read", self._path, error) from error
+
+    def read(self) -> dict[str, int]:
+        """All stars; lines that make no sense, such as one that a power failure cut, are passed over."""
+        try:
+            with open(self._path, "rb") as file:
+                lines = file.read(_LARGEST_FILE).split(b"\n")
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise storage_error("read", self._path, error) from error
+        stars = dict(star for line in lines if (star := _star(line)) is not None)
+        if len(lines) > 2 * len(stars) + _ROOM:
+            atomic_write(self._path, b"\n" + _lines(stars), overwrite=True)
+        return stars
+
+    def add(self, stars: Mapping[str, int]) -> None:
+        """Write them through to the disk."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with open(self._path, "ab") as file:
+                file.write(b"\n" + _lines(stars))  # a line that was cut before ends here
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise storage_error("write", self._path, error) from error
+
+
+def _lines(stars: Mapping[str, int]) -> bytes:
+    return "".join(f"{json.dumps([content, rating])}\n" for content, rating in stars.items()).encode()
+
+
+def _star(line: bytes) -> tuple[str, int] | None:
+    try:
+        content, rating = json.loads(line)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    fits = isinstance(content, str) and type(rating) is int and 0 <= rating <= 5
+    return (content, rating) if fits else None

@@ -1,0 +1,104 @@
+"""Which files of the output folders may be pictures: a bounded walk that follows no links."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mezzotint.atomic import TEMPORARY_SUFFIX
+from mezzotint.errors import Cancelled
+from mezzotint.protocol import IsCancelled
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".tif", ".tiff", ".bmp", ".gif")
+MAX_DEPTH = 16
+MAX_FILES = 500_000
+_HIDDEN = 2  # FILE_ATTRIBUTE_HIDDEN of Windows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStamp:
+    """What tells whether a file is still the one that was read."""
+
+    changed: int  # nanoseconds since 1970
+    bytes: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Walked:
+    """What was found."""
+
+    files: dict[str, FileStamp] = field(default_factory=dict)
+    unseen: list[str] = field(default_factory=list)  # folders that could not be looked through
+    unusable: int = 0  # pictures whose names no text can hold
+    cut: bool = False  # there is more than can be held
+
+
+def walk(folders: Iterable[str], cancelled: IsCancelled, most: int = MAX_FILES) -> Walked:
+    """Every file that is named as a picture; hidden and temporary ones are passed over."""
+    walked = Walked()
+    for folder in _apart(folders):
+        pending = [(folder, 0)]
+        while pending:
+            if cancelled():
+                raise Cancelled("stopped")
+            path, depth = pending.pop()
+            inside = _look(path, walked, most)
+            if depth < MAX_DEPTH:
+                pending.extend((one, depth + 1) for one in inside)
+    return walked
+
+
+def _apart(folders: Iterable[str]) -> list[str]:
+    """Absolute, each once, and none inside another."""
+    kept: dict[str, str] = {}
+    for folder in sorted({str(Path(one).expanduser().absolute()) for one in folders if one}, key=len):
+        real = os.path.realpath(folder)
+        if not any(real == other or Path(real).is_relative_to(other) for other in kept):
+            kept[real] = folder
+    return list(kept.values())
+
+
+def _look(folder: str, walked: Walked, most: int) -> list[str]:
+    """Note the files of a folder; the folders in it."""
+    inside: list[str] = []
+    with _unseen_if_broken(folder, walked), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") or entry.name.endswith(TEMPORARY_SUFFIX) or entry.is_symlink():
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                inside.append(entry.path)
+            elif entry.name.lower().endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
+                _note(entry, walked, most)
+    return inside
+
+
+def _note(entry: os.DirEntry[str], walked: Walked, most: int) -> None:
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return  # it went away meanwhile
+    if getattr(status, "st_file_attributes", 0) & _HIDDEN:
+        return
+    if not entry.path.isascii() and not _is_text(entry.path):
+        walked.unusable += 1
+    elif len(walked.files) >= most:
+        walked.cut = True
+    else:
+        walked.files[entry.path] = FileStamp(changed=status.st_mtime_ns, bytes=status.st_size)
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+@contextmanager
+def _unseen_if_broken(folder: str, walked: Walked) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError):
+        walked.unseen.append(folder)
