@@ -1,0 +1,97 @@
+"""Filled-in Create pages of every kind, for property tests."""
+
+from hypothesis import strategies as st
+
+from mezzotint.protocol import ImageInput
+from mezzotint_app.settings import Settings
+from mezzotint_app.viewmodel.create_request import Form
+from mezzotint_app.viewmodel.create_state import CreateSettings, LoraChoice
+from mezzotint_app.viewmodel.sampler_choices import SAMPLERS, go_together, schedules_of
+
+WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
+NAMES = st.text(st.sampled_from("ab -_.'\"$[]:/\u00e9"), min_size=1, max_size=12)
+FRACTIONS = st.floats(0.01, 0.99).map(lambda value: round(value, 4))
+SCHEMES = st.sampled_from(["none", "int8", "int8-weight", "int4", "int4-lowrank"])
+
+
+def optional(strategy):
+    return st.none() | strategy
+
+
+LORAS = st.builds(LoraChoice, path=NAMES, weight=st.floats(-3, 3).map(lambda value: round(value, 3)), on=st.booleans())
+
+SETTINGS = st.builds(
+    CreateSettings,
+    count=st.integers(1, 9),
+    steps=optional(st.integers(1, 1000)),
+    guidance_scale=optional(st.floats(0, 100).map(lambda value: round(value, 3))),
+    guidance_rescale=optional(FRACTIONS),
+    clip_skip=optional(st.integers(0, 10)),
+    refiner=optional(NAMES),
+    second_pass=st.booleans(),
+    second_pass_scale=optional(st.floats(1, 4).map(lambda value: round(value, 3))),
+    second_pass_strength=optional(FRACTIONS),
+    second_pass_space=optional(st.sampled_from(["latent", "pixel"])),
+    second_pass_upscaler=optional(st.sampled_from(["nearest", "bilinear", "bicubic", "lanczos"])),
+    loras=st.lists(LORAS, max_size=3).map(tuple),
+    embeddings=st.lists(NAMES, max_size=2).map(tuple),
+    quantization=optional(SCHEMES),
+    text_quantization=optional(SCHEMES),
+    compile=st.booleans(),
+    prediction_type=optional(st.sampled_from(["epsilon", "v_prediction", "flow_prediction"])),
+    zero_terminal_snr=optional(st.booleans()),
+    weights=optional(NAMES),
+    dtype=optional(st.sampled_from(["float32", "bfloat16", "float16"])),
+    vae_tile=optional(st.integers(0, 8192)),
+    strict=st.booleans(),
+)
+
+
+@st.composite
+def settings(draw):
+    """With sizes, samplers and switch points that go together, as the page lets them be set."""
+    found = draw(SETTINGS)
+    sampler = draw(optional(st.sampled_from(SAMPLERS)))
+    schedule = draw(optional(st.sampled_from(schedules_of(sampler))))
+    assert go_together(sampler, schedule)
+    size = draw(optional(st.tuples(st.integers(8, 256), st.integers(8, 256))))
+    return _replaced(
+        found,
+        sampler=sampler,
+        schedule=schedule,
+        width=size and size[0] * 8,
+        height=size and size[1] * 8,
+        refiner_at=draw(optional(FRACTIONS)) if found.refiner else None,
+        aspect_locked=draw(st.booleans()),
+    )
+
+
+def _replaced(found, **fields):
+    from dataclasses import replace
+
+    return replace(found, **fields)
+
+
+WINDOWS = st.builds(
+    Settings,
+    memory=st.sampled_from(["auto", "fast", "balanced", "lowest"]),
+    vram_limit_bytes=optional(st.integers(1, 1 << 20).map(lambda count: count << 20)),
+    ram_limit_bytes=optional(st.integers(1, 1 << 10).map(lambda count: count << 30)),
+    attention=st.sampled_from(["auto", "flash", "int8", "sdpa", "reference"]),
+    device=st.sampled_from(["auto", "cpu", "cuda:1"]),
+    previews=st.booleans(),
+)
+IMAGES = st.just(()) | NAMES.map(lambda name: (ImageInput(path=name),))
+
+FORMS = st.builds(
+    Form,
+    model=st.just("") | NAMES,
+    prompt=WORDS,
+    negative_prompt=WORDS,
+    settings=settings(),
+    seed=optional(st.integers(0, 2**63 - 10)),
+    images=IMAGES,
+    strength=optional(FRACTIONS),
+    window=WINDOWS,
+    output=optional(NAMES),
+)
