@@ -8,6 +8,7 @@ from typing import Any, get_args
 from mezzotint.cli.again import MAX_GUIDANCE, MAX_SEED, MAX_STEPS
 from mezzotint.cli.argument_types import integer, lora, number, size, text
 from mezzotint.cli.command_options import add_models_folder
+from mezzotint.cli.inpaint_options import add_inpaint_options
 from mezzotint.cli.memory_options import add_memory_options
 from mezzotint.cli.request import HIRES_STRENGTH, REFINER_AT, Options
 from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES
@@ -17,6 +18,8 @@ EXAMPLES = """\
   mezzotint generate "a red house by the sea at dusk" --seed 7 -o house.png
   mezzotint generate "a blue boat" --count 4 --steps 30 --guidance 5 -o "out/[seed].png"
   mezzotint generate "the same at night" --init house.png --strength 0.6
+  mezzotint generate "a blue door" --init house.png --mask door.png --inpaint-area masked
+  mezzotint generate "the same, with more sea" --init house.png --outpaint right=128
   mezzotint generate "..." -m sdxl-base --refiner sdxl-refiner --refiner-at 0.8
   mezzotint generate "..." -m /models/finetune.safetensors --hires 1.5
   mezzotint generate "..." --lora ink.safetensors:0.8 --lora fog.safetensors:-0.5
@@ -32,6 +35,7 @@ def add_generate_options(parser: argparse.ArgumentParser) -> None:
     """Every option, grouped as a person would look for it."""
     parser.add_argument("prompt", metavar="PROMPT", nargs="?", type=text, help="what to see, in words")
     _add_picture(parser.add_argument_group("picture"))
+    add_inpaint_options(parser.add_argument_group("parts of an init picture"))
     add_how_options(parser)
     _add_output(parser.add_argument_group("output"))
     add_models_folder(parser)
@@ -76,7 +80,10 @@ def _add_picture(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--count", metavar="N", type=integer(1, 10_000, 4), help="how many pictures (default: 1)")
     group.add_argument("--init", metavar="FILE", help="a picture to start from")
     group.add_argument(
-        "--strength", metavar="0..1", type=number(0, 1, 0.6), help="how much of that is made anew (default: 0.6)"
+        "--strength",
+        metavar="0..1",
+        type=number(0, 1, 0.6),
+        help="how much of that is made anew (default: 0.6; 1 for parts that begin from a fill)",
     )
     group.add_argument(
         "--embedding",

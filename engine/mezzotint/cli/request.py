@@ -3,13 +3,15 @@
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from mezzotint.cli.inpaint_options import Margins, check_inpainting, inpaint_of, pictures_of, size_follows
 from mezzotint.errors import UsageError
 from mezzotint.protocol import (
     Attention,
     Cascade,
     Dtype,
     GenerateRequest,
-    ImageInput,
+    InpaintArea,
+    InpaintFill,
     LoraRef,
     MemoryPolicy,
     ModelRef,
@@ -49,6 +51,12 @@ class Options:
     count: int | None = None
     init: str | None = None
     strength: float | None = None
+    mask: str | None = None
+    inpaint_area: InpaintArea | None = None
+    inpaint_padding: int | None = None
+    inpaint_feather: int | None = None
+    inpaint_fill: InpaintFill | None = None
+    outpaint: Margins | None = None
     weights: str | None = None
     refiner: str | None = None
     refiner_at: float | None = None
@@ -82,12 +90,17 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
         base = GenerateRequest(prompt=options.prompt)
     options = _with_recorded_cascade(options, base.cascade)
     _check_pairs(options, base)
+    check_inpainting(options, base)
+    if size_follows(options, base):
+        stages = tuple(replace(stage, width=None, height=None) for stage in base.cascade.stages)
+        base = replace(base, cascade=replace(base.cascade, stages=stages))
     return GenerateRequest(
         prompt=_said(options.prompt, base.prompt),
         negative_prompt=_said(options.negative, base.negative_prompt),
         cascade=_cascade(options, base.cascade),
-        images=base.images if options.init is None else (ImageInput(path=options.init),),
+        images=pictures_of(options, base),
         strength=_said(options.strength, base.strength),
+        inpaint=inpaint_of(options, base),
         seed=_said(options.seed, base.seed),
         count=_said(options.count, base.count),
         device=_said(options.device, base.device),

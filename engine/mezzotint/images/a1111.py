@@ -15,7 +15,7 @@ _VERSION = "mezzotint "
 def infotext_of(record: PictureRecord) -> Infotext:
     """What A1111 would write for this picture, in its order of keys."""
     request = record.request
-    settings = _first_stage(record) | _cascade(record) | _lora_hashes(record)
+    settings = _first_stage(record) | _cascade(record) | _inpainting(record) | _lora_hashes(record)
     settings["Version"] = _VERSION + record.program_version
     prompt = " ".join([request.prompt, *(_lora_tag(lora) for lora in _loras(record))])
     return Infotext(prompt=prompt, negative_prompt=request.negative_prompt, settings=settings)
@@ -75,6 +75,19 @@ def _cascade(record: PictureRecord) -> dict[str, str]:
             settings["Hires upscaler"] = f"Latent ({name})" if transition.space == "latent" else name.capitalize()
             break
     return settings | _refiner(record)
+
+
+def _inpainting(record: PictureRecord) -> dict[str, str]:
+    """What A1111 says of inpainting: where it does as it always does, nothing."""
+    asked = record.request.inpaint
+    if asked is None:
+        return {}
+    settings = {"Mask blur": str(asked.feather)} if asked.feather else {}
+    if asked.area == "masked":
+        settings |= {"Inpaint area": "Only masked", "Masked area padding": str(asked.padding)}
+    if asked.fill != "picture":
+        settings["Masked content"] = "fill" if asked.fill == "blur" else "latent noise"
+    return settings
 
 
 def _refiner(record: PictureRecord) -> dict[str, str]:

@@ -48,10 +48,11 @@ def _lightness(image: Image.Image) -> Image.Image:
 
 
 def _check_shape(path: Path, mask: tuple[int, int], picture: tuple[int, int]) -> None:
-    """A smaller copy may be off by a pixel of its own, and so may a larger one."""
-    scale = min(mask[0] / picture[0], mask[1] / picture[1])
-    off = max(abs(side - of * scale) for side, of in zip(mask, picture, strict=True))
-    if off > max(1.0, scale):
+    """Sides that are one picture's at one scale, but for rounding: of a smaller copy a pixel, else half of one."""
+    scales = [side / of for side, of in zip(mask, picture, strict=True)]
+    off = 1.0 if max(scales) < 1 else max(scales) / 2
+    apart = abs(scales[0] - scales[1])
+    if apart >= off / picture[0] + off / picture[1]:
         raise UsageError(
             f"the mask {shown(path)} is {mask[0]}x{mask[1]}, the picture {picture[0]}x{picture[1]}: they must have the "
             "same shape; paint the mask over the picture itself"

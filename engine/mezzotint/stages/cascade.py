@@ -223,13 +223,14 @@ class Painter:
         if before is not None and self._setup.transitions[index - 1].space == "latent":
             last = self._setup.stages[index - 1]
             if (last.width, last.height) == (stage.width, stage.height):
-                return before
+                return replace(before, gradual=False)
         sheet = plate.sheet((stage.width, stage.height))
 
         def encode(picture: Image.Image) -> torch.Tensor:
             return self._to_latents(model, picture, generator)
 
-        return Keep.of(sheet, encode, generator, stage.sources.vae_factor)
+        keep = Keep.of(sheet, encode, generator, stage.sources.vae_factor)
+        return keep if before is None else replace(keep, gradual=False)  # edges were joined in the first stage
 
     def _first_kept(self, keep: Keep, generator: torch.Generator) -> torch.Tensor:
         asked = self._setup.pictures.inpaint

@@ -102,7 +102,7 @@ def _step(
     stepped = scheduler.step(output, timestep, latents, **extra, return_dict=False)[0]
     if keep is None:
         return stepped, estimate
-    return keep.after(walk, stepped, index), None if estimate is None else keep.over(estimate)
+    return keep.after(walk, stepped, index), None if estimate is None else keep.over(walk, estimate, index)
 
 
 def _once(make: Callable[[], T], reset: Callable[[], None]) -> T:  # noqa: ARG001  as Again has it

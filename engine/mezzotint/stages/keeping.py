@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from PIL import Image
 
@@ -13,14 +14,17 @@ from mezzotint.stages.schedule import Walk, draw_noise, noised
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """The latents of a picture, the noise that they are seen through, and which of them are made anew.
+    """The latents of a picture, the noise that they are seen through, and how far each is made anew.
 
     The noise is the same in all steps: what stays is then one picture under ever less noise, as in a walk from it.
+    Where the new is to pass into the old, latents stay for a part of the steps (arXiv 2306.00950): their outlines are
+    the old ones, which the new goes on from, and late steps join the two.
     """
 
     clean: torch.Tensor  # (1, c, h, w)
     noise: torch.Tensor  # (1, c, h, w)
-    anew: torch.Tensor  # (1, 1, h, w), true where the walk decides
+    share: torch.Tensor  # (1, 1, h, w), of the steps that make it anew: 0 stays, 1 is anew from the first
+    gradual: bool = True  # False: whatever has a share is free in all steps
 
     @classmethod
     def of(
@@ -29,37 +33,51 @@ class Keep:
         """Encode the picture of a sheet, and draw the noise; `factor`: pixels of a latent's side."""
         clean = encode(sheet.picture)
         noise = draw_noise(tuple(clean.shape), generator, clean.device)
-        return cls(clean=clean, noise=noise, anew=cells(sheet.anew, factor).to(clean.device))
+        return cls(clean=clean, noise=noise, share=shares(sheet, factor).to(clean.device))
 
     def first(self, walk: Walk, generator: torch.Generator, *, from_noise: bool) -> torch.Tensor:
-        """The first latents of a walk; `from_noise`: what is made anew begins from noise of the latents' own spread.
+        """The first latents of a walk; `from_noise`: what is all anew begins from noise of the latents' own spread.
 
         Noise under noise: at the first level of a whole schedule it is what the sampler's own first latents are.
         """
         start = self.clean
         if from_noise:
-            start = self.over(draw_noise(tuple(start.shape), generator, start.device))
+            start = torch.where(self.share == 1, draw_noise(tuple(start.shape), generator, start.device), start)
         return noised(walk, start, self.noise, walk.timesteps[:1])
 
     def entering(self, walk: Walk, latents: torch.Tensor) -> torch.Tensor:
         """Latents that another stage has left, at the first level of this walk."""
-        return torch.where(self.anew, latents, noised(walk, self.clean, self.noise, walk.timesteps[:1]))
+        return torch.where(self.share > 0, latents, noised(walk, self.clean, self.noise, walk.timesteps[:1]))
 
     def after(self, walk: Walk, latents: torch.Tensor, index: int) -> torch.Tensor:
         """Latents after a step of the walk, from 0; what stays is clean after the last."""
         level = walk.after(index)
-        if level is None:
-            return self.over(latents)
-        return torch.where(self.anew, latents, noised(walk, self.clean, self.noise, level))
+        kept = self.clean if level is None else noised(walk, self.clean, self.noise, level)
+        return torch.where(self._free(walk, index), latents, kept)
 
-    def over(self, clean: torch.Tensor) -> torch.Tensor:
-        """Clean latents with what stays in its place."""
-        return torch.where(self.anew, clean, self.clean)
+    def over(self, walk: Walk, clean: torch.Tensor, index: int) -> torch.Tensor:
+        """An estimate of the clean latents, made in such a step, with what stays in its place."""
+        return torch.where(self._free(walk, index), clean, self.clean)
+
+    def _free(self, walk: Walk, index: int) -> torch.Tensor:
+        left = 1 - (index + 1) / len(walk.timesteps) if self.gradual else 0.0
+        return self.share > left
 
 
-def cells(mask: Image.Image, factor: int) -> torch.Tensor:
-    """Which latents `(1, 1, h, w)` a mask touches: thin lines count, however little of a latent they cover."""
-    pixels = np.asarray(mask) > 0
+def shares(sheet: Sheet, factor: int) -> torch.Tensor:
+    """For each latent `(1, 1, h, w)` how much of the new shows there, in the mean of the pixels that are made anew.
+
+    Thin lines count, however little of a latent they cover.
+    """
+    anew, shown = (_blocks(picture, factor) for picture in (sheet.anew, sheet.shown))
+    touched = (anew > 0).sum(axis=(1, 3))
+    share = np.where(anew > 0, shown, 0).sum(axis=(1, 3)) / (np.maximum(touched, 1) * 255)
+    # However thin the edge: what is made anew at all is free in the last step.
+    share = np.where(touched > 0, np.maximum(share, 1e-3), 0)
+    return torch.from_numpy(share.astype(np.float32))[None, None]
+
+
+def _blocks(picture: Image.Image, factor: int) -> npt.NDArray[np.float64]:
+    pixels = np.asarray(picture).astype(np.float64)
     height, width = pixels.shape
-    touched = pixels.reshape(height // factor, factor, width // factor, factor).any(axis=(1, 3))
-    return torch.from_numpy(touched)[None, None]
+    return pixels.reshape(height // factor, factor, width // factor, factor)

@@ -9,7 +9,7 @@ from mezzotint.errors import UsageError
 from mezzotint.images.canvas import Box, filled, fit, middle, stretched
 from mezzotint.images.masks import covering, feathered
 from mezzotint.protocol import Inpaint, InpaintUsed
-from mezzotint.stages.given_pictures import Size, grown_size, margins
+from mezzotint.stages.given_pictures import MAX_FEATHER, Size, grown_size, margins
 
 _LANCZOS = Image.Resampling.LANCZOS
 
@@ -20,6 +20,7 @@ class Sheet:
 
     picture: Image.Image  # "RGB"; where it begins from a fill, filled
     anew: Image.Image  # "L", 255 where it is made anew
+    shown: Image.Image  # "L", how much of the new will show: less at the edges of what is made anew
 
 
 class Plate:
@@ -36,7 +37,7 @@ class Plate:
         """`first` and `last` are the sizes of these stages."""
         self._inpaint, self._first, self._last = inpaint, first, last
         self._came_as = picture.size
-        self._picture, self._mask, self._hollow = _grown(picture, mask, inpaint)
+        self._picture, self._mask, self._new = _grown(picture, mask, inpaint)
         self._masked = inpaint.area == "masked"
         self._cut = not self._masked and not any(margins(inpaint))
         if self._masked:
@@ -80,8 +81,14 @@ class Plate:
     def sheet(self, size: Size) -> Sheet:
         """What a stage of that size sees."""
         if size not in self._sheets:
-            picture = filled(self._seen(self._picture, size), self._seen_mask(self._hollow, size))
-            self._sheets[size] = Sheet(picture=picture, anew=self._seen_mask(self._mask, size))
+            anew = self._seen_mask(self._mask, size)
+            scale = size[0] / (_sides(self._box)[0] if self._masked else self._last[0])
+            shown = feathered(anew, min(MAX_FEATHER, round(self._inpaint.feather * scale)))
+            hollow = self._seen_mask(self._new, size)
+            if self._inpaint.fill != "picture":  # the edges go on from the old
+                hollow = ImageChops.lighter(hollow, shown.point(lambda value: 255 if value == 255 else 0))
+            picture = filled(self._seen(self._picture, size), hollow)
+            self._sheets[size] = Sheet(picture=picture, anew=anew, shown=shown)
         return self._sheets[size]
 
     def finished(self, painted: Image.Image) -> Image.Image:
@@ -107,7 +114,10 @@ class Plate:
                 f"shape of {_said(self._last)}; ask for a size of the picture's own shape, or paint the masked area "
                 "only"
             )
-        return kept, feathered(mask, self._inpaint.feather)
+        # Latents pass into the old over the whole of the edge, pixels over its outer half: what is still different
+        # after the latents have met would show through itself.
+        shown = feathered(mask, self._inpaint.feather)
+        return kept, shown.point(lambda value: min(255, 2 * value))
 
     @property
     def _trimmed(self) -> Size:
@@ -155,7 +165,7 @@ def _placed(low: int, high: int, length: int, room: int) -> int:
 def _grown(
     picture: Image.Image, mask: Image.Image | None, inpaint: Inpaint
 ) -> tuple[Image.Image, Image.Image, Image.Image]:
-    """The picture with its new parts, what of it is made anew, and what begins from a fill."""
+    """The picture with its new parts, what of it is made anew, and which parts are new."""
     left, top, right, bottom = margins(inpaint)
     width, height = picture.size
     box = (-left, -top, width + right, height + bottom)
@@ -171,7 +181,7 @@ def _grown(
         within = Image.new("L", size)
         within.paste(mask, (left, top))
         anew = ImageChops.lighter(anew, within)
-    return stretched(picture, box), anew, new if inpaint.fill == "picture" else anew
+    return stretched(picture, box), anew, new
 
 
 def _found(mask: Image.Image) -> Box:
