@@ -1,0 +1,89 @@
+"""How long a job may be silent, by what it is doing: longer, and its process is taken for hung."""
+
+import statistics
+from collections import deque
+
+from PySide6.QtCore import QCoreApplication
+
+from mezzotint.protocol import Decoding, Encoding, Event, Loading, Saved, Step
+
+translate = QCoreApplication.translate
+
+PREPARING = 600.0  # seconds: libraries are loaded, files hashed, a disk may be slow
+LOADING = 120.0
+LOADING_BYTES_PER_SECOND = 10 << 20  # of the slowest disk that is waited for
+FIRST_STEP = 1800.0  # nothing is known yet, and blocks may be compiled
+STEP = 60.0
+STEP_MEDIANS = 20
+DECODING = 1800.0
+ANSWERING = 120.0  # when the last picture is saved
+STOPPING = 60.0  # after it was to stop
+STOPPING_STEPS = 3
+
+_REMEMBERED = 50  # steps
+
+
+class Patience:
+    """Follows a job's events; tells how long the next one may take."""
+
+    def __init__(self) -> None:
+        self._steps: deque[float] = deque(maxlen=_REMEMBERED)
+        self._last: Event | None = None
+        self._stopping = False
+
+    def hear(self, event: Event, silence: float) -> None:
+        """An event came after so many seconds of silence."""
+        if not isinstance(event, Loading | Encoding | Step | Decoding | Saved):
+            return
+        if isinstance(event, Step) and isinstance(self._last, Step) and self._last.stage == event.stage:
+            self._steps.append(silence)
+        self._last = event
+
+    def stop(self) -> None:
+        """It was asked to stop, which it does within a step."""
+        self._stopping = True
+
+    def limit(self) -> float:
+        """Seconds of silence from now on."""
+        limit = self._usual()
+        if self._stopping:
+            return min(limit, max(STOPPING, STOPPING_STEPS * self._median()))
+        return limit
+
+    def doing(self) -> str:
+        """What it was at, in words."""
+        match self._last:
+            case Loading():
+                return translate("Deadlines", "it was loading a model")
+            case Encoding():
+                return translate("Deadlines", "it was reading the prompt")
+            case Step():
+                return translate("Deadlines", "it was at a step of a picture")
+            case Decoding():
+                return translate("Deadlines", "it was decoding a picture")
+            case Saved():
+                return translate("Deadlines", "it had just saved a picture")
+        return translate("Deadlines", "it was preparing a job")
+
+    def _usual(self) -> float:
+        match self._last:
+            case Loading(bytes_total=total):
+                return LOADING + max(0, total) / LOADING_BYTES_PER_SECOND
+            case Encoding():
+                return FIRST_STEP
+            case Step(step=step, steps=steps):
+                return self._after_step(last=step >= steps)
+            case Decoding():
+                return DECODING
+            case Saved(image=image, images=images):
+                return ANSWERING if image.index + 1 >= images else FIRST_STEP
+        return PREPARING
+
+    def _after_step(self, *, last: bool) -> float:
+        """After a stage's last step the next stage's model may be moved in."""
+        if last or not self._steps:
+            return FIRST_STEP
+        return max(STEP, STEP_MEDIANS * self._median())
+
+    def _median(self) -> float:
+        return statistics.median(self._steps) if self._steps else 0.0

@@ -1,0 +1,176 @@
+"""How a process of the engine ended, and what that means to a person who waits for a picture."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from PySide6.QtCore import QCoreApplication
+
+translate = QCoreApplication.translate
+
+DEVICE_LOST = 86  # the exit code of errors.DeviceLost
+
+EndingKind = Literal["ended", "crashed", "not_started", "broken", "hung", "stopped"]
+Cause = Literal["memory", "device", "native", "file", "library", "instruction", "killed", "unknown"]
+
+# What the system's numbers mean: signals, and the codes of Windows with their sign taken off.
+_SIGNALS: Mapping[int, Cause] = {4: "instruction", 6: "native", 7: "file", 8: "native", 9: "memory", 11: "native"}
+_SIGNALS_OF_MACOS: Mapping[int, Cause] = {**_SIGNALS, 7: "native", 10: "file"}
+_ASKED_TO_END = (1, 2, 15)  # hang-up, interrupt, terminate
+_WINDOWS: Mapping[int, Cause] = {
+    0xC0000005: "native",  # access violation
+    0xC0000006: "file",  # a page of a mapped file could not be read
+    0xC0000017: "memory",
+    0xC000001D: "instruction",
+    0xC000009A: "memory",  # no system resources
+    0xC00000FD: "native",  # stack overflow
+    0xC000012D: "memory",  # commitment limit
+    0xC0000135: "library",  # a DLL was not found
+    0xC0000139: "library",
+    0xC0000142: "library",
+    0xC0000374: "native",  # heap corruption
+    0xC0000409: "native",  # abort
+    0x40010004: "killed",
+    0xC000013A: "killed",  # Ctrl-C
+}
+_IN_THE_LOG: Mapping[str, Cause] = {  # of the last lines, for endings whose code says little
+    "memoryerror": "memory",
+    "std::bad_alloc": "memory",
+    "cannot allocate memory": "memory",
+    "modulenotfounderror": "library",
+    "importerror": "library",
+    "no module named": "library",
+    "cannot open shared object file": "library",
+    "dll load failed": "library",
+    "illegal instruction": "instruction",
+    "cuda error": "device",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a process ended."""
+
+    kind: EndingKind
+    code: int = 0  # exit code; of a crash under Linux and macOS the signal
+    detail: str = ""  # what Qt, or who gave it up, says
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryWords:
+    """Bytes that were needed or in use, and that were free."""
+
+    needed: int
+    free: int
+
+
+def cause(ending: Ending, log: Sequence[str] = (), platform: str = sys.platform) -> Cause:
+    """Why it ended, as far as its code and its last lines tell."""
+    if ending.kind == "ended" and ending.code == DEVICE_LOST:
+        return "device"
+    found = _by_code(ending, platform)
+    return found if found != "unknown" else _by_log(log)
+
+
+def _by_code(ending: Ending, platform: str) -> Cause:
+    if platform == "win32":
+        return _WINDOWS.get(ending.code & 0xFFFFFFFF, "unknown")
+    number = ending.code if ending.kind == "crashed" else ending.code - 128  # as shells tell it
+    if number in _ASKED_TO_END:
+        return "killed"
+    table = _SIGNALS_OF_MACOS if platform == "darwin" else _SIGNALS
+    return table.get(number, "unknown")
+
+
+def _by_log(log: Sequence[str]) -> Cause:
+    for line in reversed(log[-40:]):
+        low = line.lower()
+        for words, found in _IN_THE_LOG.items():
+            if words in low:
+                return found
+    return "unknown"
+
+
+def plain_reason(
+    ending: Ending,
+    name: str,
+    *,
+    log: Sequence[str] = (),
+    memory: MemoryWords | None = None,
+    platform: str = sys.platform,
+) -> str:
+    """What happened, in plain words; `name` is what people call the process."""
+    match ending.kind:
+        case "not_started":
+            return translate("Endings", "{name} could not be started: {detail}").format(
+                name=name, detail=ending.detail or _unknown()
+            )
+        case "broken":
+            return translate("Endings", "{name} wrote what nobody understands, and was ended: {detail}").format(
+                name=name, detail=ending.detail
+            )
+        case "hung":
+            return translate("Endings", "{name} did not answer any more, and was ended: {detail}").format(
+                name=name, detail=ending.detail
+            )
+        case "stopped":
+            return translate("Endings", "{name} was stopped.").format(name=name)
+    return _of_cause(cause(ending, log, platform), ending, log, memory).replace("{name}", name)
+
+
+def _of_cause(found: Cause, ending: Ending, log: Sequence[str], memory: MemoryWords | None) -> str:
+    match found:
+        case "memory":
+            return _out_of_memory(memory)
+        case "device":
+            return translate("Endings", "{name} lost the GPU: its driver gave up on it.")
+        case "file":
+            return translate(
+                "Endings", "{name} could not read a file that it had opened: was a model moved, or a disk taken away?"
+            )
+        case "library":
+            return translate("Endings", "{name} misses a part of its installation: {line}").replace(
+                "{line}", _last_line(log)
+            )
+        case "instruction":
+            return translate("Endings", "{name} met an instruction that this processor does not have.")
+        case "killed":
+            return translate("Endings", "{name} was ended by another program.")
+        case "native":
+            return translate("Endings", "{name} crashed ({code}).").replace("{code}", _code(ending))
+    if ending.kind == "crashed":
+        return translate("Endings", "{name} crashed ({code}).").replace("{code}", _code(ending))
+    told = translate("Endings", "{name} ended by itself with the code {code}.").replace("{code}", str(ending.code))
+    return f"{told} {_last_line(log)}" if _last_line(log) else told
+
+
+def _out_of_memory(memory: MemoryWords | None) -> str:
+    if memory is None:
+        return translate("Endings", "{name} was ended by the system; most likely it ran out of memory.")
+    return (
+        translate("Endings", "{name} ran out of memory: needed {needed} GB, {free} were free.")
+        .replace("{needed}", gigabytes(memory.needed))
+        .replace("{free}", gigabytes(memory.free))
+    )
+
+
+def gigabytes(size: int) -> str:
+    """Bytes as a number of GB with one place."""
+    return f"{size / 2**30:.1f}"
+
+
+def _code(ending: Ending) -> str:
+    """The number under which others write about it."""
+    whole = ending.code & 0xFFFFFFFF
+    if whole >= 0x80000000:
+        return f"0x{whole:08X}"
+    return translate("Endings", "signal {number}").replace("{number}", str(ending.code))
+
+
+def _last_line(log: Sequence[str]) -> str:
+    return next((line.strip()[:200] for line in reversed(log) if line.strip()), "")
+
+
+def _unknown() -> str:
+    return translate("Endings", "the system does not say why")

@@ -1,0 +1,51 @@
+"""A clock that moves when the test says so."""
+
+import heapq
+import itertools
+
+
+class FakeWait:
+    def __init__(self, due, then):
+        self.due, self.then, self.stopped = due, then, False
+
+    def stop(self):
+        self.stopped = True
+
+
+class FakeClock:
+    """`advance` does all that is due, in order, at its time; `settle` what is due now."""
+
+    def __init__(self):
+        self._now = 1000.0
+        self._numbers = itertools.count()
+        self._waits = []
+
+    def now(self):
+        return self._now
+
+    def after(self, seconds, then):
+        wait = FakeWait(self._now + seconds, then)
+        heapq.heappush(self._waits, (wait.due, next(self._numbers), wait))
+        return wait
+
+    def advance(self, seconds):
+        end = self._now + seconds
+        while self._waits and self._waits[0][0] <= end:
+            due, _, wait = heapq.heappop(self._waits)
+            self._now = max(self._now, due)
+            if not wait.stopped:
+                wait.stopped = True
+                wait.then()
+        self._now = end
+
+    def settle(self):
+        self.advance(0)
+
+    def jump(self, seconds):
+        """As after a sleep of the machine: the time has passed, and nothing was done meanwhile."""
+        self._now += seconds
+        self.settle()
+
+    def waiting(self):
+        """How many things are yet to be done."""
+        return sum(not wait.stopped for _, _, wait in self._waits)
