@@ -1,8 +1,10 @@
 """Filled-in Create pages of every kind, for property tests."""
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
-from mezzotint.protocol import ImageInput
+from mezzotint.protocol import ImageInput, Inpaint
 from mezzotint_app.settings import Settings
 from mezzotint_app.viewmodel.create_request import Form
 from mezzotint_app.viewmodel.create_state import CreateSettings, LoraChoice
@@ -55,7 +57,7 @@ def settings(draw):
     schedule = draw(optional(st.sampled_from(schedules_of(sampler))))
     assert go_together(sampler, schedule)
     size = draw(optional(st.tuples(st.integers(8, 256), st.integers(8, 256))))
-    return _replaced(
+    return replace(
         found,
         sampler=sampler,
         schedule=schedule,
@@ -64,12 +66,6 @@ def settings(draw):
         refiner_at=draw(optional(FRACTIONS)) if found.refiner else None,
         aspect_locked=draw(st.booleans()),
     )
-
-
-def _replaced(found, **fields):
-    from dataclasses import replace
-
-    return replace(found, **fields)
 
 
 WINDOWS = st.builds(
@@ -81,7 +77,18 @@ WINDOWS = st.builds(
     device=st.sampled_from(["auto", "cpu", "cuda:1"]),
     previews=st.booleans(),
 )
-IMAGES = st.just(()) | NAMES.map(lambda name: (ImageInput(path=name),))
+INIT = NAMES.map(lambda name: (ImageInput(path=name),))
+MASKED = st.tuples(NAMES.map(lambda name: ImageInput(path=name)), NAMES.map(lambda n: ImageInput(path=n, role="mask")))
+IMAGES = st.just(()) | INIT | MASKED
+INPAINTS = st.builds(
+    Inpaint,
+    area=st.sampled_from(["whole", "masked"]),
+    padding=st.integers(0, 4096),
+    feather=st.integers(0, 256),
+    fill=st.sampled_from(["picture", "blur", "noise"]),
+    left=st.integers(0, 999),
+    bottom=st.integers(0, 1),
+)
 
 FORMS = st.builds(
     Form,
@@ -92,6 +99,7 @@ FORMS = st.builds(
     seed=optional(st.integers(0, 2**63 - 10)),
     images=IMAGES,
     strength=optional(FRACTIONS),
+    inpaint=optional(INPAINTS),
     window=WINDOWS,
     output=optional(NAMES),
 )

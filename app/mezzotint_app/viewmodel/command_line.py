@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
-from mezzotint.protocol import GenerateRequest
+from mezzotint.protocol import GenerateRequest, Inpaint
 from mezzotint_app.viewmodel.create_reading import Reading, read_request
 from mezzotint_app.viewmodel.create_state import CreateSettings
 
@@ -30,8 +30,8 @@ def command_line(request: GenerateRequest) -> CommandLine:
     """The command that makes the same pictures."""
     reading = read_request(request)
     left_out = list(reading.left_out)
-    if request.inpaint is not None or any(one.role != "init" for one in request.images):
-        left_out.append(QCoreApplication.translate("command_line", "the mask and the frame around the picture"))
+    if any(one.role not in ("init", "mask") for one in request.images):
+        left_out.append(QCoreApplication.translate("command_line", "pictures that guide"))
     words = ["mezzotint", "generate", *_options(request, reading)]
     words += ["--", request.prompt] if request.prompt.startswith("-") else [request.prompt]
     return CommandLine(words=tuple(words), left_out=tuple(left_out))
@@ -73,13 +73,25 @@ def _options(request: GenerateRequest, reading: Reading) -> Iterator[str]:
 
 def _pictures(request: GenerateRequest) -> Iterator[str]:
     for image in request.images:
-        if image.role == "init":
-            yield from _path("--init", image.path)
+        if image.role in ("init", "mask"):
+            yield from _path(f"--{image.role}", image.path)
     yield from _said("--strength", request.strength)
+    if request.inpaint is not None:
+        masked = any(image.role == "mask" for image in request.images)
+        yield from _inpaint(request.inpaint, masked=masked)
     for path in request.embeddings:
         yield from _path("--embedding", path)
     for lora in request.loras:
         yield from _path("--lora", f"{lora.path}:{_number(lora.weight)}")
+
+
+def _inpaint(inpaint: Inpaint, *, masked: bool) -> Iterator[str]:
+    margins = inpaint.left, inpaint.top, inpaint.right, inpaint.bottom
+    if masked or any(margins):  # else it says nothing
+        yield from ("--inpaint-area", inpaint.area, "--inpaint-padding", str(inpaint.padding))
+        yield from ("--inpaint-feather", str(inpaint.feather), "--inpaint-fill", inpaint.fill)
+    if any(margins):
+        yield from ("--outpaint", ",".join(map(str, margins)))
 
 
 def _sampling(settings: CreateSettings) -> Iterator[str]:

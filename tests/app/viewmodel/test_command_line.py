@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mezzotint.cli.generate_options import options_of
 from mezzotint.cli.parser import make_parser
 from mezzotint.cli.request import request_of as request_of_words
-from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, Inpaint, LoraRef, Output, Stage, Transition
+from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, LoraRef, Output, Stage, Transition
 from mezzotint_app.viewmodel.command_line import command_line, quoted
 from mezzotint_app.viewmodel.create_request import request_of
 
@@ -23,7 +23,14 @@ def parsed(words):
 
 def comparable(request):
     """Without what no option says and no pixel depends on."""
-    return replace(request, previews=False, loras=tuple(replace(one, sha256=None) for one in request.loras))
+    grows = request.inpaint is not None and (request.inpaint.left or request.inpaint.bottom)
+    masked = any(image.role == "mask" for image in request.images)
+    return replace(
+        request,
+        previews=False,
+        loras=tuple(replace(one, sha256=None) for one in request.loras),
+        inpaint=request.inpaint if grows or masked else None,  # else it is about nothing
+    )
 
 
 @given(FORMS)
@@ -76,8 +83,7 @@ def test_words_that_a_shell_would_expand_are_quoted():
 @pytest.mark.parametrize(
     ("request_", "told"),
     [
-        (GenerateRequest(prompt="a", images=(ImageInput(path="p"),), inpaint=Inpaint()), "mask"),
-        (GenerateRequest(prompt="a", images=(ImageInput(path="p", role="mask"),)), "mask"),
+        (GenerateRequest(prompt="a", images=(ImageInput(path="p", role="control"),)), "pictures that guide"),
         (
             GenerateRequest(
                 prompt="a",
