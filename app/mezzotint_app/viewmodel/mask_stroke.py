@@ -88,7 +88,7 @@ class Stroke:
 
 
 def _touching(reach: float, page: QRect, start: Point, step: Point, count: int) -> tuple[int, int]:
-    """The first and the last of `count` dabs along a line that can touch the page; none: the last is before the first."""
+    """The first and the last of `count` dabs on a line that can touch the page; none: the last is before the first."""
     first, last = 1.0, float(count)
     limits = ((page.left(), page.right() + 1), (page.top(), page.bottom() + 1))
     for at, by, (low, high) in zip(start, step, limits, strict=True):

@@ -79,4 +79,4 @@ def _png(image: QImage) -> bytes:
     if not image.save(buffer, "PNG"):  # type: ignore[call-overload]
         size = f"{image.width()}x{image.height()}"
         raise StorageError(f"a picture of {size} pixels could not be written as PNG: try a smaller one")
-    return data.data()
+    return bytes(data.data())

@@ -1,5 +1,7 @@
 """How a picture, the line of a comparison and words in an empty view are painted."""
 
+import math
+
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen, QTextOption
 
@@ -11,16 +13,25 @@ _SHADOW = QColor(0, 0, 0, 150)
 
 
 def paint_image(
-    painter: QPainter, image: QImage, target: QRect, view: QRect, pixel_ratio: float, *, smooth: bool
+    painter: QPainter,
+    image: QImage,
+    target: QRect,
+    view: QRect,
+    pixel_ratio: float,
+    *,
+    smooth: bool,
+    ground: bool = True,
 ) -> None:
-    """Paint an image over the target, which is in pixels of the screen; only what the view shows of it is touched."""
-    screen = QRect(0, 0, round(view.width() * pixel_ratio) + 1, round(view.height() * pixel_ratio) + 1)
-    seen = target.intersected(screen)
+    """Paint an image over the target, which is in pixels of the screen; only what the view shows of it is touched.
+
+    `ground`: squares are seen through what is transparent.
+    """
+    seen = target.intersected(on_screen(view, pixel_ratio))
     if seen.isEmpty():
         return
     painter.save()
     painter.scale(1 / pixel_ratio, 1 / pixel_ratio)
-    if image.hasAlphaChannel():
+    if ground and image.hasAlphaChannel():
         _paint_squares(painter, seen)
     if image.size() == target.size():
         painter.drawImage(seen.topLeft(), image, seen.translated(-target.topLeft()))
@@ -28,6 +39,14 @@ def paint_image(
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
         _paint_scaled(painter, image, QRectF(target), QRectF(seen))
     painter.restore()
+
+
+def on_screen(where: QRect, pixel_ratio: float) -> QRect:
+    """Points of a view as the pixels of the screen that they touch."""
+    left, top = math.floor(where.left() * pixel_ratio), math.floor(where.top() * pixel_ratio)
+    right = math.ceil((where.left() + where.width()) * pixel_ratio)
+    bottom = math.ceil((where.top() + where.height()) * pixel_ratio)
+    return QRect(left, top, right - left, bottom - top)
 
 
 def _paint_scaled(painter: QPainter, image: QImage, target: QRectF, seen: QRectF) -> None:
@@ -100,3 +119,13 @@ def paint_words(painter: QPainter, view: QRect, words: str) -> None:
     option = QTextOption(Qt.AlignmentFlag.AlignCenter)
     option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
     painter.drawText(QRectF(view.adjusted(24, 24, -24, -24)), words, option)
+
+
+def paint_ground(painter: QPainter, where: QRect) -> None:
+    """A ground for a control that lies over a picture."""
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(theme.colour("line"), 1))
+    painter.setBrush(theme.colour("surface"))
+    painter.drawRoundedRect(QRectF(where).adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
+    painter.restore()

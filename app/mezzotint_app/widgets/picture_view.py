@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QFocusEvent,
     QImage,
     QKeyEvent,
     QMouseEvent,
@@ -42,8 +43,8 @@ class PictureView(QWidget):
         super().__init__(parent)
         runs = pool or Pool(self, threads=1)
         self._shown, self._before = ScaledImage(runs, self), ScaledImage(runs, self)
-        self._content = Content(left=0, top=0, width=1, height=1)
-        self._viewport = Viewport(content=self._content, width=1, height=1)
+        self._size = QSize(1, 1)
+        self._viewport = Viewport(content=Content(left=0, top=0, width=1, height=1), width=1, height=1)
         self._follows = True  # the view's size: all of the picture stays in sight
         self._stand_in = False
         self._text = ""
@@ -74,15 +75,13 @@ class PictureView(QWidget):
         had_one = self.has_image()
         self._shown.set_image(image)
         self._stand_in = size is not None and size.width() > image.width()
-        picture = size or image.size()
-        self._set_content(
-            Content(left=0, top=0, width=picture.width(), height=picture.height()), keep=keep_view and had_one
-        )
+        self._size = size or image.size()
+        self.lay_out(keep=keep_view and had_one)
 
     def compare(self, before: QImage | None) -> None:
         """Lay another image over the left part, up to a line that can be pushed; None: no more."""
         self._before.set_image(before or QImage())
-        self._slider.setVisible(not self._before.image().isNull())
+        self._slider.setVisible(before is not None and not before.isNull())
         self._place_slider()
         self.update()
 
@@ -103,8 +102,8 @@ class PictureView(QWidget):
         return self._shown.image()
 
     def picture_size(self) -> QSize:
-        """The size that zoom is counted from."""
-        return QSize(round(self._content.width), round(self._content.height))
+        """The picture's own size, by which zoom and places are counted; its upper left corner is (0, 0)."""
+        return self._size
 
     def is_comparing(self) -> bool:
         """Whether a line divides two pictures."""
@@ -138,9 +137,13 @@ class PictureView(QWidget):
             self._follows = False
             self._use(self._viewport.zoomed(scale, at.x(), at.y()))
 
-    def _set_content(self, content: Content, *, keep: bool) -> None:
-        self._content = content
-        self._viewport = self._viewport.replaced(content)
+    def content(self) -> Content:
+        """What there is to see; for heirs that show more than the picture."""
+        return Content(left=0, top=0, width=self._size.width(), height=self._size.height())
+
+    def lay_out(self, *, keep: bool) -> None:
+        """Take the content as it is now; `keep`: what is seen stays where it is."""
+        self._viewport = self._viewport.replaced(self.content())
         if not keep:
             self._follows = True
         self._use(self._viewport.fitted() if self._follows else self._viewport)
@@ -155,9 +158,7 @@ class PictureView(QWidget):
         if self.has_image():
             self.setAccessibleDescription(
                 self.tr("{width} by {height} pixels, zoom {percent} %").format(
-                    width=round(self._content.width),
-                    height=round(self._content.height),
-                    percent=round(self.zoom() * 100),
+                    width=self._size.width(), height=self._size.height(), percent=round(self.zoom() * 100)
                 )
             )
 
@@ -173,7 +174,7 @@ class PictureView(QWidget):
         painter.fillRect(event.rect(), theme.colour("canvas"))
         if self.has_image():
             self._paint_picture(painter)
-            self.paint_over(painter)
+            self.paint_over(painter, event.rect())
         elif self._text:
             picture_painting.paint_words(painter, self.rect(), self._text)
         if self.hasFocus():
@@ -181,18 +182,14 @@ class PictureView(QWidget):
             painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
         painter.end()
 
-    def paint_over(self, painter: QPainter) -> None:
-        """For heirs: what lies over the picture."""
+    def paint_over(self, painter: QPainter, where: QRect) -> None:
+        """For heirs: what lies over the picture, where it has to be painted."""
 
     def picture_rect(self) -> QRectF:
         """Where the whole picture stands, in points of the view."""
-        size = self.drawn_size()
         left, top = self._viewport.to_view(0, 0)
-        return QRectF(left, top, size.width() * self._viewport.scale, size.height() * self._viewport.scale)
-
-    def drawn_size(self) -> QSize:
-        """The picture's size; its upper left corner is the place (0, 0)."""
-        return self.picture_size()
+        scale = self._viewport.scale
+        return QRectF(left, top, self._size.width() * scale, self._size.height() * scale)
 
     def _paint_picture(self, painter: QPainter) -> None:
         ratio = self._viewport.pixel_ratio
@@ -207,6 +204,7 @@ class PictureView(QWidget):
         painter.restore()
         if self.is_comparing():
             picture_painting.paint_line(painter, self.rect(), self._line(), (self.tr("Before"), self.tr("After")))
+            picture_painting.paint_ground(painter, self._slider.geometry().adjusted(-12, -6, 12, 6))
 
     def _paint(self, painter: QPainter, scaled: ScaledImage, where: QRectF, ratio: float) -> None:
         left, top = round(where.left() * ratio), round(where.top() * ratio)
@@ -269,7 +267,7 @@ class PictureView(QWidget):
             self.zoom_by(STEP ** (event.angleDelta().y() / _NOTCH), event.position())
         elif self.has_image() and self._viewport.can_move():
             push = event.pixelDelta() if not event.pixelDelta().isNull() else event.angleDelta() / 2
-            self._push(push.x(), push.y())
+            self.push_picture(push.x(), push.y())
         else:
             event.ignore()
 
@@ -287,7 +285,7 @@ class PictureView(QWidget):
         elif self._grabbed is not None:
             step = event.position() - self._grabbed
             self._grabbed = event.position()
-            self._push(step.x(), step.y())
+            self.push_picture(step.x(), step.y())
         else:
             self.setCursor(self.cursor_at(event.position()))
 
@@ -317,7 +315,8 @@ class PictureView(QWidget):
         movable = self.has_image() and self._viewport.can_move()
         return Qt.CursorShape.OpenHandCursor if movable else Qt.CursorShape.ArrowCursor
 
-    def _push(self, across: float, down: float) -> None:
+    def push_picture(self, across: float, down: float) -> None:
+        """Move the picture by so many points of the view."""
         self._use(self._viewport.moved(across, down))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802, D102
@@ -336,15 +335,15 @@ class PictureView(QWidget):
         elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and shift and self.is_comparing():
             self._slider.push(1 if key == Qt.Key.Key_Right else -1)
         elif key in _ARROWS and self._viewport.can_move():
-            self._push(*_ARROWS[Qt.Key(key)])
+            self.push_picture(*_ARROWS[Qt.Key(key)])
         else:
             return False
         return True
 
-    def focusInEvent(self, event: QEvent) -> None:  # noqa: N802, D102
-        super().focusInEvent(event)  # type: ignore[arg-type]
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802, D102
+        super().focusInEvent(event)
         self.update()
 
-    def focusOutEvent(self, event: QEvent) -> None:  # noqa: N802, D102
-        super().focusOutEvent(event)  # type: ignore[arg-type]
+    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802, D102
+        super().focusOutEvent(event)
         self.update()

@@ -1,0 +1,57 @@
+"""By how much a picture grows at its edges, and how an edge is pushed."""
+
+from dataclasses import dataclass, replace
+
+from mezzotint.protocol import Inpaint
+
+STEP = 8  # pixels that an edge snaps to
+LARGEST_SIDE = 4096  # pixels that may come to one side
+LARGEST_AREA = 100_000_000  # pixels of the grown picture
+EDGES = ("left", "top", "right", "bottom")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """Pixels of the picture that come to each side."""
+
+    left: int = 0
+    top: int = 0
+    right: int = 0
+    bottom: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.left or self.top or self.right or self.bottom)
+
+    def size(self, width: int, height: int) -> tuple[int, int]:
+        """Of a picture with its new parts."""
+        return width + self.left + self.right, height + self.top + self.bottom
+
+    def pushed(self, edges: frozenset[str], across: float, down: float, picture: tuple[int, int]) -> "Growth":
+        """Edges pushed by so many pixels of the picture; as far as the picture may grow."""
+        grown = self
+        for edge, outwards in (("left", -across), ("top", -down), ("right", across), ("bottom", down)):
+            if edge in edges:
+                grown = grown.with_edge(edge, snapped(getattr(self, edge) + outwards), picture)
+        return grown
+
+    def with_edge(self, edge: str, pixels: int, picture: tuple[int, int]) -> "Growth":
+        """Another value for one edge; no more than keeps the grown picture from being too large."""
+        grown = replace(self, **{edge: min(max(pixels, 0), LARGEST_SIDE)})
+        width, height = grown.size(*picture)
+        if width * height <= LARGEST_AREA:
+            return grown
+        across = edge in ("left", "right")
+        excess = (width - LARGEST_AREA // height) if across else (height - LARGEST_AREA // width)
+        return replace(self, **{edge: max(getattr(grown, edge) - excess, 0)})
+
+
+def growth_of(inpaint: Inpaint | None) -> Growth:
+    """The growth that a request asks for."""
+    if inpaint is None:
+        return Growth()
+    return Growth(left=inpaint.left, top=inpaint.top, right=inpaint.right, bottom=inpaint.bottom)
+
+
+def snapped(pixels: float) -> int:
+    """The nearest step, not below 0."""
+    return max(round(pixels / STEP) * STEP, 0)
