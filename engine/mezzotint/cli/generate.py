@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     if options.prompt is None and arguments.from_image is None:
         request_of(options)  # says that the prompt is missing, before anything is looked for
     catalog = context.make_catalog(arguments.models_folder)
-    request = _request(options, arguments, catalog, context)
+    request = requested(options, arguments, catalog, context)
     form: Format = "json" if arguments.json else "jsonl" if arguments.jsonl else "paths"
     with contextlib.closing(context.make_engine(catalog)) as engine, Reporter(context, form) as reporter:
         try:
@@ -48,7 +48,8 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def _request(options: Options, arguments: argparse.Namespace, catalog: "Catalog", context: Context) -> GenerateRequest:
+def requested(options: Options, arguments: argparse.Namespace, catalog: "Catalog", context: Context) -> GenerateRequest:
+    """What the words ask for, over what the picture of `--from` says of itself."""
     if arguments.from_image is None:
         return request_of(options)
     metadata = context.read_metadata(arguments.from_image)

@@ -4,7 +4,7 @@ import argparse
 from typing import NoReturn
 
 from mezzotint import __version__
-from mezzotint.cli import app, bench, completion, decode, doctor, generate, inspect, models, plan, quantize
+from mezzotint.cli import app, bench, completion, decode, doctor, generate, inspect, models, plan, quantize, queue
 from mezzotint.errors import UsageError
 
 EXIT_CODES = """\
@@ -51,6 +51,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"mezzotint {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     parser.set_defaults(parser=parser)
-    for command in (generate, decode, models, inspect, plan, quantize, bench, doctor, app, completion):
+    for command in (generate, queue, decode, models, inspect, plan, quantize, bench, doctor, app, completion):
         command.add(commands)
     return parser

@@ -11,6 +11,7 @@ from mezzotint.jobs.listing import id_list
 from mezzotint.jobs.order import next_waiting, places
 from mezzotint.jobs.requests import changes, model_of, run_key, settle, steps_of, title_of
 from mezzotint.jobs.tasks import RunKey
+from mezzotint.jobs.texts import readable
 from mezzotint.protocol import GenerateRequest
 
 Clock = Callable[[], float]
@@ -36,8 +37,8 @@ def add(
         entry = database.insert(
             "INSERT INTO entries (position, title, kind, model, created) VALUES (?, ?, 'generate', ?, ?)",
             places(database, 1, before=next_waiting(database) if front else before)[0],
-            title or title_of(base),
-            model_of(base),
+            readable(title or title_of(base)),
+            readable(model_of(base)),
             now(),
         )
         database.insert("INSERT INTO requests (entry, request) VALUES (?, ?)", entry, codec.to_json(base))

@@ -8,6 +8,7 @@ from mezzotint.errors import UsageError
 from mezzotint.jobs.database import Database, Row
 from mezzotint.jobs.requests import changed
 from mezzotint.jobs.tasks import Entry, EntryRow, Task, TaskCounts, TaskState
+from mezzotint.jobs.texts import given
 from mezzotint.protocol import GeneratedImage, GenerateRequest
 
 _FIELDS = (
@@ -63,7 +64,8 @@ def _entry_row(found: Row) -> EntryRow:
         set_aside=set_aside,
         interrupted=interrupted,
     )
-    return EntryRow(**said, counts=counts)
+    first = said.pop("first_image")
+    return EntryRow(**said, first_image=None if first is None else given(first), counts=counts)
 
 
 def entry(database: Database, number: int) -> Entry:
@@ -97,7 +99,7 @@ def _images(database: Database, numbers: Collection[int]) -> dict[int, list[Gene
     )
     images: dict[int, list[GeneratedImage]] = {}
     for task, path, width, height, seed, number, sha256 in found:
-        image = GeneratedImage(path=path, width=width, height=height, seed=seed, index=number, sha256=sha256)
+        image = GeneratedImage(path=given(path), width=width, height=height, seed=seed, index=number, sha256=sha256)
         images.setdefault(task, []).append(image)
     return images
 

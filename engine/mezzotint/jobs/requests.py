@@ -8,6 +8,7 @@ from pathlib import Path
 from mezzotint import codec
 from mezzotint.errors import UsageError
 from mezzotint.jobs.tasks import RunKey
+from mezzotint.jobs.texts import readable
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Stage
 
 LARGEST_SEED = 2**63 - 1
@@ -154,9 +155,9 @@ def run_key(request: GenerateRequest) -> RunKey:
     scales = [f" x{transition.scale:g}" for transition in cascade.transitions if transition.scale != 1]
     first = cascade.stages[0] if cascade.stages else Stage()
     return RunKey(
-        model=" > ".join(models) + "".join(scales),
+        model=readable(" > ".join(models) + "".join(scales)),
         quantization=request.quantization,
         width=first.width or 0,
         height=first.height or 0,
-        device=request.device,
+        device=readable(request.device),
     )

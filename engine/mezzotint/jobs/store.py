@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from mezzotint import paths
-from mezzotint.jobs import editing, expectation, listing, opening, order, running
+from mezzotint.jobs import claiming, editing, expectation, listing, opening, order, recovery, running, switches
 from mezzotint.jobs.database import Database
 from mezzotint.jobs.expectation import seconds_of as seconds_of
 from mezzotint.jobs.lease import Held as Held
@@ -116,7 +116,7 @@ class JobStore:
 
     def paused(self) -> bool:
         """Whether nothing is begun."""
-        return running.setting(self._database, running.PAUSED)
+        return switches.setting(self._database, switches.PAUSED)
 
     def stop_after_current(self, stop: bool) -> None:
         """Pause as soon as what runs is done; or do not, after all."""
@@ -124,11 +124,11 @@ class JobStore:
 
     def stops_after_current(self) -> bool:
         """Whether the queue pauses as soon as what runs is done."""
-        return running.setting(self._database, running.STOPPING)
+        return switches.setting(self._database, switches.STOPPING)
 
     def _switch(self, **values: bool) -> None:
         with self._database.writing():
-            running.switch(self._database, **values)
+            switches.switch(self._database, **values)
 
     def cancel(self, entries: Collection[int]) -> None:
         """What waits ends at once; what runs is marked, so that whoever runs it stops it."""
@@ -161,7 +161,7 @@ class JobStore:
 
         `owner` is that of a lease. That it was begun is on the disk when it returns.
         """
-        return running.claim(self._database, owner, self._now)
+        return claiming.claim(self._database, owner, self._now)
 
     def saved(self, task: int, image: GeneratedImage) -> None:
         """A picture is safely on the disk; telling it twice does no harm."""
@@ -181,7 +181,7 @@ class JobStore:
 
     def died(self, task: int, *, because: str) -> TaskState | None:
         """The engine's process ended while it made this: it waits again; after the second time it is set aside."""
-        return running.died(self._database, task, because, self._now)
+        return recovery.died(self._database, task, because, self._now)
 
     def release(self, owner: str, *, because: str) -> None:
         """All that was claimed under a lease waits again."""
@@ -196,15 +196,15 @@ class JobStore:
 
     def recover(self, is_alive: Callable[[str], bool] = owner_is_alive) -> Recovered:
         """At start: see to tasks whose process has died. The queue is paused if any is left to be asked about."""
-        return running.recover(self._database, is_alive, self._now)
+        return recovery.recover(self._database, is_alive, self._now)
 
     def interrupted(self) -> tuple[Task, ...]:
         """Tasks that a person is asked about."""
-        return running.interrupted(self._database)
+        return recovery.interrupted(self._database)
 
     def resume_interrupted(self, entries: Collection[int] | None = None) -> None:
         """They (None: all) wait again in their places, and the queue goes on."""
-        running.resume_interrupted(self._database, entries, self._now)
+        recovery.resume_interrupted(self._database, entries, self._now)
 
     # ---- how long it takes
 

@@ -1,0 +1,127 @@
+"""`mezzotint queue run`: the queue worked through without a window."""
+
+import argparse
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.cli.context import Context
+from mezzotint.cli.reporter import Format, Reporter
+from mezzotint.errors import Busy, Cancelled, StorageError
+
+if TYPE_CHECKING:
+    from mezzotint.jobs.drain import Drained, Ended
+    from mezzotint.jobs.store import JobStore, Lease, Task
+
+PARTLY_DONE = 3
+DEVICE = "auto"  # the device that the lease is for: that which the engine takes by itself
+_ALSO_STOP = ("SIGTERM", "SIGHUP", "SIGBREAK")  # asked by the system, a closed terminal, Ctrl-Break on Windows
+
+
+def run_queue(arguments: argparse.Namespace, context: Context) -> int:
+    """Make what waits: 0 when all came out, 3 when something failed."""
+    from mezzotint.jobs.store import Held, JobStore, Lease
+
+    lease = Lease.acquire(DEVICE, what="mezzotint queue run")
+    if isinstance(lease, Held):
+        raise Busy(f"{plain(str(lease), 500)} is working through the queue already: wait for it, or end it there")
+    with lease, _stopped_in_good_order(context):
+        opened = JobStore.open()
+        if opened.notice:
+            context.terminal.talk(f"notice: {plain(opened.notice, 1000)}")
+        with opened.store as store:
+            _recover(store, arguments, context)
+            return _finished(_drain(store, lease, arguments, context), store, context)
+
+
+def _recover(store: "JobStore", arguments: argparse.Namespace, context: Context) -> None:
+    recovered = store.recover()
+    for tasks, what in (
+        (recovered.done, "had just been made when its program ended: done"),
+        (recovered.set_aside, "ended its program twice and was set aside: `mezzotint queue retry` tries it again"),
+    ):
+        for task in tasks:
+            context.terminal.talk(f"notice: task {task} {what}")
+    if arguments.resume:
+        store.resume_interrupted()
+        store.resume()
+
+
+def _drain(store: "JobStore", lease: "Lease", arguments: argparse.Namespace, context: Context) -> "Drained":
+    from mezzotint.jobs.drain import Drained, drain
+
+    if arguments.until_empty and (store.paused() or not store.count(["waiting"])):
+        return Drained(stopped="paused" if store.paused() else "empty", done=0, failed=0)  # without loading an engine
+    context.interrupt.soften()  # from here on a task may run
+    engine = context.make_engine(context.make_catalog(arguments.models_folder))
+    form: Format = "jsonl" if arguments.jsonl else "paths"
+    with contextlib.closing(engine), _Reports(context, form) as reports:
+        return drain(
+            store,
+            lease,
+            engine,
+            reports.on_event,
+            context.interrupt.asked,
+            until_empty=arguments.until_empty,
+            on_begun=reports.begun,
+            on_ended=reports.ended,
+        )
+
+
+class _Reports(Reporter):
+    """A task after the other."""
+
+    def begun(self, task: "Task") -> None:
+        """Say which."""
+        words = f"task {task.id} of entry {task.entry}: {plain(task.request.prompt, 60)}"
+        self._tell(words, {"begun": {"entry": task.entry, "task": task.id}})
+
+    def ended(self, ended: "Ended") -> None:
+        """Say what became of it."""
+        if ended.result is not None:
+            self.finish(ended.result)
+        state = ended.state or "removed"
+        error = None if ended.error is None else plain(str(ended.error), 500)
+        self._tell(
+            f"task {ended.task.id}: {state.replace('_', ' ')}{f': {error}' if error else ''}",
+            {"ended": {"entry": ended.task.entry, "task": ended.task.id, "state": state, "error": error}},
+        )
+
+    def _tell(self, words: str, line: dict[str, object]) -> None:
+        self._hide()
+        if self._form == "jsonl":
+            self._terminal.json(line)
+        self._terminal.talk(words)
+
+
+def _finished(drained: "Drained", store: "JobStore", context: Context) -> int:
+    if drained.stopped == "disk_full":
+        raise StorageError("the disk is full, and the queue paused: free some space, then `mezzotint queue resume`")
+    if drained.stopped == "cancelled":
+        raise Cancelled("stopped; the queue goes on where it was when it is run again")
+    if drained.stopped == "paused":
+        interrupted = len(store.interrupted())
+        asked = f" {interrupted} tasks were interrupted by a crash:" if interrupted else ""
+        context.terminal.talk(f"the queue is paused.{asked} `mezzotint queue resume` lets it go on")
+    else:
+        failed = f", {drained.failed} failed: `mezzotint queue list`" if drained.failed else ""
+        context.terminal.talk(f"nothing waits; {drained.done} tasks done{failed}")
+    return PARTLY_DONE if drained.failed else 0
+
+
+@contextlib.contextmanager
+def _stopped_in_good_order(context: Context, install: Callable[[Any, Any], Any] = signal.signal) -> Iterator[None]:
+    """What else may end this process first asks, as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may
+        return
+    signals = [getattr(signal, name) for name in _ALSO_STOP if hasattr(signal, name)]
+    before = [(one, install(one, context.interrupt.handle)) for one in signals]
+    try:
+        yield
+    finally:
+        for one, handler in before:
+            install(one, handler)

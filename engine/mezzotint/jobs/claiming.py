@@ -1,0 +1,65 @@
+"""Which task is next, and for whom."""
+
+from dataclasses import replace
+
+from mezzotint.jobs.database import Database, Row
+from mezzotint.jobs.editing import Clock, settle_entries
+from mezzotint.jobs.listing import TASK, tasks
+from mezzotint.jobs.narrowing import narrowed
+from mezzotint.jobs.recovery import take_found
+from mezzotint.jobs.switches import PAUSED, STOPPING, setting, switch
+from mezzotint.jobs.tasks import Task
+
+
+def claim(database: Database, owner: str, now: Clock) -> Task | None:
+    """The next task, for one process alone; that it was begun is on the disk before it is known here."""
+    _look_before_next(database)
+    with database.writing():
+        if setting(database, STOPPING):
+            switch(database, paused=True, stop_after_current=False)
+        if setting(database, PAUSED):
+            return None
+        task = _next_unmade(database, now)
+        if task is None:
+            return None
+        part = narrowed(task.request, {image.index for image in task.images})
+        begun = now()
+        database.change(
+            "UPDATE tasks SET state = 'running', attempts = attempts + 1, owner = ?, claimed = ?, left_after = ?, "
+            "cancel = 0, error = NULL, error_kind = NULL WHERE id = ?",
+            owner,
+            begun,
+            part.left_after,
+            task.id,
+        )
+        database.change("UPDATE entries SET started = coalesce(started, ?) WHERE id = ?", begun, task.entry)
+        settle_entries(database, [task.entry], now)
+    return replace(task, request=part.request, state="running", attempts=task.attempts + 1, error=None, error_kind=None)
+
+
+def _look_before_next(database: Database) -> None:
+    """A process that died with it may have ended only after the last look."""
+    found = _next(database)
+    if found is not None and found[5]:
+        take_found(database, found)
+
+
+def _next_unmade(database: Database, now: Clock) -> Task | None:
+    """The next that lacks a picture: the last one may have come after its task was put back."""
+    while (found := _next(database)) is not None:
+        (task,) = tasks(database, [found])
+        if len(task.images) < task.request.count:
+            return task
+        database.change("UPDATE tasks SET state = 'done', error = NULL, error_kind = NULL WHERE id = ?", task.id)
+        settle_entries(database, [task.entry], now)
+    return None
+
+
+def _next(database: Database) -> Row | None:
+    entry = database.row("SELECT id FROM entries WHERE waiting > 0 ORDER BY position, id LIMIT 1")
+    if entry is None:
+        return None
+    return database.row(
+        f"SELECT {TASK} FROM tasks WHERE state = 'waiting' AND entry = ? ORDER BY number LIMIT 1",  # noqa: S608
+        *entry,
+    )

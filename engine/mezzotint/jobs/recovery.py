@@ -1,0 +1,102 @@
+"""Tasks whose process has died: what of them is there, which are begun again, which a person is asked about."""
+
+from collections.abc import Callable, Collection
+
+from mezzotint.codec import to_json
+from mezzotint.jobs.database import Database, Row
+from mezzotint.jobs.editing import Clock, settle_entries
+from mezzotint.jobs.found_pictures import found_pictures
+from mezzotint.jobs.listing import TASK, id_list, tasks
+from mezzotint.jobs.running import saved, settle_task
+from mezzotint.jobs.switches import switch
+from mezzotint.jobs.tasks import DEATHS_TO_SET_ASIDE, Recovered, Task, TaskState
+from mezzotint.jobs.texts import given, kept
+
+SET_ASIDE = f"the program ended {DEATHS_TO_SET_ASIDE} times while it made this: it is not begun again by itself"
+
+
+def died(database: Database, task: int, because: str, now: Clock) -> TaskState | None:
+    """The engine ended while it made this: once more, and then it is set aside."""
+    for line in database.rows(f"SELECT {TASK} FROM tasks WHERE state = 'running' AND id = ?", task):  # noqa: S608
+        take_found(database, line)
+    with database.writing():
+        found = database.row("SELECT attempts FROM tasks WHERE id = ? AND state = 'running'", task)
+        if found is None:
+            return None
+        again: TaskState = "waiting" if found[0] < DEATHS_TO_SET_ASIDE else "set_aside"
+        return _after_death(database, task, again, because, now)
+
+
+def recover(database: Database, is_alive: Callable[[str], bool], now: Clock) -> Recovered:
+    """See to tasks whose process has died; the queue is paused if any of them is not done."""
+    for line in _of_the_dead(database, is_alive):
+        take_found(database, line)
+    ended: dict[TaskState | None, list[int]] = {}
+    with database.writing():
+        for task, _, _, _, _, attempts, *_ in _of_the_dead(database, is_alive):
+            again: TaskState = "interrupted" if attempts < DEATHS_TO_SET_ASIDE else "set_aside"
+            state = _after_death(database, task, again, "the program ended while it made this", now)
+            ended.setdefault(state, []).append(task)
+        if ended.get("interrupted") or ended.get("set_aside"):
+            switch(database, paused=True)
+    return Recovered(
+        done=tuple(ended.get("done", ())),
+        interrupted=tuple(ended.get("interrupted", ())),
+        set_aside=tuple(ended.get("set_aside", ())),
+        cancelled=tuple(ended.get("cancelled", ())),
+    )
+
+
+def _of_the_dead(database: Database, is_alive: Callable[[str], bool]) -> list[Row]:
+    """Tasks that nobody runs any more."""
+    owners = database.rows("SELECT DISTINCT coalesce(owner, '') FROM tasks WHERE state = 'running'")
+    dead = [owner for (owner,) in owners if not is_alive(owner)]
+    return database.rows(
+        f"SELECT {TASK} FROM tasks WHERE state = 'running' "  # noqa: S608  our own words
+        "AND coalesce(owner, '') IN (SELECT value FROM json_each(?)) ORDER BY entry, number",
+        to_json(dead),
+    )
+
+
+def _after_death(database: Database, task: int, again: TaskState, because: str, now: Clock) -> TaskState | None:
+    def ended(missing: int, _left: int) -> tuple[TaskState, str | None, str | None]:
+        if missing == 0:
+            return "done", None, None
+        return again, "died", because if again != "set_aside" else f"{SET_ASIDE} ({because})"
+
+    return settle_task(database, task, ended, now, in_good_order=False)
+
+
+def take_found(database: Database, line: Row) -> None:
+    """Pictures of a task that nobody could tell of any more are counted as made."""
+    (task,) = tasks(database, [line])
+    begun = database.row("SELECT started FROM entries WHERE id = ?", task.entry)
+    if begun is not None and begun[0] is not None:
+        for image in found_pictures(task, begun[0], lambda paths: _known(database, paths)):
+            saved(database, task.id, image)
+
+
+def _known(database: Database, paths: Collection[str]) -> set[str]:
+    listed = to_json([kept(path) for path in paths])
+    found = database.rows("SELECT path FROM images WHERE path IN (SELECT value FROM json_each(?))", listed)
+    return {given(path) for (path,) in found}
+
+
+def interrupted(database: Database) -> tuple[Task, ...]:
+    """Tasks that a person is asked about: on with them, or not?"""
+    found = database.rows(f"SELECT {TASK} FROM tasks WHERE state = 'interrupted' ORDER BY entry, number")  # noqa: S608
+    return tasks(database, found)
+
+
+def resume_interrupted(database: Database, entries: Collection[int] | None, now: Clock) -> None:
+    """They wait again, in their places; the queue goes on."""
+    with database.writing():
+        if entries is None:
+            entries = [entry for (entry,) in database.rows("SELECT id FROM entries WHERE interrupted > 0")]
+        database.change(
+            "UPDATE tasks SET state = 'waiting', error = NULL, error_kind = NULL "
+            "WHERE state = 'interrupted' AND entry IN (SELECT value FROM json_each(?))",
+            id_list(entries),
+        )
+        settle_entries(database, entries, now)
+        switch(database, paused=False)

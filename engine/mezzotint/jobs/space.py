@@ -1,0 +1,33 @@
+"""Whether the disk that pictures go to is full: then nothing is wrong with the task, and the queue pauses."""
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+from mezzotint.protocol import GenerateRequest
+
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_BYTES_PER_PICTURE = 4 << 20  # as the engine reckons before it begins
+_BYTES_TO_SPARE = 16 << 20
+
+
+def is_for_want_of_space(error: BaseException, request: GenerateRequest) -> bool:
+    """Whether an error came from a full disk: it says so, or there is no room where the pictures go."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno in _FULL:
+            return True
+        cause = cause.__cause__
+    return is_full(request)
+
+
+def is_full(request: GenerateRequest) -> bool:
+    """Whether the pictures of a request would find no room."""
+    folder = Path(os.path.expanduser((request.output.path or "").partition("[")[0])).absolute()  # noqa: PTH111
+    while not folder.is_dir() and folder != folder.parent:
+        folder = folder.parent
+    try:
+        return shutil.disk_usage(folder).free < request.count * _BYTES_PER_PICTURE + _BYTES_TO_SPARE
+    except OSError:
+        return False  # some network disks do not tell

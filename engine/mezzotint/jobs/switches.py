@@ -1,0 +1,17 @@
+"""What is on or off for the whole queue."""
+
+from mezzotint.jobs.database import Database
+
+PAUSED, STOPPING = "paused", "stop_after_current"
+
+
+def setting(database: Database, name: str) -> bool:
+    """Whether a switch of the queue is on."""
+    found = database.row("SELECT value FROM settings WHERE name = ?", name)
+    return bool(found and found[0])
+
+
+def switch(database: Database, **values: bool) -> None:
+    """Set switches of the queue; inside `writing()`."""
+    for name, value in values.items():
+        database.change("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)", name, int(value))
