@@ -1,0 +1,278 @@
+"""A list of any length for a view: pages are asked when they are looked at, and come later."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QTimer, Signal
+
+from mezzotint_app.viewmodel.paged_rows import PagedRows
+
+T = TypeVar("T")
+
+Index = QModelIndex | QPersistentModelIndex
+Told = Callable[[int, Sequence[T]], None]  # how many there are in all, and those of the page
+Refused = Callable[[str], None]
+Ask = Callable[[int, int, Told[T], Refused], None]  # offset, limit
+
+PAGE = 200  # rows that are asked at once
+MOST = 4000  # rows that are held
+AT_ONCE = 2  # pages under way
+_NOWHERE = QModelIndex()
+
+
+class PagedModel(QAbstractListModel, Generic[T]):
+    """Holds the rows near those that are shown. After `refresh` old rows stay until their page is there again."""
+
+    counted = Signal(int)  # rows in all
+    failed = Signal(str)  # a page could not be had
+    answered = Signal()
+
+    def __init__(self, ask: Ask[T], key: Callable[[T], Hashable], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._ask, self._key = ask, key
+        self._rows: PagedRows[T] = PagedRows(key, MOST)
+        self._shown = (0, 0)
+        self._first_answer = False
+        self._question = 0  # answers to an older one are dropped
+        self._version = 0  # an answer to an older one is shown, and asked again
+        self._floor = 0  # an answer from before it is not shown: rows were changed here meanwhile
+        self._fresh: set[int] = set()
+        self._under_way: dict[int, int] = {}
+        self._wanted: list[int] = []
+        self._refused: set[int] = set()
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self._ask_wanted)
+
+    # ---- what a view reads
+
+    def rowCount(self, parent: Index = _NOWHERE) -> int:  # noqa: N802  Qt's name
+        """All rows, known or not."""
+        return 0 if parent.isValid() else self._rows.total
+
+    def data(self, index: Index, role: int = 0) -> Any:  # noqa: ANN401
+        """Nothing; a model of something says what of it is shown."""
+        del index, role
+
+    def item(self, row: int) -> T | None:
+        """What stands in a row; None while its page is under way."""
+        self._want(row // PAGE)
+        return self._rows.get(row)
+
+    def peek(self, row: int) -> T | None:
+        """What stands in a row if it is known; nothing is asked."""
+        return self._rows.get(row)
+
+    def row_of(self, key: Hashable) -> int | None:
+        """The row of something that is known."""
+        return self._rows.row_of(key)
+
+    def is_loaded(self) -> bool:
+        """Whether a first page has come since the question was put."""
+        return self._first_answer
+
+    def show_rows(self, first: int, last: int) -> None:
+        """Which rows a person sees: these are kept up to date."""
+        self._shown = (max(0, first), max(first, last))
+        self._want_shown()
+
+    def shown_rows(self) -> range:
+        """The rows that a person sees."""
+        return range(self._shown[0], min(self._shown[1] + 1, self._rows.total))
+
+    # ---- when something has changed
+
+    def refresh(self) -> None:
+        """Contents may have changed: ask again for what is shown, and for the rest when it is looked at."""
+        self._version += 1
+        self._fresh.clear()
+        self._refused.clear()
+        self._want_shown()
+
+    def restart(self) -> None:
+        """Another question altogether: begin anew."""
+        self.beginResetModel()
+        self._rows.clear()
+        self._shown = (0, min(self._shown[1] - self._shown[0], PAGE - 1))
+        self._question += 1
+        self._first_answer = False
+        self._under_way.clear()
+        self.endResetModel()
+        self.refresh()
+
+    def change_here(self, key: Hashable, change: Callable[[T], T]) -> None:
+        """Show a change before it is told by whoever keeps the rows."""
+        row = self._rows.row_of(key)
+        item = None if row is None else self._rows.get(row)
+        if row is None or item is None:
+            return
+        self._floor = self._version + 1
+        self._rows.set(row, change(item))
+        self._tell_changed(row, row)
+
+    def remove_here(self, keys: Iterable[Hashable]) -> None:
+        """Take rows out before whoever keeps them has told so."""
+        places = self._rows.places()
+        self._floor = self._version + 1
+        for row in sorted((places[key] for key in keys if key in places), reverse=True):
+            self._remove(row, 1)
+        self.refresh()
+
+    def move_here(self, rows: Sequence[int], before: int) -> None:
+        """Put these rows, in their order, in front of the row `before` (all rows: at the end)."""
+        self._floor = self._version + 1
+        above = sorted((row for row in rows if row < before), reverse=True)
+        below = sorted(row for row in rows if row >= before)
+        for shift, row in enumerate(above):
+            self._move(row, before - 1 - shift)
+        for shift, row in enumerate(below):
+            self._move(row, before + shift)
+        self.refresh()
+
+    # ---- asking
+
+    def gather(self, rows: Sequence[int], then: Callable[[list[T]], None], failed: Refused | None = None) -> None:
+        """The things in these rows, also those whose pages are not here; `then` may come at once."""
+        found = {row: item for row in rows if (item := self._rows.get(row)) is not None}
+        pages = sorted({row // PAGE for row in rows if row not in found})
+        self._gather(list(rows), pages, found, then, failed or self.failed.emit)
+
+    def _gather(
+        self, rows: list[int], pages: list[int], found: dict[int, T], then: Callable[[list[T]], None], failed: Refused
+    ) -> None:
+        if not pages:
+            then([found[row] for row in rows if row in found])
+            return
+        page, wanted = pages[0], set(rows)
+
+        def told(_total: int, items: Sequence[T]) -> None:
+            found.update({row: item for row, item in enumerate(items, page * PAGE) if row in wanted})
+            self._gather(rows, pages[1:], found, then, failed)
+
+        self._ask(page * PAGE, PAGE, told, failed)
+
+    def _want_shown(self) -> None:
+        first, last = self._shown
+        for page in range(first // PAGE, last // PAGE + 1):
+            self._want(page)
+
+    def _want(self, page: int) -> None:
+        if page in self._fresh or page in self._refused or self._under_way.get(page) == self._version:
+            return
+        if page in self._wanted:
+            self._wanted.remove(page)
+        self._wanted.append(page)
+        if not self._soon.isActive():
+            self._soon.start()
+
+    def _ask_wanted(self) -> None:
+        """The pages wanted last, for those are in sight; a fast scroll leaves the others behind."""
+        shown = range(self._shown[0] // PAGE, self._shown[1] // PAGE + 1)
+        del self._wanted[: max(0, len(self._wanted) - 2 * AT_ONCE - len(shown))]
+        while self._wanted and len(self._under_way) < AT_ONCE:
+            page = self._wanted.pop()
+            if page not in self._under_way and page not in self._fresh:
+                self._ask_page(page)
+
+    def _ask_page(self, page: int) -> None:
+        question, version = self._question, self._version
+        self._under_way[page] = version
+        self._ask(
+            page * PAGE,
+            PAGE,
+            lambda total, items: self._answered(question, version, page, total, items),
+            lambda why: self._not_answered(question, page, why),
+        )
+
+    def _answered(self, question: int, version: int, page: int, total: int, items: Sequence[T]) -> None:
+        if question != self._question:
+            return
+        self._under_way.pop(page, None)
+        if version >= self._floor:
+            self._first_answer = True
+            self._take(page * PAGE, total, items)
+            if version == self._version:
+                self._fresh.add(page)
+            self.answered.emit()
+        self._want_shown()
+        self._soon.start()
+
+    def _not_answered(self, question: int, page: int, why: str) -> None:
+        if question != self._question:
+            return
+        self._under_way.pop(page, None)
+        self._refused.add(page)
+        self.failed.emit(why)
+        self._soon.start()
+
+    # ---- taking a page in
+
+    def _take(self, first: int, total: int, items: Sequence[T]) -> None:
+        items = list(items)[: max(0, total - first)]
+        self._resize(first, total, items)
+        if self._rows.difference(first, items) is None:
+            taken = self._rows.take(first, items)
+            self._tell_changed(taken.first, taken.last)
+        else:
+            self._rearrange(first, items)
+        self._forget_far()
+
+    def _resize(self, first: int, total: int, items: Sequence[T]) -> None:
+        more = total - self._rows.total
+        if not more:
+            return
+        self._fresh.clear()
+        at = self._rows.difference(first, items)
+        if more > 0:
+            at = self._rows.total if at is None else at
+            self.beginInsertRows(QModelIndex(), at, at + more - 1)
+            self._rows.insert(at, more)
+            self.endInsertRows()
+        else:
+            self._remove(total if at is None else min(at, total), -more)
+        self.counted.emit(total)
+
+    def _rearrange(self, first: int, items: Sequence[T]) -> None:
+        """The same number of rows in another order: what is selected stays so wherever it is found again."""
+        self.layoutAboutToBeChanged.emit()
+        old = self.persistentIndexList()
+        keys = [self._rows.key_at(index.row()) for index in old]
+        taken = self._rows.take(first, items)
+        places = self._rows.places()
+        page = range(first, first + len(items))
+        self.changePersistentIndexList(
+            old, [self._found_again(index, key, places, page) for index, key in zip(old, keys, strict=True)]
+        )
+        self.layoutChanged.emit()
+        self._tell_changed(taken.first, taken.last)
+
+    def _found_again(
+        self, index: QModelIndex, key: Hashable | None, places: dict[Hashable, int], page: range
+    ) -> QModelIndex:
+        if key is None:
+            return index
+        if key in places:
+            return self.index(places[key])
+        return QModelIndex() if index.row() in page else index
+
+    def _forget_far(self) -> None:
+        forgotten = self._rows.forget_far(*self._shown)
+        self._fresh.difference_update({row // PAGE for row in forgotten})
+
+    def _remove(self, row: int, count: int) -> None:
+        self.beginRemoveRows(QModelIndex(), row, row + count - 1)
+        self._rows.remove(row, count)
+        self.endRemoveRows()
+        self.counted.emit(self._rows.total)
+
+    def _move(self, row: int, to: int) -> None:
+        if row == to:
+            return
+        self.beginMoveRows(QModelIndex(), row, row, QModelIndex(), to + (to > row))
+        self._rows.move(row, to)
+        self.endMoveRows()
+
+    def _tell_changed(self, first: int, last: int) -> None:
+        if last >= first:
+            self.dataChanged.emit(self.index(first), self.index(last))

@@ -1,0 +1,132 @@
+"""How far the running task is, and how long it still takes: by phases, from earlier runs and from this one."""
+
+from dataclasses import dataclass, replace
+
+from PySide6.QtCore import QCoreApplication
+
+from mezzotint.jobs.store import PhaseSeconds
+from mezzotint.protocol import Decoding, Encoding, Event, Loading, Saved, Step
+from mezzotint_app.amounts import bytes_of
+
+translate = QCoreApplication.translate
+
+_ENOUGH = 3  # steps from which on this run's own pace is believed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskProgress:
+    """What the events so far have told; each gives the next."""
+
+    phase: str = "starting"  # starting, loading, encoding, steps, decoding, saved
+    model: str = ""
+    bytes_done: int = 0
+    bytes_total: int = 0
+    image: int = 0  # of the pictures of this task, from 0
+    images: int = 1
+    step: int = 0
+    steps: int = 0
+    denoised: float = 0.0  # 0..1, of this picture over all of its stages
+    saved: int = 0
+    paced_from: float | None = None  # when the steps of this picture began to be counted
+    paced_steps: int = 0
+    pace: float | None = None  # seconds a step, in this run
+
+    def after(self, event: Event, now: float) -> "TaskProgress":
+        """How far it is once this has happened."""
+        match event:
+            case Loading():
+                return replace(
+                    self,
+                    phase="loading",
+                    model=event.model,
+                    bytes_done=event.bytes_done,
+                    bytes_total=event.bytes_total,
+                )
+            case Encoding():
+                return replace(self, phase="encoding")
+            case Step():
+                return self._stepped(event, now)
+            case Decoding():
+                return replace(self, phase="decoding", image=event.image, images=event.images, denoised=1.0)
+            case Saved():
+                return replace(self, phase="saved", saved=self.saved + 1, images=event.images, paced_from=None)
+        return self
+
+    def _stepped(self, event: Step, now: float) -> "TaskProgress":
+        denoised = (event.stage + event.step / max(1, event.steps)) / max(1, event.stages)
+        counted = replace(
+            self,
+            phase="steps",
+            image=event.image,
+            images=event.images,
+            step=event.step,
+            steps=event.steps,
+            denoised=min(1.0, denoised),
+        )
+        if self.paced_from is None or event.image != self.image:
+            return replace(counted, paced_from=now, paced_steps=0)
+        paced = self.paced_steps + 1
+        pace = (now - self.paced_from) / paced if paced >= _ENOUGH else self.pace
+        return replace(counted, paced_steps=paced, pace=pace)
+
+    def fraction(self, expected: PhaseSeconds | None = None) -> float | None:
+        """The part that is done, 0..1: of the time where it is known, else of the pictures; None: not known yet."""
+        if self.phase in ("starting", "encoding"):
+            return None
+        if self.phase == "loading":
+            return self.bytes_done / self.bytes_total if self.bytes_total else None
+        left = self.seconds_left(expected)
+        if left is None or expected is None:
+            return min(1.0, (self.saved + (self.denoised if self.phase != "saved" else 0.0)) / max(1, self.images))
+        whole = self.images * self._picture(expected)
+        return min(1.0, max(0.0, 1 - left / whole)) if whole > 0 else None
+
+    def seconds_left(self, expected: PhaseSeconds | None = None) -> float | None:
+        """Seconds until the task is done; None: neither earlier runs nor this one tell."""
+        if expected is None:
+            return self._left_by_pace()
+        left = max(0, self.images - self.saved) * self._picture(expected)
+        if self.phase == "loading" and self.bytes_total:
+            return left + expected.encode + expected.load * (1 - self.bytes_done / self.bytes_total)
+        if self.phase in ("starting", "loading"):
+            return left + expected.encode + expected.load
+        if self.phase == "encoding":
+            return left + expected.encode
+        if self.phase == "saved":
+            return left
+        done = self.denoised * expected.steps * self._step(expected)
+        return max(0.0, left - done)
+
+    def _left_by_pace(self) -> float | None:
+        if self.pace is None or not self.steps or self.phase not in ("steps", "decoding", "saved"):
+            return None
+        done = 0.0 if self.phase == "saved" else self.denoised
+        return max(0.0, (self.images - self.saved - done)) * self.steps * self.pace
+
+    def _step(self, expected: PhaseSeconds) -> float:
+        return expected.step if self.pace is None else self.pace
+
+    def _picture(self, expected: PhaseSeconds) -> float:
+        return expected.steps * self._step(expected) + expected.decode + expected.save
+
+    def words(self) -> str:
+        """What is being done, in a few words."""
+        match self.phase:
+            case "loading":
+                amount = bytes_of(self.bytes_done, self.bytes_total)
+                return translate("QueueProgress", "Loading {model}: {amount}").format(model=self.model, amount=amount)
+            case "encoding":
+                return translate("QueueProgress", "Reading the prompt")
+            case "steps":
+                return translate("QueueProgress", "Picture {picture} of {pictures}: step {step} of {steps}").format(
+                    picture=self.image + 1, pictures=self.images, step=self.step, steps=self.steps
+                )
+            case "decoding":
+                return translate("QueueProgress", "Finishing picture {picture} of {pictures}").format(
+                    picture=self.image + 1, pictures=self.images
+                )
+            case "saved":
+                return translate("QueueProgress", "{done} of {pictures} pictures saved").format(
+                    done=self.saved, pictures=self.images
+                )
+        return translate("QueueProgress", "Beginning")

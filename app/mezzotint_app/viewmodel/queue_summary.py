@@ -1,0 +1,158 @@
+"""The queue in one line: what is being made, how long it takes, why nothing is."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication, QObject, Signal
+
+from mezzotint.jobs.store import EntryRow, JobStore, TaskState
+from mezzotint_app.amounts import left_text
+from mezzotint_app.viewmodel.queue_access import QueueAccess
+from mezzotint_app.viewmodel.queue_running import QueueRunning, Runner
+from mezzotint_app.viewmodel.queue_watch import QueueWatch
+from mezzotint_app.viewmodel.queue_words import done_of, entries_count
+
+translate = QCoreApplication.translate
+
+_RUNNING: tuple[TaskState, ...] = ("running",)
+_WAITING: tuple[TaskState, ...] = ("waiting",)
+_TROUBLE: tuple[TaskState, ...] = ("failed", "set_aside", "interrupted")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What the line is made of."""
+
+    waiting: int = 0  # entries that wait, without the one that runs
+    trouble: int = 0  # entries that failed, were set aside or interrupted
+    paused: bool = False
+    stops: bool = False  # pauses when what runs is done
+    running: EntryRow | None = None
+
+
+class QueueSummary(QObject):
+    """For the status bar and the head of the page."""
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        access: QueueAccess,
+        watch: QueueWatch,
+        running: QueueRunning,
+        runner: Runner,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._access, self._running, self._runner = access, running, runner
+        self._counts = Counts()
+        self._why_paused = ""
+        watch.changed.connect(self._ask)
+        running.changed.connect(self._ran)
+        runner.changed.connect(self.changed)
+        self._entry = running.entry()
+
+    def counts(self) -> Counts:
+        """The numbers."""
+        return self._counts
+
+    def set_why_paused(self, why: str) -> None:
+        """The reason where the queue paused by itself, such as a full disk; empty: none."""
+        self._why_paused = why
+        self.changed.emit()
+
+    def work_left(self) -> bool:
+        """Whether anything waits or runs."""
+        return self._counts.waiting > 0 or self._running.entry() is not None
+
+    def text(self) -> str:
+        """The whole in one line."""
+        counts = self._counts
+        if self._runner.state == "elsewhere":
+            return self._elsewhere()
+        if self._running.entry() is not None:
+            return self._working()
+        if counts.paused and counts.waiting:
+            return self._paused()
+        if counts.waiting:
+            return _joined(_waiting(counts.waiting), left_text(self._running.queue_seconds_left()))
+        return self._nothing()
+
+    def fraction(self) -> float | None:
+        """The part of the running entry that is done, for a small bar; None: no bar."""
+        row = self._counts.running
+        if self._running.entry() is None or row is None or not row.pictures_asked:
+            return self._running.fraction()
+        return min(1.0, (row.pictures + self._running.pictures_under_way()) / row.pictures_asked)
+
+    def _working(self) -> str:
+        counts, row = self._counts, self._counts.running
+        done = self._running.words() if row is None else done_of(row.pictures, row.pictures_asked)
+        line = _joined(done, left_text(self._running.entry_seconds_left()))
+        if counts.waiting:
+            more = translate("QueueSummary", "then {entries}").format(entries=entries_count(counts.waiting))
+            whole = self._running.queue_seconds_left()
+            if whole is not None:
+                more = translate("QueueSummary", "{more}, all of it {time}").format(more=more, time=left_text(whole))
+            line = f"{line}; {more}"
+        if counts.stops or self._runner.state == "stopping":
+            line = translate("QueueSummary", "{line}. Stops after this one").format(line=line)
+        elif counts.paused:
+            line = translate("QueueSummary", "{line}. Paused after this one").format(line=line)
+        return line
+
+    def _paused(self) -> str:
+        entries = _waiting(self._counts.waiting)
+        if self._why_paused:
+            return translate("QueueSummary", "Paused because {why}; {entries}").format(
+                why=self._why_paused.rstrip("."), entries=entries
+            )
+        return translate("QueueSummary", "Paused; {entries}").format(entries=entries)
+
+    def _elsewhere(self) -> str:
+        who = self._runner.held_by() or translate("QueueSummary", "another program")
+        line = translate("QueueSummary", "{who} makes the pictures of this queue").format(who=who)
+        return _joined(line, _waiting(self._counts.waiting) if self._counts.waiting else "")
+
+    def _nothing(self) -> str:
+        if self._counts.trouble:
+            return translate("QueueSummary", "Nothing waits; {entries} need a look").format(
+                entries=entries_count(self._counts.trouble)
+            )
+        return translate("QueueSummary", "Nothing waits")
+
+    def _ran(self) -> None:
+        if self._running.entry() != self._entry:
+            self._entry = self._running.entry()
+            self._ask()
+        self.changed.emit()
+
+    def _ask(self) -> None:
+        entry = self._running.entry()
+
+        def read(store: JobStore) -> Counts:
+            # By state and not by id: an entry that was removed meanwhile has no row.
+            running = next((row for row in store.rows(limit=8, states=_RUNNING) if row.id == entry), None)
+            return Counts(
+                waiting=store.count(_WAITING),
+                trouble=store.count(_TROUBLE),
+                paused=store.paused(),
+                stops=store.stops_after_current(),
+                running=running,
+            )
+
+        self._access.ask(read, self._read, lambda _error: None)
+
+    def _read(self, counts: Counts) -> None:
+        if counts != self._counts:
+            self._counts = counts
+            self.changed.emit()
+
+
+def _waiting(number: int) -> str:
+    if number == 1:
+        return translate("QueueSummary", "1 entry waits")
+    return translate("QueueSummary", "%n entries wait", None, number)
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)

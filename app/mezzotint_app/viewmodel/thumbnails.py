@@ -1,0 +1,161 @@
+"""Small pictures for lists: asked for what is in sight, decoded off the window's thread, kept while there is room."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QImage
+
+from mezzotint.library_protocol import Thumbnail, ThumbnailRequest
+from mezzotint_app.background import Runs
+from mezzotint_app.service import Failure, Service
+
+MOST_BYTES = 128 << 20
+SIDES = (128, 256, 512, 1024)  # few sizes, so that the files of the cache are used again
+AT_ONCE = 6
+_CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A small picture of this file as it was written then."""
+
+    path: str
+    side: int
+    stamp: float = 0.0  # another one after the file was replaced
+
+
+def side_for(pixels: float) -> int:
+    """The size that is asked to fill so many pixels of the screen."""
+    return next((side for side in SIDES if side >= pixels), SIDES[-1])
+
+
+def decoded(path: str) -> QImage:
+    """The pixels of a thumbnail's file, which the librarian wrote; ValueError if they cannot be had."""
+    image = QImage(path)
+    if image.isNull():
+        raise ValueError(f"the thumbnail {path} cannot be read: clear the cache, and it is made anew")
+    return image.convertToFormat(QImage.Format.Format_RGB32)
+
+
+class Thumbnails(QObject):
+    """Asks the librarian for no more than a few at once, the last wanted first."""
+
+    changed = Signal(str)  # the path whose picture has come, or cannot be had
+
+    def __init__(
+        self,
+        librarian: Service,
+        pool: Runs,
+        parent: QObject | None = None,
+        *,
+        most_bytes: int = MOST_BYTES,
+        decode: Callable[[str], QImage] = decoded,
+    ) -> None:
+        super().__init__(parent)
+        self._librarian, self._pool, self._decode, self._most = librarian, pool, decode, most_bytes
+        self._kept: OrderedDict[Wanted, QImage] = OrderedDict()
+        self._bytes = 0
+        self._broken: dict[Wanted, str] = {}
+        self._queue: list[Wanted] = []
+        self._calls: dict[Wanted, int] = {}
+        self._stopped: set[Wanted] = set()
+        self._shown: dict[str, list[Wanted]] = {}
+        self._in_sight: frozenset[Wanted] = frozenset()
+
+    def picture(self, wanted: Wanted) -> QImage | None:
+        """The picture, if it is here; nothing is asked."""
+        image = self._kept.get(wanted)
+        if image is not None:
+            self._kept.move_to_end(wanted)
+        return image
+
+    def why_broken(self, wanted: Wanted) -> str | None:
+        """Why there is no such picture and will be none."""
+        return self._broken.get(wanted)
+
+    def show(self, wanted: Iterable[Wanted], viewer: str) -> None:
+        """In sight there, the most wanted first: these are fetched, and what it wanted before is not."""
+        self._shown.pop(viewer, None)
+        self._shown = {viewer: list(dict.fromkeys(wanted)), **self._shown}  # who asked last is served first
+        ordered = list(dict.fromkeys(one for shown in self._shown.values() for one in shown))
+        self._in_sight = frozenset(ordered)
+        self._queue = [one for one in ordered if self._is_missing(one)]
+        for one in [one for one in self._calls if one not in self._in_sight and one not in self._stopped]:
+            self._stopped.add(one)
+            self._librarian.cancel(self._calls[one])
+        self._ask()
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Try anew what could not be had of these files."""
+        gone = set(paths)
+        self._broken = {one: why for one, why in self._broken.items() if one.path not in gone}
+
+    def forget_failures(self) -> None:
+        """Try everything anew: the librarian is there again."""
+        self._broken.clear()
+
+    def bytes_kept(self) -> int:
+        """Memory that the pictures take."""
+        return self._bytes
+
+    def _is_missing(self, one: Wanted) -> bool:
+        return one not in self._kept and one not in self._broken and one not in self._calls
+
+    def _ask(self) -> None:
+        while self._queue and len(self._calls) < AT_ONCE:
+            one = self._queue.pop(0)
+            self._calls[one] = 0  # taken before it is asked
+            self._calls[one] = self._librarian.ask(
+                "thumbnail",
+                ThumbnailRequest(path=one.path, side=one.side),
+                answer=Thumbnail,
+                then=partial(self._written, one),
+                failed=partial(self._failed, one),
+            )
+
+    def _written(self, one: Wanted, thumbnail: Thumbnail) -> None:
+        if one not in self._in_sight:
+            self._ended(one)
+            return
+        self._pool.run(
+            lambda: self._decode(thumbnail.path),
+            lambda image: self._have(one, image),
+            lambda error: self._broke(one, str(error)),
+        )
+
+    def _have(self, one: Wanted, image: QImage) -> None:
+        if one not in self._kept:
+            self._kept[one] = image
+            self._bytes += image.sizeInBytes()
+            self._make_room()
+        self._ended(one)
+        self.changed.emit(one.path)
+
+    def _make_room(self) -> None:
+        for one in list(self._kept):
+            if self._bytes <= self._most:
+                return
+            if one not in self._in_sight:
+                self._bytes -= self._kept.pop(one).sizeInBytes()
+
+    def _failed(self, one: Wanted, failure: Failure) -> None:
+        if failure.kind == _CANCELLED:
+            self._ended(one)
+            if one in self._in_sight and self._is_missing(one):  # scrolled back before it had stopped
+                self._queue.append(one)
+                self._ask()
+        else:
+            self._broke(one, failure.message)
+
+    def _broke(self, one: Wanted, why: str) -> None:
+        self._broken[one] = why
+        self._ended(one)
+        self.changed.emit(one.path)
+
+    def _ended(self, one: Wanted) -> None:
+        self._calls.pop(one, None)
+        self._stopped.discard(one)
+        self._ask()
