@@ -48,9 +48,9 @@ def _lightness(image: Image.Image) -> Image.Image:
 
 
 def _check_shape(path: Path, mask: tuple[int, int], picture: tuple[int, int]) -> None:
-    """Sides that are one picture's at one scale, but for rounding: of a smaller copy a pixel, else half of one."""
+    """Sides that are one picture's at one scale, but for a pixel of the smaller one that rounding may take."""
     scales = [side / of for side, of in zip(mask, picture, strict=True)]
-    off = 1.0 if max(scales) < 1 else max(scales) / 2
+    off = max(1.0, *scales)
     apart = abs(scales[0] - scales[1])
     if apart >= off / picture[0] + off / picture[1]:
         raise UsageError(
