@@ -186,7 +186,7 @@ class RpcServer:
         with self._lock:
             running = list(self._work.values())
         for work in running:
-            work.cancel.set()
+            _cancel(work)
         return all([lane.stop(self._grace) for lane in (self._jobs, *self._lanes.values())])  # noqa: C419  each of them
 
     # ---- calls in
@@ -270,9 +270,7 @@ class RpcServer:
             work = self._work.get(params["job"]) if _is_id(params["job"]) else None
         if work is None:
             return {"cancelled": False}
-        work.cancel.set()
-        if not work.job and (waiting := work.lane.take_back(work.id)) is not None:
-            waiting()  # only answers that it was stopped
+        _cancel(work)
         return {"cancelled": True}
 
     def _initialize(self, params: object) -> EngineInfo:
@@ -301,7 +299,9 @@ class RpcServer:
             self._on_error(error)
         except MemoryError:
             self._refuse_call(call, OutOfMemory("the machine's memory is used up"), SERVER_ERROR)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  told to the caller and to the log
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  told to the caller and to the log; a panic of Rust is no Exception
             _log.exception("a bug in %s", call.method)
             self._refuse_call(call, _bug(error), INTERNAL_ERROR)
         else:
@@ -315,6 +315,12 @@ class RpcServer:
     def _refuse(self, call_id: str | int | None, error: MezzotintError, code: int) -> None:
         data = {"kind": error.kind, "exit_code": error.exit_code, "message": str(error)}
         self._connection.send({"id": call_id, "error": {"code": code, "message": str(error), "data": data}})
+
+
+def _cancel(work: _Work) -> None:
+    work.cancel.set()
+    if not work.job and (waiting := work.lane.take_back(work.id)) is not None:
+        waiting()  # only answers that it was stopped
 
 
 def _never() -> bool:

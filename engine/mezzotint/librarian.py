@@ -1,0 +1,73 @@
+"""The window's second process, without torch: models on disk, pictures, words. What may be hostile is opened here."""
+
+import argparse
+import faulthandler
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from mezzotint.library.picture_methods import Desk, picture_methods
+from mezzotint.rpc import GRACE, Connection, Method, RpcServer, claim_streams, end_at_once, log_to_stderr
+
+if TYPE_CHECKING:
+    from mezzotint.catalog import Catalog
+
+MOST_JOBS = 16
+
+
+class Librarian:
+    """Answers questions in turn, and does several jobs beside them."""
+
+    def __init__(self, reader: BinaryIO, writer: BinaryIO, folders: Sequence[Path] = (), grace: float = GRACE) -> None:
+        self._folders = tuple(folders)
+        self._desk = Desk(self._catalog)
+        self._rpc = RpcServer(
+            Connection(reader, writer), self.methods(), versions=_versions, most_jobs=MOST_JOBS, grace=grace
+        )
+
+    def methods(self) -> dict[str, Method]:
+        """All that can be asked."""
+        return picture_methods(self._desk)
+
+    def run(self) -> bool:
+        """Serve until the input ends or `shutdown` comes; False when work did not stop in time."""
+        stopped = self._rpc.run()
+        if stopped:
+            self._desk.close()
+        return stopped
+
+    def _catalog(self) -> "Catalog":
+        """Made anew each time: it looks at settings, which other calls change."""
+        from mezzotint.catalog import Catalog
+
+        return Catalog.standard(self._folders)
+
+
+def _versions() -> dict[str, str]:
+    from mezzotint.machine import versions
+
+    return versions()
+
+
+def _environment() -> None:
+    """Set before libraries are imported: nothing is sent that nobody asked for, and no tokenizer forks."""
+    os.environ.update(DO_NOT_TRACK="1", HF_HUB_DISABLE_TELEMETRY="1", TOKENIZERS_PARALLELISM="false")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The process that the window starts."""
+    parser = argparse.ArgumentParser(prog="python -m mezzotint.librarian", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--models-folder", metavar="DIR", type=Path, action="append", default=[])
+    folders: list[Path] = parser.parse_args(argv).models_folder
+    _environment()
+    log_to_stderr()
+    faulthandler.enable()  # a picture that ends the process leaves in the log where that was
+    if not Librarian(*claim_streams(), folders).run():
+        end_at_once()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

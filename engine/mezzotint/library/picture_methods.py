@@ -1,0 +1,146 @@
+"""The librarian's methods about pictures and words, and about models as they are found."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.errors import UsageError
+from mezzotint.library.params import PathParams, PathsParams
+from mezzotint.library_protocol import (
+    Dropped,
+    GalleryQuery,
+    GalleryScan,
+    PixelsRequest,
+    Rating,
+    ThumbnailRequest,
+    TokenRequest,
+)
+from mezzotint.protocol import ImageMetadata, ModelInfo, ModelRef
+from mezzotint.rpc import Method
+
+if TYPE_CHECKING:
+    from mezzotint.catalog import Catalog
+    from mezzotint.library.gallery import Gallery
+    from mezzotint.library.pixels import PixelFiles
+    from mezzotint.library.thumbnails import Thumbnails
+    from mezzotint.library.tokens import TokenCounter
+
+MOST_PATHS = 10_000  # of one call
+
+MakeCatalog = Callable[[], "Catalog"]
+
+
+class Desk:
+    """What the methods share; each part is imported and made when it is first asked for, by whichever thread."""
+
+    def __init__(self, make_catalog: MakeCatalog) -> None:
+        self._make_catalog = make_catalog
+        self._making = threading.Lock()
+        self._gallery: Gallery | None = None
+        self._thumbnails: Thumbnails | None = None
+        self._pixels: PixelFiles | None = None
+        self._tokens: TokenCounter | None = None
+
+    @property
+    def gallery(self) -> "Gallery":
+        """The index of pictures."""
+        from mezzotint.library.gallery import Gallery
+
+        with self._making:
+            self._gallery = self._gallery or Gallery()
+            return self._gallery
+
+    @property
+    def thumbnails(self) -> "Thumbnails":
+        """Small pictures."""
+        from mezzotint.library.thumbnails import Thumbnails
+
+        with self._making:
+            self._thumbnails = self._thumbnails or Thumbnails()
+            return self._thumbnails
+
+    @property
+    def pixels(self) -> "PixelFiles":
+        """Decoded pictures."""
+        from mezzotint.library.pixels import PixelFiles
+
+        with self._making:
+            self._pixels = self._pixels or PixelFiles()
+            return self._pixels
+
+    @property
+    def tokens(self) -> "TokenCounter":
+        """Lengths of prompts."""
+        from mezzotint.library.tokens import TokenCounter
+
+        with self._making:
+            self._tokens = self._tokens or TokenCounter(lambda ref: self._make_catalog().find(ref))
+            return self._tokens
+
+    def models(self) -> tuple[ModelInfo, ...]:
+        """All that are found now."""
+        if self._tokens is not None:
+            self._tokens.forget()  # the person looks again because something has changed
+        return self._make_catalog().models()
+
+    def notices(self) -> tuple[str, ...]:
+        """What went wrong while looking."""
+        of_gallery = self._gallery.notices() if self._gallery is not None else ()
+        return (*self._make_catalog().notices(), *of_gallery)
+
+    def inspect(self, ref: ModelRef) -> ModelInfo:
+        """One model with its parts."""
+        return self._make_catalog().inspect(ref)
+
+    def close(self) -> None:
+        """Leave nothing open, and no pixels of ours behind."""
+        if self._gallery is not None:
+            self._gallery.close()
+        if self._pixels is not None:
+            self._pixels.close()
+
+
+def picture_methods(desk: Desk) -> dict[str, Method]:
+    """The table's part about pictures, words and models as they are."""
+    return {
+        "models": Method(params=None, run=lambda *_: desk.models()),
+        "notices": Method(params=None, run=lambda *_: desk.notices()),
+        "inspect": Method(params=ModelRef, run=lambda asked, *_: desk.inspect(asked)),
+        "tokens": Method(params=TokenRequest, run=lambda asked, *_: desk.tokens.count(asked), turn="apart"),
+        "metadata": Method(params=PathParams, run=lambda asked, *_: _metadata(asked)),
+        "examine": Method(params=PathsParams, run=lambda asked, *_: _examine(asked)),
+        "thumbnail": Method(
+            params=ThumbnailRequest,
+            run=lambda asked, _, cancelled: desk.thumbnails.get(asked, cancelled),
+            turn="newest first",
+        ),
+        "pixels": Method(
+            params=PixelsRequest,
+            run=lambda asked, _, cancelled: desk.pixels.write(asked, cancelled),
+            turn="newest first",
+        ),
+        "gallery.scan": Method(
+            params=GalleryScan, run=lambda asked, tell, cancelled: desk.gallery.scan(asked, tell, cancelled), job=True
+        ),
+        "gallery.query": Method(params=GalleryQuery, run=lambda asked, *_: desk.gallery.query(asked), turn="apart"),
+        "gallery.rate": Method(params=Rating, run=lambda asked, *_: desk.gallery.rate(asked), turn="apart"),
+        "gallery.forget": Method(
+            params=PathsParams, run=lambda asked, *_: desk.gallery.forget(asked.paths), turn="apart"
+        ),
+        "gallery.models": Method(params=None, run=lambda *_: desk.gallery.models(), turn="apart"),
+    }
+
+
+def _metadata(asked: PathParams) -> ImageMetadata:
+    from mezzotint.images.metadata import read_metadata
+
+    return read_metadata(Path(asked.path))
+
+
+def _examine(asked: PathsParams) -> tuple[Dropped, ...]:
+    from mezzotint.library.examine import examine
+
+    if len(asked.paths) > MOST_PATHS:
+        raise UsageError(f"{len(asked.paths)} things at once; at most {MOST_PATHS} are looked at")
+    return tuple(examine(path) for path in asked.paths)
