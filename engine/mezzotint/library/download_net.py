@@ -38,7 +38,7 @@ def headers(token: str | None) -> dict[str, str]:
     told = {
         "User-Agent": f"mezzotint/{__version__}",
         "Accept-Encoding": "identity",
-    }  # sizes and ranges are the file's own
+    }  # sizes and ranges: the file's own
     return told if token is None else {**told, "Authorization": f"Bearer {token}"}
 
 

@@ -16,7 +16,7 @@ from mezzotint.trouble import storage_error
 if TYPE_CHECKING:
     from httpx2 import HTTPError
 
-CHUNK = 2**18  # bytes that are taken at a time: what a stop can lose, and how often progress is told
+CHUNK = 2**16  # bytes that are taken at a time: what a stop can lose, and how often progress is told
 PATIENCE = (1.0, 2.0, 4.0, 8.0)  # seconds to wait after tries that brought nothing
 CHECKS = 2  # how often a whole file may be wrong
 _DENIED = (401, 403)
@@ -118,7 +118,8 @@ def _try(file: WantedFile, url: str, sink: Sink, headers: dict[str, str]) -> Mez
     from huggingface_hub.file_download import http_get
 
     constants.DOWNLOAD_CHUNK_SIZE = CHUNK
-    resuming = {"If-Range": file.validator} if sink.size and file.validator else {}
+    # Always, since what fetches tries again by itself: without a range, servers pass over it.
+    resuming = {"If-Range": file.validator} if file.validator else {}
     try:
         http_get(
             url,
