@@ -24,9 +24,14 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 SERVER_ERROR = -32000
 
-Turn = Literal["in order", "newest first", "apart"]
+# Of questions: one after the other; the newest first, several at once; in a row of their own; several at once, for what
+# waits for others, such as a server. The second and the last can be cancelled.
+Turn = Literal["in order", "newest first", "apart", "waiting"]
 
+_WAITING_THREADS = 4
 _PICTURE_THREADS = max(2, min(4, os.cpu_count() or 1))
+
+_CAN_BE_CANCELLED: tuple[Turn, ...] = ("newest first", "waiting")
 
 _log = logging.getLogger("mezzotint.rpc")
 
@@ -38,7 +43,7 @@ class Method:
     params: object  # the type that params are decoded to; None: takes none
     run: Callable[[Any, OnEvent, IsCancelled], object]  # (params, tell, cancelled) -> result of the boundary
     job: bool = False
-    turn: Turn = "in order"  # of a question; newest first: several at once, can be cancelled; apart: waits for no other
+    turn: Turn = "in order"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +174,7 @@ class RpcServer:
             "in order": Lane("questions"),
             "newest first": Lane("pictures", _PICTURE_THREADS, newest_first=True),
             "apart": Lane("apart"),
+            "waiting": Lane("waiting", _WAITING_THREADS),
         }
 
     def run(self) -> bool:
@@ -227,7 +233,7 @@ class RpcServer:
         except ProtocolError as error:
             return self._refuse_call(call, error, INVALID_PARAMS)
         lane = self._jobs if method.job else self._lanes[method.turn]
-        if call.id is None or not (method.job or method.turn == "newest first"):
+        if call.id is None or not (method.job or method.turn in _CAN_BE_CANCELLED):
             return lane.submit(lambda: self._reply(call, lambda: method.run(params, self._teller(call), _never)))
         try:
             work = self._admit(call.id, method, lane)
