@@ -1,5 +1,7 @@
 """The one stylesheet, made of a theme's colours."""
 
+from mezzotint import paths
+
 _SHEET = """
 QToolTip {{ background: {raised}; color: {text}; border: 1px solid {line}; padding: 4px 6px; }}
 QLabel[role="title"] {{ font-size: 20px; font-weight: 600; }}
@@ -54,13 +56,38 @@ QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QSpinBox:focus, QDoubleS
 QLineEdit:disabled, QPlainTextEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabled {{
     color: {control}; background: {window}; border-color: {line};
 }}
+QLineEdit {{ placeholder-text-color: {muted}; }}
+QPlainTextEdit {{ placeholder-text-color: {muted}; }}
+QComboBox::drop-down {{ border: none; width: 24px; }}
+QComboBox::down-arrow {{ image: url("{marks}/down-{name}.svg"); width: 14px; height: 14px; }}
+QSpinBox::up-button, QDoubleSpinBox::up-button, QSpinBox::down-button, QDoubleSpinBox::down-button {{
+    border: none; background: transparent; width: 18px;
+}}
+QSpinBox::up-button, QDoubleSpinBox::up-button {{ subcontrol-origin: border; subcontrol-position: top right; }}
+QSpinBox::down-button, QDoubleSpinBox::down-button {{ subcontrol-origin: border; subcontrol-position: bottom right; }}
+QSpinBox::up-arrow, QDoubleSpinBox::up-arrow {{ image: url("{marks}/up-{name}.svg"); width: 11px; height: 11px; }}
+QSpinBox::down-arrow, QDoubleSpinBox::down-arrow {{
+    image: url("{marks}/down-{name}.svg"); width: 11px; height: 11px;
+}}
 QComboBox QAbstractItemView {{ background: {surface}; color: {text}; border: 1px solid {line}; }}
 QSpinBox, QDoubleSpinBox {{ padding-right: 18px; }}
+QCheckBox, QRadioButton {{ spacing: 8px; border: 2px solid transparent; border-radius: 6px; padding: 2px; }}
+QCheckBox::indicator, QRadioButton::indicator, QAbstractItemView::indicator {{
+    width: 14px; height: 14px; background: {surface}; border: 1px solid {control}; border-radius: 4px;
+}}
+QRadioButton::indicator {{ border-radius: 8px; }}
+QCheckBox::indicator:checked, QAbstractItemView::indicator:checked {{
+    background: {accent}; border-color: {accent}; image: url("{marks}/checked-{name}.svg");
+}}
+QRadioButton::indicator:checked {{ width: 6px; height: 6px; border: 5px solid {accent}; }}
+QCheckBox::indicator:disabled, QRadioButton::indicator:disabled {{ border-color: {line}; background: {raised}; }}
 
 QAbstractItemView {{
     background: {surface}; color: {text}; border: 1px solid {line}; border-radius: 6px; outline: none;
 }}
 QAbstractItemView:focus {{ border: 2px solid {focus}; }}
+QTableView::item {{ padding: 2px 8px; }}
+QListWidget::item {{ padding: 6px 8px; }}
 QAbstractItemView::item:selected {{ background: {accent}; color: {accent_text}; }}
 QHeaderView::section {{
     background: {window}; color: {muted}; border: none; border-bottom: 1px solid {line}; padding: 6px 8px;
@@ -86,7 +113,7 @@ QSlider::handle:horizontal {{
     background: {accent}; width: 14px; height: 14px; margin: -5px 0; border-radius: 7px;
 }}
 QSlider::handle:horizontal:focus {{ border: 2px solid {text}; }}
-QCheckBox:focus, QRadioButton:focus {{ color: {focus}; }}
+QCheckBox:focus, QRadioButton:focus {{ border-color: {focus}; }}
 QGroupBox {{ border: none; margin-top: 20px; font-weight: 600; }}
 QGroupBox::title {{ subcontrol-origin: margin; left: 0; top: 0; }}
 QSplitter::handle {{ background: {line}; }}
@@ -104,6 +131,7 @@ QTabWidget::pane {{ border: none; }}
 """
 
 
-def stylesheet(colours: dict[str, str]) -> str:
-    """The stylesheet in these colours."""
-    return _SHEET.format(**colours)
+def stylesheet(colours: dict[str, str], name: str) -> str:
+    """The stylesheet in these colours; `name` is that of the theme, light or dark."""
+    marks = (paths.assets_folder() / "icons" / "marks").as_posix()
+    return _SHEET.format(**colours, marks=marks, name=name)

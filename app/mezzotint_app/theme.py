@@ -90,7 +90,7 @@ def _use(application: QApplication) -> None:
     dark = wanted == "dark" or (wanted == "system" and application.styleHints().colorScheme() == Qt.ColorScheme.Dark)
     _Current.colours = DARK if dark else LIGHT
     application.setPalette(_palette(_Current.colours))
-    application.setStyleSheet(stylesheet(_Current.colours))
+    application.setStyleSheet(stylesheet(_Current.colours, "dark" if dark else "light"))
     changes().changed.emit()
 
 

@@ -1,0 +1,207 @@
+"""The Models page: what is there, what it needs here, and what can be done with it."""
+
+from PySide6.QtCore import QModelIndex, QSize, QSortFilterProxyModel, Qt, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFileDialog,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QPushButton,
+    QSplitter,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mezzotint_app.resources import icon, icon_in
+from mezzotint_app.viewmodel.models import ModelLibrary
+from mezzotint_app.viewmodel.models_table import ID_ROLE, NAME, SORT_ROLE, ModelsTable
+from mezzotint_app.widgets.job_line import JobLine
+from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.windows.model_details import ModelDetails
+
+_WIDTHS = (210, 105, 85, 80, 150, 110)  # pixels of the columns at first
+
+
+class ModelsPage(QWidget):
+    """A table, the details of one model, and the jobs that are under way."""
+
+    use_asked = Signal(str)  # make pictures with this model
+    get_asked = Signal()
+    quantize_asked = Signal(str)
+    places_asked = Signal()
+    reveal_asked = Signal(str)  # a path
+
+    def __init__(self, library: ModelLibrary, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._library = library
+        self._table_model = ModelsTable(library, self)
+        self._sorted = QSortFilterProxyModel(self)
+        self._sorted.setSourceModel(self._table_model)
+        self._sorted.setSortRole(SORT_ROLE)
+        self._sorted.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self._sorted.setFilterKeyColumn(NAME)
+        self._lines: dict[int, JobLine] = {}
+        self._jobs = QVBoxLayout()
+        self._jobs.setSpacing(8)
+        self.details = ModelDetails(library)
+        self._told = plain_label(role="warning", wrap=True)
+        self._told.setVisible(False)
+        self._build()
+        self._connect()
+        self._select_first()
+
+    def sizeHint(self) -> QSize:  # noqa: N802, D102
+        return QSize(960, 640)
+
+    def current(self) -> str | None:
+        """The id of the model that is looked at."""
+        index = self._table.currentIndex()
+        return index.data(ID_ROLE) if index.isValid() else None
+
+    def select(self, identity: str) -> None:
+        """Look at that model."""
+        row = self._table_model.row_of(identity)
+        if row is not None:
+            self._table.setCurrentIndex(self._sorted.mapFromSource(self._table_model.index(row, NAME)))
+
+    def add_folder(self) -> None:
+        """Let the person choose a folder."""
+        folder = QFileDialog.getExistingDirectory(self, self.tr("A folder of models, or one of ComfyUI or A1111"))
+        if folder:
+            self._library.add_folder(folder)
+
+    # ---- parts
+
+    def _build(self) -> None:
+        page = QVBoxLayout(self)
+        page.setContentsMargins(24, 16, 24, 16)
+        page.setSpacing(12)
+        page.addLayout(self._heading())
+        page.addWidget(self._told)
+        page.addLayout(self._jobs)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.addWidget(self._make_table())
+        split.addWidget(self.details)
+        split.setStretchFactor(0, 1)
+        split.setSizes([720, 320])
+        split.setChildrenCollapsible(False)
+        page.addWidget(split, 1)
+
+    def _heading(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(plain_label(self.tr("Models"), role="title"))
+        self._filter = QLineEdit()
+        self._filter.setPlaceholderText(self.tr("Find a model"))
+        self._filter.setAccessibleName(self.tr("Find a model"))
+        self._filter.setToolTip(self.tr("Shows the models whose name holds these letters"))
+        self._filter.setClearButtonEnabled(True)
+        row.addSpacing(16)
+        row.addWidget(self._filter, 1)
+        self.get_button = self._button(
+            "download",
+            self.tr("Get a model…"),
+            self.tr("Choose one from a list, or name one of the Hugging Face hub"),
+            "primary",
+        )
+        self.add_button = self._button(
+            "folder",
+            self.tr("Add folder…"),
+            self.tr("List the models of a folder, of ComfyUI or of A1111; nothing is copied"),
+        )
+        self.places_button = self._button(
+            "layers", self.tr("Folders…"), self.tr("Which folders are searched for models")
+        )
+        self.refresh_button = self._button(
+            "retry", self.tr("Look again"), self.tr("Search all folders for models again")
+        )
+        for button in (self.get_button, self.add_button, self.places_button, self.refresh_button):
+            row.addWidget(button)
+        return row
+
+    def _button(self, name: str, text: str, tip: str, role: str = "") -> QPushButton:
+        button = QPushButton(icon_in(name, "accent_text") if role == "primary" else icon(name), text)
+        button.setToolTip(tip)
+        button.setAccessibleName(text)
+        if role:
+            button.setProperty("role", role)
+        return button
+
+    def _make_table(self) -> QTableView:
+        self._table = QTableView()
+        self._table.setModel(self._sorted)
+        self._table.setAccessibleName(self.tr("Models on this machine"))
+        self._table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self._table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self._table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self._table.setTabKeyNavigation(False)
+        self._table.setSortingEnabled(True)
+        self._table.sortByColumn(NAME, Qt.SortOrder.AscendingOrder)
+        self._table.setShowGrid(False)
+        self._table.setWordWrap(False)
+        self._table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self._table.verticalHeader().hide()
+        self._table.verticalHeader().setDefaultSectionSize(32)
+        header = self._table.horizontalHeader()
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setStretchLastSection(True)
+        for column, width in enumerate(_WIDTHS):
+            self._table.setColumnWidth(column, width)
+        return self._table
+
+    def _connect(self) -> None:
+        self._filter.textChanged.connect(self._sorted.setFilterFixedString)
+        self.get_button.clicked.connect(self.get_asked)
+        self.add_button.clicked.connect(self.add_folder)
+        self.places_button.clicked.connect(self.places_asked)
+        self.refresh_button.clicked.connect(self._library.refresh)
+        self._table.selectionModel().currentRowChanged.connect(self._look_at)
+        self._table.doubleClicked.connect(self._use)
+        self._table.activated.connect(self._use)
+        self._library.job_changed.connect(self._show_job)
+        self._library.told.connect(self._tell)
+        self._library.added.connect(self.select)
+        self._library.changed.connect(self._refreshed)
+        self.details.use_asked.connect(self.use_asked)
+        self.details.quantize_asked.connect(self.quantize_asked)
+        self.details.reveal_asked.connect(self.reveal_asked)
+
+    # ---- what happens
+
+    def _refreshed(self) -> None:
+        if self._library.notices:
+            self._tell("\n".join(self._library.notices))
+        if self.current() is None:
+            self._select_first()
+        self.details.show_model(self.current())
+
+    def _select_first(self) -> None:
+        if self._sorted.rowCount():
+            self._table.setCurrentIndex(self._sorted.index(0, NAME))
+
+    def _look_at(self, index: QModelIndex) -> None:
+        self.details.show_model(index.data(ID_ROLE))
+
+    def _use(self, index: QModelIndex) -> None:
+        model = self._library.model(index.data(ID_ROLE))
+        if model is not None and model.family:
+            self.use_asked.emit(model.id)
+
+    def _tell(self, message: str) -> None:
+        self._told.setText(message)
+        self._told.setVisible(bool(message))
+
+    def _show_job(self, call: int) -> None:
+        wanted = {job.call: job for job in self._library.jobs()}
+        for gone in self._lines.keys() - wanted.keys():
+            self._lines.pop(gone).deleteLater()
+        if call not in wanted:
+            return
+        if call not in self._lines:
+            line = self._lines[call] = JobLine()
+            line.cancel_asked.connect(lambda: self._library.cancel(call))
+            self._jobs.addWidget(line)
+        self._lines[call].show_job(wanted[call])

@@ -1,0 +1,99 @@
+"""Which folders are searched for models."""
+
+from typing import cast
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mezzotint.library_protocol import ModelPlace
+from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.models import ModelLibrary
+from mezzotint_app.widgets.labels import plain_label, plain_tooltip
+
+_PLACE = int(Qt.ItemDataRole.UserRole)
+
+
+class PlacesDialog(QDialog):
+    """Lists the folders; those that the person named can be taken off again."""
+
+    def __init__(self, library: ModelLibrary, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Folders of models"))
+        self._library = library
+        self.list = QListWidget()
+        self.list.setAccessibleName(self.tr("Folders that are searched"))
+        self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.add_button = QPushButton(icon("add"), self.tr("Add folder…"))
+        self.add_button.setToolTip(self.tr("A folder of models, or the root of ComfyUI or A1111; nothing is copied"))
+        self.remove_button = QPushButton(icon("remove"), self.tr("Take off"))
+        self.remove_button.setToolTip(self.tr("The folder is searched no more; nothing in it is deleted"))
+        self._build()
+        self.list.currentItemChanged.connect(self._chosen)
+        self.add_button.clicked.connect(self._add)
+        self.remove_button.clicked.connect(self._remove)
+        library.changed.connect(self._show)
+        self._show()
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(24, 16, 24, 16)
+        words = self.tr(
+            "Models are used where they lie. Folders without a mark here come with the system or Mezzotint."
+        )
+        column.addWidget(plain_label(words, role="muted", wrap=True))
+        column.addWidget(self.list, 1)
+        row = QHBoxLayout()
+        row.addWidget(self.add_button)
+        row.addWidget(self.remove_button)
+        row.addStretch()
+        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        close.button(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Closes this list"))
+        close.rejected.connect(self.reject)
+        row.addWidget(close)
+        column.addLayout(row)
+        self.resize(640, 360)
+
+    def _show(self) -> None:
+        self.list.clear()
+        for place in self._library.places:
+            item = QListWidgetItem(icon("folder"), self._line(place))
+            item.setToolTip(plain_tooltip(place.problem or place.path))
+            item.setData(_PLACE, place)
+            self.list.addItem(item)
+        self._chosen()
+
+    def _line(self, place: ModelPlace) -> str:
+        parts = [place.path]
+        if place.own:
+            parts.append(self.tr("added by you"))
+        if place.problem:
+            parts.append(place.problem)
+        return " — ".join(parts)
+
+    def _chosen(self) -> None:
+        place = self._place()
+        self.remove_button.setEnabled(place is not None and place.own)
+
+    def _place(self) -> ModelPlace | None:
+        item = self.list.currentItem()
+        return cast(ModelPlace, item.data(_PLACE)) if item is not None else None
+
+    def _add(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self, self.tr("A folder of models, or one of ComfyUI or A1111"))
+        if folder:
+            self._library.add_folder(folder)
+
+    def _remove(self) -> None:
+        place = self._place()
+        if place is not None:
+            self._library.remove_folder(place.path)
