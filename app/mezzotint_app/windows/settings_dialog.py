@@ -1,0 +1,288 @@
+"""Settings of the whole window: folders, names, looks, memory, privacy. Each is kept as soon as it is set."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QDoubleSpinBox,
+    QFileDialog,
+    QFormLayout,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mezzotint.protocol import DeviceInfo
+from mezzotint_app.resources import icon
+from mezzotint_app.settings import DEFAULT_TEMPLATE, Settings, output_folder
+from mezzotint_app.stored import Stored
+from mezzotint_app.widgets.labels import plain_label
+
+_GB = 1 << 30
+_MOST_GB = 1024.0
+
+
+class SettingsDialog(QDialog):
+    """Tabs of controls that change a Stored[Settings]."""
+
+    def __init__(
+        self,
+        settings: Stored[Settings],
+        devices: Sequence[DeviceInfo] = (),
+        forget_prompts: Callable[[], None] = lambda: None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Settings"))
+        self._settings, self._devices, self._forget_prompts = settings, devices, forget_prompts
+        self.tabs = QTabWidget()
+        self.tabs.setAccessibleName(self.tr("Settings"))
+        self.tabs.addTab(self._tab(self._pictures()), self.tr("Pictures"))
+        self.tabs.addTab(self._tab(self._looks()), self.tr("Window"))
+        self.tabs.addTab(self._tab(self._machine()), self.tr("Machine"))
+        self.tabs.addTab(self._tab(self._privacy()), self.tr("Privacy"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 12, 16, 16)
+        column.addWidget(self.tabs, 1)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.button(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Everything is kept as it is set"))
+        buttons.rejected.connect(self.reject)
+        column.addWidget(buttons)
+        self.resize(640, 480)
+
+    # ---- tabs
+
+    def _pictures(self) -> QFormLayout:
+        form = _form()
+        form.addRow(self.tr("Folder"), self._folder())
+        form.addRow(self.tr("Names"), self._template())
+        known = "[date] [time] [seed] [prompt] [model] [width] [height] [steps] [sampler] [index] [count]"
+        form.addRow(
+            "",
+            plain_label(self.tr("Made of: {tokens}; / begins a folder").format(tokens=known), role="muted", wrap=True),
+        )
+        form.addRow(
+            "",
+            self._check(
+                "previews",
+                self.tr("Show pictures while they are made"),
+                self.tr("A small preview with every step; costs little"),
+            ),
+        )
+        return form
+
+    def _looks(self) -> QFormLayout:
+        form = _form()
+        form.addRow(
+            self.tr("Theme"),
+            self._choice(
+                "theme",
+                self.tr("Theme"),
+                ((self.tr("As the system"), "system"), (self.tr("Light"), "light"), (self.tr("Dark"), "dark")),
+            ),
+        )
+        form.addRow(
+            self.tr("When closed with work left"),
+            self._choice(
+                "when_closed",
+                self.tr("When closed with work left"),
+                (
+                    (self.tr("Ask"), "ask"),
+                    (self.tr("Go on without the window"), "go_on"),
+                    (self.tr("Stop, and offer the rest next time"), "stop"),
+                ),
+            ),
+        )
+        form.addRow(
+            "",
+            self._check(
+                "notify",
+                self.tr("Tell when the queue is done"),
+                self.tr("A notification of the system, if the window is not in front"),
+            ),
+        )
+        form.addRow(
+            "",
+            self._check(
+                "keep_awake", self.tr("Keep the computer awake while it works"), self.tr("The screen may still go dark")
+            ),
+        )
+        return form
+
+    def _machine(self) -> QFormLayout:
+        form = _form()
+        names = [(self.tr("The best there is"), "auto"), (self.tr("Processor"), "cpu")]
+        names += [(device.name, device.id) for device in self._devices if device.id != "cpu"]
+        form.addRow(self.tr("Make pictures on"), self._choice("device", self.tr("Make pictures on"), names))
+        form.addRow(
+            self.tr("Memory"),
+            self._choice(
+                "memory",
+                self.tr("Memory"),
+                (
+                    (self.tr("Automatic"), "auto"),
+                    (self.tr("Fast: smaller weights rather than taking turns"), "fast"),
+                    (self.tr("Balanced"), "balanced"),
+                    (self.tr("Lowest: as little as can be"), "lowest"),
+                ),
+            ),
+        )
+        form.addRow(
+            self.tr("Graphics memory at most"), self._limit("vram_limit_bytes", self.tr("Graphics memory at most"))
+        )
+        form.addRow(self.tr("RAM at most"), self._limit("ram_limit_bytes", self.tr("RAM at most")))
+        form.addRow(
+            self.tr("Attention"),
+            self._choice(
+                "attention",
+                self.tr("Attention"),
+                (
+                    (self.tr("Automatic"), "auto"),
+                    (self.tr("Mezzotint's own kernel"), "flash"),
+                    (self.tr("Mezzotint's own kernel, 8 bits"), "int8"),
+                    (self.tr("torch"), "sdpa"),
+                    (self.tr("Reference: slow and plain"), "reference"),
+                ),
+            ),
+        )
+        return form
+
+    def _privacy(self) -> QFormLayout:
+        form = _form()
+        words = self.tr(
+            "Nothing leaves this machine. Mezzotint uses the net only when you press “Look” or “Get it” for a model, "
+            "and sends nothing about you or your pictures."
+        )
+        form.addRow(plain_label(words, wrap=True))
+        form.addRow(
+            self._check(
+                "remember_prompts",
+                self.tr("Remember prompts"),
+                self.tr("For Alt+Up and Alt+Down in the prompt; kept on this machine alone"),
+            )
+        )
+        forget = QPushButton(icon("trash"), self.tr("Forget all remembered prompts"))
+        forget.setToolTip(self.tr("Pictures keep the prompts that they were made with"))
+        forget.clicked.connect(lambda: self._forget_prompts())
+        form.addRow(forget)
+        endpoint = QLineEdit(self._settings.value().hub_endpoint)
+        endpoint.setPlaceholderText("https://huggingface.co")
+        endpoint.setAccessibleName(self.tr("Address of the model hub"))
+        endpoint.setToolTip(self.tr("A mirror of the Hugging Face hub; empty: HF_ENDPOINT, or the hub itself"))
+        endpoint.editingFinished.connect(lambda: self._settings.change(hub_endpoint=endpoint.text().strip()))
+        form.addRow(self.tr("Models come from"), endpoint)
+        return form
+
+    # ---- controls
+
+    def _folder(self) -> QWidget:
+        line = QLineEdit(self._settings.value().output_folder)
+        line.setPlaceholderText(str(output_folder(Settings())))
+        line.setAccessibleName(self.tr("Folder of pictures"))
+        line.setToolTip(self.tr("Where new pictures go; empty: Mezzotint in your folder of pictures"))
+        line.editingFinished.connect(lambda: self._settings.change(output_folder=line.text().strip()))
+        button = QPushButton(icon("folder"), self.tr("Choose…"))
+        button.setToolTip(self.tr("Choose the folder"))
+
+        def choose() -> None:
+            folder = QFileDialog.getExistingDirectory(self, self.tr("Folder of pictures"), line.text())
+            if folder:
+                line.setText(folder)
+                self._settings.change(output_folder=folder)
+
+        button.clicked.connect(choose)
+        return _row(line, button)
+
+    def _template(self) -> QWidget:
+        line = QLineEdit(self._settings.value().name_template)
+        line.setPlaceholderText(DEFAULT_TEMPLATE)
+        line.setAccessibleName(self.tr("Names of pictures"))
+        line.setToolTip(self.tr("A pattern such as [date]/[seed].png; existing files are never replaced"))
+        line.editingFinished.connect(
+            lambda: self._settings.change(name_template=line.text().strip() or DEFAULT_TEMPLATE)
+        )
+        button = QPushButton(icon("reuse"), self.tr("As at first"))
+        button.setToolTip(self.tr("Back to {template}").format(template=DEFAULT_TEMPLATE))
+
+        def reset() -> None:
+            line.setText(DEFAULT_TEMPLATE)
+            self._settings.change(name_template=DEFAULT_TEMPLATE)
+
+        button.clicked.connect(reset)
+        return _row(line, button)
+
+    def _check(self, field: str, text: str, tip: str) -> QCheckBox:
+        box = QCheckBox(text)
+        box.setToolTip(tip)
+        box.setChecked(getattr(self._settings.value(), field))
+        box.toggled.connect(lambda on: self._settings.change(**{field: on}))
+        box.setObjectName(field)
+        return box
+
+    def _choice(self, field: str, name: str, choices: Sequence[tuple[str, Any]]) -> QComboBox:
+        box = QComboBox()
+        for text, value in choices:
+            box.addItem(text, value)
+        box.setCurrentIndex(max(0, box.findData(getattr(self._settings.value(), field))))
+        box.setAccessibleName(name)
+        box.setToolTip(name)
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        box.setMinimumContentsLength(20)
+        box.currentIndexChanged.connect(lambda _: self._settings.change(**{field: box.currentData()}))
+        box.setObjectName(field)
+        return box
+
+    def _limit(self, field: str, name: str) -> QDoubleSpinBox:
+        box = QDoubleSpinBox()
+        box.setRange(0, _MOST_GB)
+        box.setSingleStep(0.5)
+        box.setDecimals(1)
+        box.setSuffix(" GB")
+        box.setSpecialValueText(self.tr("all there is"))
+        box.setValue((getattr(self._settings.value(), field) or 0) / _GB)
+        box.setAccessibleName(name)
+        box.setToolTip(self.tr("0: no limit but what the machine has"))
+        box.valueChanged.connect(lambda value: self._settings.change(**{field: int(value * _GB) or None}))
+        box.setObjectName(field)
+        return box
+
+    def _tab(self, form: QFormLayout) -> QWidget:
+        content = QWidget()
+        content.setProperty("role", "form")
+        content.setLayout(form)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidget(content)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        return scroll
+
+
+def _form() -> QFormLayout:
+    form = QFormLayout()
+    form.setContentsMargins(8, 16, 8, 8)
+    form.setHorizontalSpacing(16)
+    form.setVerticalSpacing(12)
+    form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+    return form
+
+
+def _row(*parts: QWidget) -> QWidget:
+    holder = QWidget()
+    row = QHBoxLayout(holder)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(8)
+    for part in parts:
+        row.addWidget(part, 1 if isinstance(part, QLineEdit) else 0)
+    return holder

@@ -1,0 +1,115 @@
+"""Every key of the window, under F1."""
+
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWidget
+
+from mezzotint_app.widgets.labels import plain_label
+
+
+def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """Groups of keys and what they do; several keys are apart by a comma."""
+    return (
+        (
+            QCoreApplication.translate("Shortcuts", "Everywhere"),
+            (
+                ("Ctrl+1", QCoreApplication.translate("Shortcuts", "Create")),
+                ("Ctrl+2", QCoreApplication.translate("Shortcuts", "Queue")),
+                ("Ctrl+3", QCoreApplication.translate("Shortcuts", "Gallery")),
+                ("Ctrl+4", QCoreApplication.translate("Shortcuts", "Models")),
+                ("Ctrl+,", QCoreApplication.translate("Shortcuts", "Settings")),
+                ("F1", QCoreApplication.translate("Shortcuts", "This list")),
+                ("Ctrl+L", QCoreApplication.translate("Shortcuts", "The engine's log")),
+                ("Ctrl+Q", QCoreApplication.translate("Shortcuts", "Quit")),
+            ),
+        ),
+        (
+            QCoreApplication.translate("Shortcuts", "Create"),
+            (
+                ("Ctrl+Return", QCoreApplication.translate("Shortcuts", "Generate")),
+                ("Ctrl+Shift+Return", QCoreApplication.translate("Shortcuts", "Generate, before all that waits")),
+                ("Ctrl+Up, Ctrl+Down", QCoreApplication.translate("Shortcuts", "More or less weight for words")),
+                ("Alt+Up, Alt+Down", QCoreApplication.translate("Shortcuts", "Earlier and later prompts")),
+                ("Ctrl+Z, Ctrl+Shift+Z", QCoreApplication.translate("Shortcuts", "Undo, redo")),
+            ),
+        ),
+        (
+            QCoreApplication.translate("Shortcuts", "Pictures"),
+            (
+                ("Ctrl++, Ctrl+-", QCoreApplication.translate("Shortcuts", "Larger, smaller")),
+                ("0, 1", QCoreApplication.translate("Shortcuts", "Whole picture, actual size")),
+                ("Ctrl+V", QCoreApplication.translate("Shortcuts", "Paste a starting picture")),
+            ),
+        ),
+        (
+            QCoreApplication.translate("Shortcuts", "Mask"),
+            (
+                ("[, ]", QCoreApplication.translate("Shortcuts", "Smaller, larger brush")),
+                ("B, E", QCoreApplication.translate("Shortcuts", "Brush, eraser")),
+                ("Space", QCoreApplication.translate("Shortcuts", "Paint where the brush is")),
+            ),
+        ),
+        (
+            QCoreApplication.translate("Shortcuts", "Gallery"),
+            (
+                ("Return", QCoreApplication.translate("Shortcuts", "Full screen")),
+                ("1, 2, 3, 4, 5", QCoreApplication.translate("Shortcuts", "Stars; 0 takes them away")),
+                ("Ctrl+C", QCoreApplication.translate("Shortcuts", "Copy the picture")),
+                ("Ctrl+Shift+C", QCoreApplication.translate("Shortcuts", "Copy its settings")),
+                ("C", QCoreApplication.translate("Shortcuts", "Compare two")),
+                ("Del", QCoreApplication.translate("Shortcuts", "Into the system's trash")),
+            ),
+        ),
+        (
+            QCoreApplication.translate("Shortcuts", "Queue"),
+            (
+                ("Ctrl+Up, Ctrl+Down", QCoreApplication.translate("Shortcuts", "Earlier, later in the queue")),
+                ("Del", QCoreApplication.translate("Shortcuts", "Cancel or remove")),
+            ),
+        ),
+    )
+
+
+class ShortcutsDialog(QDialog):
+    """Lists the keys."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Keys"))
+        content = QWidget()
+        content.setProperty("role", "form")
+        self._fill(QGridLayout(content))
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidget(content)
+        scroll.setAccessibleName(self.tr("Keys and what they do"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.addWidget(scroll, 1)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.button(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Closes this list"))
+        buttons.rejected.connect(self.reject)
+        column.addWidget(buttons)
+        self.resize(560, 640)
+
+    def _fill(self, grid: QGridLayout) -> None:
+        grid.setHorizontalSpacing(24)
+        grid.setColumnStretch(1, 1)
+        row = 0
+        for name, keys in shortcuts():
+            grid.addWidget(plain_label(name, role="heading"), row, 0, 1, 2, Qt.AlignmentFlag.AlignBottom)
+            grid.setRowMinimumHeight(row, 36)
+            for sequence, meaning in keys:
+                row += 1
+                grid.addWidget(plain_label(_native(sequence), role="muted"), row, 0)
+                grid.addWidget(plain_label(meaning, wrap=True), row, 1)
+            row += 1
+        grid.setRowStretch(row, 1)
+
+
+def _native(sequence: str) -> str:
+    """As this system writes keys."""
+    return ", ".join(
+        QKeySequence(one).toString(QKeySequence.SequenceFormat.NativeText) or one for one in sequence.split(", ")
+    )
