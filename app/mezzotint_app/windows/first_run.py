@@ -1,0 +1,111 @@
+"""The first page a person sees: one click makes a picture with the bundled model."""
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from mezzotint_app.resources import icon, icon_in
+from mezzotint_app.widgets.labels import plain_label
+
+_MARK = QSize(96, 96)
+_WIDTH = 560  # pixels of the column
+
+
+class FirstRun(QWidget):
+    """A welcome, a prompt that is already there, and one button."""
+
+    make_asked = Signal(str)  # the prompt
+    add_folder_asked = Signal()
+    get_asked = Signal()
+    skipped = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.prompt = QLineEdit(self.tr("a red house by the sea at dusk"))
+        self.prompt.setAccessibleName(self.tr("What the picture shows"))
+        self.prompt.setToolTip(self.tr("Say what the picture shows; the small bundled model knows simple scenes"))
+        self.prompt.setMinimumHeight(36)
+        self.make_button = self._button(
+            "create", self.tr("Make my first picture"), self.tr("Uses the small model that comes with Mezzotint")
+        )
+        self.make_button.setProperty("role", "primary")
+        self.make_button.setIcon(icon_in("create", "accent_text"))
+        self.make_button.setMinimumHeight(36)
+        self.folder_button = self._button(
+            "folder",
+            self.tr("Add my models…"),
+            self.tr("A folder of models, of ComfyUI or of A1111; nothing is copied"),
+        )
+        self.get_button = self._button(
+            "download", self.tr("Get a model…"), self.tr("From a list, or from the Hugging Face hub")
+        )
+        self.skip_button = self._button("right", self.tr("Look around first"), self.tr("Opens the Create page"))
+        self._build()
+        self.prompt.returnPressed.connect(self._make)
+        self.make_button.clicked.connect(self._make)
+        self.folder_button.clicked.connect(self.add_folder_asked)
+        self.get_button.clicked.connect(self.get_asked)
+        self.skip_button.clicked.connect(self.skipped)
+
+    def _build(self) -> None:
+        mark = QLabel()
+        mark.setPixmap(icon("mezzotint").pixmap(_MARK, self.devicePixelRatioF()))
+        mark.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        column = QVBoxLayout()
+        column.setSpacing(12)
+        column.addStretch(2)
+        column.addWidget(mark)
+        title = plain_label(self.tr("Pictures from words, made on your own machine"), role="title", wrap=True)
+        words = plain_label(
+            self.tr("No account, no cloud: what you write and what you make stays here. Begin with a sentence."),
+            role="muted",
+            wrap=True,
+        )
+        for label in (title, words):
+            label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+            column.addWidget(label)
+        column.addSpacing(12)
+        column.addWidget(self.prompt)
+        column.addWidget(self.make_button)
+        column.addSpacing(24)
+        column.addWidget(self._later())
+        column.addStretch(3)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(24, 24, 24, 24)
+        row.addStretch(1)
+        holder = QWidget()
+        holder.setMaximumWidth(_WIDTH)
+        holder.setLayout(column)
+        row.addWidget(holder, 8)
+        row.addStretch(1)
+
+    def _later(self) -> QWidget:
+        holder = QWidget()
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        words = self.tr(
+            "The bundled model is small and paints simple landscapes. For anything else, use a model that you have or "
+            "get one."
+        )
+        label = plain_label(words, role="muted", wrap=True)
+        label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(label)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addStretch()
+        for button in (self.folder_button, self.get_button, self.skip_button):
+            row.addWidget(button)
+        row.addStretch()
+        column.addLayout(row)
+        return holder
+
+    def _button(self, name: str, text: str, tip: str) -> QPushButton:
+        button = QPushButton(icon(name), text)
+        button.setAccessibleName(text)
+        button.setToolTip(tip)
+        return button
+
+    def _make(self) -> None:
+        prompt = self.prompt.text().strip()
+        if prompt:
+            self.make_asked.emit(prompt)

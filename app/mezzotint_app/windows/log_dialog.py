@@ -1,0 +1,58 @@
+"""The last lines of the engine's log, and what can be done when it does not work."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QVBoxLayout, QWidget
+
+from mezzotint_app.widgets.labels import plain_label
+
+_LINES = 400
+
+
+class LogDialog(QDialog):
+    """Plain text that grows at its end."""
+
+    restart_asked = Signal()
+
+    def __init__(self, lines: Sequence[str], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("The engine's log"))
+        self._state = plain_label(wrap=True, selectable=True)
+        self.lines = QPlainTextEdit()
+        self.lines.setReadOnly(True)
+        self.lines.setTabChangesFocus(True)
+        self.lines.setUndoRedoEnabled(False)
+        self.lines.setMaximumBlockCount(_LINES)
+        self.lines.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.lines.setAccessibleName(self.tr("Last lines of the log"))
+        self.lines.setToolTip(self.tr("What the engine has said of its work"))
+        self.lines.setPlainText("\n".join(lines))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.addWidget(self._state)
+        column.addWidget(self.lines, 1)
+        column.addWidget(self._buttons())
+        self.resize(760, 480)
+
+    def show_state(self, text: str) -> None:
+        """What the engine does now."""
+        self._state.setText(text)
+
+    def add(self, line: str) -> None:
+        """One more line."""
+        self.lines.appendPlainText(line)
+
+    def _buttons(self) -> QDialogButtonBox:
+        buttons = QDialogButtonBox()
+        copy = buttons.addButton(self.tr("Copy"), QDialogButtonBox.ButtonRole.ActionRole)
+        copy.setToolTip(self.tr("Copies all lines, to report a fault"))
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.lines.toPlainText()))
+        restart = buttons.addButton(self.tr("Start the engine again"), QDialogButtonBox.ButtonRole.ActionRole)
+        restart.setToolTip(self.tr("A picture that is being made is begun again"))
+        restart.clicked.connect(self.restart_asked)
+        close = buttons.addButton(QDialogButtonBox.StandardButton.Close)
+        close.setToolTip(self.tr("Closes the log"))
+        buttons.rejected.connect(self.reject)
+        return buttons
