@@ -1,9 +1,10 @@
-"""`mezzotint models`: which models there are, and what one of them is."""
+"""`mezzotint models`: which models there are, what one of them is, and how to come by more."""
 
 import argparse
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.plain_text import plain, size
+from mezzotint.cli import models_get, models_keep
 from mezzotint.cli.columns import columns, facts
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
@@ -16,22 +17,25 @@ _HEADER = ("ID", "FAMILY", "VARIANT", "SIZE", "SOURCE", "NOTE")
 
 
 def add(commands: "Commands") -> None:
-    """The command, and the two that it has."""
-    below = add_command(commands, "models", "List models, or look at one.").add_subparsers(
+    """The command, and those that it has."""
+    below = add_command(commands, "models", "List models, look at one, or get more.").add_subparsers(
         title="commands", metavar="COMMAND", dest="models_command", required=True
     )
     listing = add_command(below, "list", "List every model that is found, and why some are refused.", list_models)
     inspecting = add_command(below, "inspect", "Say what a model is.", inspect_model)
     inspecting.add_argument("model", metavar="MODEL", help="an id of `mezzotint models list`, or a path")
+    listing.add_argument("--all", action="store_true", help="also those that were taken off the list")
     for parser in (listing, inspecting):
         add_json(parser)
         add_models_folder(parser)
+    models_get.add(below)
+    models_keep.add(below)
 
 
 def list_models(arguments: argparse.Namespace, context: Context) -> int:
     """All models, in columns."""
     catalog = context.make_catalog(arguments.models_folder)
-    models = catalog.models()
+    models = catalog.models(hidden=True) if arguments.all else catalog.models()
     for notice in catalog.notices():
         context.terminal.talk(f"notice: {plain(notice, 500)}")
     if arguments.json:
@@ -45,6 +49,8 @@ def list_models(arguments: argparse.Namespace, context: Context) -> int:
 
 def _row(model: ModelInfo) -> tuple[str, ...]:
     note = plain(model.scheme) if model.problem is None else f"refused: {plain(model.problem, 300)}"
+    if model.hidden:
+        note = f"off the list; {note}".removesuffix("; ")
     return (
         plain(model.id, 200),
         plain(model.family) or "-",

@@ -7,6 +7,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from mezzotint.checkpoints.plain_text import plain, size_of
 from mezzotint.protocol import Decoding, Encoding, Event, Loading, Step
+from mezzotint.protocol import Progress as Counted
 
 
 class ProgressBar:
@@ -41,6 +42,8 @@ class ProgressBar:
                 self._set(f"painting{_of(event)}", event.step, event.steps, f"step {event.step} of {event.steps}")
             case Decoding():
                 self._set("developing", None, None, "")
+            case Counted():
+                self._set("working", event.done, event.total, _counted(event))
         self._progress.start()  # it may have been hidden for a line
 
     def hide(self) -> None:
@@ -53,6 +56,15 @@ class ProgressBar:
             self._task = self._progress.add_task(phase, total=total, detail=detail)
             self._phase = phase
         self._progress.update(self._task, completed=done, total=total, detail=detail)
+
+
+def _counted(event: Counted) -> str:
+    """What is being done, and how much of it is."""
+    if event.total is None:
+        done = str(event.done)
+    else:
+        done = size_of(event.done, event.total) if event.unit == "bytes" else f"{event.done} of {event.total}"
+    return f"{plain(event.what, 40)}, {done}"
 
 
 def _of(event: Step) -> str:

@@ -8,7 +8,7 @@ from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli.argument_types import integer
 from mezzotint.cli.columns import columns
-from mezzotint.cli.command_options import add_command, add_json, add_models_folder
+from mezzotint.cli.command_options import add_command, add_models_folder
 from mezzotint.cli.context import Context
 from mezzotint.cli.reporter import Reporter
 from mezzotint.errors import UsageError
@@ -58,7 +58,9 @@ def add(commands: "Commands") -> None:
     parser.add_argument("--no-rotation", action="store_true", help="do not rotate groups of columns before rounding")
     parser.add_argument("--report", action="store_true", help="tell the error of each layer")
     parser.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
-    add_json(parser)
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true", help="print one JSON object on stdout, errors too")
+    output.add_argument("--jsonl", action="store_true", help="print events and the result as JSON, one object a line")
     add_models_folder(parser)
 
 
@@ -71,7 +73,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     sources = family_of(found.detected.family).sources(found.checkpoint, found.detected)
     _check_target(arguments, found)
     total = sum(each.bytes for each in sources.components.values())
-    with Reporter(context, "paths") as reporter:
+    with Reporter(context, "jsonl" if arguments.jsonl else "paths") as reporter:
         done = 0
 
         def on_bytes(component: str, count: int) -> None:
@@ -89,9 +91,10 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
                 cancelled=context.interrupt.asked,
             )
         )
-    if arguments.json:
+    if arguments.json or arguments.jsonl:
         sizes = {"bytes_before": report.bytes_before, "bytes_after": report.bytes_after}
-        context.terminal.json({"output": report.output, **sizes, "components": report.components})
+        result = {"output": report.output, **sizes, "components": report.components}
+        context.terminal.json({"result": result} if arguments.jsonl else result)
     else:
         context.terminal.result(_told(report, each_layer=arguments.report))
     return 0

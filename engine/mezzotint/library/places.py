@@ -14,7 +14,7 @@ from mezzotint.catalog.place import at_home
 from mezzotint.catalog.places import MAX_CONFIG, config_file, expand, read_settings, standard_places
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited
-from mezzotint.errors import ModelRefused, StorageError, UsageError
+from mezzotint.errors import ModelRefused, StorageError, UnknownModel, UsageError
 from mezzotint.library_protocol import ModelPlace
 from mezzotint.protocol import ModelRef
 from mezzotint.trouble import storage_error
@@ -67,6 +67,15 @@ def remember_model(catalog: Catalog, identity: str) -> None:
     """List a model again."""
     listed, path = catalog.where(ModelRef(id=identity))
     _change("hidden", lambda hidden: [one for one in hidden if one not in (listed, str(path), identity)])
+
+
+def is_hidden(catalog: Catalog, identity: str) -> bool:
+    """Whether it names a model that was taken off the list."""
+    try:
+        listed, path = catalog.where(ModelRef(id=identity))
+    except UnknownModel:
+        return False
+    return not {listed, str(path)}.isdisjoint(read_settings().hidden)
 
 
 def is_own_place(path: str) -> bool:

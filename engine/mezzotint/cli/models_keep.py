@@ -1,0 +1,111 @@
+"""`mezzotint models verify`, `add` and `remove`: are its files right, and is it on the list."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.cli.columns import columns
+from mezzotint.cli.command_options import add_command, add_json, add_models_folder
+from mezzotint.cli.context import Context
+from mezzotint.cli.reporter import Reporter
+from mezzotint.errors import ModelRefused
+from mezzotint.library_protocol import ModelPlace
+from mezzotint.protocol import ModelRef
+
+if TYPE_CHECKING:
+    from mezzotint.cli.command_options import Commands
+
+_AGAINST = {
+    "checksums": "the sums that were published with it",
+    "structure": "the structure of its files, since no sums are known",
+}
+_ADD_EXAMPLES = """\
+  mezzotint models add /data/models
+  mezzotint models add ~/ComfyUI                  # all its checkpoints, where they are
+  mezzotint models add ~/ComfyUI/extra_model_paths.yaml
+  mezzotint models add starter-xl                 # lists a model again that was removed
+"""
+_REMOVE_EXAMPLES = """\
+  mezzotint models remove /data/models
+  mezzotint models remove old-model               # it can still be named, and `models list --all` shows it
+
+No file is deleted.
+"""
+
+
+def add(commands: "Commands") -> None:
+    """The three commands."""
+    verifying = add_command(commands, "verify", "Check whether a model's files are what was published.", verify_model)
+    verifying.add_argument("model", metavar="MODEL", help="an id of `mezzotint models list`, or a path")
+    verifying.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
+    adding = add_command(commands, "add", "Search one more folder for models, from now on.", add_place, _ADD_EXAMPLES)
+    adding.add_argument("what", metavar="PATH", help="a folder, or the id of a model that was taken off the list")
+    removing = add_command(
+        commands, "remove", "Take a folder or a model off the list; nothing is deleted.", remove, _REMOVE_EXAMPLES
+    )
+    removing.add_argument("what", metavar="PATH", help="a folder that was added, or the id of a model")
+    for parser in (verifying, adding, removing):
+        add_json(parser)
+        add_models_folder(parser)
+
+
+def verify_model(arguments: argparse.Namespace, context: Context) -> int:
+    """Read every file; what is damaged ends with the code of refused models."""
+    from mezzotint.library.verify import verify
+
+    with Reporter(context, "json") as reporter:
+        found = verify(
+            ModelRef(id=arguments.model),
+            context.make_catalog(arguments.models_folder),
+            reporter.on_event,
+            context.interrupt.asked,
+        )
+    if arguments.json:
+        context.terminal.json(found)
+    else:
+        state = "in order" if found.ok else "not in order"
+        context.terminal.result(f"{plain(found.model, 300)}: {state}, by {_AGAINST[found.checked_against]}")
+    for problem in found.problems:
+        context.terminal.error(ModelRefused(problem))
+    return 0 if found.ok else ModelRefused.exit_code
+
+
+def add_place(arguments: argparse.Namespace, context: Context) -> int:
+    """Add, and show what is searched now."""
+    from mezzotint.library.places import add_place, is_hidden, remember_model
+
+    catalog = context.make_catalog(arguments.models_folder)
+    if is_hidden(catalog, arguments.what):
+        remember_model(catalog, arguments.what)
+        context.terminal.talk(f"{plain(arguments.what, 200)} is on the list again")
+    else:
+        add_place(arguments.what)
+    return _show(arguments, context)
+
+
+def remove(arguments: argparse.Namespace, context: Context) -> int:
+    """Take off, and show what is searched now."""
+    from mezzotint.library.places import forget_model, is_own_place, remove_place
+
+    if is_own_place(arguments.what):
+        remove_place(arguments.what)
+    else:
+        forget_model(context.make_catalog(arguments.models_folder), arguments.what)
+        context.terminal.talk(f"{plain(arguments.what, 200)} is off the list; its files are as they were")
+    return _show(arguments, context)
+
+
+def _show(arguments: argparse.Namespace, context: Context) -> int:
+    from mezzotint.library.places import list_places
+
+    places = list_places(arguments.models_folder)
+    if arguments.json:
+        context.terminal.json({"places": places})
+    else:
+        context.terminal.result(columns([("SEARCHED", "KIND", "NOTE"), *map(_row, places)]))
+    return 0
+
+
+def _row(place: ModelPlace) -> tuple[str, ...]:
+    note = plain(place.problem, 200) if place.problem else "added by you" if place.own else ""
+    return plain(place.path, 300), plain(place.source), note
