@@ -46,10 +46,11 @@ class Growth:
 
 
 def growth_of(inpaint: Inpaint | None) -> Growth:
-    """The growth that a request asks for."""
+    """The growth that a request asks for, as far as it can be asked for here."""
     if inpaint is None:
         return Growth()
-    return Growth(left=inpaint.left, top=inpaint.top, right=inpaint.right, bottom=inpaint.bottom)
+    sides = {edge: min(max(getattr(inpaint, edge), 0), LARGEST_SIDE) for edge in EDGES}
+    return Growth(**sides)
 
 
 def snapped(pixels: float) -> int:

@@ -1,5 +1,7 @@
 """How a mask, the frame of a growing picture and the brush are painted over a picture."""
 
+from functools import cache
+
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen, qRgba
 
@@ -8,7 +10,8 @@ from mezzotint_app.viewmodel.own_pictures import LIGHT
 from mezzotint_app.widgets.picture_painting import on_screen, paint_image
 
 _TINT = (214, 40, 96)
-_STRIPES = QColor(255, 255, 255, 90)
+_STRIPES = QColor(255, 255, 255, 110)
+_STRIPE = 10  # pixels of the screen from one to the next
 _DARK, _LIGHT = QColor(0, 0, 0, 200), QColor(255, 255, 255, 230)
 
 
@@ -48,9 +51,19 @@ def _tinted(mask: QImage) -> QImage:
     return tinted
 
 
+@cache
+def _stripe() -> QImage:
+    tile = QImage(_STRIPE, _STRIPE, QImage.Format.Format_ARGB32_Premultiplied)
+    tile.fill(0)
+    for at in range(_STRIPE):
+        for width in range(2):
+            tile.setPixelColor((at + width) % _STRIPE, _STRIPE - 1 - at, _STRIPES)
+    return tile
+
+
 def stripes() -> QBrush:
     """Stripes from lower left to upper right."""
-    return QBrush(_STRIPES, Qt.BrushStyle.BDiagPattern)
+    return QBrush(_stripe())
 
 
 def paint_growth(painter: QPainter, frame: QRectF, picture: QRectF, handles: list[QPointF]) -> None:

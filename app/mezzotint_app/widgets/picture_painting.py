@@ -106,11 +106,14 @@ def paint_tag(painter: QPainter, at: QPointF, words: str, *, to_the_left: bool =
     """A few words on a dark ground that is seen on any picture."""
     width = painter.fontMetrics().horizontalAdvance(words) + 16
     ground = QRectF(at.x() - (width if to_the_left else 0), at.y(), width, painter.fontMetrics().height() + 8)
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(_SHADOW)
     painter.drawRoundedRect(ground, 6, 6)
     painter.setPen(_LINE)
     painter.drawText(ground, Qt.AlignmentFlag.AlignCenter, words)
+    painter.restore()
 
 
 def paint_words(painter: QPainter, view: QRect, words: str) -> None:
@@ -129,3 +132,10 @@ def paint_ground(painter: QPainter, where: QRect) -> None:
     painter.setBrush(theme.colour("surface"))
     painter.drawRoundedRect(QRectF(where).adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
     painter.restore()
+
+
+def paint_focus(painter: QPainter, view: QRect) -> None:
+    """The ring of a view that has the keyboard."""
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QPen(theme.colour("focus"), 2))
+    painter.drawRect(view.adjusted(1, 1, -1, -1))

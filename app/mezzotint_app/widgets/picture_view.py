@@ -9,7 +9,6 @@ from PySide6.QtGui import (
     QNativeGestureEvent,
     QPainter,
     QPaintEvent,
-    QPen,
     QResizeEvent,
     QWheelEvent,
 )
@@ -178,8 +177,7 @@ class PictureView(QWidget):
         elif self._text:
             picture_painting.paint_words(painter, self.rect(), self._text)
         if self.hasFocus():
-            painter.setPen(QPen(theme.colour("focus"), 2))
-            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
+            picture_painting.paint_focus(painter, self.rect())
         painter.end()
 
     def paint_over(self, painter: QPainter, where: QRect) -> None:

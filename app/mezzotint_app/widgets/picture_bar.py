@@ -1,0 +1,37 @@
+"""Buttons for the zoom of a picture."""
+
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from mezzotint_app.widgets.icon_button import icon_button
+from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.picture_view import STEP, PictureView
+
+
+class PictureBar(QWidget):
+    """Smaller, larger, all of it, its actual size; and how large it is now."""
+
+    def __init__(self, view: PictureView, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._view = view
+        smaller = icon_button("zoom-out", self.tr("Smaller (-)"))
+        larger = icon_button("zoom-in", self.tr("Larger (+)"))
+        whole = icon_button("fit", self.tr("All of the picture (0)"))
+        actual = icon_button("full-size", self.tr("Actual size (1)"))
+        self._zoom = plain_label(role="muted")
+        self._zoom.setMinimumWidth(self._zoom.fontMetrics().horizontalAdvance("6400 %"))
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        for widget in (smaller, self._zoom, larger, whole, actual):
+            layout.addWidget(widget)
+        smaller.clicked.connect(lambda: view.zoom_by(1 / STEP))
+        larger.clicked.connect(lambda: view.zoom_by(STEP))
+        whole.clicked.connect(view.fit)
+        actual.clicked.connect(view.actual_size)
+        view.view_changed.connect(self._show)
+        self._show()
+
+    def _show(self) -> None:
+        percent = round(self._view.zoom() * 100)
+        self._zoom.setText(self.tr("{0} %").format(percent) if self._view.has_image() else "")
+        self.setEnabled(self._view.has_image())

@@ -1,0 +1,146 @@
+"""The page on which a mask is painted and a picture's frame is pushed outwards."""
+
+from dataclasses import replace
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QImage, QKeySequence, QShortcut
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from mezzotint_app.background import Runs
+from mezzotint_app.service import Failure
+from mezzotint_app.viewmodel.image_input import ImageInputModel
+from mezzotint_app.viewmodel.mask import LARGEST_SIDE, MaskDocument, mask_size
+from mezzotint_app.viewmodel.pixels import Picture
+from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.mask_canvas import MaskCanvas
+from mezzotint_app.windows.mask_settings import MaskSettings
+from mezzotint_app.windows.mask_tools import MaskTools
+
+_BRUSH = 0.08  # of the picture's longer side, at first
+
+
+class MaskEditor(QDialog):
+    """Edits the mask of an ImageInputModel; nothing changes before "Use"."""
+
+    def __init__(
+        self, model: ImageInputModel, picture: Picture, parent: QWidget | None = None, *, pool: Runs | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._size = QSize(picture.width, picture.height)
+        self._document = MaskDocument(*mask_size(picture.width, picture.height), self)
+        self.canvas = MaskCanvas(self._document, pool=pool)
+        self.settings = MaskSettings((picture.width, picture.height), model.painting(), model.growth())
+        self.tools = MaskTools(self.canvas, self._document)
+        self._problem = plain_label(role="error", wrap=True)
+        self._problem.hide()
+        self._build()
+        self._load()
+
+    def _build(self) -> None:
+        self.setWindowTitle(self.tr("Mask and frame"))
+        side = QScrollArea()
+        side.setWidget(self.settings)
+        side.setWidgetResizable(True)
+        side.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        side.setMinimumWidth(self.settings.minimumSizeHint().width() + 24)
+        side.setMaximumWidth(340)
+        middle = QHBoxLayout()
+        middle.setSpacing(16)
+        middle.addWidget(self.canvas, 1)
+        middle.addWidget(side)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 12, 16, 16)
+        layout.setSpacing(12)
+        layout.addWidget(self.tools)
+        layout.addLayout(middle, 1)
+        layout.addWidget(self._problem)
+        layout.addLayout(self._build_end())
+        self.canvas.growth_changed.connect(lambda: self.settings.show_growth(self.canvas.growth()))
+        self.settings.growth_changed.connect(self.canvas.set_growth)
+        redo = QShortcut(QKeySequence("Ctrl+Y"), self)
+        redo.activated.connect(self._document.redo)
+
+    def _build_end(self) -> QHBoxLayout:
+        hint = plain_label(
+            self.tr("What is painted is made anew. Without a mouse: arrow keys move the brush, Space paints."),
+            role="muted",
+            wrap=True,
+        )
+        self._buttons = QDialogButtonBox()
+        self._use = QPushButton(self.tr("Use"))
+        self._use.setProperty("role", "primary")
+        self._use.setAccessibleName(self.tr("Use this mask and frame"))
+        self._use.setToolTip(self.tr("Take over mask, frame and how they are filled (Ctrl+Enter)"))
+        self._use.setShortcut(QKeySequence("Ctrl+Return"))
+        self._use.setDefault(False)
+        self._use.setAutoDefault(False)
+        cancel = QPushButton(self.tr("Cancel"))
+        cancel.setToolTip(self.tr("Leave everything as it was (Esc)"))
+        cancel.setAutoDefault(False)
+        self._buttons.addButton(cancel, QDialogButtonBox.ButtonRole.RejectRole)
+        self._buttons.addButton(self._use, QDialogButtonBox.ButtonRole.AcceptRole)
+        self._buttons.accepted.connect(self.use)
+        self._buttons.rejected.connect(self.reject)
+        row = QHBoxLayout()
+        row.setSpacing(16)
+        row.addWidget(hint, 1)
+        row.addWidget(self._buttons)
+        return row
+
+    # ---- picture and mask come in
+
+    def _load(self) -> None:
+        self._use.setEnabled(False)
+        self.tools.setEnabled(False)
+        self.canvas.clear(self.tr("The picture is read…"))
+        self._model.loader.load(
+            self._model.path(), LARGEST_SIDE, self._picture_is_there, self._told, slot="mask editor"
+        )
+
+    def _picture_is_there(self, image: QImage) -> None:
+        self.canvas.show_image(image, size=self._size)
+        self.canvas.set_growth(self.settings.growth())
+        longer = max(self._size.width(), self._size.height())
+        self.canvas.set_brush(replace(self.canvas.brush(), size=round(longer * _BRUSH)))
+        mask = self._model.mask()
+        if mask is None:
+            self._begin()
+        elif mask.image is not None:
+            self._mask_is_there(mask.image)
+        else:
+            self._model.loader.load(mask.path, LARGEST_SIDE, self._mask_is_there, self._no_mask, slot="mask editor")
+
+    def _mask_is_there(self, mask: QImage) -> None:
+        self._document.load(mask)
+        self._begin()
+
+    def _no_mask(self, failure: Failure) -> None:
+        """The old mask is gone: say so, and let a new one be painted."""
+        self._told(failure)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._use.setEnabled(True)
+        self.tools.setEnabled(True)
+        self.canvas.setFocus()
+
+    # ---- and go out
+
+    def use(self) -> None:
+        """Hand mask and frame over; the page closes when the mask is safely on disk."""
+        self._document.end()
+        self._use.setEnabled(False)
+        self._model.use_mask(
+            self._document.image(), self.settings.painting(), self.settings.growth(), self.accept, self._not_used
+        )
+
+    def _not_used(self, failure: Failure) -> None:
+        self._use.setEnabled(True)
+        self._told(failure)
+
+    def _told(self, failure: Failure) -> None:
+        self._problem.setText(failure.message)
+        self._problem.show()
+        if not self.canvas.has_image():
+            self.canvas.clear(self.tr("The picture could not be read."))
