@@ -9,7 +9,7 @@ from PIL import Image
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import ImageRefused
 from mezzotint.images.masks import read_mask
-from mezzotint.images.reading import read_image
+from mezzotint.images.reading import open_image, read_image
 from mezzotint.protocol import FileUsed, ImageInput, IsCancelled
 from mezzotint.stages.given_pictures import GivenPictures, Size
 from mezzotint.stages.plate import Plate
@@ -59,6 +59,8 @@ def read_inputs(
 
 
 def _unchanged(image: ImageInput, cancelled: IsCancelled) -> FileUsed:
+    with open_image(Path(image.path)):
+        pass  # what is no picture at all is told as that
     used = fingerprint(Path(image.path), None, cancelled=cancelled)
     if image.sha256 is not None and image.sha256 != used.sha256:
         what, option = _WHAT[image.role]

@@ -1,10 +1,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from mezzotint.images.a1111 import infotext_of, metadata_of
 from mezzotint.images.infotext import Infotext, parse_infotext, write_infotext
 from mezzotint.images.record import PictureRecord
-from mezzotint.protocol import FileUsed, LoraUsed, ResolvedTransition
+from mezzotint.protocol import FileUsed, Inpaint, LoraUsed, ResolvedTransition
 
 MakeRecord = Callable[..., PictureRecord]
 
@@ -105,3 +107,22 @@ def test_loras_are_tags_and_hashes_as_a1111_writes_them(make_record: MakeRecord)
     assert info.settings["Lora hashes"] == "ink: aaaaaaaaaaaa, fog old2: bbbbbbbbbbbb"
     assert list(info.settings)[-2:] == ["Lora hashes", "Version"]
     assert parse_infotext(write_infotext(info)) == info
+
+
+@pytest.mark.parametrize(
+    ("inpaint", "told"),
+    [
+        (None, {}),
+        (Inpaint(), {"Mask blur": "8"}),
+        (Inpaint(feather=0, fill="blur"), {"Masked content": "fill"}),
+        (Inpaint(feather=0, fill="noise", right=8), {"Masked content": "latent noise"}),
+        (
+            Inpaint(area="masked", padding=9),
+            {"Mask blur": "8", "Inpaint area": "Only masked", "Masked area padding": "9"},
+        ),
+    ],
+)
+def test_inpainting_is_told_in_a1111s_words(make_record: MakeRecord, inpaint: Inpaint | None, told: dict) -> None:
+    plain, settings = infotext_of(make_record()).settings, infotext_of(make_record(inpaint=inpaint)).settings
+    assert settings.items() - plain.items() == told.items() and plain.items() <= settings.items()
+    assert metadata_of(infotext_of(make_record(inpaint=inpaint))).other.items() >= told.items()

@@ -1,0 +1,151 @@
+"""Options of inpainting to requests, and what an earlier picture keeps of its own."""
+
+from argparse import ArgumentTypeError
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mezzotint.cli.inpaint_options import SIDES, margins
+from mezzotint.cli.request import Options, request_of
+from mezzotint.errors import UsageError
+from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, Inpaint, ModelRef, Stage
+
+INIT, MASK = ImageInput(path="a.png", sha256="0"), ImageInput(path="m.png", role="mask", sha256="1")
+KNOWN = Inpaint(area="masked", padding=9, right=8)
+STAGE = Stage(model=ModelRef(id="base"), width=64, height=96)
+EARLIER = GenerateRequest(
+    prompt="a barn", cascade=Cascade(stages=(STAGE,)), images=(INIT, MASK), inpaint=KNOWN, strength=0.7
+)
+
+
+def again(**said):
+    return request_of(Options(**said), EARLIER)
+
+
+# ---- margins
+
+
+@given(st.tuples(*[st.integers(0, 999_999)] * 4).filter(any))
+def test_margins_are_said_in_order_or_by_name(sides):
+    assert margins(",".join(map(str, sides))) == sides
+    named = [f"{name}={pixels}" for name, pixels in zip(SIDES, sides, strict=True) if pixels]
+    assert margins(", ".join(reversed(named))) == sides
+
+
+@pytest.mark.parametrize("words", ["", "8", "1,2,3", "1,2,3,4,5", "-8,0,0,0", "0,0,0,1234567", "\u0668,0,0,0"])
+@pytest.mark.parametrize("after", ["", ",", ",right=8"])
+def test_other_margins_are_refused(words, after):
+    with pytest.raises(ArgumentTypeError, match="LEFT,TOP,RIGHT,BOTTOM"):
+        margins(words + after)
+
+
+@pytest.mark.parametrize(
+    "words", ["right=-8", "right", "right=8,right=9", "up=8", "right=8px", "right=1e3", "right=8,"]
+)
+def test_other_sides_are_refused(words):
+    with pytest.raises(ArgumentTypeError, match="LEFT,TOP,RIGHT,BOTTOM"):
+        margins(words)
+
+
+@pytest.mark.parametrize("words", ["0,0,0,0", "left=0"])
+def test_margins_that_add_nothing_are_refused(words):
+    with pytest.raises(ArgumentTypeError, match="no larger"):
+        margins(words)
+
+
+# ---- requests
+
+
+def test_nothing_said_asks_for_nothing():
+    assert request_of(Options(prompt="a barn", init="a.png")).inpaint is None
+
+
+def test_a_mask_goes_with_its_picture():
+    request = request_of(Options(prompt="a barn", init="a.png", mask="m.png"))
+    assert request.images == (ImageInput(path="a.png"), ImageInput(path="m.png", role="mask"))
+    assert request.inpaint is None  # the engine's own defaults
+
+
+def test_every_option_has_its_place():
+    said = Options(
+        prompt="a barn",
+        init="a.png",
+        mask="m.png",
+        inpaint_area="masked",
+        inpaint_padding=5,
+        inpaint_feather=0,
+        inpaint_fill="noise",
+        outpaint=(1, 2, 3, 4),
+    )
+    wanted = Inpaint(area="masked", padding=5, feather=0, fill="noise", left=1, top=2, right=3, bottom=4)
+    assert request_of(said).inpaint == wanted
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"mask": "m.png"}, "--mask says"),
+        ({"outpaint": (0, 0, 8, 0)}, "--outpaint makes"),
+        ({"inpaint_area": "masked"}, "--inpaint-area is about"),
+        ({"init": "a.png", "inpaint_padding": 0}, "--inpaint-padding is about"),
+        ({"init": "a.png", "inpaint_feather": 8}, "--inpaint-feather is about"),
+        ({"init": "a.png", "inpaint_fill": "blur"}, "--inpaint-fill is about"),
+    ],
+)
+def test_an_option_about_what_is_not_there_is_refused(said, message):
+    with pytest.raises(UsageError, match=message):
+        request_of(Options(prompt="a barn", **said))
+
+
+# ---- an earlier picture
+
+
+def test_an_earlier_picture_is_made_as_it_was():
+    assert (again().images, again().inpaint, again().strength) == ((INIT, MASK), KNOWN, 0.7)
+
+
+def test_what_is_said_changes_that_alone():
+    assert again(inpaint_feather=3).inpaint == Inpaint(area="masked", padding=9, right=8, feather=3)
+    assert again(mask="n.png").images == (INIT, ImageInput(path="n.png", role="mask"))
+    assert again(outpaint=(4, 0, 0, 0)).inpaint == Inpaint(area="masked", padding=9, left=4)
+
+
+def test_another_init_picture_does_away_with_mask_and_margins():
+    request = again(init="b.png")
+    assert (request.images, request.inpaint) == ((ImageInput(path="b.png"),), None)
+    request = again(init="b.png", mask="n.png", inpaint_padding=3)
+    assert request.images == (ImageInput(path="b.png"), ImageInput(path="n.png", role="mask"))
+    assert request.inpaint == Inpaint(padding=3)
+
+
+def test_the_recorded_size_makes_room_for_that_of_the_grown_picture():
+    sizes = [
+        [(stage.width, stage.height) for stage in again(**said).cascade.stages]
+        for said in (
+            {"outpaint": (0, 0, 64, 0), "inpaint_area": "whole"},
+            {"outpaint": (0, 0, 64, 0), "inpaint_area": "whole", "size": (128, 96)},
+            {"outpaint": (0, 0, 64, 0)},  # masked: the new parts are painted at that size
+            {"inpaint_fill": "blur"},
+        )
+    ]
+    assert sizes == [[(None, None)], [(128, 96)], [(64, 96)], [(64, 96)]]
+
+
+def test_the_words_of_the_command(command):
+    done = command("generate", "a barn", "--init", "a.png", "--mask", "m.png", "--outpaint", "right=8", "--seed", "1")
+    assert done.request.inpaint == Inpaint(right=8) and len(done.request.images) == 2
+    for words in (
+        ("--inpaint-area", "half"),
+        ("--inpaint-fill", "red"),
+        ("--outpaint", "8"),
+        ("--inpaint-padding", "-1"),
+    ):
+        assert command("generate", "a barn", "--init", "a.png", "--mask", "m.png", *words).code == 2
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_shells_complete_them(command, shell):
+    script = command("completion", shell).out
+    for word in ("--mask", "--inpaint-area", "--inpaint-fill", "--outpaint"):
+        assert word.lstrip("-") in script
