@@ -166,9 +166,7 @@ def upright_size(image: Image.Image) -> tuple[int, int]:
     """Width and height as its EXIF says that it stands; no pixel is decoded."""
     with suppress(*DECODER_ERRORS):
         exif, raw = Image.Exif(), image.info.get("exif")
-        if image.format == "TIFF":
-            exif = image.getexif()
-        elif isinstance(raw, bytes):
+        if isinstance(raw, bytes):  # not that of TIFF, which Pillow turns itself
             exif.load(raw)  # asking Pillow for a PNG's EXIF would decode the whole picture
         if exif.get(ExifTags.Base.Orientation) in _ON_THEIR_SIDE:
             return image.height, image.width

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
+from mezzotint.catalog.place import at_home
 from mezzotint.errors import StorageError, UsageError
 from mezzotint.library.gallery_reading import folded, read_facts
 from mezzotint.library.gallery_scanning import forget, put, row_of, scan
@@ -131,7 +132,7 @@ def _condition(query: GalleryQuery) -> tuple[str, list[Value]]:
         terms.append("rating >= ?")
         values.append(query.rating)
     if query.folder is not None:
-        inside = str(Path(query.folder).expanduser().absolute() / "x")[:-1]  # ends with what parts folders
+        inside = str(at_home(Path(query.folder)).absolute() / "x")[:-1]  # ends with what parts folders
         terms.append("path >= ? AND path < ?")
         values += [inside, inside[:-1] + chr(ord(inside[-1]) + 1)]
     return " AND ".join(terms), values

@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -114,6 +115,8 @@ class GalleryDatabase:
             yield
         except UnicodeEncodeError as error:
             raise UsageError("a name holds half of a character, which is no text: give another") from error
+        except UnicodeDecodeError as error:  # of what SQLite says about its own tables
+            raise _DamagedError("its tables are named in no text") from error
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in _DAMAGE:
@@ -132,6 +135,7 @@ class GalleryDatabase:
             self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=32
         )
         try:
+            connection.text_factory = lambda data: data.decode("utf-8", "replace")  # a flipped bit must not stop a list
             connection.execute("PRAGMA trusted_schema = OFF")
             self._prepare(connection)
         except BaseException:
@@ -166,6 +170,8 @@ class GalleryDatabase:
         problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if problem != "ok":
             raise _DamagedError(" ".join(str(problem).split())[:200])
+        if version == VERSION and _tables_of(connection) != _tables():
+            raise _DamagedError("its tables are not as they were made")
         return version
 
     def _move_aside(self, damage: _DamagedError) -> None:
@@ -189,6 +195,18 @@ class GalleryDatabase:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.close()
             self._connection = None
+
+
+def _tables_of(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
+    return connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name").fetchall()
+
+
+@cache
+def _tables() -> list[tuple[object, ...]]:
+    """As a whole database describes them; flipped bits in a name pass SQLite's own check."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        _make_tables(connection)
+        return _tables_of(connection)
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:

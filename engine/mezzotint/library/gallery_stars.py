@@ -1,5 +1,6 @@
 """Stars in a file of their own, to which lines are only added: no damage to the gallery's index loses one."""
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ class StarJournal:
         """Bytes: while they are the same, so are the stars."""
         try:
             return self._path.stat().st_size
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return 0
         except OSError as error:
             raise storage_error("read", self._path, error) from error
@@ -42,7 +43,8 @@ class StarJournal:
         return stars
 
     def add(self, stars: Mapping[str, int]) -> None:
-        """Write them through to the disk."""
+        """Write them through to the disk: all, or none."""
+        before = self.size()
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with open(self._path, "ab") as file:
@@ -50,6 +52,8 @@ class StarJournal:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
+            with contextlib.suppress(OSError):
+                os.truncate(self._path, before)
             raise storage_error("write", self._path, error) from error
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mezzotint.atomic import TEMPORARY_SUFFIX
+from mezzotint.catalog.place import at_home
 from mezzotint.errors import Cancelled
 from mezzotint.protocol import IsCancelled
 
@@ -52,7 +53,8 @@ def walk(folders: Iterable[str], cancelled: IsCancelled, most: int = MAX_FILES) 
 def _apart(folders: Iterable[str]) -> list[str]:
     """Absolute, each once, and none inside another."""
     kept: dict[str, str] = {}
-    for folder in sorted({str(Path(one).expanduser().absolute()) for one in folders if one}, key=len):
+    usable = {one for one in folders if one and "\0" not in one}
+    for folder in sorted({str(at_home(Path(one)).absolute()) for one in usable}, key=len):
         real = os.path.realpath(folder)
         if not any(real == other or Path(real).is_relative_to(other) for other in kept):
             kept[real] = folder

@@ -59,7 +59,7 @@ def test_a_palette_with_a_transparent_colour(tmp_path):
     assert image.mode == "RGBA" and image.getpixel((0, 0))[3] == 0
 
 
-@given(st.integers(1, 8), st.sampled_from(["jpg", "png", "webp"]), st.sampled_from([None, 20, 300]))
+@given(st.integers(1, 8), st.sampled_from(["jpg", "png", "webp", "tiff"]), st.sampled_from([None, 20, 300]))
 def test_orientation_is_applied_once(tmp_path_factory, orientation, suffix, max_side):
     path = tmp_path_factory.mktemp("turned") / f"picture.{suffix}"
     exif = Image.Exif()
