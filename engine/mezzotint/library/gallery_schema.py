@@ -119,7 +119,8 @@ class GalleryDatabase:
             raise _DamagedError("its tables are named in no text") from error
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code in _DAMAGE:
+            # What fails while it is opened is not our words, but a file that they do not fit.
+            if code in _DAMAGE or (code == sqlite3.SQLITE_ERROR and self._connection is None):
                 raise _DamagedError(str(error)) from error
             meaning = _MEANINGS.get(code)
             if meaning is None:
