@@ -50,7 +50,7 @@ class Navigation(QFrame):
         self._group.addButton(button, number)
 
     def _add_action(self, drawing: str, text: str, keys: str, signal: object) -> None:
-        self._make(drawing, text, keys).clicked.connect(signal)  # type: ignore[arg-type]
+        self._make(drawing, text, keys).clicked.connect(signal)
 
     def _make(self, drawing: str, text: str, keys: str) -> QToolButton:
         button = QToolButton()
@@ -67,6 +67,6 @@ class Navigation(QFrame):
         self._column.addWidget(button)
         return button
 
-    def _toggled(self, number: int, chosen: bool) -> None:  # noqa: FBT001  Qt's signal
+    def _toggled(self, number: int, chosen: bool) -> None:
         drawing = self._drawings[number]
         self._group.button(number).setIcon(icon_in(drawing, "accent") if chosen else icon(drawing))

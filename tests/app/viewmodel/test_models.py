@@ -1,0 +1,151 @@
+"""Models are listed, looked at, got, made smaller and checked; everything is asked of the processes."""
+
+from dataclasses import replace
+
+import pytest
+from fake_engine import model_info
+from fake_service import FakeService
+
+from mezzotint.library_protocol import GetRequest, ModelPlace, QuantizeRequest, Verified
+from mezzotint.protocol import ModelRef, Notice, PlanRequest, Progress
+from mezzotint_app.viewmodel.models import ModelLibrary
+
+PLACE = ModelPlace(path="/data/models", source="folder", own=True)
+SDXL = model_info(id="sdxl", family="sdxl", variant="base")
+
+
+@pytest.fixture
+def engine():
+    return FakeService()
+
+
+@pytest.fixture
+def library(qapp, service, engine):
+    made = ModelLibrary(service, engine)
+    made.refresh()
+    service.answer((SDXL,), "models")
+    service.answer((PLACE,), "places")
+    service.answer(("a folder is gone",), "notices")
+    return made
+
+
+def test_what_is_found_is_listed(library):
+    assert library.models == (SDXL,)
+    assert library.places == (PLACE,)
+    assert library.notices == ("a folder is gone",)
+    assert library.model("sdxl") is SDXL
+    assert library.model("other") is None
+
+
+def test_looking_again_while_looking_looks_once_more(qtbot, library, service):
+    for _ in range(5):
+        library.refresh()
+    assert service.methods().count("models") == 2
+    service.answer((), "models")
+    assert service.methods().count("models") == 3
+    with qtbot.waitSignal(library.changed):
+        service.answer((SDXL,), "models")
+    assert not library.loading
+
+
+def test_a_librarian_that_cannot_list_is_told_and_asked_again(qtbot, library, service):
+    library.refresh()
+    with qtbot.waitSignal(library.told) as told:
+        service.fail(message="the settings cannot be read", method="models")
+    assert told.args == ["the settings cannot be read"]
+    assert library.models == (SDXL,)
+    library.refresh()
+    assert service.open("models")
+
+
+def test_details_and_needs_are_asked_once(qtbot, library, service, engine):
+    for _ in range(3):
+        assert library.details("sdxl") is None
+        assert library.need("sdxl") is None
+    assert service.last("inspect").params == ModelRef(id="sdxl")
+    assert service.methods().count("inspect") == 1
+    assert [one.params for one in engine.asked] == [PlanRequest(models=("sdxl",))]
+    whole = replace(SDXL, scheme="int8")
+    with qtbot.waitSignal(library.details_changed) as changed:
+        service.answer(whole, "inspect")
+    assert changed.args == ["sdxl"]
+    assert library.details("sdxl") is whole
+    with qtbot.waitSignal(library.need_changed):
+        engine.fail(kind="not_running", message="the engine does not run", method="plan")
+    assert library.need("sdxl").message == "the engine does not run"
+
+
+def test_needs_are_asked_again_for_another_machine(library, engine):
+    library.need("sdxl")
+    engine.answer("a plan", "plan")
+    library.forget_needs()
+    assert library.need("sdxl") is None
+    assert engine.methods() == ["plan", "plan"]
+
+
+@pytest.mark.parametrize(("act", "method"), [("add_folder", "add_place"), ("remove_folder", "remove_place")])
+def test_folders_come_and_go(library, service, act, method):
+    getattr(library, act)("/data/more")
+    assert service.last(method).params == {"path": "/data/more"}
+    service.answer((), method)
+    assert library.places == ()
+    assert service.open("models")
+
+
+@pytest.mark.parametrize(("act", "method"), [("forget", "forget_model"), ("remember", "remember_model")])
+def test_models_leave_the_list_and_come_back(library, service, act, method):
+    getattr(library, act)("sdxl")
+    assert service.last(method).params == {"id": "sdxl"}
+    service.answer(None, method)
+    assert service.open("models")
+
+
+def test_a_download_advances_and_ends_in_the_list(qtbot, library, service):
+    call = library.get(GetRequest(source="owner/name"))
+    assert library.job(call).state == "running"
+    progress = Progress(what="a file", done=1, total=2, unit="bytes")
+    with qtbot.waitSignal(library.job_changed):
+        service.event(progress, "get")
+    service.event(Notice(code="x", message="y"), "get")
+    assert library.job(call).progress == progress
+    with qtbot.waitSignal(library.added) as added:
+        service.answer(model_info(id="owner/name"), "get")
+    assert added.args == ["owner/name"]
+    assert library.job(call).state == "done"
+    assert service.open("models")
+
+
+@pytest.mark.parametrize(("kind", "state"), [("cancelled", "cancelled"), ("storage", "failed")])
+def test_a_job_that_ends_early_says_why(library, service, kind, state):
+    call = library.quantize("sdxl", "int8")
+    assert service.last("quantize").params == QuantizeRequest(model="sdxl", scheme="int8")
+    library.cancel(call)
+    assert service.cancelled == [call]
+    service.fail(kind=kind, message="because", method="quantize")
+    assert (library.job(call).state, library.job(call).outcome) == (state, "because")
+    assert service.methods().count("models") == 1
+
+
+@pytest.mark.parametrize(
+    ("ok", "against", "words"),
+    [
+        (True, "checksums", "what they should be"),
+        (True, "structure", "no checksums"),
+        (False, "checksums", "wrong sum"),
+    ],
+)
+def test_a_check_tells_its_verdict(library, service, ok, against, words):
+    call = library.verify("sdxl")
+    problems = () if ok else ("unet: wrong sum",)
+    service.answer(
+        Verified(model="sdxl", ok=ok, files=("a", "b"), problems=problems, checked_against=against), "verify"
+    )
+    assert library.job(call).state == ("done" if ok else "failed")
+    assert words in library.job(call).outcome
+
+
+def test_ended_jobs_can_be_cleared(library, service):
+    done, running = library.verify("sdxl"), library.verify("sdxl")
+    service.fail(method="verify", call=done)
+    library.clear_ended()
+    assert [job.call for job in library.jobs()] == [running]
