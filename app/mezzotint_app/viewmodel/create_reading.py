@@ -11,6 +11,8 @@ from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, Sampling
 from mezzotint_app.viewmodel.create_state import CreateSettings, LoraChoice
 from mezzotint_app.viewmodel.sampler_choices import SAMPLERS, SCHEDULES, go_together
 
+translate = QCoreApplication.translate
+
 MOST_STEPS = 1000
 MOST_GUIDANCE = 100.0
 LARGEST_SEED = 2**63 - 1
@@ -47,7 +49,7 @@ def read_request(request: GenerateRequest) -> Reading:
     )
     settings = _with_cascade(settings, cascade, left_out)
     if any(_says_own_words(stage, request) for stage in cascade.stages):
-        left_out.append(_tr("prompts of single stages"))
+        left_out.append(translate("Create", "prompts of single stages"))
     return Reading(
         model=first.model.id if first.model is not None else None,
         prompt=request.prompt,
@@ -67,7 +69,7 @@ def read_metadata(metadata: ImageMetadata, onto: CreateSettings, find_model: Cal
         model=_model(metadata.model, find_model, left_out),
         prompt=metadata.prompt,
         negative_prompt=metadata.negative_prompt or "",
-        seed=_taken(_tr("seed"), metadata.seed, lambda seed: 0 <= seed <= LARGEST_SEED, left_out),
+        seed=_taken(translate("Create", "seed"), metadata.seed, lambda seed: 0 <= seed <= LARGEST_SEED, left_out),
         settings=_of_metadata(metadata, onto, left_out),
         left_out=tuple(left_out),
     )
@@ -102,13 +104,20 @@ def _with_cascade(settings: CreateSettings, cascade: Cascade, left_out: list[str
         after = stages[number]
         if _is_second_pass(stages[0], after, transition) and not settings.second_pass and settings.refiner is None:
             settings = _with_second_pass(settings, transition)
-            _tell_unlike(_tr("settings of the second pass"), stages[0].sampling, after.sampling, left_out)
+            _tell_unlike(
+                translate("Create", "settings of the second pass"), stages[0].sampling, after.sampling, left_out
+            )
             _tell_size(stages[0], after, transition, left_out)
         elif transition.strength is None and after.model is not None and settings.refiner is None:
             settings = replace(settings, refiner=after.model.id, refiner_at=stages[number - 1].until)
-            _tell_unlike(_tr("settings of the refiner"), _walk(stages[0].sampling), _walk(after.sampling), left_out)
+            _tell_unlike(
+                translate("Create", "settings of the refiner"),
+                _walk(stages[0].sampling),
+                _walk(after.sampling),
+                left_out,
+            )
         else:
-            left_out.append(_tr("stage {number} of the cascade").format(number=number + 1))
+            left_out.append(translate("Create", "stage {number} of the cascade").format(number=number + 1))
     return settings
 
 
@@ -121,10 +130,10 @@ def _with_second_pass(settings: CreateSettings, transition: Transition) -> Creat
     return replace(
         settings,
         second_pass=True,
-        second_pass_scale=transition.scale,
-        second_pass_strength=transition.strength,
-        second_pass_space=transition.space,
-        second_pass_upscaler=transition.upscaler,
+        second_scale=transition.scale,
+        second_strength=transition.strength,
+        second_space=transition.space,
+        second_upscaler=transition.upscaler,
     )
 
 
@@ -146,7 +155,7 @@ def _tell_unlike(what: str, first: Sampling, after: Sampling, left_out: list[str
 def _tell_size(first: Stage, after: Stage, transition: Transition, left_out: list[str]) -> None:
     for before, now in ((first.width, after.width), (first.height, after.height)):
         if before is not None and now is not None and abs(before * transition.scale - now) > 16:
-            left_out.append(_tr("size of the second pass"))
+            left_out.append(translate("Create", "size of the second pass"))
             return
 
 
@@ -163,11 +172,14 @@ def _unless_auto(value: Any) -> Any:  # noqa: ANN401  any of several literals
 
 
 def _of_metadata(metadata: ImageMetadata, onto: CreateSettings, left_out: list[str]) -> CreateSettings:
-    steps = _taken(_tr("steps"), metadata.steps, lambda steps: 1 <= steps <= MOST_STEPS, left_out)
-    guidance = _taken(_tr("guidance"), metadata.guidance_scale, _is_guidance, left_out)
-    sampler = _taken(_tr("sampler"), metadata.sampler, SAMPLERS.__contains__, left_out)
+    steps = _taken(translate("Create", "steps"), metadata.steps, lambda steps: 1 <= steps <= MOST_STEPS, left_out)
+    guidance = _taken(translate("Create", "guidance"), metadata.guidance_scale, _is_guidance, left_out)
+    sampler = _taken(translate("Create", "sampler"), metadata.sampler, SAMPLERS.__contains__, left_out)
     schedule = _taken(
-        _tr("schedule"), metadata.schedule, lambda name: name in SCHEDULES and go_together(sampler, name), left_out
+        translate("Create", "schedule"),
+        metadata.schedule,
+        lambda name: name in SCHEDULES and go_together(sampler, name),
+        left_out,
     )
     said: dict[str, Any] = {"steps": steps, "guidance_scale": guidance, "sampler": sampler, "schedule": schedule}
     if sampler is not None:
@@ -186,7 +198,7 @@ def _model(name: str | None, find: Callable[[str], str | None], left_out: list[s
     last = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
     found = find(last) if last else None
     if found is None:
-        left_out.append(_tr("model {name}").format(name=_short(last or name)))
+        left_out.append(translate("Create", "model {name}").format(name=_short(last or name)))
     return found
 
 
@@ -204,7 +216,3 @@ def _taken(what: str, value: Any, fits: Callable[[Any], bool], left_out: list[st
 def _short(text: str) -> str:
     one_line = " ".join(text.split())
     return one_line if len(one_line) <= 60 else one_line[:57] + "..."
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("create_reading", text)

@@ -15,6 +15,7 @@ from mezzotint.protocol import (
 )
 from mezzotint_app.settings import Settings
 from mezzotint_app.viewmodel.create_state import CreateSettings, loras_in_use
+from mezzotint_app.viewmodel.sampler_choices import go_together
 
 REFINER_AT = 0.8
 SECOND_PASS_SCALE = 1.5
@@ -88,6 +89,11 @@ def cascade_of(model: str, settings: CreateSettings) -> Cascade:
     return Cascade(stages=tuple(stages), transitions=tuple(transitions))
 
 
+def schedule_in_use(settings: CreateSettings) -> str | None:
+    """One that the chosen sampler does not run is kept for another sampler, and not asked for."""
+    return settings.schedule if go_together(settings.sampler, settings.schedule) else None
+
+
 def _sampling(settings: CreateSettings) -> Sampling:
     return replace(
         _refiner_sampling(settings),
@@ -102,17 +108,17 @@ def _refiner_sampling(settings: CreateSettings) -> Sampling:
     """What describes the base network (prediction type, clip skip) says nothing of the refiner's."""
     return Sampling(
         sampler=settings.sampler,
-        schedule=settings.schedule,
+        schedule=schedule_in_use(settings),
         steps=settings.steps,
         guidance_scale=settings.guidance_scale,
     )
 
 
 def _second_pass(settings: CreateSettings) -> Transition:
-    scale, strength = settings.second_pass_scale, settings.second_pass_strength
+    scale, strength = settings.second_scale, settings.second_strength
     return Transition(
         scale=SECOND_PASS_SCALE if scale is None else scale,
         strength=SECOND_PASS_STRENGTH if strength is None else strength,
-        space=settings.second_pass_space or "latent",
-        upscaler=settings.second_pass_upscaler or "bicubic",
+        space=settings.second_space or "latent",
+        upscaler=settings.second_upscaler or "bicubic",
     )

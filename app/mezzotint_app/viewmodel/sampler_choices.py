@@ -41,8 +41,9 @@ def schedules_of(sampler: str | None) -> tuple[str, ...]:
 
 
 def go_together(sampler: str | None, schedule: str | None) -> bool:
-    """Whether the engine would take both."""
-    return schedule is None or schedule in schedules_of(sampler)
+    """Whether the engine would take both; names that come with a model and are not offered are left to the engine."""
+    known = schedule in SCHEDULES and (sampler is None or sampler in SCHEDULES_OF)
+    return not known or schedule in schedules_of(sampler)
 
 
 def shown_name(name: str) -> str:

@@ -34,7 +34,7 @@ def comparable(request):
 
 
 @given(FORMS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_command_lines_own_parser_reads_the_same_request(form):
     request = request_of(form)
     command = command_line(request)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from create_forms import FORMS
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, ModelRef, Sampling, Stage, Transition
@@ -36,7 +36,6 @@ def known(name):
 
 
 @given(FORMS)
-@settings(deadline=None)
 def test_a_request_of_the_page_comes_back_whole(form):
     request = request_of(form)
     reading = read_request(request)
@@ -72,7 +71,7 @@ def test_a_settled_request_with_every_value_said_comes_back():
     reading = read_request(GenerateRequest(prompt="a", cascade=Cascade(stages=stages, transitions=transitions), seed=3))
     assert reading.left_out == ()
     assert (reading.settings.refiner, reading.settings.refiner_at) == ("r", 0.7)
-    assert (reading.settings.second_pass_scale, reading.settings.second_pass_strength) == (1.5, 0.4)
+    assert (reading.settings.second_scale, reading.settings.second_strength) == (1.5, 0.4)
 
 
 @pytest.mark.parametrize(

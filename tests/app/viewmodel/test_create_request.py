@@ -1,7 +1,7 @@
 """The form states what the command line would, and the engine's own checks take it."""
 
 from create_forms import FORMS
-from hypothesis import given, settings
+from hypothesis import given
 
 from mezzotint.cli.request import HIRES_STRENGTH, REFINER_AT, Options
 from mezzotint.cli.request import request_of as request_of_options
@@ -25,7 +25,6 @@ def test_an_untouched_page_asks_for_the_models_own():
 
 
 @given(FORMS)
-@settings(deadline=None)
 def test_the_cascade_is_the_command_lines(form):
     said = form.settings
     options = Options(
@@ -43,16 +42,15 @@ def test_the_cascade_is_the_command_lines(form):
         weights=said.weights,
         refiner=said.refiner,
         refiner_at=said.refiner_at,
-        hires=(said.second_pass_scale or create_request.SECOND_PASS_SCALE) if said.second_pass else None,
-        hires_strength=said.second_pass_strength if said.second_pass else None,
-        hires_space=said.second_pass_space if said.second_pass else None,
-        hires_upscaler=said.second_pass_upscaler if said.second_pass else None,
+        hires=(said.second_scale or create_request.SECOND_PASS_SCALE) if said.second_pass else None,
+        hires_strength=said.second_strength if said.second_pass else None,
+        hires_space=said.second_space if said.second_pass else None,
+        hires_upscaler=said.second_upscaler if said.second_pass else None,
     )
     assert request_of(form).cascade == request_of_options(options).cascade
 
 
 @given(FORMS)
-@settings(deadline=None)
 def test_every_request_passes_the_boundary(form):
     request = request_of(form)
     assert from_json(GenerateRequest, to_json(request)) == request

@@ -1,0 +1,247 @@
+"""The Create page: all that is set there, as a request, and into the queue."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from PySide6.QtCore import QObject, Signal
+
+from mezzotint.jobs.matrix import expand
+from mezzotint.protocol import GenerateRequest, ImageMetadata, PlanRequest
+from mezzotint_app.background import Runs
+from mezzotint_app.service import Service
+from mezzotint_app.settings import Settings, output_folder
+from mezzotint_app.stored import Stored
+from mezzotint_app.viewmodel.command_line import command_line
+from mezzotint_app.viewmodel.create_checks import Checked, problems
+from mezzotint_app.viewmodel.create_reading import Reading, read_metadata, read_request
+from mezzotint_app.viewmodel.create_request import SECOND_PASS_SCALE, Form, request_of
+from mezzotint_app.viewmodel.create_state import CreateState
+from mezzotint_app.viewmodel.create_words import CreateWords
+from mezzotint_app.viewmodel.image_input import ImageInputModel
+from mezzotint_app.viewmodel.model_choices import ModelChoices
+from mezzotint_app.viewmodel.model_settings import ModelSettings
+from mezzotint_app.viewmodel.pixels import PixelLoader
+from mezzotint_app.viewmodel.preflight import EngineLife, Preflight
+from mezzotint_app.viewmodel.preview import Preview
+from mezzotint_app.viewmodel.queue_access import QueueAccess
+from mezzotint_app.viewmodel.queue_running import Runner
+from mezzotint_app.viewmodel.seed_choice import SeedChoice
+
+if TYPE_CHECKING:
+    from mezzotint.jobs.store import JobStore
+
+Part = Literal["all", "prompt", "seed"]
+MOST_COMMANDS = 100  # that are copied at once
+
+
+class CreateModel(QObject):
+    """Puts the parts of the page together; each part can be looked at and changed by itself."""
+
+    changed = Signal()  # anything that decides the request
+    noticed = Signal(str)  # something that a person should read
+    queued = Signal(int)  # the id of an entry that was added
+
+    def __init__(
+        self,
+        engine: Service,
+        librarian: Service,
+        queue: QueueAccess,
+        runner: Runner,
+        images: ImageInputModel,
+        settings: Stored[Settings],
+        state: Stored[CreateState],
+        pool: Runs,
+        parent: QObject | None = None,
+        *,
+        life: EngineLife | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._queue, self._window, self._pool = queue, settings, pool
+        self._usual_folder = output_folder(Settings())  # asked of the system once
+        self.images = images
+        self.models = ModelChoices(librarian, self)
+        self.chosen = ModelSettings(state, self.models, self)
+        self.words = CreateWords(librarian, settings, state, pool, self)
+        self.preview = Preview(queue, runner, PixelLoader(librarian, pool, self), pool, self)
+        self.seed = SeedChoice(state, self._last_seed, self)
+        self.preflight = Preflight(engine, life, self)
+        self.models.changed.connect(self.chosen.settle)
+        for signal in (state.changed, settings.changed, images.changed, self.models.changed):
+            signal.connect(self._update)
+        self.words.alternatives.changed.connect(self.changed)
+        self.words.refused.connect(self.noticed)
+        self.models.failed.connect(self.noticed)
+        images.size_wanted.connect(self.chosen.take_picture_size)
+        self._update()
+
+    # ---- the request
+
+    def request(self) -> GenerateRequest:
+        """As the page is filled in; alternatives of the prompt stand as they are written."""
+        settings = self.chosen.settings()
+        if self.images.decides_size():
+            settings = replace(settings, width=None, height=None)
+        words = self.words
+        form = Form(
+            model=self.chosen.model(),
+            prompt=words.prompt(),
+            negative_prompt=words.negative_prompt(),
+            settings=settings,
+            seed=self.seed.value(),
+            images=self.images.inputs(),
+            strength=self.images.strength(),
+            inpaint=self.images.inpaint(),
+            window=self._window.value(),
+            output=self._output(),
+        )
+        return request_of(form)
+
+    def problems(self) -> dict[str, str]:
+        """What stands in the way, by field; empty: Generate can be pressed."""
+        info = self.chosen.info()
+        settings = self.chosen.settings()
+        found = self.words.alternatives.found()
+        refiners = self.models.refiners_for(info)
+        return problems(
+            Checked(
+                prompt=self.words.prompt(),
+                negative_prompt=self.words.negative_prompt(),
+                settings=settings,
+                seed=self.seed.value(),
+                model=self.chosen.model(),
+                info=info,
+                model_problem=self.models.problem_of(info) if info is not None else None,
+                models_known=self.models.known(),
+                refiner_fits=any(settings.refiner in (one.id, one.path) for one in refiners),
+                has_picture=bool(self.images.inputs()),
+                picture_problem=self.images.problem(),
+                alternatives_problem=found.problem if found.prompt == self.words.prompt() else None,
+            )
+        )
+
+    def pictures(self) -> int:
+        """How many Generate asks for."""
+        return self.chosen.settings().count * self.words.alternatives.found().count
+
+    def generate(self, front: bool = False) -> bool:
+        """Put it into the queue as one entry, last or first; whether it could be asked for."""
+        found = self.problems()
+        if found:
+            self.noticed.emit(next(iter(found.values())))
+            return False
+        request = self.request()
+        self.words.remember()
+
+        def add(store: "JobStore") -> int:
+            return store.add(expand(request), front=front)
+
+        self._queue.change(add, self.queued.emit, lambda error: self.noticed.emit(str(error)))
+        return True
+
+    def copy_command(self, then: Callable[[str], None]) -> None:
+        """The commands that make the same pictures, one a line."""
+        request = self.request()
+
+        def write() -> tuple[str, tuple[str, ...]]:
+            commands = [command_line(one) for one in expand(request, limit=MOST_COMMANDS)]
+            return "\n".join(command.text() for command in commands), commands[0].left_out
+
+        def told(written: tuple[str, tuple[str, ...]]) -> None:
+            then(written[0])
+            self._tell_left_out(self.tr("The command does not say: {names}."), written[1])
+
+        self._pool.run(write, told, lambda error: self.noticed.emit(str(error)))
+
+    # ---- settings from elsewhere
+
+    def apply_request(self, request: GenerateRequest) -> None:
+        """Fill the page in as a request was."""
+        self._apply(read_request(request), request)
+
+    def apply_metadata(self, metadata: ImageMetadata, what: Part) -> None:
+        """Fill the page in, or a part of it, as a picture says that it was made."""
+        target = None if metadata.model is None else self._id_of(metadata.model)
+        reading = read_metadata(metadata, self.chosen.settings_of(target or self.chosen.model()), self._id_of)
+        if what == "seed":
+            if reading.seed is not None:
+                self.seed.set(reading.seed)
+            else:
+                self.noticed.emit(self.tr("The picture does not name its seed."))
+        elif what == "prompt":
+            self._apply_words(reading)
+        else:
+            self._apply(reading, metadata.request)
+
+    def _apply(self, reading: Reading, request: GenerateRequest | None) -> None:
+        left_out = list(reading.left_out)
+        if not self._apply_words(reading):
+            return
+        model = None if reading.model is None else self.models.find(reading.model)
+        if model is not None:
+            self.chosen.set_model(model.id)
+        elif reading.model is not None and self.models.known():
+            left_out.append(self.tr("model {name}, which is not here").format(name=reading.model))
+        elif reading.model is not None:
+            self.chosen.set_model(reading.model)
+        self.chosen.replace(replace(reading.settings, aspect_locked=self.chosen.settings().aspect_locked))
+        if reading.seed is not None:
+            self.seed.set(reading.seed)
+        if request is not None:
+            self.images.apply(request)
+        self._tell_left_out(self.tr("Not taken over: {names}."), tuple(left_out))
+
+    def _apply_words(self, reading: Reading) -> bool:
+        if reading.prompt is None:
+            return True
+        negative = self.words.set_negative_prompt(reading.negative_prompt)
+        return self.words.set_prompt(reading.prompt) and negative
+
+    def _id_of(self, name: str) -> str | None:
+        found = self.models.named(name)
+        return None if found is None else found.id
+
+    def _tell_left_out(self, sentence: str, names: tuple[str, ...]) -> None:
+        if names:
+            self.noticed.emit(sentence.format(names=", ".join(names)))
+
+    # ---- inside
+
+    def _update(self) -> None:
+        settings = self.chosen.settings()
+        self.words.set_model(self.chosen.model())
+        self.images.set_target(settings.width, settings.height)
+        self.preflight.set(self._plan_request())
+        self.changed.emit()
+
+    def _plan_request(self) -> PlanRequest | None:
+        """The size is that of the largest stage."""
+        info = self.chosen.info()
+        if info is None or self.models.problem_of(info) is not None:
+            return None
+        settings, window = self.chosen.settings(), self._window.value()
+        width, height = self.images.result_size() or self.chosen.size()
+        scale = (settings.second_scale or SECOND_PASS_SCALE) if settings.second_pass else 1.0
+        multiple = 16
+        return PlanRequest(
+            models=(info.id,) if settings.refiner is None else (info.id, settings.refiner),
+            width=round(width * scale / multiple) * multiple,
+            height=round(height * scale / multiple) * multiple,
+            steps=settings.steps,
+            memory=window.memory,
+            quantization=settings.quantization or "auto",
+            text_quantization=settings.text_quantization or "auto",
+            vram_bytes=window.vram_limit_bytes,
+            ram_bytes=window.ram_limit_bytes,
+        )
+
+    def _last_seed(self) -> int | None:
+        results = self.preview.results()
+        return results[0].seed if results else None
+
+    def _output(self) -> str:
+        """The template in the folder of pictures, in whose own name brackets are no tokens."""
+        window = self._window.value()
+        folder = output_folder(window) if window.output_folder else self._usual_folder
+        return str(folder).replace("[", "[[") + os.sep + window.name_template

@@ -1,0 +1,81 @@
+"""How many prompts a prompt with `{red|blue}` stands for; counted off the window's thread."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from mezzotint.errors import MezzotintError
+from mezzotint.jobs.matrix import alternatives
+from mezzotint_app.background import Runs
+
+DELAY = 150  # milliseconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternatives:
+    """What was counted."""
+
+    prompt: str  # as it is written
+    count: int = 1
+    longest: str = ""
+    problem: str | None = None
+
+
+class PromptAlternatives(QObject):
+    """Counts those of the newest prompt; one count is under way at a time."""
+
+    changed = Signal()
+
+    def __init__(self, pool: Runs, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._pool = pool
+        self._prompt = ""
+        self._found = Alternatives(prompt="")
+        self._counting = False
+        self._waiting = QTimer(self)
+        self._waiting.setSingleShot(True)
+        self._waiting.setInterval(DELAY)
+        self._waiting.timeout.connect(self._count)
+
+    def set(self, prompt: str) -> None:
+        """Count this; one without braces at once."""
+        if prompt == self._prompt:
+            return
+        self._prompt = prompt
+        if "{" in prompt or "\\" in prompt:
+            self._waiting.start()
+        else:
+            self._waiting.stop()
+            self._take(Alternatives(prompt=prompt, longest=prompt))
+
+    def found(self) -> Alternatives:
+        """What was counted last."""
+        return self._found
+
+    def _count(self) -> None:
+        if self._counting:
+            return
+        self._counting = True
+        prompt = self._prompt
+        self._pool.run(lambda: counted(prompt), self._counted)
+
+    def _counted(self, found: Alternatives) -> None:
+        self._counting = False
+        if found.prompt == self._prompt:
+            self._take(found)
+        elif not self._waiting.isActive():
+            self._count()
+
+    def _take(self, found: Alternatives) -> None:
+        if found != self._found:
+            self._found = found
+            self.changed.emit()
+
+
+def counted(prompt: str) -> Alternatives:
+    """The count of one prompt, or why it cannot be taken."""
+    try:
+        found = alternatives(prompt)
+    except MezzotintError as error:
+        return Alternatives(prompt=prompt, longest=prompt, problem=str(error))
+    return Alternatives(prompt=prompt, count=len(found), longest=max(found, key=len))
