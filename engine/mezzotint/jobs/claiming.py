@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from mezzotint.jobs.database import Database, Row
 from mezzotint.jobs.editing import Clock, settle_entries
-from mezzotint.jobs.listing import TASK, tasks
+from mezzotint.jobs.listing import TASK
 from mezzotint.jobs.narrowing import narrowed
-from mezzotint.jobs.recovery import take_found
+from mezzotint.jobs.recovery import readable_tasks, take_found
 from mezzotint.jobs.switches import PAUSED, STOPPING, setting, switch
 from mezzotint.jobs.tasks import Task
 
@@ -47,7 +47,9 @@ def _look_before_next(database: Database) -> None:
 def _next_unmade(database: Database, now: Clock) -> Task | None:
     """The next that lacks a picture: the last one may have come after its task was put back."""
     while (found := _next(database)) is not None:
-        (task,) = tasks(database, [found])
+        (task,) = readable_tasks(database, [found], now) or (None,)
+        if task is None:
+            continue
         if len(task.images) < task.request.count:
             return task
         database.change("UPDATE tasks SET state = 'done', error = NULL, error_kind = NULL WHERE id = ?", task.id)

@@ -97,6 +97,12 @@ class Database:
 def connect(path: Path) -> sqlite3.Connection:
     """A connection as the queue needs it; nothing of the file is read yet."""
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    connection.text_factory = _text
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection
+
+
+def _text(data: bytes) -> str:
+    """Damage that SQLite does not notice must not keep the rest from being read."""
+    return data.decode("utf-8", "replace")

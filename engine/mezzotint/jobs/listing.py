@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from mezzotint import codec
-from mezzotint.errors import UsageError
+from mezzotint.errors import ProtocolError, UsageError
 from mezzotint.jobs.database import Database, Row
 from mezzotint.jobs.requests import changed
 from mezzotint.jobs.tasks import Entry, EntryRow, Task, TaskCounts, TaskState
@@ -81,6 +81,8 @@ def tasks(database: Database, found: Sequence[Row]) -> tuple[Task, ...]:
         return ()
     bases = _bases(database, {line[1] for line in found})
     images = _images(database, [line[0] for line in found])
+    if lost := {line[1] for line in found} - set(bases):
+        raise ProtocolError(f"entry {min(lost)} has no request")
     return tuple(_task(line, bases[line[1]], tuple(images.get(line[0], ()))) for line in found)
 
 

@@ -82,7 +82,7 @@ def _checked(path: Path, now: Callable[[], float], migrations: Sequence[str]) ->
     with _as_damage(), told(path):
         connection = connect(path)
         try:
-            version = _version(path, connection, len(migrations))
+            version = _version(path, connection, migrations)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk even when the power goes
             database = Database(path, connection)
@@ -115,7 +115,7 @@ def _refuse_newer(path: Path, version: int, newest: int) -> None:
         )
 
 
-def _version(path: Path, connection: sqlite3.Connection, newest: int) -> int:
+def _version(path: Path, connection: sqlite3.Connection, migrations: Sequence[str]) -> int:
     """Of the tables; 0: there are none yet. A file of another program, or of a newer Mezzotint, is left as it is."""
 
     def read(question: str) -> int:
@@ -126,11 +126,27 @@ def _version(path: Path, connection: sqlite3.Connection, newest: int) -> int:
         raise StorageError(
             f"{shown(path)} is not a queue of Mezzotint: move it away, or set MEZZOTINT_STATE to another folder"
         )
-    _refuse_newer(path, version, newest)
-    problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    _refuse_newer(path, version, len(migrations))
+    problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]  # indices, too
     if problem != "ok":
         raise _DamagedError(" ".join(str(problem).split())[:_LONGEST_PROBLEM])
+    if _tables(connection) != _tables_of(migrations[:version]):
+        raise _DamagedError("its tables are not those of its version")
     return version
+
+
+def _tables(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """Every table, index and trigger as it was made, but SQLite's own."""
+    return connection.execute(
+        "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
+    ).fetchall()
+
+
+def _tables_of(migrations: Sequence[str]) -> list[tuple[str, str]]:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for step in migrations:
+            connection.executescript(step)
+        return _tables(connection)
 
 
 def _migrate(database: Database, version: int, migrations: Sequence[str], now: Callable[[], float]) -> None:
@@ -160,6 +176,8 @@ def _as_damage() -> Iterator[None]:
     """Tell damage, which can be mended, from what the person has to see to."""
     try:
         yield
+    except UnicodeDecodeError as error:  # in what SQLite says of the damage
+        raise _DamagedError("it holds bytes that are no text") from error
     except StorageError as error:
         cause = error.__cause__
         if isinstance(cause, sqlite3.Error) and primary_code(cause) in DAMAGED:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mezzotint import codec
 from mezzotint.errors import MezzotintError
-from mezzotint.jobs.database import Database, Row
+from mezzotint.jobs.database import Database, Row, Value, connect
 from mezzotint.jobs.expectation import key_id, remember
 from mezzotint.jobs.requests import changed
 from mezzotint.jobs.tasks import PhaseSeconds, RunKey
@@ -24,6 +24,10 @@ _TABLES = {
     ),
     "images": ("task", "number", "path", "width", "height", "seed", "sha256"),
 }
+_REALS = {"position", "created", "started", "finished", "load", "encode", "step", "decode", "save", "seconds"}
+_TEXTS = {"title", "kind", "model", "error", "request", "quantization", "device", "changes", "state", "error_kind"}
+_TEXTS |= {"path", "sha256"}
+_MAY_BE_UNKNOWN = {"started", "finished", "error", "error_kind", "seconds"}
 _ENDED = ("done", "failed", "cancelled", "set_aside")  # what waited or ran is asked about
 _MOST = 10_000_000  # rows of one table, where damage might make a circle
 
@@ -44,7 +48,7 @@ def rebuild(database: Database, sources: Sequence[Path]) -> str:
 def _take_over(database: Database, source: Path) -> int:
     if not source.exists():
         return 0
-    with contextlib.closing(sqlite3.connect(source, isolation_level=None)) as connection:
+    with contextlib.closing(connect(source)) as connection:
         tables = {name: list(_readable(connection, name, columns)) for name, columns in _TABLES.items()}
     known = {line[0] for line in database.connection.execute("SELECT id FROM entries")}
     tables["entries"] = [line for line in tables["entries"] if line[0] not in known]
@@ -57,15 +61,23 @@ def _readable(connection: sqlite3.Connection, table: str, columns: tuple[str, ..
     key = "task {0}, number {0}" if table == "images" else "rowid {0}"
     seen: set[Row] = set()
     for direction in ("ASC", "DESC"):
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
             cursor = connection.execute(question.format(key.format(direction)))
             for _ in range(_MOST):
                 line = cursor.fetchone()
                 if line is None:
                     return
-                if line not in seen:
+                if line not in seen and all(map(_fits, columns, line)):
                     seen.add(line)
                     yield line
+
+
+def _fits(column: str, value: Value) -> bool:
+    if column in _REALS:
+        return isinstance(value, int | float) or (value is None and column in _MAY_BE_UNKNOWN)
+    if column in _TEXTS:
+        return isinstance(value, str) or (value is None and column in _MAY_BE_UNKNOWN)
+    return isinstance(value, int)
 
 
 def _fill(database: Database, tables: dict[str, list[Row]]) -> int:
@@ -108,9 +120,9 @@ def _keys(database: Database, tables: dict[str, list[Row]]) -> dict[int, int]:
         key = RunKey(model=model, quantization=quantization, width=width, height=height, device=device)
         keys[number] = key_id(database, key)
     for key_number, *times, steps in tables["timings"]:
-        if key_number in keys and all(isinstance(time, float) for time in times):
+        if key_number in keys:
             load, encode, step, decode, save = times
-            seconds = PhaseSeconds(load=load, encode=encode, step=step, decode=decode, save=save, steps=int(steps))
+            seconds = PhaseSeconds(load=load, encode=encode, step=step, decode=decode, save=save, steps=steps)
             remember(database, keys[key_number], seconds)
     return keys
 

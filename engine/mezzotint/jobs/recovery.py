@@ -1,8 +1,10 @@
 """Tasks whose process has died: what of them is there, which are begun again, which a person is asked about."""
 
-from collections.abc import Callable, Collection
+import contextlib
+from collections.abc import Callable, Collection, Sequence
 
 from mezzotint.codec import to_json
+from mezzotint.errors import ProtocolError
 from mezzotint.jobs.database import Database, Row
 from mezzotint.jobs.editing import Clock, settle_entries
 from mezzotint.jobs.found_pictures import found_pictures
@@ -10,7 +12,7 @@ from mezzotint.jobs.listing import TASK, id_list, tasks
 from mezzotint.jobs.running import saved, settle_task
 from mezzotint.jobs.switches import switch
 from mezzotint.jobs.tasks import DEATHS_TO_SET_ASIDE, Recovered, Task, TaskState
-from mezzotint.jobs.texts import given, kept
+from mezzotint.jobs.texts import given, kept, readable
 
 SET_ASIDE = f"the program ended {DEATHS_TO_SET_ASIDE} times while it made this: it is not begun again by itself"
 
@@ -69,9 +71,11 @@ def _after_death(database: Database, task: int, again: TaskState, because: str, 
 
 def take_found(database: Database, line: Row) -> None:
     """Pictures of a task that nobody could tell of any more are counted as made."""
-    (task,) = tasks(database, [line])
-    begun = database.row("SELECT started FROM entries WHERE id = ?", task.entry)
-    if begun is not None and begun[0] is not None:
+    begun = database.row("SELECT started FROM entries WHERE id = ?", line[1])
+    if begun is None or begun[0] is None:
+        return
+    with contextlib.suppress(ProtocolError):
+        (task,) = tasks(database, [line])
         for image in found_pictures(task, begun[0], lambda paths: _known(database, paths)):
             saved(database, task.id, image)
 
@@ -82,10 +86,26 @@ def _known(database: Database, paths: Collection[str]) -> set[str]:
     return {given(path) for (path,) in found}
 
 
-def interrupted(database: Database) -> tuple[Task, ...]:
+def interrupted(database: Database, now: Clock) -> tuple[Task, ...]:
     """Tasks that a person is asked about: on with them, or not?"""
     found = database.rows(f"SELECT {TASK} FROM tasks WHERE state = 'interrupted' ORDER BY entry, number")  # noqa: S608
-    return tasks(database, found)
+    with database.writing():
+        return readable_tasks(database, found, now)
+
+
+def readable_tasks(database: Database, lines: Sequence[Row], now: Clock) -> tuple[Task, ...]:
+    """Those of the tasks that make sense; what damage has made unreadable has failed, and stops nothing else."""
+    try:
+        return tasks(database, lines)
+    except ProtocolError as error:
+        if len(lines) > 1:
+            return tuple(task for line in lines for task in readable_tasks(database, [line], now))
+        told = readable(f"the queue cannot read it any more ({error}): add it again")
+        database.change(
+            "UPDATE tasks SET state = 'failed', error_kind = ?, error = ? WHERE id = ?", error.kind, told, lines[0][0]
+        )
+        settle_entries(database, [lines[0][1]], now)
+        return ()
 
 
 def resume_interrupted(database: Database, entries: Collection[int] | None, now: Clock) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from mezzotint import codec
-from mezzotint.errors import UsageError
+from mezzotint.errors import ProtocolError, UsageError
 from mezzotint.jobs.tasks import RunKey
 from mezzotint.jobs.texts import readable
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Stage
@@ -106,7 +106,7 @@ def changed(base: GenerateRequest, written: str) -> GenerateRequest:
     """The request that differs from the first of its entry by what was written."""
     other = codec.parse_json(written)
     if not isinstance(other, dict):
-        raise UsageError("a task of the queue has no request that can be read")
+        raise ProtocolError("expected an object with what the task has otherwise than its entry")
     if all(type(value) is _PLAIN.get(name) for name, value in other.items()):
         return replace(base, **other)
     whole = codec.encode(base)

@@ -200,7 +200,7 @@ class JobStore:
 
     def interrupted(self) -> tuple[Task, ...]:
         """Tasks that a person is asked about."""
-        return recovery.interrupted(self._database)
+        return recovery.interrupted(self._database, self._now)
 
     def resume_interrupted(self, entries: Collection[int] | None = None) -> None:
         """They (None: all) wait again in their places, and the queue goes on."""
