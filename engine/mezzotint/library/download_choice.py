@@ -95,7 +95,7 @@ def _of_folder(listing: HubListing, files: Files) -> Iterator[HubFile]:
     if SETTINGS_FILE in files:
         yield files[SETTINGS_FILE]
     yield from (one for one in files.values() if _LICENCE.fullmatch(one.name) and one.bytes <= _LARGEST_LICENCE)
-    for component, library in _components(listing, index, PIPELINES[pipeline]):
+    for component, library in list(_components(listing, index, PIPELINES[pipeline])):
         yield from _of_component(listing, files, component, library)
 
 
@@ -103,13 +103,16 @@ def _components(
     listing: HubListing, index: Mapping[str, object], allowed: Mapping[str, Allowed]
 ) -> Iterator[tuple[str, str]]:
     """Each part with its library; a part of an unknown name or class is refused before anything is fetched."""
-    for name, value in index.items():
-        if name.startswith("_") or not isinstance(value, list | dict) or value == [None, None]:
-            continue
-        if name not in allowed or not isinstance(value, list) or tuple(value) not in allowed[name].classes:
+    parts = {
+        name: value
+        for name, value in index.items()
+        if not name.startswith("_") and isinstance(value, list | dict) and value != [None, None]
+    }
+    for name, value in parts.items():
+        if name not in allowed or value not in map(list, allowed[name].classes):
             raise _refused(listing, f"its part {plain(name)} is {plain(value)}, which is not known here")
         yield name, str(value[0])
-    missing = [name for name, rule in allowed.items() if rule.required and name not in index]
+    missing = [name for name, rule in allowed.items() if rule.required and name not in parts]
     if missing:
         raise _refused(listing, f"incomplete: no {', '.join(missing)}")
 

@@ -1,0 +1,55 @@
+"""Smaller copies, made by the command line in a process of its own."""
+
+from pathlib import Path
+
+import pytest
+
+from mezzotint import paths
+from mezzotint.catalog import Catalog
+from mezzotint.errors import Cancelled, UnknownModel, UsageError
+from mezzotint.library.quantizing import quantize
+from mezzotint.library_protocol import QuantizeRequest
+from mezzotint.protocol import Progress
+
+
+def copy(model="starter-dit", scheme="int8", *, tell=lambda _: None, cancelled=lambda: False, **more):
+    return quantize(QuantizeRequest(model=model, scheme=scheme, **more), Catalog.standard, tell, cancelled)
+
+
+def test_a_copy_that_was_stopped_and_gone_on_with():
+    events = []
+    with pytest.raises(Cancelled, match="kept"):
+        copy(tell=events.append, cancelled=lambda: bool(events))
+    assert all(isinstance(event, Progress) for event in events)
+    assert not (paths.models_folder() / "starter-dit-int8").exists()
+    events.clear()
+    info = copy(tell=events.append)
+    assert (info.id, info.scheme, info.problem) == ("starter-dit-int8", "int8", None)
+    assert Path(info.path) == paths.models_folder() / "starter-dit-int8"
+    assert [path.name for path in paths.models_folder().iterdir()] == ["starter-dit-int8"]
+    assert [event.done for event in events] == sorted(event.done for event in events)
+    assert events[-1].done == events[-1].total and events[-1].unit == "bytes"
+    with pytest.raises(UsageError, match="exists already"):
+        copy()
+
+
+@pytest.mark.parametrize("scheme", ["auto", "none"])
+def test_what_makes_nothing_smaller(scheme):
+    with pytest.raises(UsageError, match="makes nothing smaller"):
+        copy(scheme=scheme)
+
+
+def test_an_unknown_model():
+    with pytest.raises(UnknownModel):
+        copy("nobody")
+
+
+def test_what_the_command_refuses_is_told_as_it_tells_it(tmp_path):
+    """A model whose weights are damaged is found out by the process that reads them."""
+    from model_files import sdxl_folder
+
+    folder = sdxl_folder(tmp_path / "broken")
+    (folder / "unet" / "diffusion_pytorch_model.safetensors").write_bytes(b"\0" * 100)
+    with pytest.raises(Exception, match="nothing but zeros") as caught:
+        copy(str(folder))
+    assert caught.value.kind == "model_refused"
