@@ -1,7 +1,11 @@
 """Time as those see it who wait for something: tests put their own in its place."""
 
+import heapq
+import itertools
+import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from PySide6.QtCore import QObject, QTimer
@@ -28,7 +32,15 @@ class Clock(Protocol):
 
 
 class SystemClock(QObject):
-    """The machine's own."""
+    """The machine's own. One timer for all that waits: a timer that deletes itself may take its owner with it."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._numbers = itertools.count()
+        self._waiting: list[_Waiting] = []
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._do_what_is_due)
 
     def now(self) -> float:
         """Seconds of the monotonic clock."""
@@ -36,29 +48,39 @@ class SystemClock(QObject):
 
     def after(self, seconds: float, then: Callable[[], None]) -> Wait:
         """By a timer of Qt."""
-        timer = QTimer(self)
-        timer.setSingleShot(True)
-        timer.timeout.connect(then)
-        timer.timeout.connect(timer.deleteLater)
-        timer.start(round(1000 * seconds))
-        return _Timer(timer)
+        wait = _Waiting(self.now() + seconds, next(self._numbers), then)
+        heapq.heappush(self._waiting, wait)
+        if self._waiting[0] is wait:
+            self._set()
+        return wait
+
+    def _set(self) -> None:
+        while self._waiting and self._waiting[0].then is None:
+            heapq.heappop(self._waiting)
+        if self._waiting:
+            self._timer.start(max(0, math.ceil(1000 * (self._waiting[0].due - self.now()))))
+
+    def _do_what_is_due(self) -> None:
+        """One thing at a time: what it does may take long, or open a window."""
+        due = self._waiting and self._waiting[0].due <= self.now()
+        then = heapq.heappop(self._waiting).take() if due else None
+        self._set()
+        if then is not None:
+            then()
 
 
-class _Timer:
-    """A timer that deletes itself, stopped at most once."""
-
-    def __init__(self, timer: QTimer) -> None:
-        self._timer: QTimer | None = timer
-        timer.destroyed.connect(self._forget)
+@dataclass(order=True)
+class _Waiting:
+    due: float
+    number: int
+    then: Callable[[], None] | None = field(compare=False)
 
     def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer.deleteLater()
-            self._timer = None
+        self.then = None
 
-    def _forget(self) -> None:
-        self._timer = None
+    def take(self) -> Callable[[], None] | None:
+        then, self.then = self.then, None
+        return then
 
 
 class Every:

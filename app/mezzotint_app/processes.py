@@ -2,13 +2,15 @@
 
 import sys
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
+from weakref import WeakMethod
 
 from PySide6.QtCore import QCoreApplication, QIODevice, QObject, QProcess, QProcessEnvironment, Signal
 
 from mezzotint.errors import MezzotintError
-from mezzotint_app.background import Background, Runs
+from mezzotint_app.background import Runs
 from mezzotint_app.clock import Clock, SystemClock, Wait
 from mezzotint_app.endings import Ending, EndingKind
 from mezzotint_app.messages import (
@@ -23,6 +25,8 @@ from mezzotint_app.messages import (
     read_messages,
 )
 from mezzotint_app.service import GONE, Failed, Failure, OnEvent, Then
+
+T = TypeVar("T")
 
 translate = QCoreApplication.translate
 
@@ -46,7 +50,7 @@ class _Call:
 
 
 class ServerProcess(QObject):
-    """One start of one process; a new start is a new object."""
+    """One start of one process; a new start is a new object. `decoding` does its work in order, and outlives it."""
 
     ended = Signal(object)  # Ending; every open call has been told before
     logged = Signal(object)  # tuple[str, ...]: new lines of its log, the last ones where there are very many
@@ -55,14 +59,14 @@ class ServerProcess(QObject):
         self,
         command: Sequence[str],
         *,
+        decoding: Runs,
         environment: Mapping[str, str] | None = None,
-        decoding: Runs | None = None,
         clock: Clock | None = None,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._command = list(command)
-        self._decoding = decoding or Background(self)
+        self._decoding = decoding
         self._clock = clock or SystemClock(self)
         self._calls: dict[int, _Call] = {}
         self._last_call = 0
@@ -189,9 +193,10 @@ class ServerProcess(QObject):
             self.kill("broken", translate("ServerProcess", "more answers than anybody can read"))
             return
         answers = {call: one.answer for call, one in self._calls.items()}
-        self._decoding.run(lambda: read_messages(lines, answers), lambda messages: self._take(messages, size))
+        self._decoding.run(lambda: (size, read_messages(lines, answers)), _weakly(self._take))
 
-    def _take(self, messages: list[Message], size: int) -> None:
+    def _take(self, decoded: tuple[int, list[Message]]) -> None:
+        size, messages = decoded
         self._unread -= size
         for message in messages:
             try:
@@ -267,11 +272,11 @@ class ServerProcess(QObject):
     def _finished(self, code: int, status: QProcess.ExitStatus) -> None:
         self._read()
         self._read_log()
-        self._note(self._log.feed(b"\n"))
+        self._note(self._log.rest())
         crashed = status == QProcess.ExitStatus.CrashExit
         ending = Ending(kind="crashed" if crashed else "ended", code=code)
         # After all that it wrote has been decoded and told.
-        self._decoding.run(lambda: None, lambda _: self._end(ending))
+        self._decoding.run(lambda: ending, _weakly(self._end))
 
     def _end(self, ending: Ending) -> None:
         if self._over:
@@ -306,6 +311,10 @@ class _LogTail:
         self._begun = self._begun[-LOG_LINE:]
         return [line.decode("utf-8", "replace").rstrip("\r")[:LOG_LINE] for line in whole[-LOG_LINES:]]
 
+    def rest(self) -> list[str]:
+        """A last line without its end."""
+        return self.feed(b"\n") if self._begun else []
+
     def add(self, lines: Sequence[str]) -> None:
         """Remember these lines."""
         self._lines.extend(lines)
@@ -324,6 +333,17 @@ class _LogTail:
         new = tuple(self._new)
         self._new.clear()
         return new
+
+
+def _weakly(method: Callable[[T], None]) -> Callable[[T], None]:
+    """The method as a thread may hold it: not the thread is to be the last that knows a QObject, and delete it."""
+    weak = WeakMethod(method)
+
+    def call(value: T) -> None:
+        if (alive := weak()) is not None:
+            alive(value)
+
+    return call
 
 
 def _gone(ending: Ending | None) -> Failure:

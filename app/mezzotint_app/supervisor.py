@@ -100,10 +100,8 @@ class Supervisor(QObject):
     def restart(self) -> None:
         """Start it anew, whatever it does; open calls fail."""
         self._strikes = 0
-        if self._process is None:
-            self._begin("starting")
-        else:
-            self._wanted_again = True
+        self._begin("starting")
+        if self._wanted_again and self._process is not None:
             self._process.stop()
 
     def stop(self) -> None:
@@ -124,6 +122,7 @@ class Supervisor(QObject):
     def _begin(self, state: State) -> None:
         if self._process is not None:  # it is about to end
             self._wanted_again = True
+            self._set(state, self._reason)
             return
         self._drop(self._start_again)
         self._wanted_again, self._refused = False, ""
@@ -142,7 +141,7 @@ class Supervisor(QObject):
         )
 
     def _on_ready(self, info: EngineInfo) -> None:
-        if self._process is None or self._state == "stopped":
+        if self._process is None or self._state == "stopped" or self._wanted_again:
             return
         if info.schema_version != SCHEMA_VERSION:
             self._on_refused(Failure(kind="protocol", message=f"schema version {info.schema_version}"))

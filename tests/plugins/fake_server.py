@@ -1,0 +1,202 @@
+"""A process that speaks the engine's protocol and makes no pictures; words say which fault to make.
+
+    python fake_server.py [--start FAULT]       faults of a start: hang, die, slow, version, deaf, missing, garbage
+    generate {"prompt": FAULT}                  faults of a job, below; anything else makes a picture of nothing
+
+It needs nothing but the standard library, so that it starts at once.
+"""
+
+import json
+import os
+import struct
+import sys
+import threading
+import time
+import zlib
+from pathlib import Path
+
+SCHEMA_VERSION = 1
+IMAGE = {"width": 8, "height": 8, "sha256": "0"}
+STEPS = 4
+
+_writing = threading.Lock()
+_cancelled = set()
+
+
+def send(message):
+    write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+
+
+def write(text):
+    with _writing:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def info():
+    device = {"id": "cpu", "name": "Nobody's", "memory_bytes": 1 << 30}
+    return {"schema_version": SCHEMA_VERSION, "version": "0", "versions": {}, "devices": [device], "threads": 1}
+
+
+def event(call, kind, **fields):
+    send({"method": "event", "params": {"job": call, "event": {"type": kind, **fields}}})
+
+
+def error(call, kind, message):
+    send({"id": call, "error": {"code": -32000, "message": message, "data": {"kind": kind, "message": message}}})
+
+
+def result(request, images):
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "images": images,
+        "seed": request.get("seed") or 0,
+        "stages": [],
+        "transitions": [],
+        "images_used": [],
+        "strength": None,
+        "device": "cpu",
+        "device_name": "Nobody's",
+        "dtype": "float32",
+        "attention": request.get("attention", "auto"),
+        "threads": 1,
+        "versions": {},
+        "timings": {"load": 0.5, "encode": 0.1, "denoise": [0.4], "decode": 0.2, "save": 0.1, "total": 1.3},
+        "memory": {"peak_ram_bytes": 1, "peak_vram_bytes": None, "phases": []},
+        "notices": [],
+    }
+
+
+def png():
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", IMAGE["width"], IMAGE["height"], 8, 2, 0, 0, 0)
+    rows = (b"\0" + b"\x80" * 3 * IMAGE["width"]) * IMAGE["height"]
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def picture(request, index):
+    seed = (request.get("seed") or 0) + index
+    folder = Path(request.get("output", {}).get("path") or ".")
+    path = folder / f"{seed}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(png())
+    return {**IMAGE, "path": str(path), "seed": seed, "index": index}
+
+
+def generate(call, request):
+    event(call, "Loading", model="fake", component="unet", bytes_done=1, bytes_total=2)
+    images, count = [], request.get("count", 1)
+    for index in range(count):
+        for step in range(1, STEPS + 1):
+            if call in _cancelled:
+                return error(call, "cancelled", "stopped")
+            told = {"image": index, "images": count, "stage": 0, "stages": 1, "step": step, "steps": STEPS}
+            event(call, "Step", **told, sigma=1.0, preview=None)
+            if step == 2:
+                fault(call, request.get("prompt", ""))
+        images.append(picture(request, index))
+        event(call, "Saved", image=images[-1], images=count)
+    return send({"id": call, "result": result(request, images)})
+
+
+def once(folder):
+    """Whether this is the first time, over all processes that were told of that folder."""
+    try:
+        os.close(os.open(Path(folder) / "happened", os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+
+
+def fault(call, words):
+    name, _, detail = words.partition(" ")
+    match name:
+        case "crash":
+            os.abort()
+        case "crash-once":
+            if once(detail):
+                os.abort()
+        case "lost":
+            os._exit(86)
+        case "hang":
+            time.sleep(3600)
+        case "slow":
+            while call not in _cancelled:
+                time.sleep(0.01)
+        case "garbage":
+            write("Segmentation fault (not really)\n" * int(detail or 1))
+        case "print":
+            write("a careless library was here\n")
+        case "half":
+            write('{"jsonrpc": "2.0", "method": "event", "params": {"jo')
+        case "long":
+            for _ in range(int(detail) << 4):
+                write("x" * (1 << 16))
+            write("\n")
+        case "twice":
+            send({"id": call, "result": None})
+        case "flood":
+            sys.stderr.write("word " * 20 + "\n")
+            for _ in range(int(detail or 100)):
+                sys.stderr.write(("noise " * 160 + "\n") * 1000)
+            sys.stderr.flush()
+        case "memory":
+            error(call, "out_of_memory", "the GPU ran out of memory: needed 7.9 GB, 6.0 were free")
+
+
+def answer(message):
+    call, method, params = message.get("id"), message.get("method"), message.get("params")
+    match method:
+        case "initialize":
+            return send({"id": call, "result": info()})
+        case "info":
+            return send({"id": call, "result": info()})
+        case "cancel":
+            _cancelled.add(params.get("job"))
+            return send({"id": call, "result": {"cancelled": True}})
+        case "shutdown":
+            send({"id": call, "result": None})
+            sys.stdout.flush()
+            os._exit(0)
+        case "generate":
+            return threading.Thread(target=generate, args=(call, params), daemon=True).start()
+        case "echo":
+            return send({"id": call, "result": params})
+        case "bulk":
+            return send({"id": call, "result": "x" * params["bytes"]})
+        case "never":
+            return None
+        case "exit":
+            os._exit(params["code"])
+    return error(call, "protocol", f"there is no method {method!r}")
+
+
+def begin(how):
+    match how:
+        case "hang" | "deaf":
+            time.sleep(3600)
+        case "die":
+            sys.stderr.write("RuntimeError: it dies at start\n")
+            sys.exit(1)
+        case "missing":
+            sys.stderr.write("Traceback (most recent call last):\nModuleNotFoundError: No module named 'torch'\n")
+            sys.exit(1)
+        case "slow":
+            time.sleep(1)
+        case "version":
+            global SCHEMA_VERSION
+            SCHEMA_VERSION = 99
+        case "garbage":
+            write("not JSON\n" * 100)
+
+
+def main():
+    begin(sys.argv[2] if sys.argv[1:2] == ["--start"] else "")
+    for line in sys.stdin:
+        answer(json.loads(line))
+
+
+if __name__ == "__main__":
+    main()
