@@ -48,6 +48,7 @@ class PictureView(QWidget):
         self._stand_in = False
         self._text = ""
         self._grabbed: QPointF | None = None
+        self._digits_zoom = True
         self._slider = CompareSlider(self)
         self._prepare()
 
@@ -126,6 +127,17 @@ class PictureView(QWidget):
     def zoom(self) -> float:
         """Pixels of the screen for one of the picture."""
         return self._viewport.scale * self._viewport.pixel_ratio
+
+    def leave_digits(self) -> None:
+        """0 and 1 mean something else in the window that this stands in."""
+        self._digits_zoom = False
+
+    def toggle_size(self) -> None:
+        """All of the picture, or its actual size where all of it is shown already."""
+        if self._follows:
+            self.actual_size()
+        else:
+            self.fit()
 
     def viewport_now(self) -> Viewport:
         """Where the picture stands."""
@@ -328,7 +340,7 @@ class PictureView(QWidget):
             self.activated.emit()
         elif event.text() in ("+", "=", "-"):
             self.zoom_by(1 / STEP if event.text() == "-" else STEP)
-        elif event.text() in ("0", "1"):
+        elif event.text() in ("0", "1") and self._digits_zoom:
             self.fit() if event.text() == "0" else self.actual_size()
         elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and shift and self.is_comparing():
             self._slider.push(1 if key == Qt.Key.Key_Right else -1)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QImage, QPixmap
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QPushButton, QSlider, QVBoxLayout, QWidget
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QSlider, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.dropped_data import Held
@@ -12,6 +12,7 @@ from mezzotint_app.viewmodel.image_input import ImageInputModel
 from mezzotint_app.widgets.drop_area import DropArea, DropHint
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
+from mezzotint_app.widgets.thumbnail_label import ThumbnailLabel
 from mezzotint_app.windows.image_input_words import part_words, size_words, strength_words
 from mezzotint_app.windows.mask_editor import MaskEditor
 
@@ -80,9 +81,7 @@ class ImageInputPanel(DropArea):
         return full
 
     def _build_head(self) -> QHBoxLayout:
-        self._thumbnail = QLabel()
-        self._thumbnail.setFixedSize(_THUMBNAIL)
-        self._thumbnail.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter)
+        self._thumbnail = ThumbnailLabel(_THUMBNAIL)
         self._thumbnail.setAccessibleName(self.tr("Small copy of the starting picture"))
         self._name = ElidedLabel()
         self._facts = plain_label(role="muted", wrap=True)
@@ -173,10 +172,10 @@ class ImageInputPanel(DropArea):
         self._problem.setVisible(bool(model.problem()))
         self._edit.setEnabled(picture is not None)
         if picture is None:
-            self._thumbnail.setPixmap(QPixmap())
+            self._thumbnail.show_image(None)
             self._facts.setText(self.tr("Reading…") if model.is_loading() else "")
             return
-        self._thumbnail.setPixmap(_small(picture.image, self.devicePixelRatioF()))
+        self._thumbnail.show_image(picture.image)
         self._facts.setText(self.tr("{0} × {1} pixels").format(picture.width, picture.height))
 
     def _show_sizes(self) -> None:
@@ -232,11 +231,3 @@ class ImageInputPanel(DropArea):
 
     def _slid(self, value: int) -> None:
         self._model.set_strength(value / _STEPS)
-
-
-def _small(image: QImage, pixel_ratio: float) -> QPixmap:
-    small = image.scaled(
-        _THUMBNAIL * pixel_ratio, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
-    )
-    small.setDevicePixelRatio(pixel_ratio)
-    return QPixmap.fromImage(small)

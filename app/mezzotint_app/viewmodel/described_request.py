@@ -1,0 +1,126 @@
+"""A request as names and values that people read, so that two can be compared."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from PySide6.QtCore import QCoreApplication
+
+from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, Stage
+
+translate = QCoreApplication.translate
+
+PROMPT, NEGATIVE_PROMPT, SEED, MODEL = "prompt", "negative_prompt", "seed", "model"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """One setting."""
+
+    key: str
+    name: str  # for people
+    value: str  # None and defaults are words, too
+
+
+def described(request: GenerateRequest) -> list[Described]:
+    """All that decides the picture, as far as a person sets it."""
+    first = request.cascade.stages[0] if request.cascade.stages else Stage()
+    how = first.sampling
+    return [
+        Described(key=PROMPT, name=_names()[PROMPT], value=request.prompt),
+        Described(key=NEGATIVE_PROMPT, name=_names()[NEGATIVE_PROMPT], value=request.negative_prompt),
+        _row(MODEL, first.model.id if first.model else None),
+        _row("size", _size(first.width, first.height)),
+        _row(SEED, request.seed, translate("Differences", "a new one each time")),
+        _row("steps", how.steps),
+        _row("sampler", how.sampler),
+        _row("schedule", how.schedule),
+        _row("guidance", how.guidance_scale),
+        _row("guidance_rescale", how.guidance_rescale),
+        _row("clip_skip", how.clip_skip),
+        _row("stages", _later_stages(request), translate("Differences", "none")),
+        _row("loras", _loras(request.loras), translate("Differences", "none")),
+        _row("embeddings", ", ".join(map(file_name, request.embeddings)) or None, translate("Differences", "none")),
+        _row("pictures", _pictures(request), translate("Differences", "none")),
+        _row("strength", request.strength if request.images else None, translate("Differences", "none")),
+        _row("quantization", None if request.quantization == "auto" else request.quantization),
+    ]
+
+
+def described_metadata(metadata: ImageMetadata) -> list[Described]:
+    """What a picture says; of one by another program only what it names."""
+    if metadata.request is not None:
+        return described(metadata.request)
+    said = (
+        (PROMPT, metadata.prompt),
+        (NEGATIVE_PROMPT, metadata.negative_prompt),
+        (MODEL, metadata.model),
+        ("size", _size(metadata.width, metadata.height)),
+        (SEED, metadata.seed),
+        ("steps", metadata.steps),
+        ("sampler", metadata.sampler),
+        ("schedule", metadata.schedule),
+        ("guidance", metadata.guidance_scale),
+        ("strength", metadata.strength),
+    )
+    return [_row(key, value) for key, value in said if value is not None]
+
+
+def file_name(path: str) -> str:
+    """The last part of a path of any system."""
+    return PurePosixPath(path.replace("\\", "/")).name or path
+
+
+def _row(key: str, value: object, none: str = "") -> Described:
+    own = none or translate("Differences", "the model's own")
+    text = own if value is None else (f"{value:g}" if isinstance(value, float) else str(value))
+    return Described(key=key, name=_names()[key], value=text)
+
+
+def _names() -> dict[str, str]:
+    return {
+        PROMPT: translate("Differences", "Prompt"),
+        NEGATIVE_PROMPT: translate("Differences", "Negative prompt"),
+        MODEL: translate("Differences", "Model"),
+        "size": translate("Differences", "Size"),
+        SEED: translate("Differences", "Seed"),
+        "steps": translate("Differences", "Steps"),
+        "sampler": translate("Differences", "Sampler"),
+        "schedule": translate("Differences", "Schedule"),
+        "guidance": translate("Differences", "Guidance"),
+        "guidance_rescale": translate("Differences", "Guidance rescale"),
+        "clip_skip": translate("Differences", "Clip skip"),
+        "stages": translate("Differences", "Later stages"),
+        "loras": translate("Differences", "LoRAs"),
+        "embeddings": translate("Differences", "Embeddings"),
+        "pictures": translate("Differences", "Starting picture"),
+        "strength": translate("Differences", "Strength"),
+        "quantization": translate("Differences", "Quantization"),
+    }
+
+
+def _size(width: int | None, height: int | None) -> str | None:
+    return f"{width} × {height}" if width is not None and height is not None else None
+
+
+def _loras(loras: Sequence[LoraRef]) -> str | None:
+    return ", ".join(f"{file_name(one.path)} ({one.weight:g})" for one in loras) or None
+
+
+def _pictures(request: GenerateRequest) -> str | None:
+    return ", ".join(file_name(one.path) for one in request.images) or None
+
+
+def _later_stages(request: GenerateRequest) -> str | None:
+    """The refiner, the second pass: each by its model or its scale."""
+    words = []
+    for number, stage in enumerate(request.cascade.stages[1:]):
+        transitions = request.cascade.transitions
+        transition = transitions[number] if number < len(transitions) else None
+        model = stage.model.id if stage.model is not None else translate("Differences", "the same model")
+        scale = f" × {transition.scale:g}" if transition is not None and transition.scale != 1 else ""
+        strength = f", {transition.strength:g}" if transition is not None and transition.strength is not None else ""
+        before = request.cascade.stages[number].until
+        begins = f", {before:g}" if before is not None else ""
+        words.append(f"{model}{scale}{strength}{begins}")
+    return "; ".join(words) or None

@@ -1,0 +1,69 @@
+"""The pictures in a folder, and the requests that make each of them anew."""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mezzotint.errors import StorageError
+from mezzotint.protocol import GenerateRequest, ImageInput
+from mezzotint.trouble import storage_error
+from mezzotint_app.viewmodel.natural_order import natural
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".tif", ".tiff", ".bmp", ".gif")
+MOST_PICTURES = 10_000  # that become one entry of the queue
+MOST_ENTRIES = 100_000  # that are looked at
+STRENGTH = 0.6  # where none was chosen
+
+Scan = Callable[[str], Iterable["os.DirEntry[str]"]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pictures:
+    """What a batch is made of."""
+
+    folder: str  # or what they have in common, for a title
+    paths: tuple[str, ...]
+    complete: bool = True  # False: there are more than are taken
+
+
+def pictures_in(folder: str, *, scan: Scan = os.scandir) -> Pictures:
+    """In it and in the folders in it, in the order that people count; off the window's thread.
+
+    Links and what is hidden are passed over, and so are folders within it that cannot be read. Raises a StorageError
+    where the folder itself cannot be.
+    """
+    found: list[str] = []
+    pending, left = [folder], MOST_ENTRIES
+    while pending and left > 0 and len(found) <= MOST_PICTURES:
+        here = pending.pop()
+        try:
+            entries = [entry for _, entry in zip(range(left), scan(here), strict=False)]
+        except OSError as error:
+            if here == folder:
+                raise storage_error("read", folder, error) from error
+            continue
+        left -= len(entries)
+        for entry in entries:
+            if entry.name.startswith(".") or entry.is_symlink():
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+            elif entry.name.lower().endswith(SUFFIXES):
+                found.append(entry.path)
+    found.sort(key=natural)
+    complete = not pending and left > 0 and len(found) <= MOST_PICTURES
+    return Pictures(folder=folder, paths=tuple(found[:MOST_PICTURES]), complete=complete)
+
+
+def checked(pictures: Pictures) -> Pictures:
+    """The same; a StorageError where there are none."""
+    if not pictures.paths:
+        raise StorageError(f"there are no pictures in {Path(pictures.folder).name}: drop a folder that holds some")
+    return pictures
+
+
+def batch_of(request: GenerateRequest, paths: Iterable[str]) -> tuple[GenerateRequest, ...]:
+    """The present settings for each picture: the starting picture is another each time, and a mask fits none."""
+    strength = STRENGTH if request.strength is None else request.strength
+    return tuple(replace(request, images=(ImageInput(path=path),), inpaint=None, strength=strength) for path in paths)

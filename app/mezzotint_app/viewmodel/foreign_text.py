@@ -1,0 +1,29 @@
+"""Text by strangers made fit to be shown: bounded, and without marks that are not seen."""
+
+import unicodedata
+
+_JOINERS = {"\u200c", "\u200d"}  # that words and emoji are spelled with
+_ELLIPSIS = "…"
+
+
+def in_one_line(text: str, most: int = 300) -> str:
+    """Its beginning on one line, for a cell or a label."""
+    start = visible(text[: 4 * most])
+    words = " ".join(start.split())
+    shortened = len(words) > most or len(text) > 4 * most
+    return words[:most] + _ELLIPSIS if shortened else words
+
+
+def in_full(text: str, most: int = 20_000) -> tuple[str, int]:
+    """Its beginning with its lines, and how many characters are left out: a page of text that is shown at once."""
+    return visible(text[:most], keep="\n"), max(len(text) - most, 0)
+
+
+def visible(text: str, keep: str = "") -> str:
+    """Without control characters and marks that turn the direction of reading; half characters are replaced."""
+    whole = text.encode("utf-8", "replace").decode("utf-8")
+    return "".join(one if _is_seen(one) or one in keep else " " for one in whole)
+
+
+def _is_seen(one: str) -> bool:
+    return one in _JOINERS or unicodedata.category(one) not in ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")

@@ -1,0 +1,39 @@
+"""Five stars that can be given with the pointer, with Tab and Space, or with the keys of the window around them."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from mezzotint_app.resources import icon
+from mezzotint_app.widgets.icon_button import icon_button
+
+_MOST = 5
+
+
+class StarRow(QWidget):
+    """Shows stars; a click gives as many, a click on the last one given takes all away."""
+
+    chosen = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._stars = 0
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        self._buttons = []
+        for number in range(1, _MOST + 1):
+            button = icon_button("star", self.tr("%n star(s) (key: the digit; 0: none)", "", number))
+            button.clicked.connect(lambda _on, number=number: self._choose(number))
+            layout.addWidget(button)
+            self._buttons.append(button)
+
+    def show_stars(self, stars: int | None) -> None:
+        """Show so many; None: nobody knows, and none can be given."""
+        self._stars = stars or 0
+        self.setVisible(stars is not None)
+        self.setAccessibleName(self.tr("Rating: %n star(s)", "", self._stars))
+        for number, button in enumerate(self._buttons, 1):
+            button.setIcon(icon("star-filled" if number <= self._stars else "star"))
+
+    def _choose(self, number: int) -> None:
+        self.chosen.emit(0 if number == self._stars else number)

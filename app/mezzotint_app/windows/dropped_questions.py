@@ -1,0 +1,109 @@
+"""Questions about what was dropped: add a model, add a LoRA, make a batch; asked one after the other."""
+
+from collections import deque
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QMessageBox, QWidget
+
+from mezzotint.library_protocol import Dropped
+from mezzotint_app.viewmodel.described_request import file_name
+from mezzotint_app.viewmodel.dropped import DropHandler
+from mezzotint_app.viewmodel.folder_of_pictures import Pictures
+from mezzotint_app.viewmodel.foreign_text import in_one_line
+
+_MOST = 20  # questions from one drop; nobody answers more
+
+
+class DroppedQuestions(QObject):
+    """Stands between a DropHandler and those who do what it proposes: nothing is added without a yes."""
+
+    model_accepted = Signal(str)  # the path of a model, or of a folder of models
+    lora_accepted = Signal(str)
+    batch_accepted = Signal(object)  # Pictures
+
+    def __init__(self, handler: DropHandler, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._waiting: deque[Callable[[], QMessageBox]] = deque(maxlen=_MOST)
+        self._open: QMessageBox | None = None
+        handler.add_model.connect(self.ask_model)
+        handler.add_lora.connect(self.ask_lora)
+        handler.batch.connect(self.ask_batch)
+
+    def open_question(self) -> QMessageBox | None:
+        """The one that is asked now."""
+        return self._open
+
+    def ask_model(self, dropped: Dropped) -> None:
+        """Whether to add a model or a folder of models."""
+        is_file = dropped.kind == "model"
+        words = self.tr("Add this model?") if is_file else self.tr("Add this folder of models?")
+        more = self.tr("It stays where it is; nothing is copied.")
+        self._put(
+            self.tr("Models"), words, _what(dropped) + "\n" + more, self.tr("Add"), self.model_accepted, dropped.path
+        )
+
+    def ask_lora(self, dropped: Dropped) -> None:
+        """Whether to add a LoRA to the present settings."""
+        self._put(
+            self.tr("LoRAs"),
+            self.tr("Add this LoRA to the present settings?"),
+            _what(dropped),
+            self.tr("Add"),
+            self.lora_accepted,
+            dropped.path,
+        )
+
+    def ask_batch(self, pictures: Pictures) -> None:
+        """Whether to make each of these pictures anew."""
+        count = len(pictures.paths)
+        words = self.tr("Make %n picture(s) anew with the present settings?", "", count)
+        more = self.tr("They become one entry of the queue: each is a starting picture once. The originals stay.")
+        if not pictures.complete:
+            more += "\n" + self.tr("There are more pictures than that; the first %n are taken.", "", count)
+        name = in_one_line(file_name(pictures.folder), 120)
+        self._put(
+            self.tr("Batch"),
+            words,
+            "\n".join(part for part in (name, more) if part),
+            self.tr("Add to the queue"),
+            self.batch_accepted,
+            pictures,
+        )
+
+    def _put(self, title: str, words: str, more: str, yes: str, accepted: object, value: object) -> None:
+        self._waiting.append(lambda: self._box(title, words, more, yes, accepted, value))
+        if self._open is None:
+            self._next()
+
+    def _box(self, title: str, words: str, more: str, yes: str, accepted: object, value: object) -> QMessageBox:
+        box = QMessageBox(self._window)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setWindowTitle(title)
+        box.setText(words)
+        box.setInformativeText(more)
+        button = box.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
+        button.setProperty("role", "primary")
+        box.addButton(self.tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
+        box.setDefaultButton(button)
+
+        def answered() -> None:
+            said_yes = box.clickedButton() is button
+            self._open = None
+            if said_yes:
+                accepted.emit(value)  # type: ignore[attr-defined]
+            self._next()
+
+        box.finished.connect(lambda _result: answered())
+        return box
+
+    def _next(self) -> None:
+        if self._waiting and self._open is None:
+            self._open = self._waiting.popleft()()
+            self._open.open()
+
+
+def _what(dropped: Dropped) -> str:
+    return in_one_line(file_name(dropped.path), 120) + "\n" + in_one_line(dropped.detail)
