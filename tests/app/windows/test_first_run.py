@@ -1,0 +1,42 @@
+"""One click makes a picture."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from mezzotint_app.windows.first_run import FirstRun
+
+
+@pytest.fixture
+def page(qtbot):
+    made = FirstRun()
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def test_one_click_is_enough(qtbot, page):
+    with qtbot.waitSignal(page.make_asked) as asked:
+        qtbot.mouseClick(page.make_button, Qt.MouseButton.LeftButton)
+    assert asked.args == ["a red house by the sea at dusk"]
+
+
+def test_enter_makes_it_with_the_persons_words(qtbot, page):
+    page.prompt.setText("  a blue boat ")
+    with qtbot.waitSignal(page.make_asked) as asked:
+        qtbot.keyClick(page.prompt, Qt.Key.Key_Return)
+    assert asked.args == ["a blue boat"]
+
+
+def test_no_words_make_nothing(qtbot, page):
+    page.prompt.clear()
+    with qtbot.assertNotEmitted(page.make_asked):
+        qtbot.mouseClick(page.make_button, Qt.MouseButton.LeftButton)
+
+
+@pytest.mark.parametrize(
+    ("button", "signal"),
+    [("folder_button", "add_folder_asked"), ("get_button", "get_asked"), ("skip_button", "skipped")],
+)
+def test_other_ways_on(qtbot, page, button, signal):
+    with qtbot.waitSignal(getattr(page, signal)):
+        qtbot.mouseClick(getattr(page, button), Qt.MouseButton.LeftButton)

@@ -1,0 +1,115 @@
+"""Each control changes its setting, and shows what was set."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFileDialog, QLineEdit, QPushButton
+
+from mezzotint.protocol import DeviceInfo
+from mezzotint_app.settings import DEFAULT_TEMPLATE, Settings
+from mezzotint_app.stored import Stored
+from mezzotint_app.windows.settings_dialog import SettingsDialog
+
+CARD = DeviceInfo(id="cuda:0", name="A card", memory_bytes=8 << 30)
+
+
+@pytest.fixture
+def settings(qapp, tmp_path, inline):
+    return Stored(tmp_path / "window.json", Settings(), inline)
+
+
+@pytest.fixture
+def forgotten():
+    return []
+
+
+@pytest.fixture
+def dialog(qtbot, settings, forgotten):
+    made = SettingsDialog(settings, (CARD,), lambda: forgotten.append(True))
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+@pytest.mark.parametrize("field", ["previews", "notify", "keep_awake", "remember_prompts"])
+def test_switches(dialog, settings, field):
+    before = getattr(settings.value(), field)
+    dialog.findChild(QCheckBox, field).toggle()
+    assert getattr(settings.value(), field) is not before
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("theme", "dark"),
+        ("when_closed", "go_on"),
+        ("memory", "lowest"),
+        ("attention", "sdpa"),
+        ("device", "cuda:0"),
+        ("device", "cpu"),
+    ],
+)
+def test_choices(dialog, settings, field, value):
+    box = dialog.findChild(QComboBox, field)
+    box.setCurrentIndex(box.findData(value))
+    assert getattr(settings.value(), field) == value
+
+
+@pytest.mark.parametrize("field", ["vram_limit_bytes", "ram_limit_bytes"])
+def test_limits(dialog, settings, field):
+    box = dialog.findChild(QDoubleSpinBox, field)
+    box.setValue(7.5)
+    assert getattr(settings.value(), field) == int(7.5 * 2**30)
+    box.setValue(0)
+    assert getattr(settings.value(), field) is None
+
+
+def named(dialog, name):
+    return next(one for one in dialog.findChildren(QLineEdit) if one.accessibleName() == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "typed"),
+    [
+        ("Folder of pictures", "output_folder", "/data/pictures"),
+        ("Names of pictures", "name_template", "[seed].png"),
+        ("Address of the model hub", "hub_endpoint", "https://mirror.example.org"),
+    ],
+)
+def test_lines(dialog, settings, name, field, typed):
+    line = named(dialog, name)
+    line.setText(f" {typed} ")
+    line.editingFinished.emit()
+    assert getattr(settings.value(), field) == typed
+
+
+def test_an_empty_name_is_the_first_one(dialog, settings):
+    line = named(dialog, "Names of pictures")
+    line.setText("[seed].png")
+    line.editingFinished.emit()
+    line.setText("")
+    line.editingFinished.emit()
+    assert settings.value().name_template == DEFAULT_TEMPLATE
+
+
+def test_a_folder_is_chosen(qtbot, dialog, settings, monkeypatch):
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: "/chosen")
+    button = next(one for one in dialog.findChildren(QPushButton) if one.text() == "Choose…")
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert settings.value().output_folder == "/chosen"
+    assert named(dialog, "Folder of pictures").text() == "/chosen"
+
+
+def test_prompts_can_be_forgotten(dialog, forgotten):
+    next(one for one in dialog.findChildren(QPushButton) if one.text().startswith("Forget")).click()
+    assert forgotten == [True]
+
+
+def test_what_was_set_is_shown(qtbot, tmp_path, inline):
+    kept = Settings(theme="light", memory="fast", vram_limit_bytes=6 << 30, notify=False, output_folder="/x")
+    dialog = SettingsDialog(Stored(tmp_path / "w.json", kept, inline))
+    qtbot.addWidget(dialog)
+    assert dialog.findChild(QComboBox, "theme").currentData() == "light"
+    assert dialog.findChild(QComboBox, "memory").currentData() == "fast"
+    assert dialog.findChild(QDoubleSpinBox, "vram_limit_bytes").value() == 6
+    assert not dialog.findChild(QCheckBox, "notify").isChecked()
+    assert named(dialog, "Folder of pictures").text() == "/x"
