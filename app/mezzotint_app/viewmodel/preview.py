@@ -21,6 +21,7 @@ from mezzotint_app.viewmodel.queue_running import Runner
 
 MOST_RESULTS = 24
 LARGEST_PREVIEW = 2 << 20  # characters of base64
+_JPEG = b"\xff\xd8\xff"
 _LARGEST_SIDE = 4096  # pixels of a preview
 SHOWN_SIDE = 4096  # pixels of a finished picture, at most
 
@@ -246,9 +247,12 @@ def decoded(data: str) -> QImage:
     if len(data) > LARGEST_PREVIEW:
         return QImage()
     try:
-        image = QImage.fromData(base64.b64decode(data, validate=True), b"JPEG")
+        written = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
         return QImage()
+    if not written.startswith(_JPEG):
+        return QImage()  # only that decoder is to see what came
+    image = QImage.fromData(written)
     return QImage() if max(image.width(), image.height()) > _LARGEST_SIDE else image
 
 
