@@ -5,7 +5,9 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
+import psutil
 import pytest
 from fake_clock import FakeClock
 from PySide6.QtCore import QCoreApplication, QEvent
@@ -17,7 +19,7 @@ from mezzotint_app.processes import ServerProcess, _LogTail
 
 pytestmark = pytest.mark.requires_package("PySide6")
 
-SERVER = [sys.executable, "-S", os.path.join(os.path.dirname(__file__), "..", "plugins", "fake_server.py")]
+SERVER = [sys.executable, "-S", str(Path(__file__).parents[1] / "plugins" / "fake_server.py")]
 
 
 class Client:
@@ -328,17 +330,9 @@ def _environment():
 
 def alive(process_id):
     try:
-        with open(f"/proc/{process_id}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        pass
-    if os.path.isdir("/proc"):
+        return psutil.Process(process_id).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    try:
-        os.kill(process_id, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def test_the_tail_of_a_log_is_whole_lines():

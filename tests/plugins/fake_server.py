@@ -110,40 +110,49 @@ def once(folder):
     return True
 
 
+def crash_once(call, folder):
+    if once(folder):
+        os.abort()
+
+
+def wait_until_cancelled(call, _):
+    while call not in _cancelled:
+        time.sleep(0.01)
+
+
+def write_long_line(call, megabytes):
+    for _ in range(int(megabytes) << 4):
+        write("x" * (1 << 16))
+    write("\n")
+
+
+def flood(call, megabytes):
+    sys.stderr.write("word " * 20 + "\n")
+    for _ in range(int(megabytes or 100)):
+        sys.stderr.write(("noise " * 160 + "\n") * 1000)
+    sys.stderr.flush()
+
+
+OUT_OF_MEMORY = "the GPU ran out of memory: needed 7.9 GB, 6.0 were free"
+FAULTS = {
+    "crash": lambda call, _: os.abort(),
+    "crash-once": crash_once,
+    "lost": lambda call, _: os._exit(86),
+    "hang": lambda call, _: time.sleep(3600),
+    "slow": wait_until_cancelled,
+    "garbage": lambda call, lines: write("Segmentation fault (not really)\n" * int(lines or 1)),
+    "print": lambda call, _: write("a careless library was here\n"),
+    "half": lambda call, _: write('{"jsonrpc": "2.0", "method": "event", "params": {"jo'),
+    "long": write_long_line,
+    "twice": lambda call, _: send({"id": call, "result": None}),
+    "flood": flood,
+    "memory": lambda call, _: error(call, "out_of_memory", OUT_OF_MEMORY),
+}
+
+
 def fault(call, words):
     name, _, detail = words.partition(" ")
-    match name:
-        case "crash":
-            os.abort()
-        case "crash-once":
-            if once(detail):
-                os.abort()
-        case "lost":
-            os._exit(86)
-        case "hang":
-            time.sleep(3600)
-        case "slow":
-            while call not in _cancelled:
-                time.sleep(0.01)
-        case "garbage":
-            write("Segmentation fault (not really)\n" * int(detail or 1))
-        case "print":
-            write("a careless library was here\n")
-        case "half":
-            write('{"jsonrpc": "2.0", "method": "event", "params": {"jo')
-        case "long":
-            for _ in range(int(detail) << 4):
-                write("x" * (1 << 16))
-            write("\n")
-        case "twice":
-            send({"id": call, "result": None})
-        case "flood":
-            sys.stderr.write("word " * 20 + "\n")
-            for _ in range(int(detail or 100)):
-                sys.stderr.write(("noise " * 160 + "\n") * 1000)
-            sys.stderr.flush()
-        case "memory":
-            error(call, "out_of_memory", "the GPU ran out of memory: needed 7.9 GB, 6.0 were free")
+    FAULTS.get(name, lambda call, detail: None)(call, detail)
 
 
 def answer(message):
