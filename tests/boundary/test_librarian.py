@@ -178,7 +178,7 @@ def test_a_scan_is_stopped_and_questions_are_answered_meanwhile(librarian, tmp_p
 
 def test_thumbnails_are_cancelled_by_their_calls(librarian, tmp_path):
     for number in range(30):
-        Image.effect_noise((1500, 1500), 90).save(tmp_path / f"{number}.png", compress_level=1)
+        Image.effect_noise((700, 700), 90).save(tmp_path / f"{number}.png", compress_level=1)
     calls = [librarian.call("thumbnail", {"path": str(tmp_path / f"{number}.png")}) for number in range(30)]
     cancels = [librarian.call("cancel", {"job": call}) for call in calls[:25]]
     answers = {}

@@ -1,7 +1,7 @@
 """The gallery: the pictures of the output folders, found by words, model and stars."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mezzotint.catalog.place import at_home
@@ -67,7 +67,8 @@ class Gallery:
         """Give pictures stars: first to the journal, so that the index may be lost."""
         if not 0 <= rating.rating <= MOST_STARS:
             raise UsageError(f"{rating.rating} stars are asked for; there are 0 to {MOST_STARS}")
-        contents = [self._content(path) for path in rating.paths]
+        known = self._database.run(lambda connection: _contents(connection, rating.paths))
+        contents = [known.get(path) or self._take_in(path) for path in rating.paths]
         stars = dict.fromkeys(contents, rating.rating)
         self._stars.add(stars)
         self._database.run(lambda connection: self._set_stars(connection, stars))
@@ -89,12 +90,8 @@ class Gallery:
         """Let the files go."""
         self._database.close()
 
-    def _content(self, path: str) -> str:
-        """By which the picture is known; one that no scan has met yet is read now."""
-        question = "SELECT content FROM pictures WHERE path = ? AND readable"
-        found = self._database.run(lambda connection: connection.execute(question, (path,)).fetchone())
-        if found is not None:
-            return str(found[0])
+    def _take_in(self, path: str) -> str:
+        """Read a picture that no scan has met yet; by what it is known."""
         try:
             status = Path(path).stat()
         except (OSError, ValueError) as error:
@@ -118,6 +115,12 @@ class Gallery:
         known = connection.execute("SELECT value FROM facts WHERE name = 'stars'").fetchone()
         if (known[0] if known else 0) != self._stars.size():
             self._set_stars(connection, self._stars.read())
+
+
+def _contents(connection: sqlite3.Connection, paths: Sequence[str]) -> dict[str, str]:
+    """By what the pictures of the index are known."""
+    question = "SELECT path, content FROM pictures WHERE path = ? AND readable"
+    return dict(row for path in paths for row in connection.execute(question, (path,)).fetchall())
 
 
 def _condition(query: GalleryQuery) -> tuple[str, list[Value]]:
