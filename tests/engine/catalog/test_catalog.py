@@ -10,6 +10,7 @@ from model_files import HOSTILE_HEADERS, change_json, pickle_that_runs, pixart_f
 
 from mezzotint.catalog import Catalog
 from mezzotint.catalog import catalog as module
+from mezzotint.catalog.places import Places
 from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.errors import MezzotintError, ModelRefused, UnknownModel
@@ -235,3 +236,30 @@ def test_what_lies_beside_the_bundled_models_is_no_model(catalog_of, bundled):
     (bundled / "judge").mkdir()
     (bundled / "judge" / "model.safetensors").write_bytes(small())
     assert [model.id for model in catalog_of().models()] == ["starter-dit"]
+
+
+def test_what_lies_at_a_path(catalog_of, models, tmp_path):
+    catalog = catalog_of(models)
+    assert catalog.at(models / "base") == catalog.find(ModelRef(id="base")).info
+    assert catalog.at(models / "style" / ".." / "base").id == "base"
+    assert "incomplete" in catalog.at(models / "torn.safetensors").problem
+    apart = sdxl_file(tmp_path / "apart" / "one.safetensors")
+    assert (catalog.at(apart).id, catalog.at(apart).source, catalog.at(apart).problem) == (str(apart), "path", None)
+
+
+def test_where_a_model_is_be_it_damaged_or_not(catalog_of, models, tmp_path):
+    catalog = catalog_of(models)
+    assert catalog.where(ModelRef(id="torn")) == ("torn", models / "torn.safetensors")
+    path = models / "torn.safetensors"
+    assert catalog.where(ModelRef(id=str(path))) == (str(path), path)
+    with pytest.raises(UnknownModel, match="Nearest: torn"):
+        catalog.where(ModelRef(id="tornn"))
+
+
+@pytest.mark.parametrize("by", ["id", "path"])
+def test_hidden_models_are_left_out_of_lists_alone(models, by):
+    name = "base" if by == "id" else str(models / "base")
+    catalog = Catalog(Places(named=(models,), hidden=frozenset({name})))
+    assert "base" not in ids(catalog)
+    assert {info.id for info in catalog.models(hidden=True) if info.hidden} == {"base"}
+    assert catalog.find(ModelRef(id="base")).info.id == "base"

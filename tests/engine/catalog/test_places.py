@@ -87,3 +87,11 @@ def test_places_that_are_not_made_yet_are_no_trouble(tmp_path):
     nowhere = tmp_path / "none"
     assert all_places(Places(bundled=nowhere, models=nowhere, huggingface=nowhere)) == ((), ())
     assert all_places(Places()) == ((), ())
+
+
+def test_models_that_are_hidden(config):
+    config.write_text("[models]\nhidden = ['starter-xl']\n")
+    assert standard_places().hidden == {"starter-xl"}
+    config.write_text("[models]\nhidden = 'starter-xl'\n")
+    with pytest.raises(UsageError, match=r"hidden in \[models\] must be a list such as"):
+        standard_places()

@@ -3,7 +3,7 @@
 import re
 
 from mezzotint.cli.progress import ProgressBar
-from mezzotint.protocol import Decoding, Encoding, Loading, Step
+from mezzotint.protocol import Decoding, Encoding, Loading, Progress, Step
 
 
 def test_every_phase_is_named(stream, monkeypatch):
@@ -19,6 +19,9 @@ def test_every_phase_is_named(stream, monkeypatch):
             "painting 2 of 4, stage 1 of 2",
         ),
         (Decoding(image=0, images=1), "developing"),
+        (Progress(what="a\x1b[2J.bin", done=2**20, total=2**21, unit="bytes"), "1.0 of 2.0 MB"),
+        (Progress(what="here", done=3, total=7, unit="files"), "here, 3 of 7"),
+        (Progress(what="here", done=3, total=None, unit="files"), "here, 3"),
     ):
         bar.show(event)
         bar.hide()

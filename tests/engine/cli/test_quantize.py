@@ -127,6 +127,15 @@ def test_numbers_for_programs(call, tmp_path):
     assert set(layers[0]) == {"component", "name", "scheme", "bytes_before", "bytes_after", "error"}
 
 
+def test_events_for_programs(call, tmp_path):
+    code, out, _ = call("starter-dit", "--scheme", "int8", "-o", tmp_path / "small", "--jsonl")
+    *events, last = map(json.loads, out.splitlines())
+    assert code == 0 and last["result"]["output"] == str(tmp_path / "small")
+    assert {event["event"]["type"] for event in events} == {"Loading"}
+    code, out, _ = call("starter-dit", "--scheme", "int8", "-o", tmp_path / "small", "--jsonl")
+    assert code == 2 and json.loads(out)["error"]["kind"] == "usage"
+
+
 def test_progress_goes_from_nothing_to_all(call, tmp_path, monkeypatch):
     events = []
     monkeypatch.setattr(quantize.Reporter, "on_event", lambda _, event: events.append(event))

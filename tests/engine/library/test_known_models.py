@@ -1,0 +1,36 @@
+"""The curated list."""
+
+from urllib.parse import urlsplit
+
+from mezzotint.library.download_source import HubSource, source_of
+from mezzotint.library.known_models import known_models
+from mezzotint.memory.shipped import shipped
+from mezzotint.protocol import PlanRequest
+from mezzotint.stages.planning import planned
+
+
+def test_each_can_be_fetched_and_planned():
+    models = known_models()
+    assert len({model.id for model in models}) == len(models) >= 8
+    for model in models:
+        assert isinstance(source_of(model.id), HubSource)
+        assert urlsplit(model.licence_url).scheme == "https" and model.licence and model.good_at and model.title
+        assert model.runs and shipped(model.planned_as)
+
+
+def test_what_memory_is_told_is_what_a_plan_needs():
+    """With so much a plan fits, and with a byte less none does."""
+    for model in known_models():
+
+        def fits(vram, name=model.planned_as):
+            request = PlanRequest(models=(name,), vram_bytes=vram, ram_bytes=2**38, memory="lowest")
+            return planned(request, lambda: None).fits
+
+        assert fits(model.smallest_vram_bytes) and not fits(model.smallest_vram_bytes - 1)
+
+
+def test_sizes_are_those_of_the_weights():
+    """In 16 bits, or in 32: what is published is one of both, or a mixture."""
+    for model in known_models():
+        halves = sum(part.bytes("none") for part in shipped(model.planned_as).components)
+        assert 0.95 * halves < model.bytes < 2.1 * halves, model.id
