@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -130,8 +131,9 @@ class Lane:
         with self._changed:
             self._ending = True
             self._changed.notify_all()
+        end = time.monotonic() + seconds
         for thread in self._threads:
-            thread.join(seconds)
+            thread.join(max(0.0, end - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
 
     def _work(self) -> None:
@@ -193,7 +195,9 @@ class RpcServer:
             running = list(self._work.values())
         for work in running:
             _cancel(work)
-        return all([lane.stop(self._grace) for lane in (self._jobs, *self._lanes.values())])  # noqa: C419  each of them
+        end = time.monotonic() + self._grace
+        stopped = [lane.stop(max(0.0, end - time.monotonic())) for lane in (self._jobs, *self._lanes.values())]
+        return all(stopped)
 
     # ---- calls in
 

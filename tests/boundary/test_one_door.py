@@ -17,6 +17,7 @@ from mezzotint.protocol import (
     EngineInfo,
     GenerateRequest,
     GenerateResult,
+    MemoryNow,
     ModelInfo,
     ModelRef,
     Output,
@@ -87,6 +88,9 @@ def test_it_says_what_it_is_and_which_models_there_are(server, tiny_pixart_folde
     assert str(tiny_pixart_folder) in {model.path for model in models}
     server.call(3, "info")
     assert decode(EngineInfo, server.answer(3)["result"]).devices[-1].id == "cpu"
+    server.call(4, "memory")
+    now = decode(MemoryNow, server.answer(4)["result"])
+    assert 0 < now.ram_bytes < now.ram_total_bytes
 
 
 def test_the_process_and_the_command_line_make_the_same_picture(server, tiny_pixart_folder, tmp_path, capfd):

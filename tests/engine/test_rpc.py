@@ -54,6 +54,7 @@ class Client:
             "apart": Method(params=None, run=lambda *_: self.hold("apart"), turn="apart"),
             "picture": Method(params=ThumbnailRequest, run=self._picture, turn="newest first"),
             "job": Method(params=ThumbnailRequest, run=self._job, job=True),
+            "waits": Method(params=ThumbnailRequest, run=self._job, turn="waiting"),
             "panic": Method(params=None, run=lambda *_: self.fail(Panic("no"))),
             "deep": Method(params=None, run=lambda *_: self.fail(RecursionError())),
             "memory": Method(params=None, run=lambda *_: self.fail(MemoryError())),
@@ -245,6 +246,21 @@ def test_a_picture_that_nobody_wants_any_more_is_not_made(client):
     client.let_go.set()
     client.answers("again")
     assert "unwanted" not in client.seen
+
+
+def test_questions_that_wait_for_others_hold_nothing_up_and_can_be_cancelled(client):
+    for number in range(4):
+        client.call(number, "waits", picture(f"waits {number}"))
+        assert client.event(f"waits {number}").wait(60)
+    client.call("beyond", "waits", picture("beyond"))
+    client.call("p", "picture", picture("p"))
+    client.call("n", "nothing")
+    client.answers("p", "n")
+    client.call("c", "cancel", {"job": "beyond"})
+    client.call("d", "cancel", {"job": 0})
+    assert {kind_of(answer) for answer in client.answers("beyond", 0)} == {"cancelled"}
+    client.let_go.set()
+    client.answers(1, 2, 3)
 
 
 @pytest.mark.parametrize("params", [None, {}, {"job": 1, "more": 2}, [1]])

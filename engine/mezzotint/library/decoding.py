@@ -1,7 +1,8 @@
 """Pictures from anywhere as people see them: upright, in sRGB, 8 bits, as large as asked."""
 
 import io
-from contextlib import suppress
+import threading
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from PIL import Image, ImageCms
@@ -10,6 +11,8 @@ from mezzotint.errors import Cancelled
 from mezzotint.images.reading import DECODER_ERRORS, open_image, refused_if_broken, to_rgb, upright, upright_size
 from mezzotint.protocol import IsCancelled
 
+_LARGE = 20_000_000  # pixels; of larger ones only one is decoded at a time, for it may take a gigabyte
+_one_large = threading.Lock()
 _LARGEST_PROFILE = 4 << 20  # bytes; those of printers have one or two
 _SCALED_WELL = ("RGB", "RGBA", "L", "LA", "CMYK")  # the others are made one of these first
 _SPACES = {"RGB": "RGB", "L": "GRAY", "CMYK": "CMYK"}
@@ -26,12 +29,17 @@ def decode_picture(
         size = upright_size(image)
         if max_side is not None:
             image.draft(None, (max_side, max_side))  # a JPEG is decoded at half, a quarter or an eighth
-        if cancelled():
-            raise Cancelled("stopped")
-        image.load()
-        if cancelled():
-            raise Cancelled("stopped")
-        return in_srgb(_scaled(_direct(upright(image)), max_side), image.info.get("icc_profile")), size
+        with _one_large if image.width * image.height > _LARGE else nullcontext():
+            return _decoded(image, max_side, cancelled), size
+
+
+def _decoded(image: Image.Image, max_side: int | None, cancelled: IsCancelled) -> Image.Image:
+    if cancelled():
+        raise Cancelled("stopped")
+    image.load()
+    if cancelled():
+        raise Cancelled("stopped")
+    return in_srgb(_scaled(_direct(upright(image)), max_side), image.info.get("icc_profile"))
 
 
 def over_white(image: Image.Image) -> Image.Image:

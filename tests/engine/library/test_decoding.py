@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from PIL import ExifTags, Image, ImageCms
 
 from mezzotint.errors import Cancelled, ImageRefused
+from mezzotint.library import decoding
 from mezzotint.library.decoding import decode_picture, in_srgb
 
 ORANGE = (230, 120, 20)
@@ -200,6 +201,17 @@ def test_an_animation_is_its_first_frame(tmp_path):
     for suffix in ("gif", "webp"):
         frames[0].save(tmp_path / f"moving.{suffix}", save_all=True, append_images=frames[1:])
         assert min(decode_picture(tmp_path / f"moving.{suffix}", None)[0].getpixel((0, 0))[:3]) > 240
+
+
+def test_large_ones_are_decoded_one_by_one(tmp_path, monkeypatch):
+    Image.new("RGB", (50, 50)).save(tmp_path / "a.png")
+    monkeypatch.setattr(decoding, "_LARGE", 100)
+    held = []
+    decode_picture(tmp_path / "a.png", 8, lambda: held.append(decoding._one_large.locked()))
+    assert held == [True, True] and not decoding._one_large.locked()
+    monkeypatch.setattr(decoding, "_LARGE", 10_000)
+    decode_picture(tmp_path / "a.png", 8, lambda: held.append(decoding._one_large.locked()))
+    assert held[2:] == [False, False]
 
 
 def test_stopped_between_reading_and_turning(tmp_path):
