@@ -17,6 +17,7 @@ ItemRole = Qt.ItemDataRole.UserRole + 1  # GalleryItem, or None while it is unde
 PictureRole = ItemRole + 1  # QImage, or None
 BrokenRole = ItemRole + 2  # why there is no picture
 HeadingRole = ItemRole + 3  # the date, where a new section begins
+RatingRole = ItemRole + 4
 
 STARS = 5
 _SEARCH_DELAY = 250  # milliseconds after the last letter
@@ -134,6 +135,8 @@ class GalleryModel(PagedModel[GalleryItem]):
                 return None if item is None else self._thumbnails.why_broken(self._thumbnail_of(item))
             case _ if role == HeadingRole:
                 return self.heading(index.row())
+            case _ if role == RatingRole:
+                return 0 if item is None else item.rating
             case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.AccessibleTextRole:
                 return self._sentence(item)
         return None

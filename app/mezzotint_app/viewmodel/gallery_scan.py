@@ -1,7 +1,7 @@
-"""Which folders the gallery holds: looked through at the start, and again where a picture was saved."""
+"""Which folders the gallery holds: looked through at the start, and again when pictures were saved."""
 
+import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -9,7 +9,9 @@ from mezzotint.library_protocol import GalleryScan, GalleryScanned
 from mezzotint.protocol import Event, Progress
 from mezzotint_app.service import Failure, Service
 
-_TOGETHER = 700  # milliseconds in which saved pictures are gathered
+TOGETHER = 0.7  # seconds in which saved pictures are gathered
+REST = 10  # times as long as the last scan took is waited until the next, so that scans stay a small part of the work
+_LONGEST_REST = 30.0
 
 
 class GalleryScanner(QObject):
@@ -19,38 +21,59 @@ class GalleryScanner(QObject):
     scanned = Signal(object)  # GalleryScanned
     failed = Signal(str)
 
-    def __init__(self, librarian: Service, folders: Callable[[], Sequence[str]], parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        librarian: Service,
+        folders: Callable[[], Sequence[str]],
+        parent: QObject | None = None,
+        *,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         super().__init__(parent)
-        self._librarian, self._folders = librarian, folders
+        self._librarian, self._folders, self._now = librarian, folders, now
         self._call: int | None = None
-        self._waiting: dict[str, None] = {}
+        self._again = False
         self._progress: Progress | None = None
         self._known: tuple[str, ...] = ()
+        self._began = self._took = 0.0
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
-        self._soon.setInterval(_TOGETHER)
-        self._soon.timeout.connect(self._begin)
+        self._soon.timeout.connect(self.scan)
 
     def scan(self) -> None:
-        """Look through all folders."""
-        self._known = tuple(self._folders())
-        self._waiting = dict.fromkeys(self._known)
-        self._begin()
+        """Look through all folders, now or as soon as the present scan is done."""
+        self._soon.stop()
+        if self._call is not None:
+            self._again = True
+            return
+        self._known, self._again, self._began = tuple(self._folders()), False, self._now()
+        self._call = self._librarian.ask(
+            "gallery.scan",
+            GalleryScan(folders=self._known),
+            answer=GalleryScanned,
+            then=self._done,
+            failed=self._not_done,
+            on_event=self._event,
+        )
+        self.changed.emit()
 
     def folders_changed(self) -> None:
         """The settings name other folders, perhaps."""
         if tuple(self._folders()) != self._known:
             self.scan()
 
-    def saved(self, path: str) -> None:
-        """A picture has been written there; several in a short time are one scan."""
-        self._waiting[str(Path(path).parent)] = None
+    def saved(self) -> None:
+        """A picture has been written; several in a short time are one scan."""
         if not self._soon.isActive():
-            self._soon.start()
+            self._soon.start(round(1000 * self.pause()))
+
+    def pause(self) -> float:
+        """Seconds from a saved picture to the scan."""
+        return max(TOGETHER, min(_LONGEST_REST, REST * self._took))
 
     def cancel(self) -> None:
         """Stop looking; what was found stays."""
-        self._waiting.clear()
+        self._again = False
         if self._call is not None:
             self._librarian.cancel(self._call)
 
@@ -62,21 +85,6 @@ class GalleryScanner(QObject):
         """How far it is, once that is known."""
         return self._progress
 
-    def _begin(self) -> None:
-        self._soon.stop()
-        if self._call is not None or not self._waiting:
-            return
-        folders, self._waiting = tuple(self._waiting), {}
-        self._call = self._librarian.ask(
-            "gallery.scan",
-            GalleryScan(folders=folders),
-            answer=GalleryScanned,
-            then=self._done,
-            failed=self._not_done,
-            on_event=self._event,
-        )
-        self.changed.emit()
-
     def _event(self, event: Event) -> None:
         if isinstance(event, Progress):
             self._progress = event
@@ -85,14 +93,15 @@ class GalleryScanner(QObject):
     def _done(self, scanned: GalleryScanned) -> None:
         self._ended()
         self.scanned.emit(scanned)
-        self._begin()
 
     def _not_done(self, failure: Failure) -> None:
         self._ended()
         if failure.kind != "cancelled":
             self.failed.emit(failure.message)
-        self._begin()
 
     def _ended(self) -> None:
         self._call, self._progress = None, None
+        self._took = self._now() - self._began
         self.changed.emit()
+        if self._again:
+            self.saved()

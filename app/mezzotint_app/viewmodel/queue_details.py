@@ -10,7 +10,7 @@ from mezzotint.protocol import GeneratedImage
 from mezzotint_app.viewmodel.paged_model import Index
 from mezzotint_app.viewmodel.queue_access import QueueAccess
 from mezzotint_app.viewmodel.queue_watch import QueueWatch
-from mezzotint_app.viewmodel.queue_words import explained, state_word, task_text, what_to_do
+from mezzotint_app.viewmodel.queue_words import explained, task_errors, task_text, what_to_do
 from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted
 
 TaskRole = Qt.ItemDataRole.UserRole + 1
@@ -51,7 +51,7 @@ class TasksModel(QAbstractListModel):
         if role == TaskRole:
             return task
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return "\n".join(part for part in (task_text(task), *error_lines(task)) if part)
+            return "\n".join((task_text(task), *task_errors(task)))
         return None
 
 
@@ -151,7 +151,7 @@ class QueueDetails(QObject):
         if self._entry is None:
             return ""
         state = self._entry.row.state
-        kinds = dict.fromkeys(task.error_kind for task in self._entry.tasks if task.error_kind)
+        kinds = dict.fromkeys(task.error_kind for task in self._entry.tasks if task_errors(task))
         parts = [explained(state), *map(what_to_do, kinds)]
         return "\n".join(dict.fromkeys(part for part in parts if part))
 
@@ -179,15 +179,3 @@ class QueueDetails(QObject):
         self.tasks.set_tasks(tasks)
         self.pictures.set_images(tuple(image for task in tasks for image in task.images)[:MOST_PICTURES])
         self.changed.emit()
-
-
-def error_lines(task: Task) -> tuple[str, ...]:
-    """An error in the words it came with, and what helps."""
-    if not task.error:
-        return ()
-    return (task.error, what_to_do(task.error_kind))
-
-
-def heading_of(entry: Entry) -> str:
-    """The state of the whole."""
-    return state_word(entry.row.state)

@@ -151,7 +151,7 @@ class QueueSummary(QObject):
 def _waiting(number: int) -> str:
     if number == 1:
         return translate("QueueSummary", "1 entry waits")
-    return translate("QueueSummary", "%n entries wait", None, number)
+    return translate("QueueSummary", "%Ln entries wait", None, number)
 
 
 def _joined(*parts: str) -> str:

@@ -85,14 +85,14 @@ def pictures_count(number: int) -> str:
     """So many pictures."""
     if number == 1:
         return translate("QueueWords", "1 picture")
-    return translate("QueueWords", "%n pictures", None, number)
+    return translate("QueueWords", "%Ln pictures", None, number)
 
 
 def entries_count(number: int) -> str:
     """So many entries of the queue."""
     if number == 1:
         return translate("QueueWords", "1 entry")
-    return translate("QueueWords", "%n entries", None, number)
+    return translate("QueueWords", "%Ln entries", None, number)
 
 
 def done_of(done: int, asked: int) -> str:
@@ -119,7 +119,7 @@ def entry_view(
         whole = row.pictures / row.pictures_asked if row.pictures else None
     if running and fraction is not None:
         whole = fraction
-    trouble = bool(row.error) and row.state in ("failed", "set_aside", "interrupted", "waiting", "running")
+    trouble = bool(row.error) and row.state != "waiting"
     return EntryView(
         id=row.id,
         title=row.title.strip() or translate("QueueWords", "Without a prompt"),
@@ -145,10 +145,18 @@ def _about(row: EntryRow, left: float | None) -> str:
 
 def _note(row: EntryRow) -> str:
     if row.error:
-        return " ".join(row.error.split())
+        return error_text(row)
     if row.counts.failed and row.state in ("waiting", "running"):
         return translate("QueueWords", "Failed so far: %n of {tasks}", None, row.counts.failed).format(tasks=row.tasks)
     return ""
+
+
+def error_text(row: EntryRow) -> str:
+    """What went wrong, on one line; of an entry that waits again, that it was the last time."""
+    error = " ".join((row.error or "").split())
+    if error and row.state == "waiting":
+        return translate("QueueWords", "Last time: {error}").format(error=error)
+    return error
 
 
 def spoken(view: EntryView) -> str:
@@ -168,6 +176,13 @@ def task_text(task: Task) -> str:
     if task.seconds:
         parts.append(duration_text(task.seconds))
     return " · ".join(parts)
+
+
+def task_errors(task: Task) -> tuple[str, ...]:
+    """An error in the words it came with, and what helps; both may be missing."""
+    if not task.error or task.state in ("waiting", "running", "done"):
+        return ()
+    return tuple(text for text in (task.error.strip(), what_to_do(task.error_kind)) if text)
 
 
 def what_to_do(kind: str | None) -> str:

@@ -1,0 +1,159 @@
+"""What a person does with pictures of the gallery."""
+
+from collections.abc import Callable, Collection, Sequence
+
+from PySide6.QtCore import QCoreApplication, QFile, QObject, Signal
+
+from mezzotint.library_protocol import GalleryItem
+from mezzotint.protocol import ImageMetadata
+from mezzotint.trouble import shown
+from mezzotint_app.background import Runs
+from mezzotint_app.service import Failure, Service
+from mezzotint_app.viewmodel.command_line import command_line
+from mezzotint_app.viewmodel.gallery import STARS, GalleryModel
+from mezzotint_app.viewmodel.pixels import PixelLoader
+from mezzotint_app.viewmodel.queue_words import pictures_count
+from mezzotint_app.viewmodel.settings_text import request_of, settings_text
+
+translate = QCoreApplication.translate
+Trash = Callable[[str], str]  # a path; why it could not be done, empty if it was
+
+
+def to_trash(path: str) -> str:
+    """Move a file to the system's trash, off the window's thread; why it could not be, empty if it was."""
+    file = QFile(path)
+    if not file.exists() or file.moveToTrash():
+        return ""  # what is gone already is gone
+    return file.errorString() or translate("GalleryActions", "the system does not say why")
+
+
+class GalleryActions(QObject):
+    """Every action takes pictures as the list holds them."""
+
+    told = Signal(str)  # what was done, in one line
+    failed = Signal(str)
+    copy_image = Signal(object)  # QImage, for the clipboard
+    copy_text = Signal(str)  # the same
+
+    def __init__(
+        self,
+        model: GalleryModel,
+        librarian: Service,
+        background: Runs,
+        pixels: PixelLoader,
+        parent: QObject | None = None,
+        *,
+        trash: Trash = to_trash,
+    ) -> None:
+        super().__init__(parent)
+        self._model, self._librarian, self._background, self._pixels = model, librarian, background, pixels
+        self._trash = trash
+        self._stars_before: dict[int, int] = {}
+
+    # ---- stars
+
+    def rate(self, items: Sequence[GalleryItem], stars: int) -> None:
+        """Give them so many stars."""
+        self._model.rate(items, stars)
+
+    def toggle_star(self, items: Sequence[GalleryItem]) -> None:
+        """All stars, or what there was before them."""
+        if all(item.rating == STARS for item in items):
+            for item in items:
+                self._model.rate([item], self._stars_before.pop(item.id, 0))
+        else:
+            self._stars_before.update({item.id: item.rating for item in items if item.rating != STARS})
+            self._model.rate(items, STARS)
+
+    # ---- trash
+
+    def move_to_trash(self, items: Sequence[GalleryItem]) -> None:
+        """Off the list at once, into the trash soon; what could not be moved comes back."""
+        trash = self._trash
+        self._model.remove_here([item.id for item in items])
+        self._background.run(
+            lambda: [(item, trash(item.path)) for item in items],
+            self._moved,
+            lambda error: self._not_moved([(items[0], str(error))]) if items else None,
+        )
+
+    def _moved(self, results: Sequence[tuple[GalleryItem, str]]) -> None:
+        gone = tuple(item.path for item, problem in results if not problem)
+        left = [(item, problem) for item, problem in results if problem]
+        if gone:
+            self._librarian.ask(
+                "gallery.forget",
+                {"paths": gone},
+                then=lambda _none: self._model.refresh(),
+                failed=lambda failure: self.failed.emit(failure.message),
+            )
+            self.told.emit(translate("GalleryActions", "Moved to the trash: {0}").format(pictures_count(len(gone))))
+        if left:
+            self._not_moved(left)
+
+    def _not_moved(self, left: Sequence[tuple[GalleryItem, str]]) -> None:
+        item, problem = left[0]
+        line = translate("GalleryActions", "{path} could not be moved to the trash: {why}").format(
+            path=shown(item.path), why=problem.rstrip(".")
+        )
+        if len(left) > 1:
+            more = translate("GalleryActions", "The same happened to %n more", None, len(left) - 1)
+            line = f"{line}. {more}"
+        self.failed.emit(line)
+        self._model.refresh()
+
+    # ---- copies
+
+    def copy_pixels(self, item: GalleryItem) -> None:
+        """The picture itself."""
+
+        def loaded(image: object) -> None:
+            self.copy_image.emit(image)
+            self.told.emit(translate("GalleryActions", "The picture is on the clipboard"))
+
+        self._pixels.load(item.path, None, loaded, self._fail, slot="clipboard")
+
+    def copy_settings(self, item: GalleryItem) -> None:
+        """Its settings as text."""
+
+        def told(metadata: ImageMetadata) -> None:
+            text = settings_text(metadata)
+            if text:
+                self.copy_text.emit(text)
+                self.told.emit(translate("GalleryActions", "The settings are on the clipboard"))
+            else:
+                self.failed.emit(translate("GalleryActions", "This picture does not say how it was made"))
+
+        self._metadata(item, told)
+
+    def copy_command(self, item: GalleryItem) -> None:
+        """The command that makes it again."""
+
+        def told(metadata: ImageMetadata) -> None:
+            if metadata.request is None and not metadata.prompt:
+                self.failed.emit(translate("GalleryActions", "This picture does not say how it was made"))
+                return
+            command = command_line(request_of(metadata))
+            self.copy_text.emit(command.text())
+            self.told.emit(_copied(command.left_out))
+
+        self._metadata(item, told)
+
+    def copy_prompt(self, item: GalleryItem) -> None:
+        """Its words alone."""
+        self.copy_text.emit(item.prompt)
+        self.told.emit(translate("GalleryActions", "The prompt is on the clipboard"))
+
+    def _metadata(self, item: GalleryItem, then: Callable[[ImageMetadata], None]) -> None:
+        self._librarian.ask("metadata", {"path": item.path}, answer=ImageMetadata, then=then, failed=self._fail)
+
+    def _fail(self, failure: Failure) -> None:
+        self.failed.emit(failure.message)
+
+
+def _copied(left_out: Collection[str]) -> str:
+    if not left_out:
+        return translate("GalleryActions", "The command is on the clipboard")
+    return translate("GalleryActions", "The command is on the clipboard; no option says {0}").format(
+        ", ".join(left_out)
+    )

@@ -1,0 +1,58 @@
+"""What a page shows where there is nothing yet: what it is for, and the way on."""
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from mezzotint_app import theme
+from mezzotint_app.resources import icon_in
+from mezzotint_app.widgets.labels import plain_label
+
+_ICON = QSize(56, 56)
+_WIDTH = 420  # pixels of the words
+
+
+class EmptyState(QWidget):
+    """A drawing, a title, a few words, and a button."""
+
+    def __init__(self, drawing: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._drawing = drawing
+        self._picture = QLabel()
+        self._picture.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._title = plain_label(role="title", wrap=True)
+        self._words = plain_label(role="muted", wrap=True)
+        self.button = QPushButton()
+        for label in (self._title, self._words):
+            label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        middle = QWidget()
+        middle.setMaximumWidth(_WIDTH)
+        column = QVBoxLayout(middle)
+        column.setContentsMargins(0, 24, 0, 24)
+        column.setSpacing(12)
+        column.addStretch(2)
+        for part in (self._picture, self._title, self._words):
+            column.addWidget(part)
+        column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(3)
+        row = QHBoxLayout(self)
+        row.addStretch(1)
+        row.addWidget(middle, 100)
+        row.addStretch(1)
+        self._paint_icon()
+        theme.changes().changed.connect(self._paint_icon)
+
+    def show_words(self, title: str, words: str, button: str = "") -> None:
+        """Say this; without words for the button there is none."""
+        self._title.setText(title)
+        self._words.setText(words)
+        self._words.setVisible(bool(words))
+        self.button.setText(button)
+        self.button.setAccessibleName(button)
+        self.button.setVisible(bool(button))
+
+    def title(self) -> str:
+        """What it says first."""
+        return self._title.text()
+
+    def _paint_icon(self) -> None:
+        self._picture.setPixmap(icon_in(self._drawing, "muted").pixmap(_ICON, self.devicePixelRatioF()))

@@ -1,0 +1,85 @@
+"""The list of the queue: entries are dragged between others, or moved with the keyboard."""
+
+from PySide6.QtCore import QModelIndex, QPoint, QRect, Qt, Signal
+from PySide6.QtGui import QDropEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
+
+from mezzotint_app.widgets.queue_delegate import QueueDelegate
+
+
+class QueueList(QListView):
+    """Tells which rows are in sight."""
+
+    in_sight = Signal(int, int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setItemDelegate(QueueDelegate(self))
+        self.setUniformItemSizes(True)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
+        self.setDefaultDropAction(Qt.DropAction.MoveAction)
+        self.setDragDropOverwriteMode(False)
+        self.setDropIndicatorShown(True)
+        self._told = (0, -1)
+
+    def updateGeometries(self) -> None:  # noqa: N802  Qt's name
+        """Also whenever rows have come or gone."""
+        super().updateGeometries()
+        self._tell()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, D102
+        super().resizeEvent(event)
+        self._tell()
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:  # noqa: N802, D102
+        super().scrollContentsBy(dx, dy)
+        self._tell()
+
+    def keyboardSearch(self, search: str) -> None:  # noqa: N802
+        """None: it would read every row of the list."""
+
+    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802  Qt's name
+        """Between two rows, whichever is nearer."""
+        row = self.row_before(event.position().toPoint())
+        self.model().dropMimeData(event.mimeData(), event.dropAction(), row, 0, QModelIndex())
+        event.accept()
+        self.setState(QAbstractItemView.State.NoState)
+        self.viewport().update()
+
+    def row_before(self, point: QPoint) -> int:
+        """The row in front of which something would be dropped there."""
+        index = self.indexAt(point)
+        if not index.isValid():
+            return self.model().rowCount() if point.y() > 0 else 0
+        return index.row() + (point.y() > self.visualRect(index).center().y())
+
+    def selected_rows(self) -> list[int]:
+        """In order."""
+        return selected_rows(self)
+
+    def rows_in_sight(self) -> tuple[int, int]:
+        """First and last."""
+        view: QRect = self.viewport().rect()
+        count = self.model().rowCount() if self.model() is not None else 0
+        first = self.indexAt(QPoint(view.x() + 8, 1))
+        last = self.indexAt(QPoint(view.x() + 8, view.bottom()))
+        start = first.row() if first.isValid() else 0
+        return start, last.row() if last.isValid() else min(max(0, count - 1), start + 40)
+
+    def _tell(self) -> None:
+        if self.model() is None:
+            return
+        told = self.rows_in_sight()
+        if told != self._told:
+            self._told = told
+            self.in_sight.emit(*told)
+
+
+def selected_rows(view: QAbstractItemView) -> list[int]:
+    """The selected rows of a list, in order, without an index for each of them."""
+    selection = view.selectionModel().selection()
+    spans = [selection.at(number) for number in range(selection.count())]
+    return sorted({row for span in spans for row in range(span.top(), span.bottom() + 1)})

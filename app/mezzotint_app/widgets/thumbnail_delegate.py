@@ -1,0 +1,144 @@
+"""A picture in a grid: itself, its stars, the date where a new one begins, whether it is selected."""
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QHelpEvent, QImage, QPainter, QPainterPath, QPen
+from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QToolTip
+
+from mezzotint_app import theme
+from mezzotint_app.resources import icon_in
+from mezzotint_app.widgets.labels import plain_tooltip
+
+Index = QModelIndex | QPersistentModelIndex
+
+MARGIN = 6  # points around the picture
+_CAPTION = 18  # points below it, for stars
+_STAR = 12
+_TICK = 20
+_ROUND = 4.0
+
+
+class ThumbnailDelegate(QStyledItemDelegate):
+    """Paints what the roles of a model say; it asks for nothing else."""
+
+    def __init__(
+        self, *, picture: int, broken: int | None = None, heading: int | None = None, rating: int | None = None,
+        tooltip: int | None = None, parent: QObject | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(parent)
+        self._picture, self._broken, self._heading, self._rating = picture, broken, heading, rating
+        self._tooltip = tooltip
+        self._side = 192
+
+    def set_side(self, side: int) -> None:
+        """Points of a picture's side."""
+        self._side = side
+
+    def cell(self) -> QSize:
+        """The room that one picture takes."""
+        caption = _CAPTION if self._rating is not None else 0
+        return QSize(self._side + 2 * MARGIN, self._side + 2 * MARGIN + caption)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: ARG002, N802  Qt's name
+        """The same for all."""
+        return self.cell()
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """The whole cell."""
+        state, rect = option.state, QRect(option.rect)
+        selected = bool(state & QStyle.StateFlag.State_Selected)
+        painter.save()
+        painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
+        area = rect.adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN - (_CAPTION if self._rating is not None else 0))
+        if selected:
+            _fill(painter, QRectF(rect).adjusted(1, 1, -1, -1), "raised")
+        shown = self._paint_picture(painter, area, index)
+        if selected:
+            self._paint_selected(painter, rect, shown)
+        if self._rating is not None:
+            self._paint_stars(painter, QRect(rect.x(), area.bottom() + 1, rect.width(), _CAPTION), index)
+        self._paint_heading(painter, rect, index)
+        if state & QStyle.StateFlag.State_HasFocus:
+            _frame(painter, QRectF(rect).adjusted(1.5, 1.5, -1.5, -1.5), "focus", 2.5)
+        elif state & QStyle.StateFlag.State_MouseOver and not selected:
+            _frame(painter, QRectF(rect).adjusted(1, 1, -1, -1), "control", 1)
+        painter.restore()
+
+    def _paint_picture(self, painter: QPainter, area: QRect, index: Index) -> QRect:
+        image = index.data(self._picture)
+        if isinstance(image, QImage) and not image.isNull():
+            size = image.size().scaled(area.size(), Qt.AspectRatioMode.KeepAspectRatio)
+            place = QRect(area.center().x() - size.width() // 2 + 1, area.y(), size.width(), size.height())
+            place.moveCenter(area.center())
+            painter.drawImage(place, image)
+            return place
+        place = QRect(0, 0, min(area.width(), area.height()), min(area.width(), area.height()))
+        place.moveCenter(area.center())
+        _fill(painter, QRectF(place), "raised")
+        why = index.data(self._broken) if self._broken is not None else None
+        if why:
+            self._paint_broken(painter, place)
+        return place
+
+    def _paint_broken(self, painter: QPainter, place: QRect) -> None:
+        drawing = QRect(0, 0, 28, 28)
+        drawing.moveCenter(place.center())
+        drawing.translate(0, -10)
+        icon_in("warning", "warning").paint(painter, drawing)
+        painter.setPen(theme.colour("text"))
+        words = QRect(place.x() + 4, drawing.bottom() + 4, place.width() - 8, place.bottom() - drawing.bottom() - 6)
+        flags = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap
+        painter.drawText(words, flags, self.tr("Cannot be shown"))
+
+    def _paint_selected(self, painter: QPainter, rect: QRect, shown: QRect) -> None:
+        _frame(painter, QRectF(rect).adjusted(1, 1, -1, -1), "accent", 2)
+        tick = QRect(shown.right() - _TICK - 3, shown.bottom() - _TICK - 3, _TICK, _TICK)
+        path = QPainterPath()
+        path.addEllipse(QRectF(tick))
+        painter.fillPath(path, theme.colour("accent"))
+        icon_in("done", "accent_text").paint(painter, tick.adjusted(3, 3, -3, -3))
+
+    def _paint_stars(self, painter: QPainter, strip: QRect, index: Index) -> None:
+        stars = (index.data(self._rating) if self._rating is not None else None) or 0
+        left = strip.center().x() - (stars * (_STAR + 2)) // 2
+        for number in range(stars):
+            place = QRect(left + number * (_STAR + 2), strip.center().y() - _STAR // 2, _STAR, _STAR)
+            icon_in("star-filled", "accent").paint(painter, place)
+
+    def _paint_heading(self, painter: QPainter, rect: QRect, index: Index) -> None:
+        heading = index.data(self._heading) if self._heading is not None else ""
+        if not heading:
+            return
+        font = painter.font()
+        font.setBold(True)
+        painter.setFont(font)
+        metrics = painter.fontMetrics()
+        text = metrics.elidedText(heading, Qt.TextElideMode.ElideRight, rect.width() - 28)
+        label = QRectF(rect.x() + 4, rect.y() + 4, metrics.horizontalAdvance(text) + 16, metrics.height() + 6)
+        _fill(painter, label, "surface")
+        _frame(painter, label, "line", 1)
+        painter.setPen(theme.colour("text"))
+        painter.drawText(label, Qt.AlignmentFlag.AlignCenter, text)
+
+    def helpEvent(  # noqa: N802  Qt's name
+        self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index
+    ) -> bool:
+        """What is known of the picture, as plain text."""
+        del option
+        if event.type() != QEvent.Type.ToolTip or self._tooltip is None or not index.isValid():
+            return False
+        why = index.data(self._broken) if self._broken is not None else None
+        text = "\n".join(part for part in (index.data(self._tooltip), why) if part)
+        QToolTip.showText(event.globalPos(), plain_tooltip(text[:600]) if text else "", view)
+        return True
+
+
+def _fill(painter: QPainter, rect: QRectF, colour: str) -> None:
+    path = QPainterPath()
+    path.addRoundedRect(rect, _ROUND, _ROUND)
+    painter.fillPath(path, theme.colour(colour))
+
+
+def _frame(painter: QPainter, rect: QRectF, colour: str, width: float) -> None:
+    painter.setPen(QPen(theme.colour(colour), width))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRoundedRect(rect, _ROUND, _ROUND)

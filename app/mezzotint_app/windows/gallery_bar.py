@@ -1,0 +1,123 @@
+"""Above the gallery: search, filters, order, size."""
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLineEdit, QSizePolicy, QSlider, QToolButton, QWidget
+
+from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.gallery import STARS, GalleryModel
+from mezzotint_app.widgets.flow_layout import FlowLayout
+
+SMALLEST, LARGEST = 96, 384  # points of a picture's side
+
+
+class GalleryBar(QFrame):
+    """Every part of the query has its control."""
+
+    side_changed = Signal(int)
+    details_toggled = Signal(bool)
+
+    def __init__(self, model: GalleryModel, side: int, *, details: bool, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("role", "bar")
+        self._model = model
+        self.search = QLineEdit()
+        self.models = QComboBox()
+        self.stars = QComboBox()
+        self.order = QComboBox()
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.details = QToolButton()
+        self._fill(side, details=details)
+        self._build()
+        self._connect()
+        self._show_query()
+        self._show_models()
+
+    def _fill(self, side: int, *, details: bool) -> None:
+        self.search.setPlaceholderText(self.tr("Search in prompts"))
+        self.search.setClearButtonEnabled(True)
+        self.search.addAction(QAction(icon("search"), "", self.search), QLineEdit.ActionPosition.LeadingPosition)
+        _name(
+            self.search,
+            self.tr("Search"),
+            self.tr("Words that all stand in the prompt, the model or the name (Ctrl+F)"),
+        )
+        _name(self.models, self.tr("Model"), self.tr("Pictures of this model alone"))
+        self.stars.addItem(self.tr("Any stars"), 0)
+        for number in range(1, STARS + 1):
+            self.stars.addItem(
+                self.tr("%n or more stars", "", number) if number < STARS else self.tr("5 stars"), number
+            )
+        _name(self.stars, self.tr("Stars"), self.tr("Pictures with at least so many stars"))
+        for text, order in (
+            (self.tr("Newest first"), "newest"),
+            (self.tr("Oldest first"), "oldest"),
+            (self.tr("Best first"), "best"),
+        ):
+            self.order.addItem(text, order)
+        _name(self.order, self.tr("Order"), self.tr("In which order pictures are shown"))
+        self.slider.setRange(SMALLEST, LARGEST)
+        self.slider.setSingleStep(16)
+        self.slider.setPageStep(64)
+        self.slider.setValue(side)
+        self.slider.setFixedWidth(120)
+        _name(self.slider, self.tr("Size of the pictures"), self.tr("Size of the pictures (Ctrl+Plus, Ctrl+Minus)"))
+        self.details.setIcon(icon("info"))
+        self.details.setCheckable(True)
+        self.details.setChecked(details)
+        self.details.setProperty("role", "quiet")
+        _name(self.details, self.tr("Details"), self.tr("Show how the picture was made, at the side (Ctrl+I)"))
+
+    def _build(self) -> None:
+        self.search.setMinimumWidth(200)
+        self.search.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.models.setMaximumWidth(220)
+        self.models.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(16, 8, 16, 8)
+        row.setSpacing(8)
+        filters = FlowLayout()
+        for part in (self.models, self.stars, self.order, self.slider, self.details):
+            filters.addWidget(part)
+        row.addWidget(self.search, 1)
+        row.addLayout(filters, 2)
+
+    def _connect(self) -> None:
+        model = self._model
+        self.search.textChanged.connect(model.search)
+        self.search.returnPressed.connect(model.search_now)
+        self.models.currentIndexChanged.connect(lambda _row: model.narrow(model=self.models.currentData()))
+        self.stars.currentIndexChanged.connect(lambda _row: model.narrow(rating=self.stars.currentData()))
+        self.order.currentIndexChanged.connect(lambda _row: model.narrow(order=self.order.currentData()))
+        self.slider.valueChanged.connect(self.side_changed)
+        self.details.toggled.connect(self.details_toggled)
+        model.query_changed.connect(self._show_query)
+        model.models_changed.connect(self._show_models)
+
+    def _show_query(self) -> None:
+        query = self._model.query()
+        blocked = [QSignalBlocker(part) for part in (self.search, self.models, self.stars, self.order)]
+        if self.search.text().strip() != query.search:
+            self.search.setText(query.search)
+        self.models.setCurrentIndex(max(0, self.models.findData(query.model)))
+        self.stars.setCurrentIndex(max(0, self.stars.findData(query.rating)))
+        self.order.setCurrentIndex(max(0, self.order.findData(query.order)))
+        del blocked
+
+    def _show_models(self) -> None:
+        chosen = self._model.query().model
+        names = list(self._model.models())
+        if chosen is not None and chosen not in names:
+            names.append(chosen)
+        blocked = QSignalBlocker(self.models)
+        self.models.clear()
+        self.models.addItem(self.tr("All models"), None)
+        for name in names:
+            self.models.addItem(name or self.tr("Model unknown"), name)
+        self.models.setCurrentIndex(max(0, self.models.findData(chosen)))
+        del blocked
+
+
+def _name(widget: QWidget, name: str, tooltip: str) -> None:
+    widget.setAccessibleName(name)
+    widget.setToolTip(tooltip)
