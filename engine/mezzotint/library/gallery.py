@@ -1,11 +1,12 @@
 """The gallery: the pictures of the output folders, found by words, model and stars."""
 
 import sqlite3
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mezzotint.catalog.place import at_home
-from mezzotint.errors import StorageError, UsageError
+from mezzotint.errors import Cancelled, StorageError, UsageError
 from mezzotint.library.gallery_reading import folded, read_facts
 from mezzotint.library.gallery_scanning import forget, put, row_of, scan
 from mezzotint.library.gallery_schema import GalleryDatabase
@@ -26,6 +27,7 @@ from mezzotint.trouble import shown, storage_error
 MOST_STARS = 5
 LARGEST_PAGE = 500  # pictures in one answer, which is to stay a line of a few megabytes
 _MOST_WORDS = 16
+_WAIT = 0.1  # seconds between looks at whether a scan that waits for another is still wanted
 _COLUMNS = "id, path, width, height, bytes, made, prompt, model, seed, rating"
 _ORDERS = {"newest": "made DESC, id DESC", "oldest": "made, id", "best": "rating DESC, made DESC, id DESC"}
 
@@ -38,14 +40,23 @@ class Gallery:
     def __init__(self, folder: Path | None = None) -> None:
         folder = folder or state_folder()
         self._stars = StarJournal(folder / "gallery-stars.jsonl")
+        self._scanning = threading.Lock()
+        self._told = 0  # of the notices
         self._database = GalleryDatabase(folder / "gallery.db", on_open=self._take_over_stars)
 
     def scan(self, request: GalleryScan, tell: OnEvent, cancelled: IsCancelled) -> GalleryScanned:
-        """Look through the folders."""
-        result = scan(self._database, request, tell, cancelled)
-        for notice in self.notices():
-            tell(Notice(code="gallery", message=notice))
-        return result
+        """Look through the folders, one scan after the other: each decides which pictures there are."""
+        while not self._scanning.acquire(timeout=_WAIT):
+            if cancelled():
+                raise Cancelled("stopped")
+        try:
+            result = scan(self._database, request, tell, cancelled)
+            for notice in self.notices()[self._told :]:
+                self._told += 1
+                tell(Notice(code="gallery", message=notice))
+            return result
+        finally:
+            self._scanning.release()
 
     def query(self, query: GalleryQuery) -> GalleryPage:
         """A page of what is found, and how much that is in all."""

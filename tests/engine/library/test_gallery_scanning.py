@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -157,8 +158,32 @@ def test_damage_is_told_with_the_scan_that_mends_it(folder, tmp_path):
     (tmp_path / "state" / "gallery.db").write_bytes(b"garbage" * 900)
     gallery, events = Gallery(tmp_path / "state"), []
     assert scanned(gallery, folder, tell=events.append).total == 1
-    assert [event.code for event in events if isinstance(event, Notice)] == ["gallery"]
+    assert scanned(gallery, folder, tell=events.append).total == 1
+    assert [event.code for event in events if isinstance(event, Notice)] == ["gallery"]  # once
     gallery.close()
+
+
+def test_scans_wait_for_each_other_and_one_that_waits_can_be_stopped(gallery, folder):
+    small(folder / "one" / "a.png")
+    small(folder / "two" / "b.png")
+    began, let_go, results = threading.Event(), threading.Event(), []
+
+    def hold(_):
+        began.set()
+        assert let_go.wait(60)
+
+    def first():
+        results.append(scanned(gallery, folder / "one", tell=hold).total)
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert began.wait(60)
+    with pytest.raises(Cancelled):
+        scanned(gallery, folder / "two", cancelled=lambda: True)
+    let_go.set()
+    results.append(scanned(gallery, folder / "one", folder / "two").total)
+    thread.join()
+    assert results in ([1, 2], [2, 1]) and names(gallery) == ["a.png", "b.png"]
 
 
 @settings(max_examples=15)
