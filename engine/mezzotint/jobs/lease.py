@@ -16,6 +16,7 @@ from typing import Self
 from mezzotint import paths
 from mezzotint.jobs.locked_file import SYSTEM_LOCK, Lock, LockedFile
 
+_LOOKS = (0.01, 0.02, 0.05)  # seconds between tries
 _LONGEST = 4096  # bytes of a lease's file that are read
 _SHOWN = 200  # characters of what another program wrote about itself
 
@@ -53,11 +54,16 @@ class Lease:
         what: str = "",
         now: Callable[[], float] = time.time,
         lock: Lock = SYSTEM_LOCK,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> "Lease | Held":
         """Take a device, or learn who has it. Raises StorageError when the folder cannot be used."""
         path = _path(device, folder)
-        file = LockedFile.take(path, lock)
-        if file is None:
+        for seconds in _LOOKS:  # one that only asks whether an owner lives has it for a moment
+            file = LockedFile.take(path, lock)
+            if file is not None:
+                break
+            sleep(seconds)
+        else:
             return _held(path)
         owner = f"{_plain(device)}/{secrets.token_hex(8)}"
         about = {"pid": os.getpid(), "host": platform.node(), "since": now(), "what": what, "owner": owner}

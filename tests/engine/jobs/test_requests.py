@@ -1,0 +1,159 @@
+"""Requests as the queue keeps them."""
+
+import os
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mezzotint.errors import ProtocolError, UsageError
+from mezzotint.images.naming import NameFields, picture_path
+from mezzotint.jobs.requests import changed, changes, run_key, settle, steps_of, title_of
+from mezzotint.protocol import (
+    Cascade,
+    GenerateRequest,
+    ImageInput,
+    LoraRef,
+    ModelRef,
+    Output,
+    Sampling,
+    Stage,
+    Transition,
+)
+
+REQUESTS = st.builds(
+    GenerateRequest,
+    prompt=st.text(),
+    negative_prompt=st.text(max_size=5),
+    seed=st.none() | st.integers(0, 2**63 - 2),
+    count=st.integers(1, 2),
+    strength=st.none() | st.floats(0, 1),
+    quantization=st.sampled_from(["auto", "int8"]),
+    loras=st.lists(st.builds(LoraRef, path=st.text(max_size=5), weight=st.floats(-2, 2)), max_size=2).map(tuple),
+)
+
+
+@given(REQUESTS, REQUESTS)
+def test_what_is_written_as_a_change_is_read_again(base, request):
+    assert changed(base, changes(base, request)) == request
+
+
+@pytest.mark.parametrize("written", ["[]", "{", '{"seed": "x"}', '{"colour": 1}', '{"seed": null, "prompt": 5}', "5"])
+def test_what_is_no_change_is_refused(written):
+    with pytest.raises(ProtocolError):
+        changed(GenerateRequest(prompt="x"), written)
+
+
+@given(REQUESTS)
+def test_a_seed_is_fixed(request):
+    settled = settle(request)
+    assert settled.request.seed == settled.seed is not None
+    assert settled.drawn == (request.seed is None)
+    assert request.seed in (None, settled.seed)
+    assert settle(settled.request).request == settled.request
+
+
+@pytest.mark.parametrize(
+    "changes", [{"seed": -1}, {"seed": 2**63}, {"seed": 2**63 - 1, "count": 2}, {"count": 0}, {"count": -5}]
+)
+def test_what_cannot_be_made_is_not_queued(changes):
+    with pytest.raises(UsageError):
+        settle(GenerateRequest(prompt="x", **changes))
+
+
+@pytest.mark.parametrize("path", [None, "out/", "[seed].png", "folder", "a/b[date]", "/abs/[seed].png", "~/x/"])
+def test_pictures_go_where_they_would_have_gone_from_the_folder_of_then(path, tmp_path, monkeypatch):
+    """The name of that folder may look like a template, too."""
+    here, elsewhere = tmp_path / "in [seed] here", tmp_path / "elsewhere"
+    (here / "folder").mkdir(parents=True)
+    elsewhere.mkdir()
+    names = NameFields(
+        seed=5,
+        prompt="p",
+        model="m",
+        width=1,
+        height=1,
+        steps=1,
+        sampler="s",
+        index=0,
+        count=1,
+        now=datetime(2026, 1, 1),
+    )
+    monkeypatch.chdir(here)
+    output = Output(path=path, preview_folder="steps")
+    wanted = picture_path(output, names).absolute()
+    settled = settle(GenerateRequest(prompt="x", output=output)).request.output
+    monkeypatch.chdir(elsewhere)
+    assert picture_path(settled, names).absolute() == wanted
+    assert settled.preview_folder == str(here / "steps")
+
+
+def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.safetensors").touch()
+    (tmp_path / "sdxl-base").mkdir()
+    stages = (
+        Stage(model=ModelRef(id="m.safetensors"), weights="w.gguf", loras=(LoraRef(path="l"),)),
+        Stage(model=ModelRef(id="sdxl-base")),  # an id, though there is a folder of that name
+        Stage(model=ModelRef(id="gone.safetensors")),
+    )
+    request = GenerateRequest(
+        prompt="x",
+        images=(ImageInput(path="../i.png"),),
+        embeddings=("e",),
+        loras=(LoraRef(path="/abs/l"),),
+        cascade=Cascade(stages=stages),
+    )
+    settled = settle(request).request
+    here = f"{tmp_path}{os.sep}"
+    assert settled.images[0].path == str(tmp_path.parent / "i.png")
+    assert settled.embeddings == (f"{here}e",)
+    assert settled.loras[0].path == str(Path("/abs/l").absolute())
+    first, second, third = settled.cascade.stages
+    assert (first.model.id, first.weights, first.loras[0].path) == (f"{here}m.safetensors", f"{here}w.gguf", f"{here}l")
+    assert (second.model.id, third.model.id) == ("sdxl-base", "gone.safetensors")
+
+
+@given(st.text())
+def test_a_title_is_one_short_line(prompt):
+    title = title_of(GenerateRequest(prompt=prompt))
+    assert len(title) <= 200
+    assert len(title.splitlines()) <= 1
+
+
+def stage(steps=20, **changes):
+    return Stage(sampling=Sampling(steps=steps), **changes)
+
+
+@pytest.mark.parametrize(
+    ("cascade", "strength", "steps"),
+    [
+        (Cascade(stages=(stage(30),)), None, 30),
+        (Cascade(stages=(stage(30),)), 0.5, 15),
+        (Cascade(stages=(stage(20, until=0.8), stage(20)), transitions=(Transition(),)), None, 20),
+        (Cascade(stages=(stage(20), stage(20)), transitions=(Transition(scale=2, strength=0.5),)), None, 30),
+        (Cascade(stages=(stage(None),)), None, 0),
+        (Cascade(stages=()), None, 0),
+        (Cascade(stages=(stage(1),)), 0.0, 1),
+    ],
+)
+def test_steps_that_are_said(cascade, strength, steps):
+    assert steps_of(GenerateRequest(prompt="x", cascade=cascade, strength=strength)) == steps
+
+
+def test_what_makes_a_difference_in_time_makes_another_key():
+    base = GenerateRequest(prompt="x", cascade=Cascade(stages=(Stage(model=ModelRef(id="m"), width=512, height=512),)))
+    same = replace(base, prompt="y", seed=3, count=5)
+    assert run_key(base) == run_key(same)
+    hires = Cascade(stages=(*base.cascade.stages, Stage()), transitions=(Transition(scale=1.5, strength=0.5),))
+    others = [
+        replace(base, device="cpu"),
+        replace(base, quantization="int8"),
+        replace(base, cascade=hires),
+        replace(base, cascade=Cascade(stages=(Stage(model=ModelRef(id="m"), width=512, height=768),))),
+        replace(base, cascade=Cascade(stages=(Stage(model=ModelRef(id="n"), width=512, height=512),))),
+    ]
+    assert len({run_key(one) for one in [base, *others]}) == 6
