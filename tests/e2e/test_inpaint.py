@@ -1,115 +1,30 @@
 """Parts of pictures made anew: as the peer does it, and what lies outside stays to the last bit."""
 
 import copy
-import json
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image, ImageDraw
+from inpaint_requests import HOLE, PROMPT, SEED, SIDE, again, engine, mask, outside, picture, pixels, request_for, run
+from PIL import Image
 
-from mezzotint import codec, paths
-from mezzotint.catalog.catalog import Catalog
-from mezzotint.cli import main
-from mezzotint.engine import Engine
-from mezzotint.errors import Cancelled, ImageRefused, OutOfMemory, UsageError
+from mezzotint import codec
+from mezzotint.errors import ImageRefused, UsageError
 from mezzotint.families.samplers import build_scheduler, resolve_scheduler
 from mezzotint.images.metadata import read_metadata
-from mezzotint.memory.device import open_device
 from mezzotint.protocol import (
-    Cascade,
-    DecodeRequest,
-    GenerateRequest,
     GenerateResult,
-    ImageInput,
     Inpaint,
     ModelRef,
-    Notice,
-    Output,
     Sampling,
     Stage,
-    Step,
     Transition,
 )
-from mezzotint.stages import cascade, workroom
-from mezzotint.stages.undecoded import undecoded
-from mezzotint.training.starter.judge import bundled_judge, load_judge, pixels_of
-from mezzotint.training.starter.world import COLOURS, KINDS
+from mezzotint.stages import cascade
 
-PROMPT, SEED, SIDE = "a red house by the sea at dusk", 7, 64
-HOLE = (16, 8, 48, 40)
-
-
-@pytest.fixture(scope="module")
-def engine():
-    return Engine(Catalog.standard())
-
-
-@pytest.fixture
-def picture(tmp_path):
-    """Noise that no network would make."""
-
-    def save(name="init.png", size=(SIDE, SIDE), seed=0):
-        pixels = np.random.default_rng(seed).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
-        Image.fromarray(pixels).save(tmp_path / name)
-        return ImageInput(path=str(tmp_path / name))
-
-    return save
-
-
-@pytest.fixture
-def mask(tmp_path):
-    def save(*boxes, size=(SIDE, SIDE), name="mask.png"):
-        image = Image.new("L", size)
-        for box in boxes or (HOLE,):
-            image.paste(255, box)
-        image.save(tmp_path / name)
-        return ImageInput(path=str(tmp_path / name), role="mask")
-
-    return save
-
-
-@pytest.fixture
-def request_for(tmp_path):
-    def build(folder, *images, size=(SIDE, SIDE), stages=(), transitions=(), **fields):
-        sampling = Sampling(steps=fields.pop("steps", 4), sampler=fields.pop("sampler", None))
-        width, height = size or (None, None)
-        first = Stage(model=ModelRef(id=str(folder)), width=width, height=height, sampling=sampling)
-        first = replace(first, until=fields.pop("until", None))
-        return GenerateRequest(
-            prompt=PROMPT,
-            seed=SEED,
-            images=images,
-            cascade=Cascade(stages=(first, *stages), transitions=tuple(transitions)),
-            output=Output(path=f"{tmp_path}/out/"),
-            attention="sdpa",
-            **fields,
-        )
-
-    return build
-
-
-def run(engine, request, events=None, cancelled=lambda: False) -> GenerateResult:
-    return engine.generate(request, (events if events is not None else []).append, cancelled)
-
-
-def pixels(image) -> np.ndarray:
-    return np.array(Image.open(image.path if hasattr(image, "path") else image).convert("RGB"))
-
-
-def outside(shape, *boxes) -> np.ndarray:
-    free = np.ones(shape[:2], bool)
-    for left, top, right, bottom in boxes:
-        free[top:bottom, left:right] = False
-    return free
-
-
-def again(engine, result, request):
-    recorded = read_metadata(Path(result.images[0].path)).request
-    return run(engine, replace(recorded, output=request.output)).images[0].sha256
+__all__ = ["engine", "mask", "picture", "request_for"]  # fixtures
 
 
 # ---- as the peer does it
@@ -321,221 +236,3 @@ def test_a_second_pass_of_a_grown_picture_grows_all_of_it(engine, request_for, t
     result = run(engine, request)
     assert (result.images[0].width, result.images[0].height) == (round(95 * 1.5), 96)
     assert again(engine, result, request) == result.images[0].sha256
-
-
-# ---- memory, stopping, what is left behind
-
-
-def test_under_a_limit_and_after_a_shortage_it_is_the_same_picture(
-    engine, request_for, tiny_sdxl_folder, picture, mask, monkeypatch
-):
-    request = request_for(tiny_sdxl_folder, picture(), mask(), sampler="euler_a", inpaint=Inpaint(fill="noise"))
-    request = replace(request, quantization="none", text_quantization="none")
-    plain = run(engine, request)
-    requests, at = [], [-1]
-
-    def refuse(number, size):
-        requests.append(size)
-        return number == at[0]
-
-    monkeypatch.setattr(workroom, "open_device", partial(open_device, refuse=refuse))
-    limited = replace(request, vram_limit_bytes=512 * 2**20)
-    assert run(Engine(Catalog.standard()), limited).images[0].sha256 == plain.images[0].sha256
-    count = len(requests)
-    for at[0] in range(0, count, max(1, count // 6)):
-        assert run(Engine(Catalog.standard()), limited).images[0].sha256 == plain.images[0].sha256, at
-
-
-def test_a_step_that_is_done_again_is_the_same(engine, request_for, tiny_sdxl_folder, picture, mask, monkeypatch):
-    request = request_for(tiny_sdxl_folder, picture(), mask(), sampler="dpmpp_2m_sde", strength=1.0)
-    whole = run(engine, request)
-    after, failed = cascade.Keep.after, []
-
-    def short(self, walk, latents, index):
-        if index not in failed:
-            failed.append(index)
-            raise RuntimeError("CUDA out of memory. Tried to allocate 3.00 GiB")
-        return after(self, walk, latents, index)
-
-    monkeypatch.setattr(cascade.Keep, "after", short)
-    assert run(engine, request).images[0].sha256 == whole.images[0].sha256
-    assert failed == [0, 1, 2, 3]
-
-
-def test_a_picture_that_was_not_decoded_is_put_together_later(
-    engine, request_for, tiny_sdxl_folder, picture, mask, monkeypatch
-):
-    size = (150, 100)
-    inpaint = Inpaint(area="masked", left=20)
-    request = request_for(tiny_sdxl_folder, picture(size=size), mask((90, 40, 110, 60), size=size), inpaint=inpaint)
-
-    def out_of_memory(*_):
-        raise RuntimeError("CUDA out of memory. Tried to allocate 3.00 GiB")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(cascade, "to_picture", out_of_memory)
-        with pytest.raises(OutOfMemory):
-            run(engine, request)
-    (path,) = undecoded(paths.undecoded_folder())
-    late = engine.decode(DecodeRequest(path=str(path)), lambda _: None, lambda: False)
-    assert (late.width, late.height) == (170, 100)
-    assert late.sha256 == run(engine, request).images[0].sha256
-
-
-def test_left_behind_latents_wait_for_the_pictures_they_belong_to(
-    engine, request_for, tiny_sdxl_folder, picture, mask, monkeypatch
-):
-    request = request_for(tiny_sdxl_folder, picture(), mask())
-    with monkeypatch.context() as patch:
-        patch.setattr(cascade, "to_picture", lambda *_: (_ for _ in ()).throw(MemoryError()))
-        with pytest.raises((OutOfMemory, MemoryError)):
-            run(engine, request)
-    (path,) = undecoded(paths.undecoded_folder())
-    Path(request.images[0].path).unlink()
-    with pytest.raises(ImageRefused, match=r"init\.png"):
-        engine.decode(DecodeRequest(path=str(path)), lambda _: None, lambda: False)
-    assert path.exists()
-
-
-def test_cancel_within_one_step(engine, request_for, tiny_sdxl_folder, picture, mask, tmp_path):
-    events = []
-    with pytest.raises(Cancelled):
-        run(
-            engine,
-            request_for(tiny_sdxl_folder, picture(), mask(), steps=8, strength=1.0),
-            events,
-            cancelled=lambda: sum(isinstance(event, Step) for event in events) >= 2,
-        )
-    assert sum(isinstance(event, Step) for event in events) == 2
-    assert not list(tmp_path.glob("out/*"))
-
-
-def test_previews_come_with_every_step(engine, request_for, tiny_sdxl_folder, picture, mask):
-    events = []
-    request = request_for(tiny_sdxl_folder, picture(), mask(), previews=True, strength=1.0)
-    plain = run(engine, replace(request, previews=False))
-    assert run(engine, request, events).images[0].sha256 == plain.images[0].sha256
-    assert all(event.preview for event in events if isinstance(event, Step))
-
-
-# ---- the bundled model
-
-
-@pytest.mark.parametrize("model", ["starter-xl", "starter-dit"])
-def test_another_house_in_the_same_place(engine, request_for, tmp_path, model):
-    """What is painted over with other words is what they say, and all around it stays."""
-    first = run(engine, request_for(model, size=None, steps=12))
-    hole = Image.new("L", (128, 128))
-    ImageDraw.Draw(hole).rectangle((12, 36, 115, 119), fill=255)
-    hole.save(tmp_path / "hole.png")
-    images = (ImageInput(path=first.images[0].path), ImageInput(path=str(tmp_path / "hole.png"), role="mask"))
-    request = request_for(model, *images, size=None, steps=12, count=4, inpaint=Inpaint(fill="noise"))
-    request = replace(request, prompt="a yellow tent by the sea at dusk")
-    made = run(engine, request).images
-    kept = np.asarray(hole) == 0
-    for image in made:
-        np.testing.assert_array_equal(pixels(image)[kept], pixels(first.images[0])[kept])
-    judge = load_judge(bundled_judge())
-    with torch.inference_mode():
-        verdicts = judge(pixels_of([Image.open(image.path) for image in made]))
-    assert [KINDS[int(i)] for i in verdicts["kind"].argmax(dim=1)].count("tent") >= 3
-    assert [COLOURS[int(i)] for i in verdicts["colour"].argmax(dim=1)].count("yellow") >= 3
-
-
-@pytest.mark.parametrize("area", ["whole", "masked"])
-def test_new_parts_go_on_from_the_old_without_a_step(engine, request_for, area):
-    """The rows of pixels at the seam differ no more than rows elsewhere do."""
-    first = run(engine, request_for("starter-xl", size=None, steps=12))
-    inpaint = Inpaint(area=area, right=64, padding=64)
-    image = ImageInput(path=first.images[0].path)
-    grown = run(engine, request_for("starter-xl", image, size=None, steps=12, inpaint=inpaint, count=2)).images
-    for made in grown:
-        steps = np.abs(np.diff(pixels(made).astype(float), axis=1)).mean(axis=(0, 2))
-        assert steps.shape == (191,)
-        assert steps[118:130].max() < 2 * np.quantile(steps, 0.95)
-
-
-# ---- the command line
-
-
-@pytest.fixture
-def command(capsys, tmp_path, tiny_sdxl_folder):
-    def call(code, *words):
-        how = ("-m", tiny_sdxl_folder, "--steps", "4", "--seed", "7", "-o", f"{tmp_path}/out/")
-        assert main([str(word) for word in ("generate", PROMPT, *how, *words)]) == code
-        return capsys.readouterr()
-
-    return call
-
-
-def test_the_command_line_makes_what_the_engine_makes(
-    engine, request_for, tiny_sdxl_folder, picture, mask, command, capsys
-):
-    init, hole = picture(size=(90, 70)), mask((20, 20, 50, 40), size=(90, 70))
-    inpaint = Inpaint(area="masked", padding=9, feather=3, fill="blur", right=6, bottom=10)
-    request = replace(request_for(tiny_sdxl_folder, init, hole, inpaint=inpaint), attention="auto")
-    words = (
-        "--inpaint-area masked --inpaint-padding 9 --inpaint-feather 3 --inpaint-fill blur --outpaint right=6,bottom=10"
-    )
-    said = command(0, "--size", "64x64", "--init", init.path, "--mask", hole.path, *words.split(), "--json", "--quiet")
-    made = codec.decode(GenerateResult, json.loads(said.out))
-    assert made.images[0].sha256 == run(engine, request).images[0].sha256
-    assert main(["generate", "--from", made.images[0].path, "-o", made.images[0].path, "--json", "--quiet"]) == 0
-    replayed = codec.decode(GenerateResult, json.loads(capsys.readouterr().out))
-    assert replayed.images[0].sha256 == made.images[0].sha256
-    assert replayed.inpaint == made.inpaint
-
-
-def test_a_picture_grows_with_its_own_words(command, capsys, tmp_path):
-    first = command(0, "--size", "64x64").out.strip()
-    assert (
-        main(["generate", "--from", first, "--init", first, "--outpaint", "0,0,32,0", "-o", f"{tmp_path}/b.png"]) == 0
-    )
-    assert Image.open(tmp_path / "b.png").size == (96, 64)
-    assert "error" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (("--mask", "MASK"), 2, "--mask says which part of an init picture"),
-        (("--outpaint", "1,2,3,4"), 2, "--outpaint makes an init picture larger"),
-        (("--init", "INIT", "--inpaint-feather", "3"), 2, "--inpaint-feather is about inpainting"),
-        (("--init", "INIT", "--mask", "MASK", "--inpaint-feather", "300"), 2, "from 0 to 256"),
-        (("--init", "INIT", "--mask", "BLACK"), 2, "nothing to make anew: the lightest pixel .* is 40 of 255"),
-        (("--init", "INIT", "--mask", "WIDE"), 2, "is 64x32, the picture 64x64: they must have the same shape"),
-        (("--init", "INIT", "--mask", "TEXT"), 7, "TEXT holds text, not a picture"),
-        (("--init", "INIT", "--mask", "NOTHING"), 7, "NOTHING"),
-        (("--init", "INIT", "--mask", "FIFO"), 7, "FIFO is a pipe, not a picture"),
-        (("--init", "INIT", "--mask", "HALF"), 7, "HALF is damaged or incomplete"),
-        (("--init", "INIT", "--outpaint", "right=999999,bottom=9999"), 2, "at most 100 million can be"),
-        (("--init", "INIT", "--outpaint", "right=8999,bottom=8999"), 2, "at most 64 megapixels"),
-        (("--init", "INIT", "--outpaint", "right=32", "--size", "64x64"), 2, "worked on at 96x64; leave the size out"),
-        (("--init", "INIT", "--mask", "MASK", "--strength", "0"), 2, "left with no step"),
-    ],
-)
-def test_what_cannot_be_is_refused_in_one_line(command, picture, mask, tmp_path, words, code, message):
-    import os
-    import re
-
-    files = {name: str(tmp_path / name) for name in ("BLACK", "WIDE", "TEXT", "NOTHING", "FIFO", "HALF")}
-    files |= {"INIT": picture().path, "MASK": mask().path}
-    Image.new("L", (SIDE, SIDE), 40).save(files["BLACK"], "PNG")
-    Image.new("L", (SIDE, SIDE // 2), 255).save(files["WIDE"], "PNG")
-    Path(files["TEXT"]).write_text("not a picture")
-    Image.effect_noise((SIDE, SIDE), 90).save(files["HALF"], "PNG")
-    Path(files["HALF"]).write_bytes(Path(files["HALF"]).read_bytes()[:1500])
-    os.mkfifo(files["FIFO"])
-    said = command(code, *(files.get(word, word) for word in words))
-    errors = [line for line in said.err.splitlines() if line.startswith("mezzotint: error: ")]
-    assert len(errors) == 1 and re.search(message, errors[0]), said.err
-    assert "Traceback" not in said.err and not (tmp_path / "out").exists()
-
-
-def test_what_is_told_comes_as_a_notice(engine, request_for, tiny_sdxl_folder, picture, mask):
-    events = []
-    size = (200, 200)
-    inpaint = Inpaint(area="masked")
-    request = request_for(tiny_sdxl_folder, picture(size=size), mask((40, 40, 160, 160), size=size), inpaint=inpaint)
-    run(engine, request, events)
-    assert "painted_smaller" in [event.code for event in events if isinstance(event, Notice)]

@@ -9,11 +9,22 @@ import pytest
 from mezzotint import paths
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.errors import MezzotintError, OutOfMemory, UnknownModel
+from mezzotint.errors import ImageRefused, MezzotintError, OutOfMemory, UnknownModel
 from mezzotint.images.metadata import read_metadata
-from mezzotint.protocol import Cascade, DecodeRequest, GenerateRequest, ModelRef, Notice, Output, Sampling, Saved, Stage
+from mezzotint.protocol import (
+    Cascade,
+    DecodeRequest,
+    GenerateRequest,
+    ImageInput,
+    ModelRef,
+    Notice,
+    Output,
+    Sampling,
+    Saved,
+    Stage,
+)
 from mezzotint.stages import cascade
-from mezzotint.stages.undecoded import undecoded
+from mezzotint.stages.undecoded import read_latents, undecoded, write_latents
 
 SIDE = 64
 
@@ -123,3 +134,13 @@ def _empty(path):
 
     save_file({}, path)
     return path
+
+
+def test_latents_that_name_a_picture_on_another_computer_are_refused(left_behind, tmp_path):
+    """Looking there alone would tell that computer who is asking."""
+    latents, picture = read_latents(left_behind)
+    far = (ImageInput(path="\\\\elsewhere\\a.png"), ImageInput(path="//elsewhere/m.png", role="mask"))
+    record = replace(picture.record, request=replace(picture.record.request, images=far))
+    path = write_latents(tmp_path, latents, replace(picture, record=record))
+    with pytest.raises(ImageRefused, match="another computer"):
+        finish(path)
