@@ -102,6 +102,8 @@ def _name(file: WantedFile, prepared: Prepared) -> str:
 
 def _publish(prepared: Prepared, partial: Partial, target: Path, record: SourceRecord) -> None:
     """Names for the files, and at last the model's own: from then on it is there, all of it."""
+    if target.exists():
+        raise FileExistsError
     if not prepared.is_folder:
         write_record(record_path(target), record)
         publish_new(partial.whole(prepared.files[0].key), target)
@@ -113,8 +115,6 @@ def _publish(prepared: Prepared, partial: Partial, target: Path, record: SourceR
         place.parent.mkdir(parents=True, exist_ok=True)
         _give_name(partial.whole(file.key), place, only=uses[file.key] == 1)
     write_record(assembled / RECORD_FILE, record)
-    if target.exists():
-        raise FileExistsError
     retry_sharing(os.rename, assembled, target)
 
 

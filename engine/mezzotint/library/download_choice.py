@@ -109,7 +109,7 @@ def _components(
         if not name.startswith("_") and isinstance(value, list | dict) and value != [None, None]
     }
     for name, value in parts.items():
-        if name not in allowed or value not in map(list, allowed[name].classes):
+        if name not in allowed or isinstance(value, dict) or value not in map(list, allowed[name].classes):
             raise _refused(listing, f"its part {plain(name)} is {plain(value)}, which is not known here")
         yield name, str(value[0])
     missing = [name for name, rule in allowed.items() if rule.required and name not in parts]

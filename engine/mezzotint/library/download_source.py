@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
+from mezzotint.library.download_names import is_confined
 
 HUB = "https://huggingface.co"
 HUB_HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
@@ -103,7 +104,7 @@ def _of_id(words: str) -> Source:
 
 
 def _hub(repository: str, revision: str | None, file: str | None) -> HubSource:
-    if not _REPOSITORY.fullmatch(repository) or ".." in repository or "--" in repository:
+    if not _REPOSITORY.fullmatch(repository) or not is_confined(repository) or "--" in repository:
         raise UsageError(f"'{plain(repository)}' is no name of the hub; {_HOW}")
     if revision is not None and not is_revision(revision):
         raise UsageError(f"'{plain(revision)}' is no revision; give a branch, a tag or a commit")

@@ -1,5 +1,6 @@
 """Fetching whole models from a server on this machine, through every fault that a net has."""
 
+import errno
 import hashlib
 import json
 import os
@@ -308,16 +309,64 @@ def test_a_folder_of_choice(repository, tmp_path):
     assert info.source == "path"
 
 
+def test_what_comes_to_be_meanwhile_is_not_replaced(hub):
+    big_model(hub)
+    target = paths.models_folder() / "big.safetensors"
+
+    def other(_):
+        target.write_text("another's")
+
+    with pytest.raises(StorageError, match="has come to be in the meantime"):
+        fetch("owner/big", tell=other)
+    assert target.read_text() == "another's" and not list(target.parent.glob("*.json"))
+    target.unlink()
+    assert fetch("owner/big").bytes > 0
+
+
 def test_two_at_once(repository):
     with Partial.beside(paths.models_folder() / "tiny-xl").held(), pytest.raises(Busy, match="being fetched already"):
         fetch()
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="permissions do not bind this person")
-def test_a_folder_that_may_not_be_written(repository, tmp_path):
-    (tmp_path / "closed").mkdir(mode=0o500)
-    with pytest.raises(StorageError, match="no permission"):
-        fetch(folder=str(tmp_path / "closed"))
+def test_a_folder_that_cannot_be_made(repository, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="cannot make"):
+        fetch(folder=str(tmp_path / "file" / "models"))
+
+
+@pytest.mark.parametrize("part", ["hardlink_to", "rename"])
+def test_a_disk_that_knows_no_hard_links_or_is_full_at_the_end(repository, monkeypatch, part):
+    """Where names cannot be given, what was fetched is kept; where links cannot, files are moved."""
+
+    def refuse(*_, **__):
+        raise OSError(errno.EPERM if part == "hardlink_to" else errno.ENOSPC, "refused")
+
+    if part == "hardlink_to":
+        monkeypatch.setattr(Path, part, refuse)
+        assert fetch().problem is None
+        return
+    with monkeypatch.context() as patch:
+        patch.setattr(download, "retry_sharing", refuse)
+        with pytest.raises(StorageError, match="the disk is full"):
+            fetch()
+    assert not (paths.models_folder() / "tiny-xl").exists()
+    assert fetch().problem is None
+
+
+def test_a_try_that_broke_off_while_names_were_given_is_gone_on_with(repository, hub, monkeypatch):
+    """On a disk without hard links, files have only one name, and that may be the new one already."""
+
+    def refuse(*_, **__):
+        raise OSError(errno.EPERM, "refused")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    with monkeypatch.context() as patch:
+        patch.setattr(download, "write_record", refuse)
+        with pytest.raises(StorageError):
+            fetch()
+    hub.asked.clear()
+    assert fetch().problem is None
+    assert not any("/resolve/" in one.path and "model_index" not in one.path for one in hub.asked), "all was there"
 
 
 # ---- who may have it

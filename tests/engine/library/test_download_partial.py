@@ -53,7 +53,7 @@ def test_a_disk_that_knows_no_locks(partial, monkeypatch):
     import filelock
 
     def refuse(*_, **__):
-        raise NotImplementedError
+        raise OSError(38, "no locks")
 
     monkeypatch.setattr(filelock.FileLock, "acquire", refuse)
     with partial.held():
