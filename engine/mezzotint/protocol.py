@@ -100,7 +100,10 @@ class Cascade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageInput:
-    """A picture given beside the words, and the part it plays."""
+    """A picture given beside the words, and the part it plays.
+
+    A mask has the shape of the init picture: what is white is made anew, what is black or transparent stays.
+    """
 
     path: str
     role: ImageRole = "init"

@@ -44,7 +44,8 @@ def add_inpaint_options(group: argparse._ArgumentGroup) -> None:
         "--inpaint-feather",
         metavar="PIXELS",
         type=integer(0, 256, 8),
-        help="how far inside the edge of the mask the new passes into the old (default: 8)",
+        help="how far inside the edge of the mask, or into the picture that grows, the new passes into the old; more "
+        "joins large new parts better (default: 8)",
     )
     group.add_argument(
         "--inpaint-fill",
