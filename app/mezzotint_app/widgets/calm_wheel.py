@@ -1,0 +1,18 @@
+"""Numbers and choices in a page that scrolls: the wheel scrolls, and changes only what has the keyboard."""
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QWidget
+
+
+class _Calm(QObject):
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        if event.type() == QEvent.Type.Wheel and isinstance(watched, QWidget) and not watched.hasFocus():
+            event.ignore()
+            return True
+        return False
+
+
+def calm(widget: QWidget) -> None:
+    """Leave the wheel to the page until the widget was clicked or reached by Tab."""
+    widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    widget.installEventFilter(_Calm(widget))

@@ -1,0 +1,76 @@
+"""A control with its name, the way back to the model's own value, and what is wrong with it."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from mezzotint_app.widgets.icon_button import icon_button
+from mezzotint_app.widgets.labels import plain_label
+
+
+class Field(QWidget):
+    """The name above the control; beside it either "the model's own" or a button that goes back to it."""
+
+    reset = Signal()
+
+    def __init__(self, name: str, control: QWidget, *, resettable: bool = False, focus: QWidget | None = None) -> None:
+        super().__init__()
+        self._control = focus or control
+        self._name = plain_label(name)
+        self._name.setBuddy(self._control)
+        self._own = plain_label(self.tr("the model's own"), role="muted")
+        self._back = icon_button("undo", self.tr("{name}: back to the model's own").format(name=name))
+        self._back.clicked.connect(self._go_back)
+        self._hint = plain_label(role="muted", wrap=True)
+        self._problem = plain_label(role="error", wrap=True)
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(self._name, 1)
+        head.addWidget(self._own)
+        head.addWidget(self._back)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addLayout(head)
+        layout.addWidget(control)
+        layout.addWidget(self._hint)
+        layout.addWidget(self._problem)
+        self._resettable = resettable
+        self.set_own(True)
+        self.set_hint("")
+        self.set_problem("")
+
+    def set_own(self, own: bool) -> None:
+        """Whether the value is the model's own."""
+        self._own.setVisible(self._resettable and own)
+        self._back.setVisible(self._resettable and not own)
+
+    def set_hint(self, text: str) -> None:
+        """Something to know about the value."""
+        self._hint.setText(text)
+        self._hint.setVisible(bool(text))
+
+    def hint(self) -> str:
+        """What there is to know."""
+        return self._hint.text()
+
+    def set_problem(self, text: str) -> None:
+        """What is wrong with the value; empty: nothing."""
+        self._problem.setText(text)
+        self._problem.setVisible(bool(text))
+        self._control.setAccessibleDescription(text)
+
+    def problem(self) -> str:
+        """What is wrong."""
+        return self._problem.text()
+
+    def focus_control(self) -> None:
+        """Put the keyboard to the control."""
+        self._control.setFocus()
+
+    def back_button(self) -> QWidget:
+        """The way back to the model's own value."""
+        return self._back
+
+    def _go_back(self) -> None:
+        self._control.setFocus()  # the button goes away, the keyboard stays near
+        self.reset.emit()

@@ -1,0 +1,74 @@
+"""How memory will be used: a bar of parts that differ in pattern as well as colour, and the same in words."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from mezzotint_app import theme
+from mezzotint_app.amounts import bytes_text
+from mezzotint_app.viewmodel.plan_words import Segment
+
+_HEIGHT = 12
+_PATTERNS = {
+    "weights": ("accent", Qt.BrushStyle.SolidPattern),
+    "activations": ("accent", Qt.BrushStyle.BDiagPattern),
+    "other": ("control", Qt.BrushStyle.Dense4Pattern),
+    "missing": ("danger", Qt.BrushStyle.DiagCrossPattern),
+}
+
+
+class MemoryBar(QWidget):
+    """Its words stand in its tooltip and for screen readers, and under it wherever it is used."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._segments: tuple[Segment, ...] = ()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        theme.changes().changed.connect(self.update)
+
+    def show_segments(self, segments: Sequence[Segment]) -> None:
+        """Show these, from the left."""
+        self._segments = tuple(segments)
+        self.setAccessibleName(self.tr("Memory: {parts}").format(parts=self.words()))
+        self.setToolTip(self.words())
+        self.setVisible(bool(self._segments))
+        self.update()
+
+    def words(self) -> str:
+        """The parts with their sizes, from the left."""
+        return ", ".join(f"{one.name} {bytes_text(one.bytes)}" for one in self._segments)
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """A thin bar."""
+        return QSize(120, _HEIGHT)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, ARG002
+        """Paint the parts, and a line round all of them."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        frame = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        painter.fillRect(frame, theme.colour("raised"))
+        total = sum(one.bytes for one in self._segments) or 1
+        left = frame.left()
+        for one in self._segments:
+            width = frame.width() * one.bytes / total
+            self._paint_part(painter, one, QRectF(left, frame.top(), width, frame.height()))
+            left += width
+        painter.setPen(QPen(theme.colour("control"), 1))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRect(frame)
+        painter.end()
+
+    def _paint_part(self, painter: QPainter, segment: Segment, where: QRectF) -> None:
+        if segment.kind not in _PATTERNS:
+            return
+        name, pattern = _PATTERNS[segment.kind]
+        colour = theme.colour(name)
+        under = QColor(colour)
+        under.setAlpha(60)
+        painter.fillRect(where, under)
+        painter.fillRect(where, QBrush(colour, pattern))
+        painter.setPen(QPen(theme.colour("window"), 1))
+        painter.drawLine(where.topRight(), where.bottomRight())

@@ -1,0 +1,42 @@
+"""A file in a list: its name, and what can be done with it."""
+
+from pathlib import PureWindowsPath
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+
+from mezzotint_app.widgets.icon_button import icon_button
+from mezzotint_app.widgets.labels import ElidedLabel, plain_tooltip
+
+
+class PathRow(QFrame):
+    """Name and a button to take it out."""
+
+    removed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._name = ElidedLabel()
+        self._remove = icon_button("remove", self.tr("Take out"))
+        self._remove.clicked.connect(self.removed)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        row.addWidget(self._name, 1)
+        row.addWidget(self._remove)
+
+    def show_path(self, path: str) -> None:
+        """Show a file's name; the whole path stands in the tooltip."""
+        name = file_name(path)
+        self._name.setText(name)
+        self._name.setToolTip(plain_tooltip(path))
+        self._remove.setAccessibleName(self.tr("Take out {name}").format(name=name))
+
+    def remove_button(self) -> QWidget:
+        """The one that takes it out."""
+        return self._remove
+
+
+def file_name(path: str) -> str:
+    """The last part of a path of any system, without the usual ending."""
+    return PureWindowsPath(path).name.removesuffix(".safetensors") or path
