@@ -50,7 +50,7 @@ class _Call:
 
 
 class ServerProcess(QObject):
-    """One start of one process; a new start is a new object. `decoding` does its work in order, and outlives it."""
+    """One start of one process; a new start is a new object. `decoding` outlives it."""
 
     ended = Signal(object)  # Ending; every open call has been told before
     logged = Signal(object)  # tuple[str, ...]: new lines of its log, the last ones where there are very many
@@ -71,7 +71,10 @@ class ServerProcess(QObject):
         self._calls: dict[int, _Call] = {}
         self._last_call = 0
         self._lines = LineBuffer()
-        self._unread = 0
+        self._unread: list[bytes | TooLong] = []
+        self._unread_bytes = 0
+        self._is_decoding = False
+        self._exited: Ending | None = None
         self._garbage = 0
         self._log = _LogTail()
         self._log_wait: Wait | None = None
@@ -187,22 +190,38 @@ class ServerProcess(QObject):
             self._submit(lines)
 
     def _submit(self, lines: list[bytes | TooLong]) -> None:
-        size = sum(len(line) for line in lines if isinstance(line, bytes))
-        self._unread += size
-        if self._unread > MOST_UNREAD:
+        self._unread.extend(lines)
+        self._unread_bytes += sum(len(line) for line in lines if isinstance(line, bytes))
+        if self._unread_bytes > MOST_UNREAD:
             self.kill("broken", translate("ServerProcess", "more answers than anybody can read"))
-            return
-        answers = {call: one.answer for call, one in self._calls.items()}
-        self._decoding.run(lambda: (size, read_messages(lines, answers)), _weakly(self._take))
+        self._decode_more()
 
-    def _take(self, decoded: tuple[int, list[Message]]) -> None:
-        size, messages = decoded
-        self._unread -= size
+    def _decode_more(self) -> None:
+        """One portion at a time: whoever decodes need not keep their order."""
+        if self._is_decoding:
+            return
+        if not self._unread:
+            if self._exited is not None:
+                self._end(self._exited)
+            return
+        lines, self._unread, self._unread_bytes = self._unread, [], 0
+        self._is_decoding = True
+        answers = {call: one.answer for call, one in self._calls.items()}
+        self._decoding.run(lambda: read_messages(lines, answers), _weakly(self._take), _weakly(self._not_decoded))
+
+    def _take(self, messages: list[Message]) -> None:
+        self._is_decoding = False
         for message in messages:
             try:
                 self._dispatch(message)
             except Exception:  # noqa: BLE001  a bug of one who asked must not cost others their answers
                 sys.excepthook(*sys.exc_info())
+        self._decode_more()
+
+    def _not_decoded(self, error: Exception) -> None:
+        self._is_decoding = False
+        self.kill("broken", f"{type(error).__name__}: {error}")
+        self._decode_more()
 
     def _dispatch(self, message: Message) -> None:
         match message:
@@ -274,9 +293,8 @@ class ServerProcess(QObject):
         self._read_log()
         self._note(self._log.rest())
         crashed = status == QProcess.ExitStatus.CrashExit
-        ending = Ending(kind="crashed" if crashed else "ended", code=code)
-        # After all that it wrote has been decoded and told.
-        self._decoding.run(lambda: ending, _weakly(self._end))
+        self._exited = Ending(kind="crashed" if crashed else "ended", code=code)
+        self._decode_more()  # the end is told after all that it wrote
 
     def _end(self, ending: Ending) -> None:
         if self._over:

@@ -1,0 +1,561 @@
+"""The queue is drained: with the real store in a folder, and an engine that does what the test says."""
+
+import dataclasses
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+from fake_clock import FakeClock
+from fake_supervised import FakeSupervised
+
+from mezzotint import paths
+from mezzotint.codec import encode
+from mezzotint.jobs.store import JobStore, Lease
+from mezzotint.protocol import (
+    Cascade,
+    DecodeRequest,
+    Encoding,
+    GeneratedImage,
+    GenerateRequest,
+    GenerateResult,
+    MemoryReport,
+    ModelRef,
+    Output,
+    Sampling,
+    Saved,
+    Stage,
+    Timings,
+)
+from mezzotint_app.settings import Settings
+from mezzotint_app.stored import Stored
+from mezzotint_app.viewmodel.queue_access import QueueAccess
+from mezzotint_app.viewmodel.runner import QueueRunner
+
+pytestmark = pytest.mark.requires_package("PySide6")
+
+
+class House:
+    """A runner and all that it needs, and what it told."""
+
+    def __init__(self, folder, inline, settings=None):
+        self.folder, self.inline = folder, inline
+        self.clock, self.engine = FakeClock(), FakeSupervised()
+        self.settings = Stored(folder / "settings.json", settings or Settings(previews=False), inline)
+        self.access = QueueAccess(inline, JobStore.open)
+        self.runner = QueueRunner(self.access, self.engine, self.settings, self.clock)
+        self.told, self.story, self.drained, self.states = [], [], [], []
+        runner = self.runner
+        runner.told.connect(self.told.append)
+        runner.started.connect(lambda task: self.story.append(("started", task.id)))
+        runner.saved.connect(lambda task, image: self.story.append(("saved", task.id, image.seed)))
+        runner.ended.connect(
+            lambda task, result, failure: self.story.append(("ended", task.id, failure and failure.kind))
+        )
+        runner.drained.connect(lambda made, failed: self.drained.append((made, failed)))
+        runner.changed.connect(lambda: self.states.append(runner.state))
+
+    def open(self):
+        self.access.open()
+        return self
+
+    def add(self, *prompts, **changes):
+        requests = [self.request(prompt, **changes) for prompt in prompts]
+        found = []
+        self.access.change(lambda store: store.add(requests), found.append)
+        return found[0]
+
+    def request(self, prompt, **changes):
+        values = {"prompt": prompt, "seed": 7, "output": Output(path=f"{self.folder}/out/")}
+        return GenerateRequest(**values | changes)
+
+    def look(self, read):
+        found = []
+        self.access.ask(read, found.append)
+        return found[0]
+
+    def states_of(self, entry):
+        return [task.state for task in self.look(lambda store: store.entry(entry)).tasks]
+
+    def image(self, seed, index=0):
+        return GeneratedImage(
+            path=str(self.folder / f"{seed}.png"), width=8, height=8, seed=seed, index=index, sha256="0"
+        )
+
+    def save(self, seed, index=0, images=1, method="generate"):
+        self.engine.event(Saved(image=self.image(seed, index), images=images), method=method)
+
+    def succeed(self, seed=7, count=1, tell=True):
+        images = [self.image(seed + index, index) for index in range(count)]
+        for index, image in enumerate(images):
+            if tell:
+                self.save(image.seed, index, count)
+        self.engine.answer(result(images), method="generate")
+
+    def asked(self):
+        return [one.params for one in self.engine.asked if one.method == "generate"]
+
+    def close(self):
+        left = []
+        self.runner.let_go(lambda: left.append(True))
+        return left
+
+
+def result(images, **changes):
+    values = {
+        "schema_version": 1,
+        "images": tuple(images),
+        "seed": 7,
+        "stages": (),
+        "transitions": (),
+        "images_used": (),
+        "strength": None,
+        "device": "cpu",
+        "device_name": "x",
+        "dtype": "float32",
+        "attention": "sdpa",
+        "threads": 1,
+        "versions": {},
+        "timings": Timings(load=1, encode=1, denoise=(4.0,), decode=1, save=1, total=8),
+        "memory": MemoryReport(peak_ram_bytes=1, peak_vram_bytes=None),
+        "notices": (),
+    }
+    return GenerateResult(**values | changes)
+
+
+@pytest.fixture
+def house(tmp_path, inline):
+    house = House(tmp_path, inline).open()
+    yield house
+    house.engine.now = "stopped"
+    house.close()
+    house.access.close()
+
+
+def test_an_entry_is_made_task_by_task(house):
+    entry = house.add("a house", "a tree")
+    assert house.runner.state == "working" and house.runner.task().request.prompt == "a house"
+    house.succeed()
+    assert house.runner.task().request.prompt == "a tree"
+    house.succeed()
+    assert house.states_of(entry) == ["done", "done"]
+    assert house.story == [
+        ("started", 1),
+        ("saved", 1, 7),
+        ("ended", 1, None),
+        ("started", 2),
+        ("saved", 2, 7),
+        ("ended", 2, None),
+    ]
+    assert house.runner.state == "idle" and house.runner.task() is None
+    assert house.drained == [(2, 0)]
+
+
+def test_times_are_learned(house):
+    cascade = Cascade(stages=(Stage(sampling=Sampling(steps=4)),))
+    house.add("a house", cascade=cascade)
+    timings = Timings(load=3, encode=1, denoise=(4.0,), decode=1, save=1, total=10)
+    house.engine.answer(result([house.image(7)], timings=timings), method="generate")
+    expected = house.look(lambda store: store.expected(house.request("another", cascade=cascade)))
+    assert (expected.phases.load, expected.phases.decode) == (3, 1)
+
+
+def test_events_are_passed_on_with_their_task(house):
+    events = []
+    house.runner.progressed.connect(lambda task, event: events.append((task.id, event)))
+    house.add("a house")
+    house.engine.event(Encoding(stage=0, stages=1))
+    assert events == [(1, Encoding(stage=0, stages=1))]
+
+
+@pytest.mark.parametrize("state", ["starting", "restarting", "given_up", "stopped"])
+def test_nothing_is_claimed_while_the_engine_is_not_there(house, state):
+    house.engine.become(state)
+    entry = house.add("a house")
+    house.clock.advance(60)
+    assert house.states_of(entry) == ["waiting"] and house.engine.asked == []
+    house.engine.become("ready")
+    assert house.states_of(entry) == ["running"]
+
+
+def test_paused_nothing_is_begun_and_what_runs_goes_on(house):
+    house.add("a house", "a tree")
+    house.runner.pause()
+    assert house.runner.state == "working"
+    house.succeed()
+    assert house.runner.state == "paused" and len(house.asked()) == 1
+    assert house.drained == []
+    house.runner.resume()
+    assert house.runner.task().request.prompt == "a tree"
+
+
+def test_finish_this_then_stop(house):
+    house.add("a house", "a tree")
+    house.runner.finish_then_stop()
+    assert house.runner.state == "stopping"
+    house.succeed()
+    assert house.runner.state == "paused" and len(house.asked()) == 1 and house.drained == []
+
+
+def test_stop_now_cancels_what_runs_and_the_next_begins(house):
+    entry = house.add("a house", "a tree")
+    call = house.engine.last("generate").call
+    house.runner.stop_now()
+    assert house.engine.cancelled == [call]
+    house.engine.fail("cancelled", "stopped", call=call)
+    assert house.states_of(entry) == ["cancelled", "running"]
+
+
+def test_a_task_that_another_program_cancels_is_stopped(house):
+    entry = house.add("a house")
+    with JobStore.open().store as other:
+        other.cancel([entry])
+    house.clock.advance(2)
+    assert house.engine.cancelled == [1]
+    house.clock.advance(10)
+    assert house.engine.cancelled == [1]
+    house.engine.fail("cancelled", "stopped")
+    assert house.states_of(entry) == ["cancelled"]
+
+
+def test_what_another_program_adds_is_seen(house):
+    with JobStore.open().store as other:
+        entry = other.add([house.request("a house")])
+    house.clock.advance(2)
+    assert house.states_of(entry) == ["running"]
+
+
+def test_an_idle_runner_does_not_claim_again_and_again(house, monkeypatch):
+    claims = []
+    monkeypatch.setattr(JobStore, "claim", lambda self, owner: claims.append(owner))
+    house.add("a house")
+    before = len(claims)
+    house.clock.advance(100)
+    assert len(claims) == before == 1
+
+
+def test_a_task_whose_engine_dies_is_made_again_and_then_set_aside(house):
+    entry = house.add("poison", "a tree")
+    house.engine.die()
+    assert house.story[-1] == ("ended", 1, "gone")
+    assert house.states_of(entry) == ["waiting", "waiting"]
+    house.engine.become("ready")
+    assert [request.prompt for request in house.asked()] == ["poison", "poison"]
+    house.engine.die()
+    assert house.states_of(entry) == ["set_aside", "waiting"]
+    assert any("set aside" in words for words in house.told)
+    house.engine.become("ready")
+    house.succeed()
+    assert house.states_of(entry) == ["set_aside", "done"]
+    assert house.drained == [(1, 1)]
+
+
+def test_pictures_made_before_the_death_are_not_made_again(house):
+    house.add("a house", count=3)
+    house.save(7, 0, 3)
+    house.engine.die()
+    house.engine.become("ready")
+    assert [(request.seed, request.count) for request in house.asked()] == [(7, 3), (8, 2)]
+
+
+def test_an_engine_that_the_person_restarts_costs_no_attempt(house):
+    entry = house.add("a house")
+    for _ in range(5):
+        house.engine.die(state="starting")
+        house.engine.become("ready")
+    assert house.states_of(entry) == ["running"]
+    assert house.look(lambda store: store.entry(entry)).tasks[0].attempts == 1
+
+
+def test_after_a_lost_device_nothing_is_sent_to_the_engine_that_is_about_to_end(house):
+    house.add("a house", "a tree")
+    house.engine.fail("device_lost", "an illegal memory access was encountered")
+    house.clock.advance(5)
+    assert len(house.asked()) == 1
+    house.engine.become("restarting")
+    house.engine.become("ready")
+    assert [request.prompt for request in house.asked()] == ["a house", "a house"]
+
+
+def test_an_engine_that_lost_its_device_and_does_not_end_is_started_anew(house):
+    house.add("a house")
+    house.engine.fail("device_lost", "an illegal memory access was encountered")
+    house.clock.advance(30)
+    assert house.engine.restarts == 1
+
+
+@pytest.mark.parametrize("kind", ["out_of_memory", "model_refused", "unknown_model", "usage", "bug", "storage"])
+def test_what_cannot_be_made_has_failed_with_its_words_and_the_next_begins(house, kind):
+    entry = house.add("a house", "a tree")
+    house.engine.fail(kind, "because of that")
+    tasks = house.look(lambda store: store.entry(entry)).tasks
+    assert (tasks[0].state, tasks[0].error_kind, tasks[0].error) == ("failed", kind, "because of that")
+    assert tasks[1].state == "running"
+
+
+def test_a_full_disk_pauses_the_queue_and_nothing_is_lost(house):
+    entry = house.add("a house", "a tree")
+    house.engine.fail("storage", "cannot write /a.png: the disk is full: free some space, or choose another folder")
+    assert house.states_of(entry) == ["waiting", "waiting"]
+    assert house.runner.state == "paused"
+    assert any("the disk is full" in words for words in house.told)
+    house.clock.advance(60)
+    assert len(house.asked()) == 1
+    house.runner.resume()
+    assert house.runner.task().request.prompt == "a house"
+
+
+def test_a_busy_engine_is_asked_again_later(house):
+    entry = house.add("a house")
+    house.engine.fail("busy", "job 3 runs")
+    assert house.states_of(entry) == ["waiting"]
+    house.clock.advance(2)
+    assert len(house.asked()) == 1
+    house.clock.advance(10)
+    assert len(house.asked()) == 2
+
+
+def test_what_a_person_settled_since_is_honoured_and_what_was_said_is_kept(tmp_path, inline):
+    house = House(tmp_path, inline, Settings(attention="sdpa", device="cpu", previews=True)).open()
+    house.add("a house")
+    house.add("a tree", attention="flash", device="cuda:1")
+    house.succeed()
+    first, second = house.asked()
+    assert (first.attention, first.device, first.previews) == ("sdpa", "cpu", True)
+    assert (second.attention, second.device) == ("flash", "cuda:1")
+    house.close()
+
+
+def test_while_another_program_works_at_the_queue_this_one_waits(tmp_path, inline):
+    lease = Lease.acquire("auto", what="mezzotint queue run")
+    house = House(tmp_path, inline).open()
+    entry = house.add("a house")
+    assert house.runner.state == "elsewhere" and "mezzotint queue run" in house.runner.held_by()
+    assert house.states_of(entry) == ["waiting"]
+    lease.release()
+    house.clock.advance(6)
+    assert house.runner.state == "working" and house.runner.held_by() == ""
+    house.close()
+
+
+def test_after_a_crash_of_the_program_the_queue_is_paused_until_the_person_resumes(tmp_path, inline):
+    lease = Lease.acquire("auto", what="the window")
+    with JobStore.open().store as crashed:
+        entry = crashed.add([GenerateRequest(prompt="a house", seed=7, output=Output(path=f"{tmp_path}/"))])
+        crashed.claim(lease.owner)
+    lease.release()
+    house = House(tmp_path, inline).open()
+    assert house.states_of(entry) == ["interrupted"] and house.runner.state == "paused"
+    house.clock.advance(60)
+    assert house.engine.asked == []
+    house.access.change(lambda store: store.resume_interrupted())
+    assert house.states_of(entry) == ["running"]
+    house.close()
+
+
+def test_letting_go_puts_back_what_runs_and_frees_the_queue(house):
+    entry = house.add("a house", "a tree")
+    left = house.close()
+    assert left == [] and house.engine.cancelled == [1]
+    house.engine.fail("cancelled", "stopped")
+    assert left == [True]
+    assert house.states_of(entry) == ["waiting", "waiting"]
+    assert house.look(lambda store: store.entry(entry)).tasks[0].attempts == 0
+    lease = Lease.acquire("auto")
+    assert isinstance(lease, Lease)
+    lease.release()
+    house.clock.advance(60)
+    assert len(house.asked()) == 1
+
+
+def test_letting_go_while_idle_is_done_at_once(house):
+    assert house.close() == [True]
+    lease = Lease.acquire("auto")
+    assert isinstance(lease, Lease)
+    lease.release()
+
+
+def test_letting_go_while_another_has_the_queue(tmp_path, inline):
+    with Lease.acquire("auto", what="another"):
+        house = House(tmp_path, inline).open()
+        assert house.close() == [True]
+    house.clock.advance(60)
+    lease = Lease.acquire("auto")
+    assert isinstance(lease, Lease), "it must not be taken after it was let go"
+    lease.release()
+
+
+def test_letting_go_waits_for_questions_to_the_store(house):
+    house.inline.held = True
+    house.clock.advance(2)
+    assert house.close() == []
+    house.inline.held = False
+    house.inline.go()
+    lease = Lease.acquire("auto")
+    assert isinstance(lease, Lease)
+    lease.release()
+
+
+def full(*_, **__):
+    raise sqlite3.OperationalError("database or disk is full")
+
+
+def test_a_picture_that_the_queue_could_not_be_told_of_is_told_with_the_result(house, monkeypatch):
+    entry = house.add("a house")
+    with monkeypatch.context() as patch:
+        patch.setattr(JobStore, "saved", full)
+        house.save(7)
+    house.succeed(tell=False)
+    assert house.states_of(entry) == ["done"]
+
+
+def test_a_queue_that_cannot_be_written_is_tried_again_and_nothing_is_begun_before(house, monkeypatch):
+    entry = house.add("a house", "a tree")
+    with monkeypatch.context() as patch:
+        patch.setattr(JobStore, "finish", full)
+        house.succeed()
+        assert house.told == ["database or disk is full"]
+        house.clock.advance(30)
+        assert house.runner.problem() and len(house.asked()) == 1
+        assert len(house.told) == 1
+    house.clock.advance(10)
+    assert house.states_of(entry) == ["done", "running"] and not house.runner.problem()
+
+
+def test_a_claim_that_fails_is_tried_again(house, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(JobStore, "claim", full)
+        house.add("a house")
+        house.clock.advance(30)
+        assert house.runner.state == "paused" and house.told == ["database or disk is full"]
+    house.clock.advance(10)
+    assert house.runner.state == "working" and house.runner.problem() == ""
+
+
+# ---- pictures that are made but not decoded
+
+
+def settled(request, seed):
+    stages = tuple(
+        dataclasses.replace(stage, model=ModelRef(id="starter/dit", sha256="0")) for stage in request.cascade.stages
+    )
+    return dataclasses.replace(request, seed=seed, count=1, cascade=Cascade(stages=stages), output=Output())
+
+
+def write_latents(request, seed, wanted, name="a"):
+    """As a job leaves them, but for the numbers."""
+    folder = paths.undecoded_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    record = json.dumps({"request": encode(settled(request, seed)), "other": 1})
+    about = {"mezzotint_record": record, "mezzotint_path": str(wanted)}
+    header = json.dumps({"__metadata__": about, "latents": {"dtype": "F32"}}).encode()
+    path = folder / f"{name}-{seed}-0.latents.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + b"\0" * 16)
+    return path
+
+
+def begun(house, **changes):
+    """A task that was at its decoding when the engine died; its latents."""
+    entry = house.add("a house", cascade=Cascade(stages=(Stage(width=64),)), **changes)
+    path = write_latents(house.asked()[-1], 7, house.folder / "out" / "a.png")
+    house.engine.die()
+    house.engine.become("ready")
+    return entry, path
+
+
+def test_a_picture_whose_latents_are_there_is_only_decoded(house):
+    entry, path = begun(house)
+    question = house.engine.last()
+    assert question.method == "decode" and question.params == DecodeRequest(path=str(path))
+    house.save(7, method="decode")
+    house.engine.answer(house.image(7), method="decode")
+    assert house.states_of(entry) == ["done"]
+    assert house.story[-2:] == [("saved", 1, 7), ("ended", 1, None)]
+
+
+def test_the_other_pictures_of_the_task_are_made_after_it(house):
+    begun(house, count=3)
+    house.engine.answer(house.image(7), method="decode")
+    assert [(request.seed, request.count) for request in house.asked()] == [(7, 3), (8, 2)]
+
+
+def test_latents_that_cannot_be_decoded_are_left_alone_and_the_picture_is_made(house):
+    entry, _ = begun(house)
+    house.engine.fail("image_refused", "its latents are not finite", method="decode")
+    assert house.engine.last().method == "generate"
+    house.succeed()
+    assert house.states_of(entry) == ["done"]
+
+
+def test_a_decoding_that_kills_the_engine_again_sets_the_task_aside(house):
+    entry, _ = begun(house)
+    house.engine.die()
+    assert house.states_of(entry) == ["set_aside"]
+
+
+def test_out_of_memory_in_the_decoding_is_told_and_a_retry_decodes_again(house):
+    entry, path = begun(house)
+    house.engine.fail("out_of_memory", "the GPU ran out of memory", method="decode")
+    assert house.states_of(entry) == ["failed"]
+    house.access.change(lambda store: store.retry([entry]))
+    assert house.engine.last().params == DecodeRequest(path=str(path))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"prompt": "another house"},
+        {"negative_prompt": "rain"},
+        {"seed": 8},
+        {"cascade": Cascade(stages=(Stage(width=128),))},
+        {"strength": 0.5},
+        {"output": Output(path="/elsewhere/")},
+        {"quantization": "int8"},
+        {"embeddings": ("/a.safetensors",)},
+    ],
+)
+def test_latents_of_another_request_are_not_taken(house, other):
+    house.runner.pause()
+    path = write_latents(
+        house.request("a house", cascade=Cascade(stages=(Stage(width=64),))), 7, house.folder / "out/a.png"
+    )
+    os.utime(path, (2e9, 2e9))
+    house.add(other.pop("prompt", "a house"), **{"cascade": Cascade(stages=(Stage(width=64),))} | other)
+    house.runner.resume()
+    assert house.engine.last().method == "generate"
+
+
+def test_latents_older_than_the_task_are_not_taken(house):
+    cascade = Cascade(stages=(Stage(width=64),))
+    path = write_latents(house.request("a house", cascade=cascade), 7, house.folder / "out/a.png")
+    os.utime(path, (1e9, 1e9))
+    house.add("a house", cascade=cascade)
+    assert house.engine.last().method == "generate"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\xff" * 8, b"\x02\0\0\0\0\0\0\0{}", (2**40).to_bytes(8, "little"), b"\x04\0\0\0\0\0\0\0[[[["],
+)
+def test_files_that_are_no_latents_are_passed_over(house, data):
+    folder = paths.undecoded_folder()
+    folder.mkdir(parents=True)
+    path = folder / "x.latents.safetensors"
+    path.write_bytes(data)
+    os.utime(path, (2e9, 2e9))
+    house.add("a house")
+    assert house.engine.last().method == "generate"
+
+
+def test_nothing_is_read_or_written_outside_the_store_s_thread(tmp_path, inline):
+    """Held back, the work of the store is all that there is: the runner itself touches no file."""
+    house = House(tmp_path, inline)
+    inline.held = True
+    house.open()
+    house.clock.advance(3)
+    assert not list(Path(paths.state_folder()).glob("*"))
+    inline.held = False
+    inline.go()
+    assert house.runner.state == "idle"
+    house.close()

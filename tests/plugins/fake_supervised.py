@@ -1,0 +1,54 @@
+"""An engine that is asked like the real one, and lives and dies as the test says."""
+
+from fake_service import FakeService
+from PySide6.QtCore import QObject, Signal
+
+
+class Changes(QObject):
+    changed = Signal()
+    died = Signal(object)
+
+
+class FakeSupervised(FakeService):
+    """Ready from the beginning; `become` changes its state, `die` fails what is open first."""
+
+    def __init__(self):
+        super().__init__()
+        self._changes = Changes()
+        self.changed, self.died = self._changes.changed, self._changes.died
+        self.now = "ready"
+        self.words = ""
+        self.restarts = 0
+        self.known = None
+
+    def state(self):
+        return self.now
+
+    def reason(self):
+        return self.words
+
+    def info(self):
+        return self.known
+
+    def last_log(self):
+        return ("a line",)
+
+    def restart(self):
+        self.restarts += 1
+
+    def start(self):
+        self.become("starting")
+
+    def stop(self):
+        self.become("stopped")
+
+    def become(self, state):
+        self.now = state
+        self.changed.emit()
+
+    def die(self, message="The engine crashed (signal 11).", state="restarting"):
+        """As the supervisor does it: the state is there before callers are told."""
+        self.words = message
+        self.become(state)
+        for one in self.open():
+            self.fail("gone", message, call=one.call)
