@@ -1,9 +1,12 @@
 """Text by strangers made fit to be shown: bounded, and without marks that are not seen."""
 
+import re
 import unicodedata
 
 _JOINERS = {"\u200c", "\u200d"}  # that words and emoji are spelled with
 _ELLIPSIS = "…"
+_LONG_WORD = re.compile(r"(\S{24})(?=\S)")
+_MAY_BREAK = "\u200b"
 
 
 def in_one_line(text: str, most: int = 300) -> str:
@@ -12,6 +15,11 @@ def in_one_line(text: str, most: int = 300) -> str:
     words = " ".join(start.split())
     shortened = len(words) > most or len(text) > 4 * most
     return words[:most] + _ELLIPSIS if shortened else words
+
+
+def in_lines(text: str, most: int = 600) -> str:
+    """Its beginning for a label that wraps: a word without end is broken, and does not widen the window."""
+    return _LONG_WORD.sub(rf"\1{_MAY_BREAK}", in_one_line(text, most))
 
 
 def in_full(text: str, most: int = 20_000) -> tuple[str, int]:

@@ -113,6 +113,7 @@ def read_pixels(pixels: Pixels) -> Picture:
     path = Path(pixels.path)
     try:
         _check(pixels)
+        _check_regular(path)
         with open(path, "rb") as file:
             image = _read_rows(file, pixels)
     except OSError as error:
@@ -132,9 +133,15 @@ def _check(pixels: Pixels) -> None:
         raise ImageRefused(f"rows of {pixels.bytes_per_line} bytes do not hold {pixels.width} pixels: try again")
 
 
+def _check_regular(path: Path) -> None:
+    """Looked at before it is opened: opening a pipe would wait."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise ImageRefused(f"{shown(path)} is no plain file, where one with pixels was announced: try again")
+
+
 def _read_rows(file: BinaryIO, pixels: Pixels) -> QImage:
     found, wanted = os.fstat(file.fileno()), pixels.height * pixels.bytes_per_line
-    if not stat.S_ISREG(found.st_mode) or found.st_size != wanted:
+    if found.st_size != wanted:
         raise ImageRefused(f"{shown(pixels.path)} has {found.st_size} bytes where {wanted} were announced: try again")
     bytes_per_pixel, layout = _LAYOUTS[pixels.layout]
     image = QImage(pixels.width, pixels.height, layout)
@@ -151,4 +158,5 @@ def _read_rows(file: BinaryIO, pixels: Pixels) -> QImage:
 
 def _delete(path: Path) -> None:
     with contextlib.suppress(OSError):  # the librarian empties its folder when it starts
-        path.unlink(missing_ok=True)
+        if stat.S_ISREG(path.lstat().st_mode):  # nothing else is ever ours
+            path.unlink(missing_ok=True)

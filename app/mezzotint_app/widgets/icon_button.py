@@ -8,7 +8,7 @@ from mezzotint_app.resources import icon
 
 
 def icon_button(name: str, words: str, *, shortcut: str = "", checkable: bool = False) -> QToolButton:
-    """A button with an icon; `shortcut` is active in the whole window that it stands in."""
+    """A button with an icon; `shortcut` is told in its tooltip, and made elsewhere."""
     button = QToolButton()
     button.setProperty("role", "quiet")
     button.setIcon(icon(name))
@@ -17,7 +17,6 @@ def icon_button(name: str, words: str, *, shortcut: str = "", checkable: bool = 
     button.setAccessibleName(words)
     button.setToolTip(words)
     if shortcut:
-        keys = QKeySequence(shortcut)
-        button.setShortcut(keys)
-        button.setToolTip(f"{words} ({keys.toString(QKeySequence.SequenceFormat.NativeText)})")
+        keys = QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
+        button.setToolTip(f"{words} ({keys})")
     return button

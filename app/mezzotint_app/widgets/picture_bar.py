@@ -1,5 +1,6 @@
 """Buttons for the zoom of a picture."""
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from mezzotint_app.widgets.icon_button import icon_button
@@ -18,6 +19,7 @@ class PictureBar(QWidget):
         whole = icon_button("fit", self.tr("All of the picture (0)"))
         actual = icon_button("full-size", self.tr("Actual size (1)"))
         self._zoom = plain_label(role="muted")
+        self._zoom.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._zoom.setMinimumWidth(self._zoom.fontMetrics().horizontalAdvance("6400 %"))
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

@@ -47,6 +47,7 @@ class PictureView(QWidget):
         self._follows = True  # the view's size: all of the picture stays in sight
         self._stand_in = False
         self._text = ""
+        self._names = ("", "")
         self._grabbed: QPointF | None = None
         self._digits_zoom = True
         self._slider = CompareSlider(self)
@@ -78,8 +79,12 @@ class PictureView(QWidget):
         self._size = size or image.size()
         self.lay_out(keep=keep_view and had_one)
 
-    def compare(self, before: QImage | None) -> None:
-        """Lay another image over the left part, up to a line that can be pushed; None: no more."""
+    def compare(self, before: QImage | None, names: tuple[str, str] | None = None) -> None:
+        """Lay another image over the left part, up to a line that can be pushed; None: no more.
+
+        `names`: what the left and the right picture are called, where they are not before and after.
+        """
+        self._names = names or (self.tr("Before"), self.tr("After"))
         self._before.set_image(before or QImage())
         self._slider.setVisible(before is not None and not before.isNull())
         self._place_slider()
@@ -213,7 +218,7 @@ class PictureView(QWidget):
         self._paint(painter, self._shown, where, ratio)
         painter.restore()
         if self.is_comparing():
-            picture_painting.paint_line(painter, self.rect(), self._line(), (self.tr("Before"), self.tr("After")))
+            picture_painting.paint_line(painter, self.rect(), self._line(), self._names)
             picture_painting.paint_ground(painter, self._slider.geometry().adjusted(-12, -6, 12, 6))
 
     def _paint(self, painter: QPainter, scaled: ScaledImage, where: QRectF, ratio: float) -> None:

@@ -20,14 +20,14 @@ from PySide6.QtWidgets import (
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.described_request import file_name
 from mezzotint_app.viewmodel.differences import Difference, DifferencesModel, What
-from mezzotint_app.viewmodel.foreign_text import in_full, in_one_line
+from mezzotint_app.viewmodel.foreign_text import in_full, in_lines, in_one_line
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.settings_text import program_name
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label, plain_tooltip
 from mezzotint_app.widgets.thumbnail_label import ThumbnailLabel
 
 _THUMBNAIL = QSize(112, 112)
-_CELL, _TIP, _NAME = 160, 600, 200  # characters that are shown
+_CELL, _TIP, _NAME, _CHECK = 160, 600, 200, 60  # characters that are shown
 
 
 class DifferencesDialog(QDialog):
@@ -160,7 +160,7 @@ class DifferencesDialog(QDialog):
         self._name.setText(in_one_line(file_name(model.path()), _NAME))
         self._facts.setText(self._facts_words())
         note = model.problem() or model.note()
-        self._note.setText(in_one_line(note, _TIP))
+        self._note.setText(in_lines(note, _TIP))
         self._note.setVisible(bool(note))
         self._use.setEnabled(bool(model.path()) and model.state() != "failed")
         self._all.setEnabled(model.says_anything())
@@ -210,12 +210,14 @@ class DifferencesDialog(QDialog):
             reader.setPlainText(shown)
 
     def _show_missing(self) -> None:
-        name, near = in_one_line(self._model.missing_model(), _CELL), self._model.nearest()
+        name, near = in_lines(self._model.missing_model(), _CELL), self._model.nearest()
+        if not name:
+            self._take_nearest.setChecked(False)
         self._missing.setVisible(bool(name))
         self._missing_words.setText(self.tr("The model {0} is not here.").format(name))
         self._take_nearest.setVisible(near is not None)
         if near is not None:
-            words = self.tr("Use the nearest by name instead: {0}").format(in_one_line(near.id, _CELL))
+            words = self.tr("Use the nearest by name instead: {0}").format(in_one_line(near.id, _CHECK))
             self._take_nearest.setText(words.replace("&", "&&"))
             self._take_nearest.setAccessibleName(words)
 

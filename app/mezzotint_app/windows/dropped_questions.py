@@ -10,7 +10,7 @@ from mezzotint.library_protocol import Dropped
 from mezzotint_app.viewmodel.described_request import file_name
 from mezzotint_app.viewmodel.dropped import DropHandler
 from mezzotint_app.viewmodel.folder_of_pictures import Pictures
-from mezzotint_app.viewmodel.foreign_text import in_one_line
+from mezzotint_app.viewmodel.foreign_text import in_lines
 
 _MOST = 20  # questions from one drop; nobody answers more
 
@@ -62,7 +62,7 @@ class DroppedQuestions(QObject):
         more = self.tr("They become one entry of the queue: each is a starting picture once. The originals stay.")
         if not pictures.complete:
             more += "\n" + self.tr("There are more pictures than that; the first %n are taken.", "", count)
-        name = in_one_line(file_name(pictures.folder), 120)
+        name = in_lines(file_name(pictures.folder), 120)
         self._put(
             self.tr("Batch"),
             words,
@@ -106,4 +106,4 @@ class DroppedQuestions(QObject):
 
 
 def _what(dropped: Dropped) -> str:
-    return in_one_line(file_name(dropped.path), 120) + "\n" + in_one_line(dropped.detail)
+    return in_lines(file_name(dropped.path), 120) + "\n" + in_lines(dropped.detail, 300)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QSlider, QV
 
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.dropped_data import Held
+from mezzotint_app.viewmodel.foreign_text import in_lines
 from mezzotint_app.viewmodel.image_input import ImageInputModel
 from mezzotint_app.widgets.drop_area import DropArea, DropHint
 from mezzotint_app.widgets.icon_button import icon_button
@@ -168,7 +169,7 @@ class ImageInputPanel(DropArea):
     def _show_picture(self) -> None:
         model, picture = self._model, self._model.picture()
         self._name.setText(Path(model.path()).name if model.path() else "")
-        self._problem.setText(model.problem())
+        self._problem.setText(in_lines(model.problem()))
         self._problem.setVisible(bool(model.problem()))
         self._edit.setEnabled(picture is not None)
         if picture is None:

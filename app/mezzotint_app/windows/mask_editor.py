@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QPushButto
 
 from mezzotint_app.background import Runs
 from mezzotint_app.service import Failure
+from mezzotint_app.viewmodel.foreign_text import in_lines
 from mezzotint_app.viewmodel.image_input import ImageInputModel
 from mezzotint_app.viewmodel.mask import LARGEST_SIDE, MaskDocument, mask_size
 from mezzotint_app.viewmodel.pixels import Picture
@@ -140,7 +141,7 @@ class MaskEditor(QDialog):
         self._told(failure)
 
     def _told(self, failure: Failure) -> None:
-        self._problem.setText(failure.message)
+        self._problem.setText(in_lines(failure.message))
         self._problem.show()
         if not self.canvas.has_image():
             self.canvas.clear(self.tr("The picture could not be read."))

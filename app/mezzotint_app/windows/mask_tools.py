@@ -1,8 +1,10 @@
 """The tools over a mask: brush and eraser, their size and hardness, undo, the whole mask at once, zoom."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QSizePolicy, QSlider, QToolButton, QWidget
 
 from mezzotint_app.viewmodel.mask import MaskDocument
@@ -80,9 +82,11 @@ class MaskTools(QFrame):
         self._tool("select-all", self.tr("Mask all of the picture"), "Ctrl+Shift+A", document.fill)
         self._tool("clear", self.tr("Clear the mask"), "Ctrl+Shift+D", document.clear)
 
-    def _tool(self, name: str, words: str, shortcut: str, action: object) -> QToolButton:
+    def _tool(self, name: str, words: str, shortcut: str, action: Callable[[], None]) -> QToolButton:
         button = icon_button(name, words, shortcut=shortcut)
-        button.clicked.connect(action)
+        button.clicked.connect(lambda: action())
+        keys = QShortcut(QKeySequence(shortcut), self)  # that of a button waits a tenth of a second
+        keys.activated.connect(action)
         self._row.addWidget(button)
         return button
 

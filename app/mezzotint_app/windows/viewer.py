@@ -160,7 +160,8 @@ class Viewer(QWidget):
             self._image = image
             self.view.show_image(image, keep_view=keep)
         self._path = model.path()
-        self.view.compare(model.before() if image is not None else None)
+        before = model.before() if image is not None else None
+        self.view.compare(before, (self.tr("Marked"), self.tr("This one")))
 
     def _say(self, words: str) -> None:
         self._message.setText(words)

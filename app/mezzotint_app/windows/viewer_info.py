@@ -3,7 +3,7 @@
 from PySide6.QtWidgets import QFormLayout, QFrame, QPlainTextEdit, QVBoxLayout, QWidget
 
 from mezzotint.protocol import ImageMetadata
-from mezzotint_app.viewmodel.foreign_text import in_full, in_one_line
+from mezzotint_app.viewmodel.foreign_text import in_full, in_lines, in_one_line
 from mezzotint_app.viewmodel.settings_text import shown_settings
 from mezzotint_app.viewmodel.viewer import ViewerModel
 from mezzotint_app.widgets.labels import plain_label
@@ -64,7 +64,7 @@ class ViewerInfo(QFrame):
         while self._values.rowCount():
             self._values.removeRow(0)
         for name, value in shown_settings(metadata) if metadata is not None else []:
-            label = plain_label(in_one_line(value, _VALUE), wrap=True, selectable=True)
+            label = plain_label(in_lines(value, _VALUE), wrap=True, selectable=True)
             label.setAccessibleName(f"{name}: {in_one_line(value, _VALUE)}")
             self._values.addRow(plain_label(name, role="muted"), label)
 
