@@ -122,8 +122,7 @@ QMenu::item {{ padding: 5px 24px 5px 12px; border-radius: 4px; }}
 QMenu::item:selected {{ background: {accent}; color: {accent_text}; }}
 QMenu::item:disabled {{ color: {control}; }}
 QMenu::separator {{ background: {line}; height: 1px; margin: 4px 8px; }}
-QStatusBar {{ background: {surface}; border-top: 1px solid {line}; }}
-QStatusBar::item {{ border: none; }}
+QFrame[role="foot"] {{ background: {surface}; border: none; border-top: 1px solid {line}; }}
 QTabBar::tab {{ background: transparent; color: {muted}; padding: 6px 12px; border-bottom: 2px solid transparent; }}
 QTabBar::tab:selected {{ color: {text}; border-bottom-color: {accent}; }}
 QTabBar::tab:focus {{ color: {focus}; }}

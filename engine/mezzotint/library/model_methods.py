@@ -22,7 +22,7 @@ def model_methods(make_catalog: MakeCatalog, folders: Sequence[Path] = ()) -> di
         "forget_model": Method(params=ModelRef, run=of.forget_model),
         "remember_model": Method(params=ModelRef, run=of.remember_model),
         "known_models": Method(params=None, run=of.known_models),
-        "offer": Method(params=GetRequest, run=of.offer, turn="newest first"),
+        "offer": Method(params=GetRequest, run=of.offer, turn="waiting"),
         "get": Method(params=GetRequest, run=of.get, job=True),
         "quantize": Method(params=QuantizeRequest, run=of.quantize, job=True),
         "verify": Method(params=ModelRef, run=of.verify, job=True),

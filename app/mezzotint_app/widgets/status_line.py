@@ -1,0 +1,64 @@
+"""The line at the foot of the window: the engine, what was just said, the queue, memory."""
+
+from PySide6.QtCore import QSize, QTimer, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
+
+from mezzotint_app.resources import icon_in
+from mezzotint_app.widgets.labels import ElidedLabel, plain_label
+
+_TOLD = 8000  # milliseconds that a message stays
+_ICON = QSize(16, 16)
+
+
+class StatusLine(QFrame):
+    """Words, never a colour alone."""
+
+    engine_asked = Signal()  # how the engine does
+    queue_asked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("role", "foot")
+        self.engine = QPushButton()
+        self.engine.setProperty("role", "quiet")
+        self.engine.setIconSize(_ICON)
+        self.engine.setToolTip(self.tr("How the engine does, and its log (Ctrl+L)"))
+        self.queue = QPushButton()
+        self.queue.setProperty("role", "quiet")
+        self.queue.setToolTip(self.tr("Opens the queue (Ctrl+2)"))
+        self.message = ElidedLabel()
+        self.message.setProperty("role", "muted")
+        self.memory = plain_label(role="muted")
+        self._fading = QTimer(self)
+        self._fading.setSingleShot(True)
+        self._fading.timeout.connect(lambda: self.message.setText(""))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 2, 12, 2)
+        row.setSpacing(12)
+        row.addWidget(self.engine)
+        row.addWidget(self.message, 1)
+        row.addWidget(self.memory)
+        row.addWidget(self.queue)
+        self.engine.clicked.connect(self.engine_asked)
+        self.queue.clicked.connect(self.queue_asked)
+
+    def show_engine(self, text: str, drawing: str, colour: str) -> None:
+        """How it does: words, and a drawing that means the same."""
+        self.engine.setText(text)
+        self.engine.setIcon(icon_in(drawing, colour))
+        self.engine.setAccessibleName(text)
+
+    def show_queue(self, text: str) -> None:
+        """The queue in one line."""
+        self.queue.setText(text)
+        self.queue.setAccessibleName(text)
+
+    def show_memory(self, text: str) -> None:
+        """What is used now; empty: nothing works."""
+        self.memory.setText(text)
+        self.memory.setVisible(bool(text))
+
+    def tell(self, text: str) -> None:
+        """Say this for a while."""
+        self.message.setText(text)
+        self._fading.start(_TOLD)

@@ -1,0 +1,42 @@
+"""The line at the foot of the window."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from mezzotint_app.widgets.status_line import StatusLine
+
+
+@pytest.fixture
+def line(qtbot):
+    made = StatusLine()
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def test_the_engine_is_told_in_words_and_with_a_drawing(line):
+    line.show_engine("The engine starts", "waiting", "muted")
+    assert line.engine.text() == line.engine.accessibleName() == "The engine starts"
+    assert not line.engine.icon().isNull()
+
+
+def test_memory_is_hidden_while_nothing_works(line):
+    line.show_memory("RAM 1.0 GB of 8.0 GB")
+    assert line.memory.isVisible()
+    line.show_memory("")
+    assert not line.memory.isVisible()
+
+
+def test_a_message_fades(qtbot, line, monkeypatch):
+    monkeypatch.setattr("mezzotint_app.widgets.status_line._TOLD", 20)
+    line.tell("copied <b>")
+    assert line.message.whole_text() == "copied <b>"
+    qtbot.waitUntil(lambda: line.message.whole_text() == "")
+
+
+@pytest.mark.parametrize(("button", "signal"), [("engine", "engine_asked"), ("queue", "queue_asked")])
+def test_both_sides_can_be_pressed(qtbot, line, button, signal):
+    line.show_engine("a", "done", "good")
+    line.show_queue("Nothing waits")
+    with qtbot.waitSignal(getattr(line, signal)):
+        qtbot.mouseClick(getattr(line, button), Qt.MouseButton.LeftButton)
