@@ -70,65 +70,44 @@ def _shown(count: int) -> str:
 
 
 def _parsed(prompt: str) -> _Sequence:
-    whole = _Sequence()
-    open_choices: list[_Choice] = []
-    into = whole
-    for text, mark in _pieces(prompt):
-        into.parts.append(text)
-        if mark == "{":
-            open_choices.append(_Choice())
-            into = open_choices[-1].options[0]
-        elif mark == "|" and open_choices:
+    whole = into = _Sequence()
+    choices: list[tuple[_Choice, _Sequence]] = []  # those that are open, and what each stands in
+    chosen = _marks_of_choices(prompt)
+    begin = 0
+    for found in _MARK.finditer(prompt):
+        into.parts.append(prompt[begin : found.start()])
+        begin = found.end()
+        if found.start() not in chosen:
+            into.parts.append(found[0].removeprefix("\\") if len(found[0]) > 1 else found[0])
+        elif found[0] == "{":
+            choices.append((_Choice(), into))
+            into = choices[-1][0].options[0]
+        elif found[0] == "|":
             into = _Sequence()
-            open_choices[-1].options.append(into)
-        elif mark == "}" and open_choices:
-            choice = open_choices.pop()
-            into = open_choices[-1].options[-1] if open_choices else whole
-            _close(into, choice)
+            choices[-1][0].options.append(into)
         else:
-            into.parts.append(mark)
-    while open_choices:  # braces that nothing closes are text
-        choice = open_choices.pop()
-        _as_text(open_choices[-1].options[-1] if open_choices else whole, choice)
-    _check_depth(whole)
+            choice, into = choices.pop()
+            into.parts.append(choice)
+        if len(choices) > _DEEPEST:
+            raise UsageError(f"the prompt has alternatives in alternatives, more than {_DEEPEST} deep: make it plainer")
+    into.parts.append(prompt[begin:])
     return whole
 
 
-def _pieces(prompt: str) -> Iterator[tuple[str, str]]:
-    """Text, and the mark after it: a brace or a bar; what stands after a backslash is text without it."""
-    text, begin = "", 0
+def _marks_of_choices(prompt: str) -> set[int]:
+    """Where the marks are that make choices: braces that close, with a bar between them that is theirs."""
+    chosen: set[int] = set()
+    waiting: list[list[int]] = []  # of each open brace: where it is, and its bars
     for found in _MARK.finditer(prompt):
-        text += prompt[begin : found.start()]
-        begin = found.end()
-        if found[0].startswith("\\"):
-            text += found[0][1:]
-        else:
-            yield text, found[0]
-            text = ""
-    yield text + prompt[begin:], ""
-
-
-def _close(into: _Sequence, choice: _Choice) -> None:
-    if len(choice.options) > 1:
-        into.parts.append(choice)
-    else:
-        into.parts += ["{", *choice.options[0].parts, "}"]
-
-
-def _as_text(into: _Sequence, choice: _Choice) -> None:
-    into.parts.append("{")
-    for number, option in enumerate(choice.options):
-        into.parts += (["|"] if number else []) + option.parts
-
-
-def _check_depth(whole: _Sequence) -> None:
-    """Without recursion, since the text may be made to have no end of it."""
-    level: list[_Sequence] = [whole]
-    for _ in range(_DEEPEST + 1):
-        level = [option for one in level for part in one.parts if isinstance(part, _Choice) for option in part.options]
-        if not level:
-            return
-    raise UsageError(f"the prompt has alternatives in alternatives, more than {_DEEPEST} deep: write it plainer")
+        if found[0] == "{":
+            waiting.append([found.start()])
+        elif found[0] == "|" and waiting:
+            waiting[-1].append(found.start())
+        elif found[0] == "}" and waiting:
+            marks = waiting.pop()
+            if len(marks) > 1:
+                chosen.update(marks, (found.start(),))
+    return chosen
 
 
 def _count(tree: _Sequence) -> int:

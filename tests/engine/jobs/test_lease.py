@@ -31,7 +31,8 @@ def holder(tmp_path):
     process.owner = process.stdout.readline().strip()
     yield process
     process.kill()
-    process.communicate()
+    process.wait()
+    process.stdin.close(), process.stdout.close()
 
 
 def test_it_lies_where_all_programs_look(monkeypatch, tmp_path):

@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import os
 import random
 import shutil
 import sqlite3
@@ -262,13 +261,6 @@ def test_a_folder_in_place_of_the_file(path):
     path.mkdir()
     with pytest.raises(StorageError, match=r"it is a folder, not a file|no permission"):
         JobStore.open(path)
-
-
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="whoever runs this may write to any file")
-def test_a_file_that_may_not_be_written_to(filled):
-    filled.chmod(0o400)
-    with pytest.raises(StorageError, match="may not be written to"):
-        JobStore.open(filled)
 
 
 def test_a_file_that_sqlite_says_is_read_only(filled, monkeypatch):

@@ -6,7 +6,7 @@ import sys
 import threading
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mezzotint import paths
@@ -97,9 +97,11 @@ def make_done(store, make):
     return task.id
 
 
+@settings(max_examples=30)
 @given(st.data())
 def test_moving_keeps_the_order_of_what_is_moved_and_of_what_stays(tmp_path_factory, data):
     with JobStore.open(tmp_path_factory.mktemp("queue") / "queue.sqlite").store as store:
+        store._database.connection.execute("PRAGMA synchronous = OFF")
         order = [store.add([GenerateRequest(prompt="x")]) for _ in range(8)]
         for _ in range(data.draw(st.integers(1, 5))):
             moved = data.draw(st.sets(st.sampled_from(order)))

@@ -42,10 +42,15 @@ class Histories(RuleBasedStateMachine):
     def open(self):
         self.folder = Path(tempfile.mkdtemp())
         self.path = self.folder / "queue.sqlite"
-        self.stores = [JobStore.open(self.path).store, JobStore.open(self.path).store]
+        self.stores = [self.program(), self.program()]
         self.order, self.wanted = [], {}
         self.paused = self.stops = False
         self.living, self.born, self.seeds = ["p0", "p1"], 2, 0
+
+    def program(self):
+        store = JobStore.open(self.path).store
+        store._database.connection.execute("PRAGMA synchronous = OFF")  # no power fails here
+        return store
 
     def teardown(self):
         if hasattr(self, "stores"):
@@ -235,7 +240,7 @@ class Histories(RuleBasedStateMachine):
     def kill(self, which):
         """No farewell; another comes in its place, and looks what is left."""
         self.stores[which].close()
-        self.stores[which] = JobStore.open(self.path).store
+        self.stores[which] = self.program()
         dead, self.living[which] = self.living[which], f"p{self.born}"
         self.born += 1
         found = self.stores[which].recover(lambda owner: owner in self.living)

@@ -1,0 +1,243 @@
+"""The queue worked through in one process."""
+
+import errno
+import logging
+import threading
+
+import pytest
+from queue_programs import WritingEngine
+
+from mezzotint.errors import Cancelled, DeviceLost, ImageRefused, OutOfMemory, StorageError
+from mezzotint.jobs.drain import Drained, drain
+from mezzotint.jobs.store import JobStore, Lease
+from mezzotint.protocol import GenerateRequest, Output, Saved, Step
+
+
+@pytest.fixture
+def lease(tmp_path):
+    with Lease.acquire("cpu", tmp_path / "leases") as mine:
+        yield mine
+
+
+@pytest.fixture
+def work(store, lease):
+    """Works through the queue with an engine; what happened is in `heard`."""
+    heard = []
+
+    def call(engine=None, cancelled=lambda: False, **options):
+        return drain(
+            store,
+            lease,
+            engine or WritingEngine(),
+            heard.append,
+            cancelled,
+            on_begun=heard.append,
+            on_ended=heard.append,
+            **options,
+        )
+
+    call.heard = heard
+    return call
+
+
+@pytest.fixture
+def add(store, tmp_path):
+    def call(*prompts, **changes):
+        output = Output(path=f"{tmp_path}/out/[seed].png")
+        return store.add(
+            [
+                GenerateRequest(prompt=one, seed=10 * number, output=output, **changes)
+                for number, one in enumerate(prompts)
+            ]
+        )
+
+    return call
+
+
+class Raising(WritingEngine):
+    """Fails at prompts that have an error to raise."""
+
+    def __init__(self, **errors):
+        super().__init__()
+        self.errors = errors
+
+    def generate(self, request, on_event, cancelled):
+        error = self.errors.pop(request.prompt, None)
+        if error is not None:
+            raise error
+        return super().generate(request, on_event, cancelled)
+
+
+def states(store, entry=1):
+    return [task.state for task in store.entry(entry).tasks]
+
+
+def test_all_is_made_in_order_and_told(store, work, add):
+    add("a", "b", count=2)
+    assert work() == Drained(stopped="empty", done=2, failed=0)
+    begun, *events, ended = work.heard[: len(work.heard) // 2]
+    assert (begun.request.prompt, ended.state, ended.result.seed) == ("a", "done", 0)
+    assert [type(event) for event in events] == [Step, Saved, Step, Saved]
+    assert states(store) == ["done", "done"]
+    assert store.row(1).pictures == 4
+    assert store.expected_queue() == 0
+
+
+def test_what_is_added_while_it_works_is_made_too(store, work, add):
+    add("a")
+    waits = []
+
+    def wait(_):
+        waits.append(1)
+        if len(waits) == 1:
+            add("later")
+
+    assert work(cancelled=lambda: len(waits) > 2, until_empty=False, wait=wait).done == 2
+
+
+def test_one_that_fails_keeps_no_other_from_being_made(store, work, add, caplog):
+    caplog.set_level(logging.CRITICAL)
+    add("refused", "memory", "ram", "bug", "good")
+    errors = {
+        "refused": ImageRefused("no picture"),
+        "memory": OutOfMemory("too large"),
+        "ram": MemoryError(),
+        "bug": KeyError("x"),
+    }
+    assert work(Raising(**errors)) == Drained(stopped="empty", done=1, failed=4)
+    tasks = store.entry(1).tasks
+    assert [task.error_kind for task in tasks] == ["image_refused", "out_of_memory", "out_of_memory", "bug", None]
+    assert "no picture" in tasks[0].error and "unexpected KeyError" in tasks[3].error
+
+
+def test_a_stop_puts_back_what_is_being_made(store, work, add):
+    add("a", "b", count=3)
+    made = []
+
+    def cancelled():
+        return len([event for event in work.heard if isinstance(event, Saved)]) >= 2
+
+    assert work(cancelled=cancelled) == Drained(stopped="cancelled", done=0, failed=0)
+    assert states(store) == ["waiting", "waiting"]
+    assert (store.row(1).pictures, store.entry(1).tasks[0].attempts) == (2, 0)
+    assert work() == Drained(stopped="empty", done=2, failed=0)
+    assert store.row(1).pictures == 6
+    assert not made
+
+
+def test_a_task_that_is_cancelled_while_it_runs_stops_and_the_next_begins(path, store, work, add):
+    """By another program, such as the window."""
+    add("a", "b", count=3)
+
+    class Engine(WritingEngine):
+        def write(self, request, index):
+            if request.prompt == "a" and index == 0:
+                with JobStore.open(path).store as other:
+                    other.cancel_task(1)
+            return super().write(request, index)
+
+    engine = Engine(lambda point: clock.append(1.0))
+    clock = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mezzotint.jobs.drain.time.monotonic", lambda: float(len(clock)))
+        assert work(engine) == Drained(stopped="empty", done=1, failed=0)
+    assert states(store) == ["cancelled", "done"]
+    assert store.entry(1).tasks[0].images != ()
+
+
+def test_an_engine_that_asks_from_threads_of_its_own(store, work, add):
+    """SQLite would refuse another thread; the stop itself is heard there."""
+    add("a")
+
+    class Engine(WritingEngine):
+        def generate(self, request, on_event, cancelled):
+            answers = []
+            thread = threading.Thread(target=lambda: answers.append(cancelled()))
+            thread.start(), thread.join()
+            assert answers == [False]
+            return super().generate(request, on_event, cancelled)
+
+    assert work(Engine()).done == 1
+
+
+def test_pause_and_stop_after_what_runs(store, work, add):
+    add("a", "b")
+    store.stop_after_current(True)
+    assert work() == Drained(stopped="paused", done=0, failed=0)
+    store.resume()
+
+    class Engine(WritingEngine):
+        def write(self, request, index):
+            store.stop_after_current(True)
+            return super().write(request, index)
+
+    assert work(Engine()) == Drained(stopped="paused", done=1, failed=0)
+    assert states(store) == ["done", "waiting"]
+
+
+@pytest.mark.parametrize("full", ["by its error", "by the disk"])
+def test_a_full_disk_pauses_and_blames_no_task(store, work, add, monkeypatch, full):
+    add("a", "b")
+    error = StorageError("cannot write: the disk is full")
+    if full == "by its error":
+        error.__cause__ = OSError(errno.ENOSPC, "x")
+    else:
+        monkeypatch.setattr("mezzotint.jobs.space.is_full", lambda _: True)
+    assert work(Raising(a=error)) == Drained(stopped="disk_full", done=0, failed=0)
+    assert states(store) == ["waiting", "waiting"]
+    assert store.paused()
+    store.resume()
+    assert work().done == 2
+
+
+def test_another_trouble_with_files_is_the_tasks_own(store, work, add):
+    add("a", "b")
+    assert work(Raising(a=StorageError("no such file"))) == Drained(stopped="empty", done=1, failed=1)
+
+
+def test_a_lost_device_ends_the_process_and_counts_as_a_death(store, work, add):
+    add("a")
+    for state in ("waiting", "set_aside"):
+        with pytest.raises(DeviceLost):
+            work(Raising(a=DeviceLost("an illegal memory access")))
+        assert states(store) == [state]
+    assert work().stopped == "empty"
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(), KeyboardInterrupt(), SystemExit(3)])
+def test_whatever_ends_the_program_puts_the_task_back(store, work, add, error):
+    add("a")
+    with pytest.raises(type(error)):
+        work(Raising(a=error))
+    assert (states(store), store.entry(1).tasks[0].attempts) == (["waiting"], 0)
+
+
+def test_a_queue_that_cannot_be_written_ends_the_work_and_the_picture_is_not_made_again(
+    store, work, add, monkeypatch, tmp_path
+):
+    add("a")
+    store._database.connection.execute("UPDATE entries SET started = 0")
+
+    def fails(*_):
+        raise StorageError("the queue: the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "saved", fails)
+        patch.setattr(store, "put_back", fails)
+        patch.setattr(store, "fail", fails)
+        with pytest.raises(StorageError):
+            work()
+    assert store.recover(lambda _: False).done == (1,)
+    assert len(list((tmp_path / "out").iterdir())) == 1
+
+
+def test_an_entry_that_is_removed_while_it_runs(path, store, work, add):
+    add("a")
+
+    class Engine(WritingEngine):
+        def generate(self, request, on_event, cancelled):
+            store.remove([1])
+            raise Cancelled("stopped")
+
+    assert work(Engine()) == Drained(stopped="empty", done=0, failed=0)
+    assert states(store) == ["cancelled"]
