@@ -61,6 +61,7 @@ class ImageInputModel(QObject):
         self._growth = Growth()
         self._target: tuple[int, int] | None = None
         self._pastes = 0
+        self._masks = 0  # that were to be used
 
     # ---- the picture
 
@@ -169,19 +170,30 @@ class ImageInputModel(QObject):
         failed: Callable[[Failure], None],
     ) -> None:
         """Take a mask that was painted, once it is safely on disk; a blank one is none."""
-        path = self._path
+        self._masks += 1
+        number, path = self._masks, self._path
 
         def write() -> OwnPicture | None:
             return None if is_blank(mask) else keep(mask, masks_folder())
 
         def use(kept: OwnPicture | None) -> None:
+            if number != self._masks:
+                return
             if path == self._path:
                 self._mask = None if kept is None else Mask(path=kept.path, sha256=kept.sha256, image=mask)
                 self._painting, self._growth = painting, growth
                 self.changed.emit()
             then()
 
-        self._pool.run(write, use, lambda error: failed(failure_of(error)))
+        def fail(error: Exception) -> None:
+            if number == self._masks:
+                failed(failure_of(error))
+
+        self._pool.run(write, use, fail)
+
+    def give_up_mask(self) -> None:
+        """The mask that is being written is not wanted any more; nobody is told of it."""
+        self._masks += 1
 
     def remove_mask(self) -> None:
         """All of the picture is made anew, and it does not grow."""

@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QImage
+from shiboken6 import isValid
 
 from mezzotint_app.background import Runs
 
@@ -55,6 +56,8 @@ class ScaledImage(QObject):
         self._pool.run(lambda: scaled(image, size), lambda result: self._done(key, result), self._failed)
 
     def _done(self, key: int, result: QImage) -> None:
+        if not isValid(self):  # the view is gone
+            return
         self._working = None
         if key == self._image.cacheKey():
             self._scaled = result

@@ -39,6 +39,7 @@ class DifferencesDialog(QDialog):
         super().__init__(parent)
         self._model, self._loader = model, loader
         self._shown_path = ""
+        self._loading = 0
         self.setWindowTitle(self.tr("Settings of a picture"))
         self.resize(760, 560)
         layout = QVBoxLayout(self)
@@ -228,12 +229,20 @@ class DifferencesDialog(QDialog):
         self._shown_path = path
         self._thumbnail.show_image(None)
         if self._loader is not None and path:
-            self._loader.load(path, 2 * _THUMBNAIL.width(), self._thumbnail_is_there, slot="differences")
+            self._loading = self._loader.load(
+                path, 2 * _THUMBNAIL.width(), self._thumbnail_is_there, slot="differences"
+            )
 
     def _thumbnail_is_there(self, image: QImage) -> None:
         self._thumbnail.show_image(image)
 
     # ---- what is done
+
+    def done(self, result: int) -> None:
+        """Closing: a small copy that is still read is shown nowhere."""
+        if self._loader is not None:
+            self._loader.drop(self._loading)
+        super().done(result)
 
     def _apply(self, what: What) -> None:
         self._model.apply(what, with_nearest=self._take_nearest.isChecked())

@@ -1,5 +1,6 @@
 """The page on which a mask is painted and a picture's frame is pushed outwards."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QSize, Qt
@@ -33,6 +34,7 @@ class MaskEditor(QDialog):
         self.canvas = MaskCanvas(self._document, pool=pool)
         self.settings = MaskSettings((picture.width, picture.height), model.painting(), model.growth())
         self.tools = MaskTools(self.canvas, self._document)
+        self._reading = 0
         self._problem = plain_label(role="error", wrap=True)
         self._problem.hide()
         self._build()
@@ -95,9 +97,10 @@ class MaskEditor(QDialog):
         self._use.setEnabled(False)
         self.tools.setEnabled(False)
         self.canvas.clear(self.tr("The picture is read…"))
-        self._model.loader.load(
-            self._model.path(), LARGEST_SIDE, self._picture_is_there, self._told, slot="mask editor"
-        )
+        self._read(self._model.path(), self._picture_is_there, self._told)
+
+    def _read(self, path: str, then: Callable[[QImage], None], failed: Callable[[Failure], None]) -> None:
+        self._reading = self._model.loader.load(path, LARGEST_SIDE, then, failed, slot="mask editor")
 
     def _picture_is_there(self, image: QImage) -> None:
         self.canvas.show_image(image, size=self._size)
@@ -110,7 +113,7 @@ class MaskEditor(QDialog):
         elif mask.image is not None:
             self._mask_is_there(mask.image)
         else:
-            self._model.loader.load(mask.path, LARGEST_SIDE, self._mask_is_there, self._no_mask, slot="mask editor")
+            self._read(mask.path, self._mask_is_there, self._no_mask)
 
     def _mask_is_there(self, mask: QImage) -> None:
         self._document.load(mask)
@@ -135,6 +138,13 @@ class MaskEditor(QDialog):
         self._model.use_mask(
             self._document.image(), self.settings.painting(), self.settings.growth(), self.accept, self._not_used
         )
+
+    def done(self, result: int) -> None:
+        """Closing: what is still read or written is told to nobody."""
+        self._model.loader.drop(self._reading)
+        if result != QDialog.DialogCode.Accepted:
+            self._model.give_up_mask()
+        super().done(result)
 
     def _not_used(self, failure: Failure) -> None:
         self._use.setEnabled(True)

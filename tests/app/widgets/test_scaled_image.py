@@ -7,6 +7,7 @@ skip_module_without("PySide6")
 
 from PySide6.QtCore import QSize  # noqa: E402
 from PySide6.QtGui import QColor, QImage  # noqa: E402
+from shiboken6 import delete  # noqa: E402
 
 from mezzotint_app.widgets.scaled_image import ScaledImage  # noqa: E402
 
@@ -68,3 +69,12 @@ def test_every_pixel_counts(scaled):
     grey = {scaled.at(100, 1).pixelColor(x, 0).red() for x in range(2, 98)}
     assert max(grey) - min(grey) < 40
     assert 40 < sum(grey) / len(grey) < 90
+
+
+def test_a_view_that_is_gone_is_told_nothing(scaled, inline):
+    inline.held = True
+    scaled.set_image(image(4000, 2000))
+    scaled.at(400, 200)
+    delete(scaled)
+    inline.go()
+    assert inline.waiting == []

@@ -180,6 +180,12 @@ def test_a_small_copy_is_shown(qtbot, model, service, inline):
     assert service.last("pixels").params.max_side is not None
     dialog._thumbnail_is_there(QImage(10, 20, QImage.Format.Format_RGB32))
     dialog.grab()
+    model.look_at("/b.png")
+    dialog.reject()
+    told = []
+    dialog._loader.load("/c.png", 5, told.append, told.append)
+    service.fail(call=service.last("pixels").call)
+    assert len(told) == 1, "closing drops its own picture alone"
 
 
 def test_the_next_picture_is_not_applied_with_the_last_ones_tick(dialog, model, service):

@@ -162,6 +162,22 @@ def test_a_full_disk_leaves_the_page_open_with_everything_on_it(editor, model, q
     assert model.mask() is not None
 
 
+def test_cancelling_while_the_mask_is_written_leaves_it_out(editor, model, qtbot, inline):
+    inline.held = True
+    paint(qtbot, editor)
+    editor.use()
+    editor.reject()
+    inline.go()
+    assert model.mask() is None
+
+
+def test_a_page_that_is_closed_while_the_picture_is_read_is_told_nothing(qtbot, model, inline, service):
+    editor = opened(qtbot, model, inline, read=False)
+    editor.reject()
+    service.fail("image_refused", "/a.png is damaged", call=service.last("pixels").call)
+    assert editor._problem.text() == ""
+
+
 # ---- tools
 
 
