@@ -115,7 +115,7 @@ class QueueSummary(QObject):
 
     def _nothing(self) -> str:
         if self._counts.trouble:
-            return translate("QueueSummary", "Nothing waits; {entries} need a look").format(
+            return translate("QueueSummary", "Nothing waits; to be looked at: {entries}").format(
                 entries=entries_count(self._counts.trouble)
             )
         return translate("QueueSummary", "Nothing waits")

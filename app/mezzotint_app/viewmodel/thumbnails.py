@@ -82,6 +82,7 @@ class Thumbnails(QObject):
         self._shown = {viewer: list(dict.fromkeys(wanted)), **self._shown}  # who asked last is served first
         ordered = list(dict.fromkeys(one for shown in self._shown.values() for one in shown))
         self._in_sight = frozenset(ordered)
+        self._make_room()
         self._queue = [one for one in ordered if self._is_missing(one)]
         for one in [one for one in self._calls if one not in self._in_sight and one not in self._stopped]:
             self._stopped.add(one)

@@ -251,18 +251,23 @@ class GridView(QListView):
     # ---- what comes and goes
 
     def _hold(self, *_: object) -> None:
-        value = self.verticalScrollBar().value()
-        shown = self.rows_in_sight()
-        if self._anchor is None and value > 0 and len(shown):
-            top = shown.start // self._columns * self._cell.height()
-            self._anchor = (QPersistentModelIndex(self.model().index(shown.start, 0, self.rootIndex())), value - top)
+        """Remember the first cell in sight; the same one as before while its line is still the first."""
+        value, shown, height = self.verticalScrollBar().value(), self.rows_in_sight(), self._cell.height()
+        if value == 0 or not len(shown):
+            self._anchor = None
+            return
+        line = shown.start // self._columns
+        anchor = self._anchor[0] if self._anchor is not None else QPersistentModelIndex()
+        if not anchor.isValid() or anchor.row() // self._columns != line:
+            anchor = QPersistentModelIndex(self.model().index(shown.start, 0, self.rootIndex()))
+        self._anchor = (anchor, value - line * height)
 
     def _release(self, *_: object) -> None:
         self.updateGeometries()
-        anchor, self._anchor = self._anchor, None
-        if anchor is not None and anchor[0].isValid():
-            line = anchor[0].row() // self._columns
-            self.verticalScrollBar().setValue(line * self._cell.height() + min(anchor[1], self._cell.height() - 1))
+        if self._anchor is not None and self._anchor[0].isValid():
+            line = self._anchor[0].row() // self._columns
+            within = min(self._anchor[1], self._cell.height() - 1)
+            self.verticalScrollBar().setValue(line * self._cell.height() + within)
         self.viewport().update()
         self._tell()
 

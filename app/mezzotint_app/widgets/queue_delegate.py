@@ -141,6 +141,7 @@ def _line(metrics: QFontMetrics) -> int:
 def _text(painter: QPainter, rect: QRect, text: str, colour: str, font: QFont, *, mirrored: bool) -> None:
     painter.setFont(font)
     painter.setPen(theme.colour(colour))
+    painter.setLayoutDirection(Qt.LayoutDirection.LayoutDirectionAuto)  # by its own words, whatever the window's is
     shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
     painter.drawText(rect, (_RIGHT if mirrored else _LEFT) | Qt.TextFlag.TextSingleLine, shown)
 

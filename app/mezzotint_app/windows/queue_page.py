@@ -191,6 +191,7 @@ class QueuePage(QWidget):
         self.finish.clicked.connect(queue.actions.finish_then_stop)
         self.clear.clicked.connect(queue.actions.clear_finished)
         self.which.currentIndexChanged.connect(lambda _row: queue.model.show(self.which.currentData()))
+        queue.model.show_changed.connect(lambda: self.which.setCurrentIndex(self.which.findData(queue.model.shows())))
         self.list.in_sight.connect(queue.model.show_rows)
         self.list.customContextMenuRequested.connect(self._show_menu)
         self.list.activated.connect(lambda _index: self._open_pictures())

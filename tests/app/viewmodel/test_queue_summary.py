@@ -1,0 +1,97 @@
+"""The queue in one line."""
+
+import pytest
+from PySide6.QtCore import QCoreApplication
+from queue_made import OWNER, finish, image, queue_in, request
+
+from mezzotint.protocol import Saved, Step
+
+
+@pytest.fixture
+def made(tmp_path, qapp):
+    one = queue_in(tmp_path)
+    yield one
+    one.access.close()
+
+
+def text(made):
+    QCoreApplication.processEvents()
+    return made.queue.summary.text()
+
+
+def begin(made):
+    task = made.change(lambda store: store.claim(OWNER))
+    made.runner.begin(task)
+    return task
+
+
+def step(number, count):
+    return Step(image=0, images=count, stage=0, stages=1, step=number, steps=10, sigma=1.0, preview=None)
+
+
+def test_nothing(made):
+    assert text(made) == "Nothing waits"
+    assert not made.queue.summary.work_left()
+
+
+def test_waiting_and_paused(made):
+    made.change(lambda store: store.add([request()]))
+    assert text(made) == "1 entry waits"
+    made.change(lambda store: store.add([request()]))
+    made.change(lambda store: store.pause())
+    assert text(made) == "Paused; 2 entries wait"
+    made.queue.summary.set_why_paused("the disk is full.")
+    assert text(made) == "Paused because the disk is full; 2 entries wait"
+    assert made.queue.summary.work_left()
+
+
+def test_working_without_and_with_earlier_runs(made):
+    made.change(lambda store: store.add([request("a", 3)]))
+    made.change(lambda store: store.add([request("b", 2)]))
+    begin(made)
+    assert text(made) == "0 of 3 pictures; then 1 entry"
+    assert made.queue.summary.work_left()
+
+
+def test_the_time_left_is_staged(made):
+    made.change(lambda store: store.add([request("learn")]))
+    made.change(finish)  # load 8, encode 1, a picture 10 * 0.5 + 2 + 1
+    made.change(lambda store: store.add([request("a", 12)]))
+    made.change(lambda store: store.add([request("b", 6)]))
+    task = begin(made)
+    running = made.queue.running
+    assert running.entry_seconds_left() == pytest.approx(8 + 1 + 12 * 8)
+    assert running.queue_seconds_left() == pytest.approx(8 + 2 + 18 * 8)
+    made.runner.progressed.emit(task, step(5, 12))
+    assert running.entry_seconds_left() == pytest.approx(12 * 8 - 2.5)
+    assert text(made) == "0 of 12 pictures, about 2 min left; then 1 entry, all of it about 2 min left"
+    made.runner.progressed.emit(task, Saved(image=image(task), images=12))
+    made.change(lambda store: store.saved(task.id, image(task)))
+    assert running.entry_seconds_left() == pytest.approx(11 * 8)
+    assert running.queue_seconds_left() == pytest.approx(11 * 8 + 1 + 6 * 8)
+    assert made.queue.summary.fraction() == pytest.approx(1 / 12)
+    assert text(made).startswith("1 of 12 pictures, about 88 s left")
+
+
+def test_stopping_is_told(made):
+    made.change(lambda store: store.add([request()]))
+    begin(made)
+    made.change(lambda store: store.stop_after_current(True))
+    assert text(made).endswith(". Stops after this one")
+    made.change(lambda store: store.stop_after_current(False))
+    made.change(lambda store: store.pause())
+    assert text(made).endswith(". Paused after this one")
+
+
+def test_who_else_works_is_told(made):
+    made.change(lambda store: store.add([request()]))
+    made.runner.state, made.runner.who = "elsewhere", "mezzotint queue run (process 12)"
+    assert text(made) == "mezzotint queue run (process 12) makes the pictures of this queue, 1 entry waits"
+
+
+def test_entries_that_need_a_look(made):
+    made.change(lambda store: store.add([request()]))
+    task = begin(made)
+    made.change(lambda store: store.fail(task.id, "storage", "full"))
+    made.runner.end()
+    assert text(made) == "Nothing waits; to be looked at: 1 entry"

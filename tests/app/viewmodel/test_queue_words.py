@@ -1,0 +1,105 @@
+"""Entries in words."""
+
+from typing import get_args
+
+import pytest
+
+from mezzotint import errors
+from mezzotint.jobs.store import EntryRow, TaskCounts, TaskState
+from mezzotint_app.viewmodel.queue_words import (
+    COLOURS,
+    ICONS,
+    entries_count,
+    entry_view,
+    explained,
+    model_name,
+    pictures_count,
+    spoken,
+    state_word,
+    what_to_do,
+)
+
+STATES = get_args(TaskState)
+
+
+def row(**fields):
+    values = {
+        "id": 1,
+        "title": "a hare",
+        "kind": "generate",
+        "model": "m",
+        "state": "waiting",
+        "counts": TaskCounts(waiting=1),
+        "tasks": 1,
+        "position": 1.0,
+        "created": 0.0,
+        "started": None,
+        "finished": None,
+        "error": None,
+        "first_image": None,
+        "pictures": 0,
+        "pictures_asked": 4,
+    }
+    return EntryRow(**(values | fields))
+
+
+def test_every_state_has_a_word_a_drawing_and_a_colour():
+    from mezzotint_app import resources, theme
+
+    assert len({state_word(state) for state in STATES}) == len(STATES)
+    assert len({ICONS[state] for state in STATES}) == len(STATES)
+    assert all(ICONS[state] in resources.names() for state in STATES)
+    assert all(COLOURS[state] in theme.LIGHT for state in STATES)
+
+
+def test_states_that_need_a_person_say_what_to_do():
+    assert all(explained(state) for state in ("failed", "set_aside", "interrupted", "cancelled"))
+    assert not explained("waiting")
+
+
+@pytest.mark.parametrize(
+    "kind", ["out_of_memory", "storage", "model_refused", "unknown_model", "device_lost", "no_device", "usage", "died"]
+)
+def test_errors_say_what_helps(kind):
+    kinds = {one.kind for one in vars(errors).values() if isinstance(one, type)}
+    assert kind == "died" or kind in kinds
+    assert what_to_do(kind)
+
+
+def test_counts_are_words():
+    assert [pictures_count(number) for number in (0, 1, 2)] == ["0 pictures", "1 picture", "2 pictures"]
+    assert [entries_count(number) for number in (1, 3)] == ["1 entry", "3 entries"]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("", "Default model"),
+        ("owner/name", "name"),
+        ("C:\\m\\x.safetensors", "x.safetensors"),
+        ("/m/folder/", "folder"),
+    ],
+)
+def test_models_are_called_by_their_last_name(path, name):
+    assert model_name(row(model=path)) == name
+
+
+def test_an_entry_in_words():
+    view = entry_view(row(state="running", pictures=1), doing="Picture 2 of 4", fraction=0.4, left=90)
+    assert (view.word, view.note, view.fraction, view.busy) == ("Running", "Picture 2 of 4", 0.4, False)
+    assert view.about == "1 of 4 pictures · m · about 2 min left"
+    assert entry_view(row(state="running")).busy
+    assert entry_view(row(), left=30).about.endswith("takes about 30 s")
+    assert entry_view(row(title="  ")).title == "Without a prompt"
+    assert entry_view(row(state="done", pictures=4)).fraction is None
+
+
+def test_an_error_is_trouble_until_it_is_tried_again():
+    view = entry_view(row(state="failed", error="out of\nmemory"))
+    assert (view.note, view.trouble) == ("out of memory", True)
+    view = entry_view(row(state="waiting", error="it ended"))
+    assert (view.note, view.trouble) == ("Last time: it ended", False)
+
+
+def test_it_is_spoken_in_sentences():
+    assert spoken(entry_view(row(state="failed", error="no memory"))) == "Failed: a hare. 0 of 4 pictures, m. no memory"

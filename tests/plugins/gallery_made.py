@@ -1,0 +1,129 @@
+"""A gallery whose librarian answers from a list that the test holds."""
+
+from dataclasses import dataclass, replace
+from datetime import date
+
+from fake_service import FakeService, InlineBackground
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtGui import QColor, QImage
+from queue_made import FakeRunner
+
+from mezzotint.library_protocol import GalleryItem, GalleryPage, Pixels, Thumbnail
+from mezzotint.protocol import ImageMetadata
+from mezzotint_app.settings import Settings
+from mezzotint_app.stored import Stored
+from mezzotint_app.viewmodel.gallery import GalleryState
+from mezzotint_app.viewmodel.gallery_parts import Gallery
+from mezzotint_app.viewmodel.pixels import PixelLoader
+from mezzotint_app.viewmodel.thumbnails import Thumbnails
+
+NOON = 1_800_000_000.0
+TODAY = date.fromtimestamp(NOON)
+
+
+def item(number, **fields):
+    fields = {"made": NOON - 3600 * number, "prompt": f"picture {number}", "model": "m", "seed": number} | fields
+    values = {"path": f"/pictures/{number}.png", "width": 64, "height": 48, "bytes": 1000, "rating": 0}
+    return GalleryItem(id=number, **(values | fields))
+
+
+def metadata(**fields):
+    values = dict.fromkeys(
+        (
+            *("prompt", "negative_prompt", "width", "height", "seed", "steps", "sampler", "schedule"),
+            *("guidance_scale", "strength", "model", "model_hash", "request"),
+        )
+    )
+    return ImageMetadata(**(values | {"program": "mezzotint", "other": {}} | fields))
+
+
+def small_picture(_path=""):
+    image = QImage(8, 6, QImage.Format.Format_RGB32)
+    image.fill(QColor("#446688"))
+    return image
+
+
+class ListLibrarian(FakeService):
+    """Answers questions about the gallery from `items` when told to; the rest is the test's to answer."""
+
+    def __init__(self, items):
+        super().__init__()
+        self.items = list(items)
+        self.pages = 0
+
+    def answer_all(self):
+        """All that is open and can be answered, and what is asked because of the answers."""
+        known = ("gallery.query", "gallery.models", "gallery.rate", "gallery.forget", "thumbnail")
+        while found := [one for one in self.open() if one.method in known]:
+            for one in found:
+                self.answer(self._value(one), method=one.method, call=one.call)
+
+    def _value(self, one):
+        match one.method:
+            case "gallery.query":
+                self.pages += 1
+                return self._page(one.params)
+            case "gallery.models":
+                return tuple(sorted({item.model for item in self.items}))
+            case "gallery.rate":
+                rated = set(one.params.paths)
+                self.items = [
+                    replace(item, rating=one.params.rating) if item.path in rated else item for item in self.items
+                ]
+            case "gallery.forget":
+                self.items = [item for item in self.items if item.path not in one.params["paths"]]
+            case "thumbnail":
+                return Thumbnail(path="/cache/x.jpg", width=8, height=6)
+        return None
+
+    def _page(self, query):
+        found = [
+            item
+            for item in self.items
+            if query.search in item.prompt and query.model in (None, item.model) and item.rating >= query.rating
+        ]
+        return GalleryPage(total=len(found), items=tuple(found[query.offset : query.offset + query.limit]))
+
+
+@dataclass
+class Made:
+    gallery: Gallery
+    librarian: ListLibrarian
+    runner: FakeRunner
+    inline: InlineBackground
+    thumbnails: Thumbnails
+    settings: Stored
+
+    def settle(self):
+        """Until nothing is asked any more."""
+        for _ in range(20):
+            QCoreApplication.processEvents()
+            if not [one for one in self.librarian.open() if one.method != "gallery.scan"]:
+                return
+            self.librarian.answer_all()
+
+
+def gallery_of(items, folder, *, held=False, state=None):
+    inline, librarian, runner = InlineBackground(), ListLibrarian(items), FakeRunner()
+    inline.held = held
+    thumbnails = Thumbnails(librarian, inline, decode=small_picture)
+    settings = Stored(folder / "settings.json", Settings(output_folder=str(folder / "out")), inline)
+    kept = Stored(folder / "gallery.json", state or GalleryState(), inline)
+    gallery = Gallery(
+        librarian,
+        inline,
+        PixelLoader(librarian, inline),
+        thumbnails,
+        runner,
+        settings,
+        kept,
+        today=lambda: TODAY,
+    )
+    return Made(gallery, librarian, runner, inline, thumbnails, settings)
+
+
+def written_pixels(folder):
+    """A file of pixels as the librarian writes it."""
+    path = folder / "rows"
+    path.write_bytes(bytes(range(2 * 2 * 3)))
+    return Pixels(path=str(path), layout="rgb", width=2, height=2, bytes_per_line=6, picture_width=2, picture_height=2)
