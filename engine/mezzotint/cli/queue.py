@@ -73,6 +73,9 @@ def _add_running(below: "Commands") -> None:
     parser.add_argument(
         "--resume", action="store_true", help="go on where the queue is paused, also with what a crash has interrupted"
     )
+    parser.add_argument(
+        "--wait", action="store_true", help="where another program makes them already, wait until that ends"
+    )
     parser.add_argument("--jsonl", action="store_true", help="print what happens as JSON lines on stdout")
     parser.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
     add_models_folder(parser)

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -17,24 +18,37 @@ if TYPE_CHECKING:
     from mezzotint.jobs.store import JobStore, Lease, Task
 
 PARTLY_DONE = 3
+_WAIT = 0.5  # seconds between looks at whether the queue is free
 DEVICE = "auto"  # the device that the lease is for: that which the engine takes by itself
 _ALSO_STOP = ("SIGTERM", "SIGHUP", "SIGBREAK")  # asked by the system, a closed terminal, Ctrl-Break on Windows
 
 
 def run_queue(arguments: argparse.Namespace, context: Context) -> int:
     """Make what waits: 0 when all came out, 3 when something failed."""
-    from mezzotint.jobs.store import Held, JobStore, Lease
+    from mezzotint.jobs.store import JobStore
 
-    lease = Lease.acquire(DEVICE, what="mezzotint queue run")
-    if isinstance(lease, Held):
-        raise Busy(f"{plain(str(lease), 500)} is working through the queue already: wait for it, or end it there")
-    with lease, _stopped_in_good_order(context):
+    with _stopped_in_good_order(context), _lease(arguments.wait, context) as lease:
         opened = JobStore.open()
         if opened.notice:
             context.terminal.talk(f"notice: {plain(opened.notice, 1000)}")
         with opened.store as store:
             _recover(store, arguments, context)
             return _finished(_drain(store, lease, arguments, context), store, context)
+
+
+def _lease(waits: bool, context: Context) -> "Lease":
+    from mezzotint.jobs.store import Held, Lease
+
+    told = False
+    while isinstance(lease := Lease.acquire(DEVICE, what="mezzotint queue run"), Held):
+        who = plain(str(lease), 500)
+        if not waits:
+            raise Busy(f"{who} is working through the queue already: wait for it (--wait), or end it there")
+        if not told:
+            context.terminal.talk(f"waiting: {who} is working through the queue")
+            told = True
+        time.sleep(_WAIT)
+    return lease
 
 
 def _recover(store: "JobStore", arguments: argparse.Namespace, context: Context) -> None:

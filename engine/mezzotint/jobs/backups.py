@@ -18,16 +18,17 @@ KEPT = 7
 _DAILY = re.compile(r".+-\d{4}-\d{2}-\d{2}")
 
 
-def back_up_daily(database: Database, now: Callable[[], float]) -> Path | None:
-    """Today's copy, unless there is one; older than the last seven go. Raises StorageError."""
-    path = _backup(database.path, time.strftime("%Y-%m-%d", time.localtime(now())))
-    if path.exists():
-        return None
+def back_up_daily(database: Database, now: Callable[[], float], after: str = "") -> str:
+    """A copy for each day but that of the last one: the day. Older than the last seven go. Raises StorageError."""
+    day = time.strftime("%Y-%m-%d", time.localtime(now()))
+    path = _backup(database.path, day)
+    if day == after or path.exists():
+        return day
     _copy(database, path)
     for old in _daily(database.path)[KEPT:]:
         with contextlib.suppress(OSError):
             old.unlink()
-    return path
+    return day
 
 
 def back_up(database: Database, name: str, now: Callable[[], float]) -> Path:

@@ -1,5 +1,6 @@
 """The queue: what is to be made, in which order, how far it is. It outlives every program that looks at it."""
 
+import contextlib
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -7,7 +8,8 @@ from pathlib import Path
 from typing import Self
 
 from mezzotint import paths
-from mezzotint.jobs import claiming, editing, expectation, listing, opening, order, recovery, running, switches
+from mezzotint.errors import StorageError
+from mezzotint.jobs import backups, claiming, editing, expectation, listing, opening, order, recovery, running, switches
 from mezzotint.jobs.database import Database
 from mezzotint.jobs.expectation import seconds_of as seconds_of
 from mezzotint.jobs.lease import Held as Held
@@ -50,6 +52,7 @@ class JobStore:
 
     def __init__(self, database: Database, now: Callable[[], float] = time.time) -> None:
         self._database, self._now = database, now
+        self._last_backup = ""  # the day
 
     @classmethod
     def open(cls, path: Path | None = None, *, now: Callable[[], float] = time.time) -> Opened:
@@ -164,6 +167,8 @@ class JobStore:
 
         `owner` is that of a lease. That it was begun is on the disk when it returns.
         """
+        with contextlib.suppress(StorageError):  # told when the queue is opened next; no reason not to work
+            self._last_backup = backups.back_up_daily(self._database, self._now, after=self._last_backup)
         return claiming.claim(self._database, owner, self._now)
 
     def saved(self, task: int, image: GeneratedImage) -> None:

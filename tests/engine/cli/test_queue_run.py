@@ -140,6 +140,18 @@ def test_one_program_at_a_time(queue, store, add):
     assert store.row(1).state == "waiting"
 
 
+def test_another_program_can_be_waited_for(queue, store, add, monkeypatch):
+    add("a")
+    other = Lease.acquire(what="the window")
+    monkeypatch.setattr(
+        "mezzotint.cli.queue_run.time.sleep", lambda seconds: other.release() if seconds >= 0.5 else None
+    )
+    done = queue("--until-empty", "--wait")
+    assert done.code == 0
+    assert done.err.count("waiting: the window (process ") == 1
+    assert store.row(1).state == "done"
+
+
 def test_a_full_disk(queue, store, add, monkeypatch):
     monkeypatch.setattr("mezzotint.jobs.space.is_full", lambda _: True)
 

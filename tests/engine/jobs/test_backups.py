@@ -25,6 +25,27 @@ def test_one_a_day_and_seven_are_kept(path, request_of):
         assert newest.execute("SELECT count(*) FROM entries").fetchone() == (18,)  # when the day's first program began
 
 
+def test_a_program_that_works_for_days_makes_copies_too(path, request_of):
+    day = [1]
+    with JobStore.open(path, now=lambda: day[0] * DAY + 1000.0).store as store:
+        store.add([request_of()] * 4)
+        for _ in range(3):
+            store.claim("me")
+            day[0] += 1
+        assert len(backups.newest_first(path)) == 3
+
+
+def test_a_copy_that_cannot_be_made_keeps_no_task_from_being_begun(path, request_of, monkeypatch):
+    def fails(*_):
+        raise OSError(28, "No space left on device")
+
+    with JobStore.open(path, now=lambda: DAY * 3.0).store as store:
+        store.add([request_of()])
+        monkeypatch.setattr(backups, "retry_sharing", fails)
+        store._now = lambda: DAY * 9.0
+        assert store.claim("me") is not None
+
+
 def test_a_copy_is_whole_while_another_program_writes(path, store, request_of):
     store.add([request_of()])
     with JobStore.open(path).store as other:

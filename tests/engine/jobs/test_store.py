@@ -8,6 +8,7 @@ import threading
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from queue_programs import WritingEngine
 
 from mezzotint import paths
 from mezzotint.errors import StorageError, UsageError
@@ -337,6 +338,18 @@ def test_only_some_of_the_interrupted_go_on(store, request_of):
     assert (store.row(1).state, store.row(2).state) == ("interrupted", "waiting")
     store.cancel([1])
     assert store.row(1).state == "cancelled"
+
+
+def test_what_comes_after_recovery_is_found_before_it_is_made_again(store, tmp_path):
+    """An engine may outlive its window by a picture."""
+    store.add([GenerateRequest(prompt="p", seed=5, output=Output(path=f"{tmp_path}/[seed].png"))])
+    task = store.claim("dead")
+    store._database.connection.execute("UPDATE entries SET started = 0")
+    assert store.recover(lambda _: False).interrupted == (task.id,)
+    WritingEngine().write(task.request, 0)
+    store.resume_interrupted()
+    assert store.claim("me") is None
+    assert store.row(1).state == "done"
 
 
 def test_release_gives_back_what_one_owner_has(store, request_of):
