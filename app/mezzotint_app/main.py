@@ -1,67 +1,74 @@
-"""Builds the window and runs it."""
+"""Starts the program: what was kept, the window, then what works behind it."""
 
-import platform
+import argparse
 import sys
+from collections.abc import Sequence
 
-from PySide6 import __version__ as qt_version
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
 
 from mezzotint import __version__
+from mezzotint_app import resources, theme
+from mezzotint_app.handover import go_on_without_window
+from mezzotint_app.program import Program
+from mezzotint_app.single_instance import SingleInstance
+from mezzotint_app.windows.main_window import MainWindow
 
 NAME = "Mezzotint"
-EXPLANATION = "Pictures from words, made on your own machine."
-FOR_NOW = (
-    "This window does not make pictures yet. For now, use a terminal:\n\n"
-    '    mezzotint generate "a red house by the sea at dusk"\n\n'
-    "`mezzotint generate --help` lists every option, `mezzotint models list` your models."
-)
 
 
-class MainWindow(QMainWindow):
-    """Says what Mezzotint is, and how to make pictures until the window can."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setWindowTitle(NAME)
-        name = _label(NAME)
-        font = name.font()
-        font.setPointSizeF(2 * font.pointSizeF())
-        name.setFont(font)
-        layout = QVBoxLayout()
-        layout.setContentsMargins(32, 32, 32, 32)
-        layout.setSpacing(16)
-        for label in (name, _label(EXPLANATION), _label(FOR_NOW), _label(versions())):
-            layout.addWidget(label)
-        layout.addStretch()
-        content = QWidget()
-        content.setLayout(layout)
-        self.setCentralWidget(content)
-        self.resize(640, 360)
-
-
-def versions() -> str:
-    """What runs here, in one line."""
-    return f"{NAME} {__version__}, Python {platform.python_version()}, Qt {qt_version}"
-
-
-def _label(text: str) -> QLabel:
-    """Text as it is, never as markup; it can be selected and copied, with the keyboard too."""
-    label = QLabel()
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setText(text)
-    label.setWordWrap(True)
-    label.setTextInteractionFlags(
-        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-    )
-    return label
-
-
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Open the window; returns when it is closed."""
-    application = QApplication(sys.argv)
+    paths: list[str] = _parser().parse_args(argv).path
+    application = make_application()
+    instance = SingleInstance()
+    if not instance.claim(paths):
+        return 0  # the first window was raised, and knows the paths
+    program = Program()
+    theme.apply(application, program.settings.value().theme)
+    window = open_window(program)
+    instance.raised.connect(window.raise_window)
+    instance.given.connect(program.dropped.take_paths)
+    if paths:
+        QTimer.singleShot(0, lambda: program.dropped.take_paths(paths))
+    code = application.exec()
+    program.finish()
+    instance.release()
+    if program.go_on_without_window:
+        go_on_without_window()
+    return code
+
+
+def make_application() -> QApplication:
+    """Qt's application, named."""
+    application = QApplication(sys.argv[:1])
     application.setApplicationName(NAME)
     application.setApplicationVersion(__version__)
-    window = MainWindow()
+    application.setDesktopFileName("mezzotint")
+    application.setWindowIcon(resources.icon("mezzotint"))
+    return application
+
+
+def open_window(program: Program) -> MainWindow:
+    """Show the window, and start what works behind it once it is there."""
+    window = MainWindow(program)
+    program.settings.changed.connect(lambda: _follow_theme(program))
+    for notice in program.notices:
+        window.tell(notice)
     window.show()
-    return application.exec()
+    QTimer.singleShot(0, program.begin)
+    return window
+
+
+def _follow_theme(program: Program) -> None:
+    application = QApplication.instance()
+    wanted = program.settings.value().theme
+    if isinstance(application, QApplication) and wanted != theme.choice():
+        theme.apply(application, wanted)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="mezzotint-app", description="Open the window.", allow_abbrev=False)
+    parser.add_argument("path", nargs="*", help="a picture, a model or a folder to begin with")
+    parser.add_argument("--version", action="version", version=f"{NAME} {__version__}")
+    return parser

@@ -67,6 +67,11 @@ def colour(name: str) -> QColor:
     return QColor(_Current.colours[name])
 
 
+def choice() -> Choice:
+    """What was asked for."""
+    return _Current.choice
+
+
 def is_dark() -> bool:
     """Whether the dark theme is in use."""
     return _Current.colours is DARK

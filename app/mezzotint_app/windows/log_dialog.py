@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QVBoxLayout, QWidget
 
+from mezzotint_app.viewmodel.engine_state import EngineState
 from mezzotint_app.widgets.labels import plain_label
 
 _LINES = 400
@@ -19,6 +20,7 @@ class LogDialog(QDialog):
     def __init__(self, lines: Sequence[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("The engine's log"))
+        self._engine: EngineState | None = None
         self._state = plain_label(wrap=True, selectable=True)
         self.lines = QPlainTextEdit()
         self.lines.setReadOnly(True)
@@ -35,6 +37,17 @@ class LogDialog(QDialog):
         column.addWidget(self.lines, 1)
         column.addWidget(self._buttons())
         self.resize(760, 480)
+
+    def follow(self, state: EngineState) -> None:
+        """Keep telling how the engine does."""
+        self._engine = state
+        state.changed.connect(self._show_engine)
+        self._show_engine()
+
+    def _show_engine(self) -> None:
+        if self._engine is not None:
+            words = f"{self._engine.text()}."
+            self.show_state(" ".join(part for part in (words, self._engine.reason()) if part))
 
     def show_state(self, text: str) -> None:
         """What the engine does now."""

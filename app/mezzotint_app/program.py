@@ -1,0 +1,138 @@
+"""Everything of the window that is not seen: processes, the queue, what the pages show. Made and wired here."""
+
+import sys
+from pathlib import Path
+from typing import TypeVar
+
+from PySide6.QtCore import QObject, Signal
+
+from mezzotint.jobs.store import JobStore
+from mezzotint_app.background import Background, Pool
+from mezzotint_app.processes import ServerProcess
+from mezzotint_app.settings import Settings, settings_path, state_path
+from mezzotint_app.stored import Stored, read
+from mezzotint_app.supervisor import Supervisor
+from mezzotint_app.viewmodel.create import CreateModel
+from mezzotint_app.viewmodel.create_state import CreateState
+from mezzotint_app.viewmodel.dropped import DropHandler
+from mezzotint_app.viewmodel.engine_state import EngineState
+from mezzotint_app.viewmodel.gallery import GalleryState
+from mezzotint_app.viewmodel.gallery_parts import Gallery
+from mezzotint_app.viewmodel.image_input import ImageInputModel
+from mezzotint_app.viewmodel.models import ModelLibrary
+from mezzotint_app.viewmodel.pixels import PixelLoader
+from mezzotint_app.viewmodel.queue_access import QueueAccess
+from mezzotint_app.viewmodel.queue_parts import Queue
+from mezzotint_app.viewmodel.runner import QueueRunner
+from mezzotint_app.viewmodel.thumbnails import Thumbnails
+from mezzotint_app.window_state import WindowState
+
+T = TypeVar("T")
+
+ENGINE = (sys.executable, "-P", "-m", "mezzotint.server")
+LIBRARIAN = (sys.executable, "-P", "-m", "mezzotint.librarian")
+
+
+class Program(QObject):
+    """Made before the window is shown; `begin` starts the processes after it is."""
+
+    told = Signal(str)  # something a person should read
+
+    def __init__(self, engine: tuple[str, ...] = ENGINE, librarian: tuple[str, ...] = LIBRARIAN) -> None:
+        super().__init__()
+        self.go_on_without_window = False  # decided when the window is closed with work left
+        self.notices: list[str] = []  # of reading what was kept; shown with the window
+        self.files = Background(self)
+        self._store_thread = Background(self)
+        self.pool = Pool(self)
+        for thread in (self.files, self._store_thread, self.pool):
+            thread.on_unhandled(self._unhandled)
+        self.settings = self._stored(settings_path(), Settings)
+        self.window_state = self._stored(state_path("layout"), WindowState)
+        self._make_processes(engine, librarian)
+        self._make_queue()
+        self._make_models()
+        self._wire()
+
+    # ---- life
+
+    def begin(self) -> None:
+        """Start what works in the background; the window is there already."""
+        self.librarian.start()
+        self.engine.start()
+        self.access.open()
+        self.library.refresh()
+        self.gallery.begin()
+
+    def finish(self) -> None:
+        """The last window is gone: keep what is unsaved, end the processes."""
+        for document in (self.settings, self.window_state, self.create_state, self.gallery_state):
+            if document.unsaved():
+                document.save()
+        self.access.close()
+        self.librarian.finish(3000)
+        self.engine.finish(5000)
+        for thread in (self.files, self._store_thread, self.pool):
+            thread.finish()
+
+    # ---- parts
+
+    def _make_processes(self, engine: tuple[str, ...], librarian: tuple[str, ...]) -> None:
+        self.engine = Supervisor(self.tr("The engine"), lambda: ServerProcess(engine, decoding=self.pool), parent=self)
+        self.librarian = Supervisor(
+            self.tr("The librarian"), lambda: ServerProcess(librarian, decoding=self.pool), parent=self
+        )
+
+    def _make_queue(self) -> None:
+        self.access = QueueAccess(self._store_thread, JobStore.open, self)
+        self.runner = QueueRunner(self.access, self.engine, self.settings, parent=self)
+        self.engine_state = EngineState(self.engine, self.runner, self.settings, parent=self)
+        self.thumbnails = Thumbnails(self.librarian, self.pool, self)
+        self.queue = Queue(self.access, self.runner, self.thumbnails, self.files, self)
+
+    def _make_models(self) -> None:
+        self.create_state = self._stored(state_path("create"), CreateState)
+        self.gallery_state = self._stored(state_path("gallery"), GalleryState)
+        self.pixels = PixelLoader(self.librarian, self.pool, self)
+        self.images = ImageInputModel(self.librarian, self.pool, self)
+        self.library = ModelLibrary(self.librarian, self.engine, self)
+        self.dropped = DropHandler(self.librarian, self.pool, self)
+        self.create = CreateModel(
+            self.engine,
+            self.librarian,
+            self.access,
+            self.runner,
+            self.images,
+            self.settings,
+            self.create_state,
+            self.pool,
+            self,
+            life=self.engine,
+        )
+        self.gallery = Gallery(
+            self.librarian,
+            self.files,
+            self.pixels,
+            self.thumbnails,
+            self.runner,
+            self.settings,
+            self.gallery_state,
+            self,
+        )
+
+    def _wire(self) -> None:
+        for document in (self.settings, self.window_state, self.create_state, self.gallery_state):
+            document.failed.connect(self.told)
+        self.runner.told.connect(self.told)
+        self.access.unusable.connect(self.told)
+        self.access.opened.connect(lambda notice: self.told.emit(notice) if notice else None)
+        self.library.changed.connect(lambda: self.create.models.use(self.library.models))
+
+    def _stored(self, path: Path, kind: type[T]) -> Stored[T]:
+        value, notice = read(kind, path)
+        if notice:
+            self.notices.append(notice)
+        return Stored(path, value, self.files, self)
+
+    def _unhandled(self, error: Exception) -> None:
+        self.told.emit(str(error) or type(error).__name__)

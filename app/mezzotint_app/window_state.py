@@ -1,0 +1,13 @@
+"""Where the window stood, and what was open in it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowState:
+    """Kept as it changes, so that a crash loses nothing of it."""
+
+    geometry: str = ""  # Qt's own bytes in base64; empty: as Qt places it
+    maximized: bool = False
+    page: int = 0
+    told_go_on: bool = False  # whether it was explained that the queue goes on without the window

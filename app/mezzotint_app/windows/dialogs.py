@@ -1,0 +1,189 @@
+"""Opens the dialogs; each is there once."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QDialog, QWidget
+
+from mezzotint.protocol import ImageMetadata, ModelInfo
+from mezzotint_app.program import Program
+from mezzotint_app.viewmodel.create_state import LoraChoice
+from mezzotint_app.viewmodel.differences import DifferencesModel, What
+from mezzotint_app.viewmodel.folder_of_pictures import Pictures, batch_of
+from mezzotint_app.viewmodel.get_model import GetModel
+from mezzotint_app.viewmodel.viewer import ViewerModel
+from mezzotint_app.viewmodel.viewer_keeping import ViewerKeeping
+from mezzotint_app.windows.differences_dialog import DifferencesDialog
+from mezzotint_app.windows.dropped_questions import DroppedQuestions
+from mezzotint_app.windows.get_model_dialog import GetModelDialog
+from mezzotint_app.windows.leaving_dialog import LeavingDialog
+from mezzotint_app.windows.log_dialog import LogDialog
+from mezzotint_app.windows.places_dialog import PlacesDialog
+from mezzotint_app.windows.quantize_dialog import QuantizeDialog
+from mezzotint_app.windows.settings_dialog import SettingsDialog
+from mezzotint_app.windows.shortcuts_dialog import ShortcutsDialog
+from mezzotint_app.windows.viewer import Viewer
+
+
+class Dialogs(QObject):
+    """Everything that opens over the window."""
+
+    applied = Signal()  # settings of a picture were taken to the Create page
+
+    def __init__(self, program: Program, window: QWidget) -> None:
+        super().__init__(window)
+        self._program, self._window = program, window
+        self._open: dict[str, QDialog] = {}
+        self._viewer: Viewer | None = None
+        self._viewed: ViewerModel | None = None
+        self.questions = DroppedQuestions(program.dropped, window)
+        self.questions.model_accepted.connect(program.library.add_folder)
+        self.questions.lora_accepted.connect(self._add_lora)
+        self.questions.batch_accepted.connect(self._batch)
+        program.dropped.show_differences.connect(self.settings_of_picture)
+        program.dropped.pasted.connect(program.images.paste)
+
+    def settings(self) -> None:
+        """Of the whole window."""
+        info = self._program.engine.info()
+        self._show(
+            "settings",
+            lambda: SettingsDialog(
+                self._program.settings,
+                info.devices if info is not None else (),
+                self._program.create.words.forget,
+                self._window,
+            ),
+        )
+
+    def keys(self) -> None:
+        """All of them."""
+        self._show("keys", lambda: ShortcutsDialog(self._window))
+
+    def log(self) -> None:
+        """How the engine does."""
+        self._show("log", self._make_log)
+
+    def places(self) -> None:
+        """Folders of models."""
+        self._show("places", lambda: PlacesDialog(self._program.library, self._window))
+
+    def get_model(self) -> None:
+        """From the list or the hub."""
+        self._show("get", self._make_get_model)
+
+    def quantize(self, identity: str) -> None:
+        """A smaller copy."""
+        model = self._program.library.model(identity)
+        if model is not None:
+            self._show("quantize", lambda: self._make_quantize(model))
+
+    def settings_of_picture(self, path: str) -> None:
+        """Beside the present ones."""
+        program = self._program
+        model = DifferencesModel(program.librarian, program.create.request, program.create.models.all, self)
+        dialog = DifferencesDialog(model, program.pixels, self._window)
+        model.apply_wanted.connect(self._apply)
+        model.use_as_input.connect(program.images.set_picture)
+        model.use_as_input.connect(lambda _path: self.applied.emit())
+        dialog.finished.connect(model.deleteLater)
+        model.look_at(path)
+        self._show("differences", lambda: dialog, anew=True)
+
+    def view(self, paths: list[str], index: int) -> None:
+        """Over the whole screen."""
+        self._the_viewer().open_at(paths, index)
+
+    def compare(self, one: str, other: str) -> None:
+        """Two pictures, one over the other."""
+        viewer = self._the_viewer()
+        viewer.open_at([one, other], 0)
+        if self._viewed is not None:
+            self._viewed.mark()
+            self._viewed.step(1)
+
+    def leave(self, then: Callable[[], None]) -> None:
+        """The window is closed with work left: what is to become of it."""
+        choice = self._program.settings.value().when_closed
+        if choice == "ask":
+            dialog = LeavingDialog(self._window)
+            dialog.go_on.connect(lambda: self._hand_over(then))
+            dialog.stop.connect(then)
+            self._show("leaving", lambda: dialog, anew=True)
+        elif choice == "go_on":
+            self._hand_over(then)
+        else:
+            then()
+
+    # ---- making
+
+    def _make_log(self) -> LogDialog:
+        engine, state = self._program.engine, self._program.engine_state
+        dialog = LogDialog(engine.last_log(), self._window)
+        dialog.follow(state)
+        engine.logged.connect(dialog.add)
+        dialog.restart_asked.connect(engine.restart)
+        return dialog
+
+    def _make_get_model(self) -> GetModelDialog:
+        program = self._program
+        get = GetModel(program.librarian, program.library, program.settings.value().hub_endpoint)
+        info = program.engine.info()
+        cards = [device.memory_bytes for device in (info.devices if info else ()) if device.id != "cpu"]
+        dialog = GetModelDialog(get, max(cards, default=None), self._window)
+        dialog.finished.connect(get.deleteLater)
+        return dialog
+
+    def _make_quantize(self, model: ModelInfo) -> QuantizeDialog:
+        dialog = QuantizeDialog(model, self._window)
+        dialog.accepted.connect(lambda: self._program.library.quantize(model.id, dialog.scheme()))
+        return dialog
+
+    def _the_viewer(self) -> Viewer:
+        if self._viewer is None:
+            program = self._program
+            model = self._viewed = ViewerModel(
+                program.librarian, program.pool, self, rating_of=program.gallery.model.rating_of
+            )
+            keeping = ViewerKeeping(model, program.librarian, program.files)
+            keeping.changed.connect(program.gallery.model.refresh)
+            keeping.failed.connect(model.told)
+            self._viewer = Viewer(model, pool=program.pool)
+        return self._viewer
+
+    def _show(self, name: str, make: Callable[[], QDialog], *, anew: bool = False) -> None:
+        """One of each kind: asked for again, it comes to the front."""
+        dialog = self._open.get(name)
+        if dialog is not None and anew:
+            dialog.close()
+            dialog = None
+        if dialog is None:
+            dialog = self._open[name] = make()
+            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            dialog.finished.connect(lambda _result, gone=dialog: self._forget(name, gone))
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+
+    def _forget(self, name: str, dialog: QDialog) -> None:
+        if self._open.get(name) is dialog:
+            del self._open[name]
+
+    # ---- what was decided
+
+    def _apply(self, metadata: ImageMetadata, what: What) -> None:
+        self._program.create.apply_metadata(metadata, what)
+        self.applied.emit()
+
+    def _add_lora(self, path: str) -> None:
+        chosen = self._program.create.chosen
+        chosen.change(loras=(*chosen.settings().loras, LoraChoice(path=path)))
+        self.applied.emit()
+
+    def _batch(self, pictures: Pictures) -> None:
+        requests = batch_of(self._program.create.request(), pictures.paths)
+        self._program.access.change(lambda store: store.add(requests, title=pictures.folder or None))
+
+    def _hand_over(self, then: Callable[[], None]) -> None:
+        self._program.go_on_without_window = True
+        then()

@@ -1,0 +1,58 @@
+"""A bar above the pages while the engine does not work: why, and the ways on."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from mezzotint_app.viewmodel.engine_state import EngineState
+from mezzotint_app.widgets.notice_bar import NoticeBar
+
+
+class EngineNotice(QWidget):
+    """One bar for what happened, one for what may help."""
+
+    log_asked = Signal()
+
+    def __init__(self, state: EngineState, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._state = state
+        self.trouble = NoticeBar("warning", "warning")
+        self.offer = NoticeBar("info", "text")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self.trouble)
+        column.addWidget(self.offer)
+        self._make_buttons()
+        state.changed.connect(self._show)
+        state.offer_changed.connect(self._show)
+        self._show()
+
+    def _make_buttons(self) -> None:
+        state = self._state
+        self.start_button = self._button(self.tr("Start it again"), self.tr("Tries once more from the beginning"))
+        self.log_button = self._button(self.tr("Show the log"), self.tr("What the engine said last (Ctrl+L)"))
+        self.take_button = self._button(self.tr("Yes"), self.tr("Can be changed back in the settings"))
+        self.refuse_button = self._button(self.tr("No"), self.tr("Leaves everything as it is"))
+        self.start_button.clicked.connect(state.start)
+        self.log_button.clicked.connect(self.log_asked)
+        self.take_button.clicked.connect(state.take_offer)
+        self.refuse_button.clicked.connect(state.refuse_offer)
+        self.trouble.add_button(self.start_button)
+        self.trouble.add_button(self.log_button)
+        self.offer.add_button(self.take_button)
+        self.offer.add_button(self.refuse_button)
+
+    def _button(self, text: str, tip: str) -> QPushButton:
+        button = QPushButton(text)
+        button.setToolTip(tip)
+        button.setAccessibleName(text)
+        return button
+
+    def _show(self) -> None:
+        state = self._state
+        troubled = state.state() in ("restarting", "given_up")
+        words = " ".join(part for part in (state.reason(), f"{state.text()}.") if part)
+        self.trouble.show_text(words if troubled else "")
+        self.start_button.setVisible(state.state() == "given_up")
+        self.offer.show_text(state.offer_text())
+        self.setVisible(bool(self.trouble.text() or self.offer.text()))

@@ -1,0 +1,261 @@
+"""The window: a rail of pages, what happens between them, and a line at the foot."""
+
+import base64
+
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDesktopServices,
+    QDragEnterEvent,
+    QDropEvent,
+    QGuiApplication,
+    QKeySequence,
+    QShortcut,
+)
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+
+from mezzotint.protocol import GenerateRequest
+from mezzotint_app.program import Program
+from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.dropped_data import can_hold, held
+from mezzotint_app.widgets.navigation import Navigation
+from mezzotint_app.widgets.notice_bar import NoticeBar
+from mezzotint_app.widgets.status_line import StatusLine
+from mezzotint_app.windows.create_page import CreatePage
+from mezzotint_app.windows.dialogs import Dialogs
+from mezzotint_app.windows.engine_notice import EngineNotice
+from mezzotint_app.windows.first_run import FirstRun
+from mezzotint_app.windows.gallery_page import GalleryPage
+from mezzotint_app.windows.models_page import ModelsPage
+from mezzotint_app.windows.queue_page import QueuePage
+from mezzotint_app.windows.status import Status
+
+CREATE, QUEUE, GALLERY, MODELS, FIRST_RUN = range(5)
+_SMALLEST = QSize(880, 560)
+_USUAL = QSize(1280, 840)
+_SETTLED = 500  # milliseconds after which a place on the screen is kept
+
+
+class MainWindow(QMainWindow):
+    """Shows a Program."""
+
+    closing = Signal()  # the person closes it; whoever listens decides what goes on
+
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self.program = program
+        self.setWindowTitle("Mezzotint")
+        self.setWindowIcon(icon("mezzotint"))
+        self.setMinimumSize(_SMALLEST)
+        self.setAcceptDrops(True)
+        self._leaving = False
+        self._make_pages()
+        self._build()
+        self.dialogs = Dialogs(program, self)
+        self.status = Status(program, self.line, self)
+        self._connect_pages()
+        self._connect_window()
+        self._place()
+
+    # ---- what is shown
+
+    def show_page(self, number: int) -> None:
+        """Go to a page; it gets the keys."""
+        self.pages.setCurrentIndex(number)
+        if number <= MODELS:
+            self.rail.choose(number)
+            self.program.window_state.change(page=number)
+        page = self.pages.widget(number)
+        if page is not None:
+            page.setFocus()
+
+    def tell(self, text: str) -> None:
+        """Something a person should read, until it is closed."""
+        before = self.notice.text()
+        self.notice.show_text(text if not before or before == text else f"{before}\n{text}"[-2000:])
+
+    def raise_window(self) -> None:
+        """In front of all others: somebody started Mezzotint once more."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    # ---- parts
+
+    def _make_pages(self) -> None:
+        program = self.program
+        self.create_page = CreatePage(program.create, program.thumbnails, program.pool)
+        self.queue_page = QueuePage(program.queue)
+        self.gallery_page = GalleryPage(program.gallery)
+        self.models_page = ModelsPage(program.library)
+        self.first_run = FirstRun()
+        self.pages = QStackedWidget()
+        for page in (self.create_page, self.queue_page, self.gallery_page, self.models_page, self.first_run):
+            self.pages.addWidget(page)
+
+    def _build(self) -> None:
+        self.rail = Navigation(
+            (
+                ("create", self.tr("Create")),
+                ("queue", self.tr("Queue")),
+                ("gallery", self.tr("Gallery")),
+                ("models", self.tr("Models")),
+            )
+        )
+        self.notice = NoticeBar("info", "text", closable=True)
+        self.engine_notice = EngineNotice(self.program.engine_state)
+        self.line = StatusLine()
+        notices = QVBoxLayout()
+        notices.setContentsMargins(16, 8, 16, 0)
+        notices.setSpacing(8)
+        notices.addWidget(self.engine_notice)
+        notices.addWidget(self.notice)
+        column = QVBoxLayout()
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(notices)
+        column.addWidget(self.pages, 1)
+        row = QHBoxLayout()
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self.rail)
+        row.addLayout(column, 1)
+        whole = QVBoxLayout()
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addLayout(row, 1)
+        whole.addWidget(self.line)
+        content = QWidget()
+        content.setLayout(whole)
+        self.setCentralWidget(content)
+
+    def _connect_pages(self) -> None:
+        dialogs = self.dialogs
+        self.rail.chosen.connect(self.show_page)
+        self.rail.settings_asked.connect(dialogs.settings)
+        self.rail.help_asked.connect(dialogs.keys)
+        self.create_page.told.connect(self.line.tell)
+        self.create_page.copied.connect(self.line.tell)
+        self.create_page.open_full_screen.connect(lambda paths, index: dialogs.view(list(paths), index))
+        self.create_page.show_settings_of.connect(dialogs.settings_of_picture)
+        self.queue_page.edit_again.connect(self._edit_again)
+        self.queue_page.create_asked.connect(lambda: self.show_page(CREATE))
+        self.queue_page.open_full_screen.connect(dialogs.view)
+        self.queue_page.told.connect(self.line.tell)
+        self.gallery_page.show_settings_of.connect(dialogs.settings_of_picture)
+        self.gallery_page.use_as_input.connect(self._use_picture)
+        self.gallery_page.open_full_screen.connect(dialogs.view)
+        self.gallery_page.compare.connect(dialogs.compare)
+        self.gallery_page.create_asked.connect(lambda: self.show_page(CREATE))
+        self.gallery_page.told.connect(self.line.tell)
+        self.models_page.use_asked.connect(self._use_model)
+        self.models_page.get_asked.connect(dialogs.get_model)
+        self.models_page.quantize_asked.connect(dialogs.quantize)
+        self.models_page.places_asked.connect(dialogs.places)
+        self.models_page.reveal_asked.connect(self.program.gallery.reveal.show)
+        dialogs.applied.connect(lambda: self.show_page(CREATE))
+        self.first_run.make_asked.connect(self._first_picture)
+        self.first_run.skipped.connect(lambda: self._first_run_over(CREATE))
+        self.first_run.add_folder_asked.connect(self._first_folder)
+        self.first_run.get_asked.connect(self._first_model)
+
+    def _connect_window(self) -> None:
+        program = self.program
+        program.told.connect(self.tell)
+        program.images.told.connect(self.tell)
+        program.dropped.message.connect(self.tell)
+        program.gallery.reveal.open_folder.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(path)))
+        program.queue.reveal.open_folder.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(path)))
+        self.engine_notice.log_asked.connect(self.dialogs.log)
+        self.line.engine_asked.connect(self.dialogs.log)
+        self.line.queue_asked.connect(lambda: self.show_page(QUEUE))
+        for keys, act in (("Ctrl+L", self.dialogs.log), ("Ctrl+Q", self.close), ("Ctrl+V", self._paste)):
+            QShortcut(QKeySequence(keys), self, act)
+        self._settling = QTimer(self)
+        self._settling.setSingleShot(True)
+        self._settling.setInterval(_SETTLED)
+        self._settling.timeout.connect(self._keep_place)
+
+    # ---- between pages
+
+    def _use_model(self, identity: str) -> None:
+        self.program.create.chosen.set_model(identity)
+        self.show_page(CREATE)
+
+    def _use_picture(self, path: str) -> None:
+        self.program.images.set_picture(path)
+        self.show_page(CREATE)
+
+    def _edit_again(self, request: GenerateRequest) -> None:
+        self.program.create.apply_request(request)
+        self.show_page(CREATE)
+
+    def _first_picture(self, prompt: str) -> None:
+        self._first_run_over(CREATE)
+        self.program.create.words.set_prompt(prompt)
+        self.program.create.generate()
+
+    def _first_folder(self) -> None:
+        self._first_run_over(MODELS)
+        self.models_page.add_folder()
+
+    def _first_model(self) -> None:
+        self._first_run_over(MODELS)
+        self.dialogs.get_model()
+
+    def _first_run_over(self, page: int) -> None:
+        self.program.settings.change(first_run_done=True)
+        self.rail.setVisible(True)
+        self.show_page(page)
+
+    # ---- what comes from outside
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802, D102
+        if can_hold(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802, D102
+        event.acceptProposedAction()
+        self.program.dropped.take(held(event.mimeData()))
+
+    def _paste(self) -> None:
+        data = QGuiApplication.clipboard().mimeData()
+        if data is not None and can_hold(data):
+            self.program.dropped.take(held(data))
+
+    # ---- its place, and its end
+
+    def _place(self) -> None:
+        state = self.program.window_state.value()
+        self.resize(_USUAL)
+        if state.geometry:
+            self.restoreGeometry(QByteArray(base64.b64decode(state.geometry, validate=False)))
+        if not self.program.settings.value().first_run_done:
+            self.rail.setVisible(False)
+            self.show_page(FIRST_RUN)
+            return
+        self.show_page(state.page if CREATE <= state.page <= MODELS else CREATE)
+
+    def _keep_place(self) -> None:
+        geometry = base64.b64encode(bytes(self.saveGeometry().data())).decode("ascii")
+        self.program.window_state.change(geometry=geometry, maximized=self.isMaximized())
+
+    def event(self, event: QEvent) -> bool:  # noqa: D102
+        if event.type() in (QEvent.Type.Move, QEvent.Type.Resize) and hasattr(self, "_settling"):
+            self._settling.start()
+        return super().event(event)
+
+    def leave(self) -> None:
+        """Close without asking."""
+        self._leaving = True
+        self.close()
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802, D102
+        if self._leaving or not self.program.queue.summary.work_left():
+            self._keep_place()
+            event.accept()
+            self.closing.emit()
+            return
+        event.ignore()
+        self.dialogs.leave(self.leave)

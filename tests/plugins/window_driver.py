@@ -1,0 +1,185 @@
+"""Drives the real window in a process of its own: `python window_driver.py PART`; what it saw goes to stdout as JSON.
+
+Parts: `first` goes from a fresh machine through a picture, its settings and the death of an engine, and ends in the
+middle of a job, waiting to be killed; `second` is the next start.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
+
+from mezzotint.protocol import Step
+from mezzotint_app import theme
+from mezzotint_app.main import make_application, open_window
+from mezzotint_app.program import Program
+from mezzotint_app.windows.main_window import CREATE, GALLERY, QUEUE
+
+SECONDS = 240.0  # that anything may take; a busy machine is no failure
+LONG = 60  # steps of a job that is to be killed
+
+
+def tell(**facts):
+    sys.stdout.write(json.dumps(facts) + "\n")
+    sys.stdout.flush()
+
+
+class Window:
+    def __init__(self):
+        self.application = make_application()
+        self.program = Program()
+        theme.apply(self.application, "dark")
+        self.window = open_window(self.program)
+        self.saved, self.ended, self.steps, self.previews = [], [], 0, 0
+        runner = self.program.runner
+        runner.saved.connect(lambda _task, image: self.saved.append(image))
+        runner.ended.connect(lambda task, _result, failure: self.ended.append((task, failure)))
+        runner.progressed.connect(self._progressed)
+
+    def _progressed(self, _task, event):
+        if isinstance(event, Step):
+            self.steps += 1
+            self.previews += event.preview is not None
+
+    def wait(self, what, condition):
+        end = time.monotonic() + SECONDS
+        while not condition():
+            if time.monotonic() > end:
+                tell(failed=what, log=list(self.program.engine.last_log())[-20:], notice=self.window.notice.text())
+                os._exit(3)
+            QTest.qWait(20)
+
+    def click(self, button):
+        assert button.isEnabled(), button.text()
+        assert button.isVisible(), button.text()
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+    def button(self, words, inside=None):
+        found = [one for one in (inside or self.window).findChildren(QPushButton) if one.text() == words]
+        assert found, words
+        return found[0]
+
+    def type_prompt(self, text):
+        edit = self.window.create_page.prompt
+        edit.setFocus()
+        QTest.keyClick(edit, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClicks(edit, text)
+        assert self.program.create.words.prompt() == text
+
+    def key(self, key, modifier=Qt.KeyboardModifier.NoModifier):
+        QTest.keyClick(self.application.focusWidget() or self.window, key, modifier)
+
+    def drop(self, path):
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(path)])
+        where, buttons, keys = self.window.rect().center(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+        action = Qt.DropAction.CopyAction
+        entered = QDragEnterEvent(where, action, data, buttons, keys)
+        self.application.sendEvent(self.window, entered)
+        assert entered.isAccepted()
+        dropped = QDropEvent(QPointF(where), action, data, buttons, keys, QEvent.Type.Drop)
+        self.application.sendEvent(self.window, dropped)
+
+
+def first():
+    driven = Window()
+    program, window = driven.program, driven.window
+    shown = window.pages.currentWidget() is window.first_run
+    QTest.keyClick(window.first_run.prompt, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClicks(window.first_run.prompt, "a blue boat on the sea")
+    driven.click(window.first_run.make_button)
+    driven.wait("the first picture", lambda: driven.saved and driven.ended)
+    first_picture = driven.saved[0]
+    driven.wait("the finished picture on the page", window.create_page.view.has_image)
+    tell(
+        part="first picture",
+        first_run=shown,
+        previews=driven.previews,
+        steps=driven.steps,
+        size=[first_picture.width, first_picture.height],
+        shown=[window.create_page.view.picture_size().width(), window.create_page.view.picture_size().height()],
+        path=first_picture.path,
+    )
+
+    driven.key(Qt.Key.Key_3, Qt.KeyboardModifier.ControlModifier)
+    assert window.pages.currentIndex() == GALLERY
+    driven.wait("the picture in the gallery", lambda: program.gallery.model.rowCount() == 1)
+    program.gallery.model.show_rows(0, 0)
+    driven.wait("its row", lambda: program.gallery.model.item(0) is not None)
+    found = program.gallery.model.item(0)
+    tell(part="gallery", path=found.path, prompt=found.prompt, seed=found.seed)
+
+    driven.key(Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
+    assert window.pages.currentIndex() == CREATE
+    driven.type_prompt("a green tree")
+    program.create.seed.fix(12345)
+    program.create.chosen.change(steps=7)
+    driven.drop(first_picture.path)
+    driven.wait("the differences", lambda: "differences" in window.dialogs._open)
+    dialog = window.dialogs._open["differences"]
+    driven.wait("what the picture says", lambda: dialog._model.metadata() is not None)
+    driven.click(driven.button("Apply all", dialog))
+    request = program.create.request()
+    tell(
+        part="dropped back",
+        prompt=request.prompt,
+        seed=request.seed,
+        steps=request.cascade.stages[0].sampling.steps,
+        first_seed=first_picture.seed,
+    )
+
+    driven.saved.clear(), driven.ended.clear()
+    program.create.chosen.change(steps=LONG, count=1)
+    driven.type_prompt("a red house by the sea")
+    steps = driven.steps
+    driven.click(window.create_page.generate)
+    driven.wait("a step", lambda: driven.steps > steps + 2)
+    engine = program.engine.process_id()
+    os.kill(engine, signal.SIGKILL)
+    driven.wait("the engine gone", lambda: program.engine.state() != "ready")
+    reason = program.engine.reason()
+    driven.wait("the picture after the engine's death", lambda: driven.saved and program.runner.task() is None)
+    tell(
+        part="engine killed",
+        reason=reason,
+        another=program.engine.process_id() != engine,
+        saved=len(driven.saved),
+        files=sorted(str(path) for path in Path(first_picture.path).parent.glob("*.png")),
+    )
+
+    driven.saved.clear()
+    program.create.chosen.change(steps=4 * LONG, count=2)
+    steps = driven.steps
+    driven.click(window.create_page.generate)
+    driven.wait("a step", lambda: driven.steps > steps + 2)
+    tell(part="working", engine=program.engine.process_id(), librarian=program.librarian.process_id())
+    QTest.qWait(int(SECONDS * 1000))
+
+
+def second():
+    driven = Window()
+    program, window = driven.program, driven.window
+    driven.wait("the offer", lambda: bool(program.queue.interrupted.text()))
+    QTest.qWait(500)
+    tell(part="offered", text=program.queue.interrupted.text(), saved=len(driven.saved), state=program.runner.state)
+    program.create.chosen.change(steps=5)
+    window.show_page(QUEUE)
+    driven.click(window.queue_page.resume_interrupted)
+    driven.wait("the rest", lambda: len(driven.saved) == 2 and program.runner.task() is None)
+    tell(part="resumed", seeds=[image.seed for image in driven.saved], paths=[image.path for image in driven.saved])
+    window.leave()
+    program.finish()
+    tell(part="closed")
+
+
+if __name__ == "__main__":
+    {"first": first, "second": second}[sys.argv[1]]()
+    sys.stdout.flush()
+    os._exit(0)
