@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from PySide6.QtCore import QObject, Signal
 
 from mezzotint.jobs.matrix import expand
-from mezzotint.protocol import GenerateRequest, ImageMetadata, PlanRequest
+from mezzotint.protocol import GenerateRequest, ImageMetadata, MemoryPolicy, PlanRequest
 from mezzotint_app.background import Runs
 from mezzotint_app.service import Service
 from mezzotint_app.settings import Settings, output_folder
@@ -24,9 +24,8 @@ from mezzotint_app.viewmodel.model_choices import ModelChoices
 from mezzotint_app.viewmodel.model_settings import ModelSettings
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.preflight import EngineLife, Preflight
-from mezzotint_app.viewmodel.preview import Preview
+from mezzotint_app.viewmodel.preview import Preview, StoppableRunner
 from mezzotint_app.viewmodel.queue_access import QueueAccess
-from mezzotint_app.viewmodel.queue_running import Runner
 from mezzotint_app.viewmodel.seed_choice import SeedChoice
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class CreateModel(QObject):
         engine: Service,
         librarian: Service,
         queue: QueueAccess,
-        runner: Runner,
+        runner: StoppableRunner,
         images: ImageInputModel,
         settings: Stored[Settings],
         state: Stored[CreateState],
@@ -58,7 +57,7 @@ class CreateModel(QObject):
         life: EngineLife | None = None,
     ) -> None:
         super().__init__(parent)
-        self._queue, self._window, self._pool = queue, settings, pool
+        self._queue, self._window, self._state, self._pool = queue, settings, state, pool
         self._usual_folder = output_folder(Settings())  # asked of the system once
         self.images = images
         self.models = ModelChoices(librarian, self)
@@ -75,6 +74,25 @@ class CreateModel(QObject):
         self.models.failed.connect(self.noticed)
         images.size_wanted.connect(self.chosen.take_picture_size)
         self._update()
+
+    # ---- what is kept for all models
+
+    def memory(self) -> MemoryPolicy:
+        """How sparing it is to be with memory."""
+        return self._window.value().memory
+
+    def set_memory(self, policy: MemoryPolicy) -> None:
+        """Be more or less sparing."""
+        self._window.change(memory=policy)
+
+    def open_folds(self) -> tuple[str, ...]:
+        """The parts of the page that were left open."""
+        return self._state.value().open_folds
+
+    def remember_fold(self, name: str, is_open: bool) -> None:
+        """Keep whether a part of the page is open."""
+        others = tuple(one for one in self.open_folds() if one != name)
+        self._state.change(open_folds=(*others, name) if is_open else others)
 
     # ---- the request
 

@@ -42,6 +42,14 @@ class LoadsPixels(Protocol):
         ...
 
 
+class StoppableRunner(Runner, Protocol):
+    """Whoever drains the queue, and can be told to stop at once."""
+
+    def stop_now(self) -> None:
+        """Cancel the task that runs."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """A finished picture."""
@@ -63,7 +71,7 @@ class Preview(QObject):
     def __init__(
         self,
         queue: QueueAccess,
-        runner: Runner,
+        runner: StoppableRunner,
         pixels: LoadsPixels,
         pool: Runs,
         parent: QObject | None = None,
@@ -71,7 +79,7 @@ class Preview(QObject):
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(parent)
-        self._queue, self._pixels, self._pool, self._now = queue, pixels, pool, now
+        self._queue, self._runner, self._pixels, self._pool, self._now = queue, runner, pixels, pool, now
         self._image, self._before = QImage(), QImage()
         self._step_shown: Step | None = None
         self._waiting: Step | None = None
@@ -145,6 +153,11 @@ class Preview(QObject):
         """It was deleted, or moved away."""
         self._results = tuple(one for one in self._results if one.path != path)
         self.results_changed.emit()
+
+    def stop(self) -> None:
+        """Cancel what is being made; pictures that are saved stay."""
+        if self.is_working():
+            self._runner.stop_now()
 
     # ---- what happens
 

@@ -47,6 +47,10 @@ class PromptTokens(QObject):
         """Whether `(words:1.2)` mean something to the model; None: not known yet."""
         return any(one.honours_weights for one in self._counts) if self._counts else None
 
+    def is_empty(self) -> bool:
+        """Whether there is nothing to count."""
+        return not self._wanted.prompt
+
     def is_over(self) -> bool:
         """Whether some words are cut, or too many to be read at all."""
         return len(self._wanted.prompt) > LONGEST or any(one.cut for one in self._counts)

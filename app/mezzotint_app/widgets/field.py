@@ -1,10 +1,12 @@
 """A control with its name, the way back to the model's own value, and what is wrong with it."""
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import plain_label
+
+_BACK = QSize(26, 24)
 
 
 class Field(QWidget):
@@ -12,16 +14,20 @@ class Field(QWidget):
 
     reset = Signal()
 
-    def __init__(self, name: str, control: QWidget, *, resettable: bool = False, focus: QWidget | None = None) -> None:
+    def __init__(self, name: str, control: QWidget, *, resettable: bool = False) -> None:
         super().__init__()
-        self._control = focus or control
+        self._control = _first_control(control)
         self._name = plain_label(name)
         self._name.setBuddy(self._control)
         self._own = plain_label(self.tr("the model's own"), role="muted")
         self._back = icon_button("undo", self.tr("{name}: back to the model's own").format(name=name))
+        self._back.setIconSize(QSize(14, 14))
+        self._back.setFixedSize(_BACK)
         self._back.clicked.connect(self._go_back)
         self._hint = plain_label(role="muted", wrap=True)
         self._problem = plain_label(role="error", wrap=True)
+        if resettable:
+            self._name.setMinimumHeight(_BACK.height())  # nothing moves when the button comes
         head = QHBoxLayout()
         head.setSpacing(8)
         head.addWidget(self._name, 1)
@@ -74,3 +80,9 @@ class Field(QWidget):
     def _go_back(self) -> None:
         self._control.setFocus()  # the button goes away, the keyboard stays near
         self.reset.emit()
+
+
+def _first_control(widget: QWidget) -> QWidget:
+    """The part that Tab comes to first."""
+    inside = widget.findChildren(QWidget) if widget.focusPolicy() == Qt.FocusPolicy.NoFocus else []
+    return next((one for one in inside if one.focusPolicy() & Qt.FocusPolicy.TabFocus), widget)

@@ -105,7 +105,7 @@ class FoldHead(QAbstractButton):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._paint_ground(painter)
-        mark = icon("down" if self.isChecked() else "right")
+        mark = icon("expand" if self.isChecked() else "folded")
         mark.paint(painter, QRect(2, (self.height() - _MARK) // 2, _MARK, _MARK))
         words = self.rect().adjusted(_MARK + _GAP, 0, -6, 0)
         middle = Qt.AlignmentFlag.AlignVCenter

@@ -66,7 +66,7 @@ class LoraList(DropArea):
         known = {one.path for one in self._loras}
         new = tuple(LoraChoice(path=path) for path in dict.fromkeys(paths) if path not in known)
         if new:
-            self.edited.emit(self._loras + new)
+            self._tell(self._loras + new)
 
     def choose(self) -> QFileDialog:
         """Ask for files."""
@@ -74,6 +74,10 @@ class LoraList(DropArea):
         dialog.filesSelected.connect(self.add)
         dialog.open()
         return dialog
+
+    def _tell(self, loras: tuple[LoraChoice, ...]) -> None:
+        self.show_loras(loras)  # at once: the next change builds on this one
+        self.edited.emit(loras)
 
     def _make_row(self, place: int) -> None:
         row = LoraRow()
@@ -86,7 +90,7 @@ class LoraList(DropArea):
 
     def _replace(self, place: int, **fields: float | bool) -> None:
         changed = replace(self._loras[place], **fields)  # type: ignore[arg-type]
-        self.edited.emit((*self._loras[:place], changed, *self._loras[place + 1 :]))
+        self._tell((*self._loras[:place], changed, *self._loras[place + 1 :]))
 
     def _move(self, place: int, by: int) -> None:
         other = place + by
@@ -94,12 +98,12 @@ class LoraList(DropArea):
             return
         order = list(self._loras)
         order[place], order[other] = order[other], order[place]
-        self._rows[other].setFocus()
-        self.edited.emit(tuple(order))
+        self._rows[other].follow(by)
+        self._tell(tuple(order))
 
     def _remove(self, place: int) -> None:
         self._add.setFocus()
-        self.edited.emit(self._loras[:place] + self._loras[place + 1 :])
+        self._tell(self._loras[:place] + self._loras[place + 1 :])
 
 
 class LoraRow(QFrame):
@@ -134,7 +138,6 @@ class LoraRow(QFrame):
         self._down.clicked.connect(lambda: self.moved.emit(1))
         self._remove.clicked.connect(self.removed)
         self._build()
-        self.setFocusProxy(self._on)
 
     def show_lora(self, lora: LoraChoice, *, first: bool, last: bool) -> None:
         """Show one; the first cannot go up, the last not down."""
@@ -150,6 +153,10 @@ class LoraRow(QFrame):
         self._down.setEnabled(not last)
         self._remove.setAccessibleName(self.tr("Take out {name}").format(name=self._name))
         self._elide()
+
+    def follow(self, by: int) -> None:
+        """Take the keyboard to the button that moved a LoRA here."""
+        (self._up if by < 0 else self._down).setFocus()
 
     def parts(self) -> dict[str, QWidget]:
         """The controls, by what they are."""

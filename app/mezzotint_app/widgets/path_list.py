@@ -62,7 +62,7 @@ class PathList(DropArea):
         """Add files, each once."""
         wanted = tuple(dict.fromkeys([*self._paths, *paths]))
         if wanted != self._paths:
-            self.edited.emit(wanted)
+            self._tell(wanted)
 
     def choose(self) -> QFileDialog:
         """Ask for files."""
@@ -70,6 +70,10 @@ class PathList(DropArea):
         dialog.filesSelected.connect(self.add)
         dialog.open()
         return dialog
+
+    def _tell(self, paths: tuple[str, ...]) -> None:
+        self.show_paths(paths)  # at once: the next change builds on this one
+        self.edited.emit(paths)
 
     def _make_row(self, place: int) -> None:
         row = PathRow()
@@ -79,7 +83,7 @@ class PathList(DropArea):
 
     def _remove(self, place: int) -> None:
         self._add.setFocus()
-        self.edited.emit(self._paths[:place] + self._paths[place + 1 :])
+        self._tell(self._paths[:place] + self._paths[place + 1 :])
 
 
 def file_dialog(parent: DropArea, title: str, endings: tuple[str, ...]) -> QFileDialog:

@@ -1,13 +1,14 @@
 """The prompt: plain text with undo, weights and history by the keyboard."""
 
-from PySide6.QtCore import QMimeData, Qt, Signal
+from PySide6.QtCore import QMimeData, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QKeyEvent, QSyntaxHighlighter, QTextCharFormat, QTextCursor, QTextDocument
-from PySide6.QtWidgets import QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
 from mezzotint_app import theme
 from mezzotint_app.viewmodel.prompt_tokens import LONGEST
 from mezzotint_app.viewmodel.prompt_weights import FINE_STEP, STEP, WeightEdit, changed_weight, groups
 
+_AROUND = 22  # points of frame and margins
 _MARKED = 8_000  # characters of a line beyond which weights are not marked
 
 
@@ -28,9 +29,9 @@ class PromptEdit(QPlainTextEdit):
         self.setAccessibleName(name)
         self.setToolTip(tip)
         self.setTabChangesFocus(True)
-        room = self.fontMetrics().lineSpacing() * lines + 20
-        self.setMinimumHeight(room)
-        self.setMaximumHeight(room * 3)
+        self._lines = lines
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.document().documentLayout().documentSizeChanged.connect(self._resized)
         self._marks = _Marks(self.document())
         self.textChanged.connect(self._changed)
         theme.changes().changed.connect(self._marks.rehighlight)
@@ -54,6 +55,16 @@ class PromptEdit(QPlainTextEdit):
         cursor.movePosition(QTextCursor.MoveOperation.End)
         self.setTextCursor(cursor)
         self.blockSignals(False)
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """As many lines as are written, from a few to some more."""
+        written = int(self.document().size().height())  # of a plain text: lines
+        lines = min(max(written, self._lines), 3 * self._lines)
+        return QSize(200, self.fontMetrics().lineSpacing() * lines + _AROUND)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        """The same: the page scrolls."""
+        return QSize(80, self.sizeHint().height())
 
     def set_weighs(self, weighs: bool) -> None:
         """Whether weights are read by the model."""
@@ -120,6 +131,10 @@ class PromptEdit(QPlainTextEdit):
     def canInsertFromMimeData(self, source: QMimeData) -> bool:  # noqa: N802
         """Words alone; pictures and files are for the page."""
         return source.hasText() and not source.hasUrls()
+
+    def _resized(self) -> None:
+        if self.height() != self.sizeHint().height():
+            self.updateGeometry()
 
     def _changed(self) -> None:
         text = self.text()

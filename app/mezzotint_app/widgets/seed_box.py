@@ -38,7 +38,6 @@ class SeedBox(QWidget):
         self._keep.clicked.connect(self.fixed)
         self._roll.clicked.connect(self.rolled)
         self._reuse.clicked.connect(self.reused)
-        self.setFocusProxy(self._line)
 
     def show_seed(self, value: int | None, *, can_reuse: bool) -> None:
         """Show the seed that is kept; None: there is none."""

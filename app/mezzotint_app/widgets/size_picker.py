@@ -52,7 +52,6 @@ class SizePicker(QWidget):
         layout.addWidget(self._presets)
         layout.addLayout(sides)
         layout.addWidget(self._told)
-        self.setFocusProxy(self._presets)
 
     def show_size(
         self, size: tuple[int, int], presets: Sequence[SizePreset], own: tuple[int, int], *, is_own: bool, multiple: int

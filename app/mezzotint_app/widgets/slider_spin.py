@@ -47,7 +47,6 @@ class SliderSpin(QWidget):
         row.addWidget(self._spin)
         self._slider.valueChanged.connect(self._slid)
         self._spin.valueChanged.connect(self._typed)
-        self.setFocusProxy(self._spin)
 
     def value(self) -> float:
         """What is shown."""

@@ -1,0 +1,99 @@
+"""Under the form of the Create page: what it needs, what stands in the way, and Generate."""
+
+from PySide6.QtCore import QPoint, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QSizePolicy, QToolButton, QVBoxLayout
+
+from mezzotint_app.resources import icon, icon_in
+from mezzotint_app.viewmodel.create import CreateModel
+from mezzotint_app.widgets.icon_button import icon_button
+from mezzotint_app.widgets.labels import plain_label, plain_tooltip
+from mezzotint_app.widgets.memory_bar import MemoryBar
+
+
+class CreateFooter(QFrame):
+    """Always in sight."""
+
+    generate_wanted = Signal(bool)  # at the front of the queue
+    copy_wanted = Signal()
+
+    def __init__(self, model: CreateModel) -> None:
+        super().__init__()
+        self._model = model
+        self._bar = MemoryBar()
+        self._line = plain_label(wrap=True, role="muted", selectable=True)
+        self._refused = plain_label(wrap=True, role="warning", selectable=True)
+        self._problem = plain_label(wrap=True, role="error")
+        self._generate = QPushButton(icon_in("play", "accent_text"), "")
+        self._generate.setProperty("role", "primary")
+        self._generate.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._generate.clicked.connect(lambda: self.generate_wanted.emit(False))
+        self._more = self._build_more()
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self._generate, 1)
+        row.addWidget(self._more)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 8, 16, 12)
+        layout.setSpacing(6)
+        for widget in (self._bar, self._line, self._refused, self._problem):
+            layout.addWidget(widget)
+        layout.addLayout(row)
+        model.preflight.changed.connect(self._show_plan)
+        self.show_model()
+        self._show_plan()
+
+    def show_model(self) -> None:
+        """Show what Generate does, and what stands in the way."""
+        problems = self._model.problems()
+        told = next(iter(problems.values()), "")
+        self._problem.setText(told)
+        self._problem.setVisible(bool(told))
+        count = self._model.pictures()
+        words = self.tr("Generate") if count == 1 else self.tr("Generate {count} pictures").format(count=count)
+        self._generate.setText(words)
+        self._generate.setAccessibleName(words)
+        self._generate.setAccessibleDescription(told)
+        self._generate.setToolTip(
+            plain_tooltip(self.tr("Put it into the queue (Ctrl+Enter); at the front of it (Ctrl+Shift+Enter)"))
+        )
+
+    def generate_button(self) -> QPushButton:
+        """The one that puts it into the queue."""
+        return self._generate
+
+    def more_button(self) -> QToolButton:
+        """The one with the other ways."""
+        return self._more
+
+    def actions_of_more(self) -> list[QAction]:
+        """Front of the queue; copy as command line."""
+        return self._ways.actions()
+
+    def plan_words(self) -> str:
+        """What is said of memory and time."""
+        return self._refused.text() if not self._refused.isHidden() else self._line.text()
+
+    def problem(self) -> str:
+        """What stands in the way."""
+        return self._problem.text() if not self._problem.isHidden() else ""
+
+    def _show_plan(self) -> None:
+        preflight = self._model.preflight
+        bad = preflight.state() == "failed" or not preflight.fits()
+        reasons = plain_tooltip("\n".join(preflight.reasons())) if preflight.reasons() else ""
+        for label, is_shown in ((self._line, not bad), (self._refused, bad)):
+            label.setText(preflight.line())
+            label.setToolTip(reasons)
+            label.setVisible(is_shown and bool(preflight.line()))
+        self._bar.show_segments(preflight.segments())
+
+    def _build_more(self) -> QToolButton:
+        more = icon_button("more", self.tr("More ways to generate"))
+        menu = self._ways = QMenu(more)
+        front = menu.addAction(icon("up"), self.tr("Generate at the front of the queue"))
+        front.triggered.connect(lambda: self.generate_wanted.emit(True))
+        copy = menu.addAction(icon("command"), self.tr("Copy as command line"))
+        copy.triggered.connect(self.copy_wanted)
+        more.clicked.connect(lambda: menu.popup(more.mapToGlobal(QPoint(0, -menu.sizeHint().height()))))
+        return more

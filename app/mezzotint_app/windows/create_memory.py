@@ -1,0 +1,89 @@
+"""Precision of weights and use of memory on the Create page."""
+
+from typing import get_args
+
+from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
+
+from mezzotint.protocol import MemoryPolicy, Quantization
+from mezzotint_app.viewmodel.create import CreateModel
+from mezzotint_app.widgets.choice_box import Choice, ChoiceBox
+from mezzotint_app.widgets.field import Field
+
+
+class CreateMemory(QWidget):
+    """What is given up, and what is not, so that it fits."""
+
+    def __init__(self, model: CreateModel) -> None:
+        super().__init__()
+        self._model = model
+        self.memory = ChoiceBox(
+            self.tr("Memory"), self.tr("How much quality and time may be given up to need less memory; for all models")
+        )
+        self.quantization = ChoiceBox(
+            self.tr("Weights"), self.tr("Smaller weights need less memory; pictures differ a little")
+        )
+        self.text_quantization = ChoiceBox(
+            self.tr("Weights of text encoders"), self.tr("The same for the part that reads the prompt")
+        )
+        self.compile = QCheckBox(self.tr("Compile the network"))
+        self.compile.setAccessibleName(self.tr("Compile the network"))
+        self.compile.setToolTip(self.tr("Minutes more for the first picture of a size, less time for the next ones"))
+        self._fields = {
+            "memory": Field(self.tr("Memory"), self.memory),
+            "quantization": Field(self.tr("Weights"), self.quantization),
+            "text_quantization": Field(self.tr("Weights of text encoders"), self.text_quantization),
+        }
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
+        for field in self._fields.values():
+            layout.addWidget(field)
+        layout.addWidget(self.compile)
+        self._connect()
+        self.show_model()
+
+    def fields(self) -> dict[str, Field]:
+        """By the names of the settings."""
+        return self._fields
+
+    def show_model(self) -> None:
+        """Show what is set."""
+        settings = self._model.chosen.settings()
+        self.memory.show_choices(self._policies(), self._model.memory())
+        self.quantization.show_choices(self._schemes(), settings.quantization)
+        self.text_quantization.show_choices(self._schemes(), settings.text_quantization)
+        self.compile.setChecked(settings.compile)
+
+    def summary(self) -> str:
+        """What is set, in a few words."""
+        parts = [self.memory.currentText()]
+        if self._model.chosen.settings().quantization is not None:
+            parts.append(self.quantization.currentText())
+        return ", ".join(parts)
+
+    def _connect(self) -> None:
+        change = self._model.chosen.change
+        self.memory.chosen.connect(self._model.set_memory)
+        self.quantization.chosen.connect(lambda scheme: change(quantization=scheme))
+        self.text_quantization.chosen.connect(lambda scheme: change(text_quantization=scheme))
+        self.compile.clicked.connect(lambda on: change(compile=on))
+
+    def _policies(self) -> list[Choice]:
+        names = {
+            "auto": self.tr("Automatic"),
+            "fast": self.tr("Fast: the least time"),
+            "balanced": self.tr("Balanced"),
+            "lowest": self.tr("Lowest: the least memory"),
+        }
+        return [Choice(value=one, name=names[one]) for one in get_args(MemoryPolicy)]
+
+    def _schemes(self) -> list[Choice]:
+        names = {
+            "none": self.tr("As they are"),
+            "int8": self.tr("8 bits"),
+            "int8-weight": self.tr("8 bits, weights alone"),
+            "int4": self.tr("4 bits"),
+            "int4-lowrank": self.tr("4 bits with a correction"),
+        }
+        own = Choice(value=None, name=self.tr("Automatic: as they are, if there is room"))
+        return [own, *(Choice(value=one, name=names[one]) for one in get_args(Quantization) if one != "auto")]

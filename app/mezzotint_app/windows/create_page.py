@@ -1,0 +1,143 @@
+"""The Create page: the form at the left, the picture at the right."""
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QVBoxLayout, QWidget
+
+from mezzotint_app.background import Runs
+from mezzotint_app.viewmodel.create import CreateModel
+from mezzotint_app.viewmodel.thumbnails import Thumbnails
+from mezzotint_app.widgets.field import Field
+from mezzotint_app.windows.create_basics import CreateBasics
+from mezzotint_app.windows.create_folds import CreateFolds
+from mezzotint_app.windows.create_footer import CreateFooter
+from mezzotint_app.windows.create_prompts import CreatePrompts
+from mezzotint_app.windows.create_result import CreateResult
+
+FORM_WIDTH = 400
+_NARROWEST = 320
+
+
+class CreatePage(QWidget):
+    """Shows a CreateModel and passes on what is done to it."""
+
+    told = Signal(str)  # something that a person should read
+    open_full_screen = Signal(tuple, int)  # paths, and which
+    show_settings_of = Signal(str)
+    copied = Signal(str)  # what is on the clipboard now, in words
+
+    def __init__(
+        self, model: CreateModel, thumbnails: Thumbnails, pool: Runs | None = None, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._model = model
+        self.prompts = CreatePrompts(model)
+        self.basics = CreateBasics(model)
+        self.folds = CreateFolds(model)
+        self.footer = CreateFooter(model)
+        self.result = CreateResult(model, thumbnails, pool)
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self.show_model)
+        self._build()
+        self._connect()
+        self.show_model()
+
+    def show_model(self) -> None:
+        """Show all that is set; several changes at once are shown once."""
+        self._soon.stop()
+        for part in (self.prompts, self.basics, self.folds, self.footer):
+            part.show_model()
+        problems = self._model.problems()
+        for name, field in self.fields().items():
+            told = problems.get(name, "")
+            field.set_problem("" if name == "prompt" and not self._model.words.prompt() else told)
+
+    def fields(self) -> dict[str, Field]:
+        """Every field, by what problems are about."""
+        return self.prompts.fields() | self.basics.fields() | self.folds.fields()
+
+    def generate(self, front: bool = False) -> None:
+        """Put it into the queue; what stands in the way gets the keyboard."""
+        self.show_model()
+        problems = self._model.problems()
+        if self._model.generate(front):
+            return
+        name = next(iter(problems), "")
+        self.folds.reveal(name)
+        field = self.fields().get(name)
+        if field is not None:
+            field.focus_control()
+
+    def copy_command(self) -> None:
+        """Put the command that makes the same pictures on the clipboard."""
+
+        def copy(text: str) -> None:
+            QGuiApplication.clipboard().setText(text)
+            self.copied.emit(self.tr("The command line is on the clipboard."))
+
+        self._model.copy_command(copy)
+
+    def splitter(self) -> QSplitter:
+        """Between form and picture; its state can be kept."""
+        return self._splitter
+
+    def _build(self) -> None:
+        form = QWidget()
+        form.setProperty("role", "form")
+        inside = QVBoxLayout(form)
+        inside.setContentsMargins(16, 12, 16, 12)
+        inside.setSpacing(16)
+        for part in (self.prompts, self.basics, self.folds):
+            inside.addWidget(part)
+        inside.addStretch(1)
+        self._scroll = QScrollArea()
+        self._scroll.setWidget(form)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        line = QFrame()
+        line.setProperty("role", "bar")
+        line.setFixedHeight(1)
+        left = QWidget()
+        layout = QVBoxLayout(left)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self._scroll, 1)
+        layout.addWidget(line)
+        layout.addWidget(self.footer)
+        left.setMinimumWidth(_NARROWEST)
+        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._splitter.addWidget(left)
+        self._splitter.addWidget(self.result)
+        self._splitter.setStretchFactor(1, 1)
+        self._splitter.setCollapsible(0, False)
+        self._splitter.setCollapsible(1, False)
+        self._splitter.setSizes([FORM_WIDTH, 900])
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self._splitter)
+
+    def _connect(self) -> None:
+        model = self._model
+        model.changed.connect(self._soon.start)
+        model.noticed.connect(self.told)
+        self.prompts.told.connect(self.told)
+        self.folds.told.connect(self.told)
+        self.prompts.generate_wanted.connect(self.generate)
+        self.footer.generate_wanted.connect(self.generate)
+        self.footer.copy_wanted.connect(self.copy_command)
+        self.result.full_screen_wanted.connect(self.open_full_screen)
+        self.result.settings_wanted.connect(self.show_settings_of)
+        for keys, front in (("Ctrl+Return", False), ("Ctrl+Shift+Return", True), ("Ctrl+Enter", False)):
+            shortcut = QShortcut(QKeySequence(keys), self, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(lambda front=front: self.generate(front))
+        for widget in self._scroll.findChildren(QWidget):
+            widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        """What gets the keyboard comes into sight."""
+        if event.type() == QEvent.Type.FocusIn and isinstance(watched, QWidget):
+            self._scroll.ensureWidgetVisible(watched, 0, 24)
+        return super().eventFilter(watched, event)
