@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Signal
 class Changes(QObject):
     changed = Signal()
     died = Signal(object)
+    logged = Signal(str)
 
 
 class FakeSupervised(FakeService):
@@ -15,7 +16,7 @@ class FakeSupervised(FakeService):
     def __init__(self):
         super().__init__()
         self._changes = Changes()
-        self.changed, self.died = self._changes.changed, self._changes.died
+        self.changed, self.died, self.logged = self._changes.changed, self._changes.died, self._changes.logged
         self.now = "ready"
         self.words = ""
         self.restarts = 0

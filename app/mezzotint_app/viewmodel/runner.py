@@ -25,7 +25,8 @@ RunnerState = Literal["idle", "working", "paused", "elsewhere", "stopping"]
 
 _LOOK = 1.0  # seconds between looks at what others did to the queue
 _AGAIN = 5.0  # seconds until something is tried again that did not go
-_LEAVING = 20.0  # seconds that an engine has to end after it lost its device
+_ENDING = 20.0  # seconds that an engine has to end after it lost its device
+_LEAVING = 15.0  # seconds that it has to stop a job when the window closes
 _OF_THE_LATENTS = ("image_refused", "unknown_model", "storage", "usage")  # not of the task
 
 
@@ -40,6 +41,10 @@ class SupervisedEngine(Protocol):
 
     def restart(self) -> None:
         """Start it anew."""
+        ...
+
+    def stop(self) -> None:
+        """End it."""
         ...
 
     def ask(  # noqa: D102  as Service.ask
@@ -150,6 +155,7 @@ class QueueRunner(QObject):
         self._leaving = then
         if self._task is not None:
             self._cancel()
+            self._clock.after(_LEAVING, self._stop_engine)
         elif not self._asking and not self._settling:
             self._leave()
 
@@ -163,6 +169,10 @@ class QueueRunner(QObject):
         if found.set_aside:
             self.told.emit(self._set_aside_words())
         self._queue.changed.emit()
+
+    def _stop_engine(self) -> None:
+        if self._leaving is not None:
+            self._engine.stop()
 
     def _leave(self) -> None:
         then, self._leaving = self._leaving, None
@@ -378,7 +388,7 @@ class QueueRunner(QObject):
                 self._engine_must_end = False
                 self._engine.restart()
 
-        self._clock.after(_LEAVING, still_there)
+        self._clock.after(_ENDING, still_there)
 
     def _pause_for_a_moment(self) -> None:
         self._engine_must_end = True

@@ -369,6 +369,15 @@ def test_letting_go_puts_back_what_runs_and_frees_the_queue(house):
     assert len(house.asked()) == 1
 
 
+def test_an_engine_that_does_not_stop_is_ended_when_the_window_closes(house):
+    entry = house.add("a house")
+    left = house.close()
+    house.clock.advance(16)
+    assert house.engine.now == "stopped"
+    house.engine.die("The engine was stopped.", state="stopped")
+    assert left == [True] and house.states_of(entry) == ["waiting"]
+
+
 def test_letting_go_while_idle_is_done_at_once(house):
     assert house.close() == [True]
     lease = Lease.acquire("auto")

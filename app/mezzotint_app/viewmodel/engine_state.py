@@ -1,0 +1,308 @@
+"""The engine as the window shows it: what it does, what it runs on, what it needs, and a way out when it fails."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from PySide6.QtCore import QObject, Signal, SignalInstance
+
+from mezzotint.jobs.store import Task
+from mezzotint.protocol import EngineInfo, Event, Loading, MemoryNow
+from mezzotint_app.clock import Clock, Every, SystemClock
+from mezzotint_app.service import GONE, Failed, Failure, OnEvent, Then
+from mezzotint_app.settings import Settings
+from mezzotint_app.stored import Stored
+
+Rung = Literal["sdpa", "cpu"]  # torch's own attention; the processor
+
+DEATHS = 2  # inside jobs, with none that came out between them
+_LOOK = 1.0  # seconds between looks at memory
+_SURE = 1.0  # seconds of loading before time left is told
+
+
+class Engine(Protocol):
+    """The engine as this knows it; `Supervisor` is one."""
+
+    changed: SignalInstance
+    logged: SignalInstance
+
+    def state(self) -> str: ...  # noqa: D102
+    def reason(self) -> str: ...  # noqa: D102
+    def info(self) -> EngineInfo | None: ...  # noqa: D102
+    def last_log(self) -> tuple[str, ...]: ...  # noqa: D102
+    def start(self) -> None: ...  # noqa: D102
+    def restart(self) -> None: ...  # noqa: D102
+    def stop(self) -> None: ...  # noqa: D102
+    def ask(  # noqa: D102
+        self,
+        method: str,
+        params: object = None,
+        *,
+        answer: object = None,
+        then: Then | None = None,
+        failed: Failed | None = None,
+        on_event: OnEvent | None = None,
+    ) -> int: ...
+
+
+class Jobs(Protocol):
+    """Who tells of jobs; `QueueRunner` is one."""
+
+    started: SignalInstance
+    progressed: SignalInstance
+    ended: SignalInstance
+
+    def stop_now(self) -> None: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadingShown:
+    """A model on its way in."""
+
+    model: str
+    bytes_done: int
+    bytes_total: int
+    seconds_left: float | None  # None: too early to say
+
+
+class EngineState(QObject):
+    """What the status line and the start-up panel show."""
+
+    changed = Signal()  # anything but the log and the offer; while a job runs once a second
+    log_changed = Signal()
+    offer_changed = Signal()
+
+    def __init__(
+        self,
+        engine: Engine,
+        jobs: Jobs,
+        settings: Stored[Settings],
+        clock: Clock | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._engine, self._jobs, self._settings = engine, jobs, settings
+        self._clock = clock or SystemClock(self)
+        self._device = ""
+        self._works = False
+        self._load: _Load | None = None
+        self._memory: MemoryNow | None = None
+        self._asked_memory = False
+        self._deaths = 0
+        self._offer: Rung | None = None
+        self._every = Every(self._clock, _LOOK, self._look_at_memory)
+        engine.changed.connect(self._on_engine)
+        engine.logged.connect(lambda _line: self.log_changed.emit())
+        jobs.started.connect(self._on_started)
+        jobs.progressed.connect(self._on_progress)
+        jobs.ended.connect(self._on_ended)
+
+    # ---- what it is
+
+    def state(self) -> str:
+        """starting, ready, restarting, given_up or stopped."""
+        return self._engine.state()
+
+    def works(self) -> bool:
+        """Whether a job runs."""
+        return self._works
+
+    def text(self) -> str:
+        """The state in one short line."""
+        if self.state() == "ready":
+            return self._ready_text()
+        words = {
+            "starting": self.tr("The engine is starting"),
+            "restarting": self.tr("The engine is started again"),
+            "given_up": self.tr("The engine does not start"),
+            "stopped": self.tr("The engine is stopped"),
+        }
+        return words.get(self.state(), self.state())
+
+    def _ready_text(self) -> str:
+        text = self.tr("The engine works") if self._works else self.tr("The engine is ready")
+        return self.tr("{text}: {device}").format(text=text, device=self._device) if self._device else text
+
+    def reason(self) -> str:
+        """Why the engine ended the last time, in plain words."""
+        return self._engine.reason()
+
+    def device(self) -> str:
+        """The name of the device that pictures are made on; empty: not known yet."""
+        return self._device
+
+    def loading(self) -> LoadingShown | None:
+        """The model that is being loaded."""
+        return None if self._load is None else self._load.shown(self._clock.now())
+
+    @property
+    def memory(self) -> MemoryNow | None:
+        """What is in use now; None while no job runs."""
+        return self._memory
+
+    def log(self) -> tuple[str, ...]:
+        """The last lines of the engine's log: foreign text."""
+        return self._engine.last_log()
+
+    # ---- what a person does
+
+    def start(self) -> None:
+        """Start the engine, or start it again after it was given up."""
+        self._engine.start()
+
+    def restart(self) -> None:
+        """End the engine and start it anew."""
+        self._engine.restart()
+
+    def cancel_start(self) -> None:
+        """Do not start it after all."""
+        if self.state() in ("starting", "restarting"):
+            self._engine.stop()
+
+    def cancel_loading(self) -> None:
+        """Stop the job whose model is being loaded."""
+        if self._load is not None:
+            self._jobs.stop_now()
+
+    # ---- the way out when it fails
+
+    def offer(self) -> Rung | None:
+        """What may help, after it ended twice within jobs; the person decides."""
+        return self._offer
+
+    def offer_text(self) -> str:
+        """The offer as a question; empty: there is none."""
+        if self._offer == "sdpa":
+            return self.tr("The engine ended twice at its work. Use torch's own attention from now on? It is slower.")
+        if self._offer == "cpu":
+            return self.tr("The engine ended twice at its work. Use the processor from now on? It is much slower.")
+        return ""
+
+    def take_offer(self) -> None:
+        """From now on, until it is changed in the settings."""
+        offer = self._offer
+        self._set_offer(None)
+        if offer == "sdpa":
+            self._settings.change(attention="sdpa")
+        elif offer == "cpu":
+            self._settings.change(device="cpu")
+        if offer is not None and self.state() == "given_up":
+            self._engine.restart()
+
+    def refuse_offer(self) -> None:
+        """Leave it as it is; it is offered again when the engine ends twice more."""
+        self._set_offer(None)
+
+    def _next_rung(self) -> Rung | None:
+        """Where only a processor is, neither would change anything."""
+        settings, info = self._settings.value(), self._engine.info()
+        devices = {device.id for device in info.devices} if info is not None else set()
+        if settings.device == "cpu" or devices == {"cpu"}:
+            return None
+        return "sdpa" if settings.attention not in ("sdpa", "reference") else "cpu"
+
+    def _set_offer(self, offer: Rung | None) -> None:
+        self._deaths = 0
+        if offer != self._offer:
+            self._offer = offer
+            self.offer_changed.emit()
+
+    # ---- what happens
+
+    def _on_engine(self) -> None:
+        if self.state() == "ready":
+            if not self._knows_devices():
+                self._engine.ask("info", answer=EngineInfo, then=self._on_info, failed=_ignore)
+        else:
+            self._forget_job()
+        self.changed.emit()
+
+    def _knows_devices(self) -> bool:
+        info = self._engine.info()
+        return info is not None and bool(info.devices)
+
+    def _on_info(self, info: EngineInfo) -> None:
+        self._device = self._named(info)
+        self.changed.emit()
+
+    def _named(self, info: EngineInfo) -> str:
+        wanted = self._settings.value().device
+        names = {device.id: device.name for device in info.devices}
+        if wanted in names:
+            return names[wanted]
+        same_kind = [name for number, name in names.items() if number.partition(":")[0] == wanted]
+        return next(iter(same_kind or names.values()), "")
+
+    def _on_started(self, _task: Task) -> None:
+        self._works = True
+        self._every.start()
+        self._look_at_memory()
+        self.changed.emit()
+
+    def _on_progress(self, _task: Task, event: Event) -> None:
+        if isinstance(event, Loading) and event.bytes_done < event.bytes_total:
+            self._load = (self._load or _Load(event, self._clock.now())).after(event)
+            self.changed.emit()
+        elif self._load is not None:
+            self._load = None
+            self.changed.emit()
+
+    def _on_ended(self, _task: Task, _result: object, failure: Failure | None) -> None:
+        if failure is None:
+            self._deaths = 0
+        elif failure.kind in (GONE, "device_lost") and self.state() not in ("stopped", "starting"):
+            self._deaths += 1
+        if self._deaths >= DEATHS:
+            self._set_offer(self._next_rung())
+        self._forget_job()
+        self.changed.emit()
+
+    def _forget_job(self) -> None:
+        self._works, self._load, self._memory = False, None, None
+        self._every.stop()
+
+    def _look_at_memory(self) -> None:
+        if self._asked_memory or self.state() != "ready":
+            return
+        self._asked_memory = True
+
+        def seen(memory: MemoryNow) -> None:
+            self._asked_memory = False
+            if self._works:
+                self._memory = memory
+                self.changed.emit()
+
+        def not_seen(_failure: Failure) -> None:
+            self._asked_memory = False
+
+        self._engine.ask("memory", answer=MemoryNow, then=seen, failed=not_seen)
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """Loading from its first event on."""
+
+    first: Loading
+    since: float
+    last: Loading | None = None
+
+    def after(self, event: Loading) -> "_Load":
+        return _Load(self.first, self.since, event)
+
+    def shown(self, now: float) -> LoadingShown:
+        last = self.last or self.first
+        return LoadingShown(
+            model=last.model,
+            bytes_done=last.bytes_done,
+            bytes_total=last.bytes_total,
+            seconds_left=self._seconds_left(last, now - self.since),
+        )
+
+    def _seconds_left(self, last: Loading, elapsed: float) -> float | None:
+        done = last.bytes_done - self.first.bytes_done
+        if elapsed < _SURE or done <= 0:
+            return None
+        return max(0.0, (last.bytes_total - last.bytes_done) * elapsed / done)
+
+
+def _ignore(_failure: Failure) -> None:
+    """The name of the device is a comfort; the engine's end is told elsewhere."""
