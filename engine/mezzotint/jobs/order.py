@@ -13,8 +13,6 @@ def move(database: Database, entries: Collection[int], before: int | None) -> No
     """Put entries before another, or last, in the order that they are in."""
     moving = set(entries)
     with database.writing():
-        if before in moving:  # the first after it that stays
-            before = _next_that_stays(database, moving, before)
         free = places(database, len(moving), before=before, moving=moving)
         ordered = database.connection.execute(
             "SELECT id FROM entries WHERE id IN (SELECT value FROM json_each(?)) ORDER BY position, id",
@@ -22,15 +20,6 @@ def move(database: Database, entries: Collection[int], before: int | None) -> No
         ).fetchall()
         pairs = [(place, number) for place, (number,) in zip(free, ordered, strict=False)]
         database.insert_many("UPDATE entries SET position = ? WHERE id = ?", pairs)
-
-
-def _next_that_stays(database: Database, moving: set[int], before: int | None) -> int | None:
-    found = database.connection.execute(
-        "SELECT id FROM entries WHERE (position, id) > (SELECT position, id FROM entries WHERE id = ?) "
-        "AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY position, id LIMIT 1",
-        (before, id_list(moving)),
-    ).fetchone()
-    return found[0] if found else None
 
 
 def next_waiting(database: Database) -> int | None:

@@ -1,9 +1,11 @@
 """The queue as a person and a maker of pictures use it."""
 
+import itertools
 import sqlite3
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -352,6 +354,17 @@ def test_what_comes_after_recovery_is_found_before_it_is_made_again(store, tmp_p
     assert store.row(1).state == "done"
 
 
+def test_trying_again_what_was_interrupted_does_not_forget_its_death(store, request_of):
+    entry = store.add([request_of()])
+    store.claim("dead")
+    store.recover(lambda _: False)
+    store.resume()
+    store.retry([entry])
+    task = store.claim("dead")
+    assert task.attempts == 2
+    assert store.recover(lambda _: False).set_aside == (task.id,)
+
+
 def test_release_gives_back_what_one_owner_has(store, request_of):
     store.add([request_of(), request_of()])
     mine, other = store.claim("me"), store.claim("other")
@@ -456,17 +469,19 @@ def test_any_text_is_kept(store, image_of):
 def test_claims_of_several_processes_never_meet(path, opened, request_of):
     """Threads with connections of their own are to SQLite what processes are."""
     opened().store.add([request_of(str(number)) for number in range(60)])
-    claimed, gate = [], threading.Barrier(4)
+    gate = threading.Barrier(4)
 
     def work():
         with JobStore.open(path).store as mine:
             gate.wait()
+            claimed = []
             while (task := mine.claim("x")) is not None:
                 claimed.append(task.id)
+            return claimed
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    [thread.start() for thread in threads], [thread.join() for thread in threads]
-    assert sorted(claimed) == list(range(1, 61))
+    with ThreadPoolExecutor(4) as pool:
+        claimed = [one.result() for one in [pool.submit(work) for _ in range(4)]]
+    assert sorted(itertools.chain(*claimed)) == list(range(1, 61))
 
 
 def test_after_a_failed_write_the_queue_can_be_used(store, request_of, monkeypatch):
