@@ -2,32 +2,39 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QMessageBox, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QMessageBox, QWidget
 
 Confirmed = Callable[[bool], None]  # whether it is not to be asked again
 
 
-def confirm(
-    parent: QWidget, title: str, text: str, action: str, then: Confirmed, *, do_not_ask: str = ""
-) -> QMessageBox:
+class Question(QMessageBox):
+    """Cancel is what Enter and Escape do."""
+
+    agreed = Signal(bool)  # whether it is not to be asked again
+
+    def __init__(self, parent: QWidget, title: str, text: str, action: str, do_not_ask: str = "") -> None:
+        super().__init__(parent)
+        self.setIcon(QMessageBox.Icon.Question)
+        self.setWindowTitle(title)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setText(text)
+        self._agree = self.addButton(action, QMessageBox.ButtonRole.AcceptRole)
+        self.setDefaultButton(self.addButton(QMessageBox.StandardButton.Cancel))
+        self._tick = QCheckBox(do_not_ask, self) if do_not_ask else None
+        if self._tick is not None:
+            self.setCheckBox(self._tick)
+        self.buttonClicked.connect(self._clicked)
+        self.finished.connect(self.deleteLater)
+
+    def _clicked(self, button: QAbstractButton) -> None:
+        if button is self._agree:
+            self.agreed.emit(self._tick is not None and self._tick.isChecked())
+
+
+def confirm(parent: QWidget, title: str, text: str, action: str, then: Confirmed, *, do_not_ask: str = "") -> Question:
     """`then` is called when the person agrees; `do_not_ask` are the words of a box to tick, if there is to be one."""
-    box = QMessageBox(parent)
-    box.setIcon(QMessageBox.Icon.Question)
-    box.setWindowTitle(title)
-    box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText(text)
-    agree = box.addButton(action, QMessageBox.ButtonRole.AcceptRole)
-    box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
-    tick = QCheckBox(do_not_ask)
-    if do_not_ask:
-        box.setCheckBox(tick)
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-
-    def clicked(button: object) -> None:
-        if button is agree:
-            then(bool(do_not_ask) and tick.isChecked())
-
-    box.buttonClicked.connect(clicked)
-    box.open()
-    return box
+    question = Question(parent, title, text, action, do_not_ask)
+    question.agreed.connect(then)
+    question.open()
+    return question

@@ -1,7 +1,6 @@
 """Above the gallery: search, filters, order, size."""
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLineEdit, QSizePolicy, QSlider, QToolButton, QWidget
 
 from mezzotint_app.resources import icon
@@ -36,7 +35,11 @@ class GalleryBar(QFrame):
     def _fill(self, side: int, *, details: bool) -> None:
         self.search.setPlaceholderText(self.tr("Search in prompts"))
         self.search.setClearButtonEnabled(True)
-        self.search.addAction(QAction(icon("search"), "", self.search), QLineEdit.ActionPosition.LeadingPosition)
+        go = self.search.addAction(icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        go.triggered.connect(self._model.search_now)
+        names = (self.tr("Clear the search"), self.tr("Search now"))
+        for button, name in zip(self.search.findChildren(QToolButton), names, strict=False):
+            _name(button, name, name)
         _name(
             self.search,
             self.tr("Search"),

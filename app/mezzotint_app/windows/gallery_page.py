@@ -78,7 +78,7 @@ class GalleryPage(QWidget):
         self.as_input = add(
             "picture",
             self.tr("Use as starting picture"),
-            "Ctrl+Shift+U",
+            "Ctrl+E",
             self._with_current(lambda one: self.use_as_input.emit(one.path)),
         )
         self.compare_two = add("compare", self.tr("Compare the two"), "C", self._compare)

@@ -37,7 +37,7 @@ def test_set_aside_is_explained(made):
     entry = made.change(lambda store: store.add([request()]))
     for _ in range(2):
         task = made.change(lambda store: store.claim(OWNER))
-        made.change(lambda store: store.died(task.id, because="it ended"))
+        made.change(lambda store, task=task: store.died(task.id, because="it ended"))
     made.queue.details.look_at(entry)
     assert made.queue.details.entry().row.state == "set_aside"
     assert "ended twice" in made.queue.details.advice()

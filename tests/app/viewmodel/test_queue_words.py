@@ -76,7 +76,7 @@ def test_counts_are_words():
     [
         ("", "Default model"),
         ("owner/name", "name"),
-        ("C:\\m\\x.safetensors", "x.safetensors"),
+        ("C:\\m\\x.gguf", "x.gguf"),
         ("/m/folder/", "folder"),
     ],
 )

@@ -7,11 +7,16 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 from mezzotint_app.widgets.confirm import confirm
 
 
-def asked(qtbot, **options):
-    parent, agreed = QWidget(), []
-    qtbot.addWidget(parent)
+@pytest.fixture
+def parent(qtbot):
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    return widget
+
+
+def asked(parent, **options):
+    agreed = []
     box = confirm(parent, "Remove", "Really <b>this</b>?", "Remove", agreed.append, **options)
-    box.kept = parent
     return box, agreed
 
 
@@ -19,8 +24,8 @@ def button(box, role):
     return next(one for one in box.buttons() if box.buttonRole(one) == role)
 
 
-def test_nothing_happens_without_agreement_and_that_is_the_default(qtbot):
-    box, agreed = asked(qtbot)
+def test_nothing_happens_without_agreement_and_that_is_the_default(qtbot, parent):
+    box, agreed = asked(parent)
     assert box.textFormat() == Qt.TextFormat.PlainText
     assert box.defaultButton() is button(box, QMessageBox.ButtonRole.RejectRole)
     qtbot.keyClick(box, Qt.Key.Key_Escape)
@@ -28,15 +33,15 @@ def test_nothing_happens_without_agreement_and_that_is_the_default(qtbot):
 
 
 @pytest.mark.parametrize("tick", [True, False])
-def test_agreement_says_whether_to_ask_again(qtbot, tick):
-    box, agreed = asked(qtbot, do_not_ask="Do not ask again")
+def test_agreement_says_whether_to_ask_again(qtbot, parent, tick):
+    box, agreed = asked(parent, do_not_ask="Do not ask again")
     box.checkBox().setChecked(tick)
     qtbot.mouseClick(button(box, QMessageBox.ButtonRole.AcceptRole), Qt.MouseButton.LeftButton)
     assert agreed == [tick]
 
 
-def test_without_a_box_to_tick_it_is_asked_again(qtbot):
-    box, agreed = asked(qtbot)
+def test_without_a_box_to_tick_it_is_asked_again(qtbot, parent):
+    box, agreed = asked(parent)
     assert box.checkBox() is None
     qtbot.mouseClick(button(box, QMessageBox.ButtonRole.AcceptRole), Qt.MouseButton.LeftButton)
     assert agreed == [False]

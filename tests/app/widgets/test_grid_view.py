@@ -8,6 +8,8 @@ from PySide6.QtWidgets import QAbstractItemView
 
 from mezzotint_app.widgets.grid_view import GridView
 
+NOWHERE = QModelIndex()
+
 
 class Numbers(QAbstractListModel):
     def __init__(self, count):
@@ -15,7 +17,7 @@ class Numbers(QAbstractListModel):
         self.numbers = list(range(count))
         self.read = 0
 
-    def rowCount(self, parent=QModelIndex()):
+    def rowCount(self, parent=NOWHERE):
         return 0 if parent.isValid() else len(self.numbers)
 
     def data(self, index, role=0):
