@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QObject, Signal
 
-from mezzotint.jobs.matrix import expand
+from mezzotint.jobs.store import expand
 from mezzotint.protocol import GenerateRequest, ImageMetadata, MemoryPolicy, PlanRequest
 from mezzotint_app.background import Runs
 from mezzotint_app.service import Service

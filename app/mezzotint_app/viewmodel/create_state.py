@@ -37,10 +37,10 @@ class CreateSettings:
     refiner: str | None = None
     refiner_at: float | None = None
     second_pass: bool = False
-    second_pass_scale: float | None = None
-    second_pass_strength: float | None = None
-    second_pass_space: Space | None = None
-    second_pass_upscaler: Upscaler | None = None
+    second_scale: float | None = None
+    second_strength: float | None = None
+    second_space: Space | None = None
+    second_upscaler: Upscaler | None = None
     loras: tuple[LoraChoice, ...] = ()
     embeddings: tuple[str, ...] = ()
     quantization: Quantization | None = None

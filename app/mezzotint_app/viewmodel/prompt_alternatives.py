@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from mezzotint.errors import MezzotintError
-from mezzotint.jobs.matrix import alternatives
+from mezzotint.jobs.store import alternatives
 from mezzotint_app.background import Runs
 
 DELAY = 150  # milliseconds
