@@ -81,6 +81,8 @@ def work(path, leases, device, resume, die_at="", number=0):
 
     def at(point):
         seen.append(point)
+        sys.stdout.write(".\n")  # whoever watches may end this process now
+        sys.stdout.flush()
         if point == die_at and seen.count(point) > number:
             os._exit(137)
 
