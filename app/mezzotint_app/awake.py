@@ -1,0 +1,114 @@
+"""Keeps the computer from sleeping while pictures are made; the screen may go dark."""
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from PySide6.QtCore import QObject, SignalInstance
+
+from mezzotint_app.settings import Settings
+from mezzotint_app.stored import Stored
+
+_log = logging.getLogger("mezzotint_app.awake")
+
+Mode = AbstractContextManager[object]
+
+
+class Works(Protocol):
+    """Who works; `QueueRunner` is one."""
+
+    changed: SignalInstance
+
+    @property
+    def state(self) -> str:
+        """working and stopping are work."""
+        ...
+
+
+class KeepAwake(QObject):
+    """Follows the runner and the setting. Whatever goes wrong is logged and nothing more: sleep is no failure."""
+
+    def __init__(
+        self,
+        runner: Works,
+        settings: Stored[Settings],
+        make_mode: "Callable[[], Mode] | None" = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._runner, self._settings = runner, settings
+        self._awake = AwakeThread(make_mode or _wakepy)
+        runner.changed.connect(self._look)
+        settings.changed.connect(self._look)
+        self._look()
+
+    def finish(self) -> None:
+        """Let it sleep again; for the program's end."""
+        self._awake.finish()
+
+    def _look(self) -> None:
+        self._awake.want(self._settings.value().keep_awake and self._runner.state in ("working", "stopping"))
+
+
+class AwakeThread:
+    """Enters and leaves on one thread of its own: both ask the system, which may take its time."""
+
+    def __init__(self, make_mode: Callable[[], Mode]) -> None:
+        self._make_mode = make_mode
+        self._wanted = False
+        self._changes: queue.SimpleQueue[bool | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def want(self, awake: bool) -> None:
+        """From now on, or no more; returns at once."""
+        if awake == self._wanted:
+            return
+        self._wanted = awake
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="awake", daemon=True)
+            self._thread.start()
+        self._changes.put(awake)
+
+    def finish(self, seconds: float = 1.0) -> None:
+        """Leave, and end the thread."""
+        if self._thread is not None:
+            self._changes.put(None)
+            self._thread.join(seconds)
+            self._thread = None
+
+    def _run(self) -> None:
+        mode: Mode | None = None
+        while True:
+            wanted = self._changes.get()
+            if mode is not None and not wanted:
+                self._leave(mode)
+                mode = None
+            elif mode is None and wanted:
+                mode = self._enter()
+            if wanted is None:
+                return
+
+    def _enter(self) -> Mode | None:
+        try:
+            mode = self._make_mode()
+            mode.__enter__()
+        except Exception as error:  # noqa: BLE001  a library that asks many systems; none of it matters enough
+            _log.info("the computer may go to sleep: %s", error)
+            return None
+        return mode
+
+    def _leave(self, mode: Mode) -> None:
+        try:
+            mode.__exit__(None, None, None)
+        except Exception as error:  # noqa: BLE001
+            _log.info("the computer may stay awake: %s", error)
+
+
+def _wakepy() -> Mode:
+    from wakepy import keep
+
+    mode: Mode = keep.running(on_fail=lambda result: _log.info("the computer may go to sleep: %s", result))
+    return mode

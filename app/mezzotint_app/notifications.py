@@ -1,0 +1,75 @@
+"""Tells on the desktop that the queue is done, when the window is not what the person looks at."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from PySide6.QtCore import QObject, QTimer, Signal, SignalInstance
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
+
+from mezzotint_app.settings import Settings
+from mezzotint_app.stored import Stored
+
+_SHOWN = 10_000  # milliseconds
+
+Show = Callable[[str, str], None]  # title, text
+
+
+class Drains(Protocol):
+    """Who tells that the queue is done; `QueueRunner` is one."""
+
+    drained: SignalInstance  # pictures made, tasks that failed
+    told: SignalInstance  # something that stopped it
+
+
+class Notifications(QObject):
+    """Nothing while the window is active, and nothing where the person does not want it."""
+
+    shown = Signal(str, str)
+
+    def __init__(self, window: QWidget, runner: Drains, settings: Stored[Settings], show: Show | None = None) -> None:
+        super().__init__(window)
+        self._window, self._settings = window, settings
+        self._show = show or Tray(window).show
+        runner.drained.connect(self._on_drained)
+        runner.told.connect(lambda text: self._tell(self.tr("Mezzotint"), text))
+
+    def _on_drained(self, made: int, failed: int) -> None:
+        text = self.tr("%n picture(s) made.", "", made)
+        if failed:
+            text += " " + self.tr("%n did not come out: the queue tells why.", "", failed)
+        self._tell(self.tr("The queue is done"), text)
+
+    def _tell(self, title: str, text: str) -> None:
+        if self._settings.value().notify and not self._window.isActiveWindow():
+            QApplication.alert(self._window)
+            self._show(title, text)
+            self.shown.emit(title, text)
+
+
+class Tray:
+    """An icon beside the clock, there as long as its message."""
+
+    def __init__(self, window: QWidget) -> None:
+        self._window = window
+        self._icon: QSystemTrayIcon | None = None
+
+    def show(self, title: str, text: str) -> None:
+        """Show it, where the desktop can."""
+        if not QSystemTrayIcon.isSystemTrayAvailable() or not QSystemTrayIcon.supportsMessages():
+            return
+        icon = self._made()
+        icon.show()
+        icon.showMessage(title, text, QIcon(self._window.windowIcon()), _SHOWN)
+
+    def _made(self) -> QSystemTrayIcon:
+        if self._icon is None:
+            icon = QSystemTrayIcon(self._window.windowIcon(), self._window)
+            hide = QTimer(icon)
+            hide.setSingleShot(True)
+            hide.setInterval(_SHOWN)
+            hide.timeout.connect(icon.hide)
+            icon.messageClicked.connect(self._window.activateWindow)
+            self._icon, self._hide = icon, hide
+        self._hide.start()
+        return self._icon
