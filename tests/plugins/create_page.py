@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fake_service import FakeService, InlineBackground
 from PySide6.QtCore import QObject, Signal
+from shiboken6 import delete
 
 from mezzotint.jobs.store import JobStore
 from mezzotint.protocol import GeneratedImage, ModelDefaults, ModelInfo
@@ -152,6 +153,12 @@ class Kit:
         self.create.words.set_prompt(prompt)
         return self
 
+    def close(self):
+        """End it with its timers: none is to fire in the test that comes next."""
+        self.queue.close()
+        delete(self.create)
+        delete(self.images)
+
     def queued(self):
         found = []
         self.queue.ask(lambda store: found.extend(store.rows()))
@@ -171,4 +178,4 @@ def kit_of(folder):
     """For a fixture: `yield from kit_of(tmp_path)`."""
     kit = Kit(folder)
     yield kit
-    kit.queue.close()
+    kit.close()

@@ -47,11 +47,11 @@ class CreateWords(QObject):
 
     def set_prompt(self, text: str) -> bool:
         """Take a text, unless it is longer than anything can read."""
-        return self._takes(text) and self._change(prompt=text)
+        return self._takes(text) and self._change(prompt=whole_characters(text))
 
     def set_negative_prompt(self, text: str) -> bool:
         """The same for the negative prompt."""
-        return self._takes(text) and self._change(negative_prompt=text)
+        return self._takes(text) and self._change(negative_prompt=whole_characters(text))
 
     def set_model(self, model: str) -> None:
         """Whose text encoders read it."""
@@ -105,3 +105,8 @@ class CreateWords(QObject):
         prompt = self.prompt()
         self.tokens.set(self._model, found.longest if found.prompt == prompt else prompt)
         self.negative_tokens.set(self._model, self.negative_prompt())
+
+
+def whole_characters(text: str) -> str:
+    """The text, with a mark in place of each half of a character that a broken copy has left: it can be seen there."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

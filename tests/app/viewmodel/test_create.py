@@ -101,7 +101,6 @@ def test_braces_without_alternatives_are_words(kit):
     ("change", "field"),
     [
         (lambda page: page.words.set_prompt("  "), "prompt"),
-        (lambda page: page.words.set_prompt("a \ud800"), "prompt"),
         (lambda page: page.chosen.set_model("broken"), "model"),
         (lambda page: page.chosen.set_model("refiner"), "model"),
         (lambda page: page.chosen.set_model("gone"), "model"),
@@ -225,6 +224,7 @@ def test_what_is_set_before_the_models_are_known_is_kept(tmp_path, qapp):
     assert kit.create.chosen.settings().steps == 4
     kit.create.models.use((model_info("another", source="bundled"), *MODELS))
     assert kit.create.chosen.model() == "base"
+    kit.close()
 
 
 def test_back_to_the_models_own(kit):
@@ -334,6 +334,20 @@ def test_a_prompt_as_long_as_can_be_read_is_asked_for(kit):
     assert len(kit.tasks(kit.entries[0])[0].request.prompt) == LONGEST // 3 * 3
 
 
+@given(st.text(st.characters() | st.sampled_from("\ud83d\ude00\udfff"), max_size=12))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_halves_of_characters_become_a_mark_that_can_be_seen(kit, text):
+    kit.create.words.set_prompt(text)
+    shown = kit.create.words.prompt()
+    shown.encode("utf-8")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        assert shown != text
+    else:
+        assert shown == text
+
+
 def test_prompts_are_remembered_if_that_is_wanted(kit):
     kit.write("one").create.generate()
     kit.write("two").create.generate()
@@ -433,6 +447,8 @@ def test_an_unread_list_of_models_refuses_nothing(tmp_path, qapp):
     other = Kit(tmp_path / "x")
     assert "model" in kit.create.problems()
     assert other.create.problems().keys() == {"prompt"}
+    kit.close()
+    other.close()
 
 
 def test_loras_of_a_picture_keep_their_hash(kit):
@@ -451,3 +467,4 @@ def test_nothing_is_asked_of_a_thread_of_the_window(tmp_path, qapp):
     assert kit.entries == []
     held.go()
     assert len(kit.entries) == 1
+    kit.close()
