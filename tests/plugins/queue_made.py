@@ -25,7 +25,7 @@ class FakeRunner(QObject):
         super().__init__()
         self.state = "idle"
         self.running = None
-        self.who = ""
+        self.who = self.trouble = ""
         self.done = []
 
     def task(self):
@@ -33,6 +33,9 @@ class FakeRunner(QObject):
 
     def held_by(self):
         return self.who
+
+    def problem(self):
+        return self.trouble
 
     def pause(self):
         self.done.append("pause")

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from mezzotint.jobs.store import EntryRow, JobStore, TaskState
+from mezzotint.jobs.store import EntryRow, JobStore, Task, TaskState
 from mezzotint_app.amounts import left_text
+from mezzotint_app.errors import is_for_want_of_space
+from mezzotint_app.service import Failure
 from mezzotint_app.viewmodel.queue_access import QueueAccess
 from mezzotint_app.viewmodel.queue_running import QueueRunning, Runner
 from mezzotint_app.viewmodel.queue_watch import QueueWatch
@@ -49,16 +51,12 @@ class QueueSummary(QObject):
         watch.changed.connect(self._ask)
         running.changed.connect(self._ran)
         runner.changed.connect(self.changed)
+        runner.ended.connect(self._ended)
         self._entry = running.entry()
 
     def counts(self) -> Counts:
         """The numbers."""
         return self._counts
-
-    def set_why_paused(self, why: str) -> None:
-        """The reason where the queue paused by itself, such as a full disk; empty: none."""
-        self._why_paused = why
-        self.changed.emit()
 
     def work_left(self) -> bool:
         """Whether anything waits or runs."""
@@ -71,6 +69,9 @@ class QueueSummary(QObject):
             return self._elsewhere()
         if self._running.entry() is not None:
             return self._working()
+        if self._runner.problem():
+            held = translate("QueueSummary", "Held up: {why}").format(why=self._runner.problem().rstrip("."))
+            return _joined(held, _waiting(counts.waiting) if counts.waiting else "")
         if counts.paused and counts.waiting:
             return self._paused()
         if counts.waiting:
@@ -103,9 +104,8 @@ class QueueSummary(QObject):
     def _paused(self) -> str:
         entries = _waiting(self._counts.waiting)
         if self._why_paused:
-            return translate("QueueSummary", "Paused because {why}; {entries}").format(
-                why=self._why_paused.rstrip("."), entries=entries
-            )
+            why = self._why_paused.rstrip(".")
+            return translate("QueueSummary", "Paused: {why}; {entries}").format(why=why, entries=entries)
         return translate("QueueSummary", "Paused; {entries}").format(entries=entries)
 
     def _elsewhere(self) -> str:
@@ -142,7 +142,13 @@ class QueueSummary(QObject):
 
         self._access.ask(read, self._read, lambda _error: None)
 
+    def _ended(self, _task: Task, _result: object, failure: Failure | None) -> None:
+        if failure is not None and is_for_want_of_space(failure):  # the runner pauses then
+            self._why_paused = failure.message
+
     def _read(self, counts: Counts) -> None:
+        if not counts.paused and self._counts.paused:
+            self._why_paused = ""
         if counts != self._counts:
             self._counts = counts
             self.changed.emit()

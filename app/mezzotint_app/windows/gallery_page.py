@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPoint, QSize, Qt, QUrl, Signal
-from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication, QImage, QKeySequence
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QImage, QKeySequence
 from PySide6.QtWidgets import QMenu, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
 from mezzotint.library_protocol import GalleryItem
@@ -56,6 +56,7 @@ class GalleryPage(QWidget):
         self.empty = EmptyState("gallery")
         self._build()
         self._connect()
+        self.setFocusProxy(self.grid)
         self._set_side(state.side)
         self.panel.setVisible(state.details)
         self._show_rows()
@@ -165,7 +166,7 @@ class GalleryPage(QWidget):
         self.grid.in_sight.connect(self._in_sight)
         self.grid.activated.connect(lambda _index: self._open())
         self.grid.customContextMenuRequested.connect(self._show_menu)
-        self.grid.selectionModel().currentChanged.connect(lambda *_: self._look_at_current())
+        self.grid.selectionModel().currentChanged.connect(lambda *_: self._current_changed())
         self.grid.selectionModel().selectionChanged.connect(lambda *_: self._enable_actions())
         for changed in (model.answered, model.modelReset, model.rowsRemoved, model.dataChanged):
             changed.connect(self._show_rows)
@@ -178,7 +179,6 @@ class GalleryPage(QWidget):
         gallery.actions.told.connect(self.told)
         gallery.actions.copy_image.connect(_image_to_clipboard)
         gallery.actions.copy_text.connect(lambda text: QGuiApplication.clipboard().setText(text))
-        gallery.reveal.open_folder.connect(lambda folder: QDesktopServices.openUrl(QUrl.fromLocalFile(folder)))
         self.empty.button.clicked.connect(self._on_from_empty)
 
     # ---- shown
@@ -217,6 +217,10 @@ class GalleryPage(QWidget):
     def _in_sight(self, first: int, last: int) -> None:
         self._gallery.model.show_rows(first, last)
         self.status.show_first(first)
+
+    def _current_changed(self) -> None:
+        self._look_at_current()
+        self._enable_actions()
 
     def _look_at_current(self) -> None:
         index = self.grid.currentIndex()

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QItemSelectionModel, QPoint, QSize, Qt, QUrl, Signal
-from PySide6.QtGui import QAction, QDesktopServices, QKeySequence
+from PySide6.QtCore import QItemSelectionModel, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -54,6 +54,7 @@ class QueuePage(QWidget):
         self._summary = plain_label(role="heading", wrap=True)
         self._build()
         self._connect()
+        self.setFocusProxy(self.list)
         self._show_all()
 
     def sizeHint(self) -> QSize:  # noqa: N802, D102
@@ -211,7 +212,6 @@ class QueuePage(QWidget):
         queue.access.opened.connect(lambda notice: self.problem.show_text(notice or ""))
         queue.actions.told.connect(self.told)
         queue.actions.edit_again.connect(self.edit_again)
-        queue.reveal.open_folder.connect(lambda folder: QDesktopServices.openUrl(QUrl.fromLocalFile(folder)))
         self.details.open_full_screen.connect(self.open_full_screen)
         self.empty.button.clicked.connect(self.create_asked)
 
@@ -277,6 +277,7 @@ class QueuePage(QWidget):
 
     def _current_changed(self, *_: object) -> None:
         self._look_at_current()
+        self._enable_actions()
 
     def _look_at_current(self) -> None:
         row = self._queue.model.peek(self.list.currentIndex().row())

@@ -1,10 +1,16 @@
 """The queue in one line."""
 
+import errno
+
 import pytest
 from PySide6.QtCore import QCoreApplication
 from queue_made import OWNER, finish, image, queue_in, request
 
 from mezzotint.protocol import Saved, Step
+from mezzotint.trouble import storage_error
+from mezzotint_app.service import Failure
+
+NO_SPACE = str(storage_error("write", "x.png", OSError(errno.ENOSPC, "")))
 
 
 @pytest.fixture
@@ -40,9 +46,21 @@ def test_waiting_and_paused(made):
     made.change(lambda store: store.add([request()]))
     made.change(lambda store: store.pause())
     assert text(made) == "Paused; 2 entries wait"
-    made.queue.summary.set_why_paused("the disk is full.")
-    assert text(made) == "Paused because the disk is full; 2 entries wait"
+    made.runner.trouble = "the disk is full: free some space."
+    assert text(made) == "Held up: the disk is full: free some space, 2 entries wait"
     assert made.queue.summary.work_left()
+
+
+def test_a_full_disk_is_the_reason_until_it_goes_on(made):
+    made.change(lambda store: store.add([request()]))
+    task = begin(made)
+    made.change(lambda store: store.put_back(task.id, because="full"))
+    made.change(lambda store: store.pause())
+    made.runner.end(failure=Failure(kind="storage", message=NO_SPACE))
+    assert text(made) == f"Paused: {NO_SPACE}; 1 entry waits"
+    made.change(lambda store: store.resume())
+    made.change(lambda store: store.pause())
+    assert text(made) == "Paused; 1 entry waits"
 
 
 def test_working_without_and_with_earlier_runs(made):
