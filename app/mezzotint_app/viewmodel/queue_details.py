@@ -10,7 +10,7 @@ from mezzotint.protocol import GeneratedImage
 from mezzotint_app.viewmodel.paged_model import Index
 from mezzotint_app.viewmodel.queue_access import QueueAccess
 from mezzotint_app.viewmodel.queue_watch import QueueWatch
-from mezzotint_app.viewmodel.queue_words import explained, task_errors, task_text, what_to_do
+from mezzotint_app.viewmodel.queue_words import explained, task_errors, task_text
 from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted
 
 TaskRole = Qt.ItemDataRole.UserRole + 1
@@ -151,8 +151,7 @@ class QueueDetails(QObject):
         if self._entry is None:
             return ""
         state = self._entry.row.state
-        kinds = dict.fromkeys(task.error_kind for task in self._entry.tasks if task_errors(task))
-        parts = [explained(state), *map(what_to_do, kinds)]
+        parts = [explained(state), *(text for task in self._entry.tasks for text in task_errors(task)[1:])]
         return "\n".join(dict.fromkeys(part for part in parts if part))
 
     def _ask(self) -> None:

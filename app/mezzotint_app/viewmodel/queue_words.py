@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from PySide6.QtCore import QCoreApplication, QLocale
 
 from mezzotint.jobs.store import EntryRow, Task, TaskState
+from mezzotint_app import errors
 from mezzotint_app.amounts import duration_text, left_text
+from mezzotint_app.service import Failure
 
 translate = QCoreApplication.translate
 
@@ -182,25 +184,13 @@ def task_errors(task: Task) -> tuple[str, ...]:
     """An error in the words it came with, and what helps; both may be missing."""
     if not task.error or task.state in ("waiting", "running", "done"):
         return ()
-    return tuple(text for text in (task.error.strip(), what_to_do(task.error_kind)) if text)
+    return tuple(text for text in (task.error.strip(), what_to_do(task.error_kind, task.error)) if text)
 
 
-def what_to_do(kind: str | None) -> str:
+def what_to_do(kind: str | None, error: str = "") -> str:
     """What helps against an error of that kind, beside what its message says."""
-    return {
-        "out_of_memory": translate(
-            "QueueWords", "Choose a smaller size, or Lowest under Memory on the Create page, then retry."
-        ),
-        "storage": translate("QueueWords", "Make room or choose another folder in the settings, then retry."),
-        "model_refused": translate("QueueWords", "Verify the model on the Models page, or choose another one."),
-        "unknown_model": translate(
-            "QueueWords", "The model is not there any more. Get it again on the Models page, or edit the entry."
-        ),
-        "device_lost": translate(
-            "QueueWords", "The driver of the card gave up. Retry; if it happens again, restart the computer."
-        ),
-        "no_device": translate("QueueWords", "Choose another device in the settings, then retry."),
-        "image_refused": translate("QueueWords", "Choose another starting picture with Edit again."),
-        "died": translate("QueueWords", "The engine ended. Its log tells more; Retry begins again."),
-        "usage": translate("QueueWords", "Mend the settings with Edit again."),
-    }.get(kind or "", "")
+    if kind == "died":
+        return translate("QueueWords", "The engine ended. Its log tells more; Retry begins again.")
+    if kind in (None, "put_back", "cancelled"):
+        return ""
+    return errors.explained(Failure(kind=kind or "", message=error)).advice

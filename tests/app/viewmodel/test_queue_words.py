@@ -4,7 +4,6 @@ from typing import get_args
 
 import pytest
 
-from mezzotint import errors
 from mezzotint.jobs.store import EntryRow, TaskCounts, TaskState
 from mezzotint_app.viewmodel.queue_words import (
     COLOURS,
@@ -58,12 +57,15 @@ def test_states_that_need_a_person_say_what_to_do():
 
 
 @pytest.mark.parametrize(
-    "kind", ["out_of_memory", "storage", "model_refused", "unknown_model", "device_lost", "no_device", "usage", "died"]
+    "kind", ["out_of_memory", "model_refused", "unknown_model", "device_lost", "no_device", "usage", "died", "new_kind"]
 )
 def test_errors_say_what_helps(kind):
-    kinds = {one.kind for one in vars(errors).values() if isinstance(one, type)}
-    assert kind == "died" or kind in kinds
-    assert what_to_do(kind)
+    assert what_to_do(kind, "it did not work")
+
+
+def test_a_full_disk_says_to_free_some_space_and_what_is_no_error_says_nothing():
+    assert "Free some space" in what_to_do("storage", "cannot write x: the disk is full: free some space")
+    assert [what_to_do(kind) for kind in (None, "put_back", "cancelled")] == ["", "", ""]
 
 
 def test_counts_are_words():
