@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fake_service import FakeService, InlineBackground
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QCheckBox
 from shiboken6 import delete
 
 from mezzotint.jobs.store import JobStore
@@ -15,6 +17,8 @@ from mezzotint_app.viewmodel.create import CreateModel
 from mezzotint_app.viewmodel.create_state import CreateState
 from mezzotint_app.viewmodel.image_input import ImageInputModel
 from mezzotint_app.viewmodel.queue_access import QueueAccess
+from mezzotint_app.viewmodel.thumbnails import Thumbnails
+from mezzotint_app.windows.create_page import CreatePage
 
 
 class FakeRunner(QObject):
@@ -179,3 +183,32 @@ def kit_of(folder):
     kit = Kit(folder)
     yield kit
     kit.close()
+
+
+def page_of(kit, qtbot):
+    """The page, shown, with all of its folds open."""
+    kit.write("a house")
+    page = CreatePage(kit.create, Thumbnails(kit.librarian, kit.pool), kit.pool)
+    page.resize(1100, 760)
+    qtbot.addWidget(page)
+    for fold in page.folds.folds().values():
+        fold.set_open(True)
+    with qtbot.waitExposed(page):
+        page.show()
+    return page
+
+
+def typed(spin, text):
+    """Write into a number, and finish it."""
+    spin.setFocus()
+    spin.selectAll()
+    QTest.keyClicks(spin, text)
+    QTest.keyClick(spin, Qt.Key.Key_Return)
+
+
+def clicked(button):
+    """Press a button."""
+    if isinstance(button, QCheckBox):
+        QTest.keyClick(button, Qt.Key.Key_Space)
+    else:
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from mezzotint.memory_protocol import Quantization
-from mezzotint.protocol import Dtype, LoraRef, PredictionType, Space, Upscaler
+from mezzotint.protocol import Dtype, LoraRef, PredictionType, Quantization, Space, Upscaler
 
 MOST_MODELS = 400  # whose settings are kept
 

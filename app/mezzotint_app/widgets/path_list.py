@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QPushButton, QVBoxLayout
 
 from mezzotint_app.resources import icon
@@ -89,6 +89,7 @@ class PathList(DropArea):
 def file_dialog(parent: DropArea, title: str, endings: tuple[str, ...]) -> QFileDialog:
     """A dialog that asks for files with these endings."""
     dialog = QFileDialog(parent, title)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
     names = " ".join(f"*{ending}" for ending in endings)
     dialog.setNameFilters([f"{title} ({names})", "* (*)"])

@@ -1,8 +1,8 @@
 """The Create page: the form at the left, the picture at the right."""
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QSplitter, QVBoxLayout, QWidget
 
 from mezzotint_app.background import Runs
 from mezzotint_app.viewmodel.create import CreateModel
@@ -133,11 +133,11 @@ class CreatePage(QWidget):
         for keys, front in (("Ctrl+Return", False), ("Ctrl+Shift+Return", True), ("Ctrl+Enter", False)):
             shortcut = QShortcut(QKeySequence(keys), self, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(lambda front=front: self.generate(front))
-        for widget in self._scroll.findChildren(QWidget):
-            widget.installEventFilter(self)
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusChanged.connect(self._bring_into_sight)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """What gets the keyboard comes into sight."""
-        if event.type() == QEvent.Type.FocusIn and isinstance(watched, QWidget):
-            self._scroll.ensureWidgetVisible(watched, 0, 24)
-        return super().eventFilter(watched, event)
+    def _bring_into_sight(self, _before: QWidget | None, now: QWidget | None) -> None:
+        """What gets the keyboard is not left beyond the edge of the form."""
+        if now is not None and self._scroll.widget().isAncestorOf(now):
+            self._scroll.ensureWidgetVisible(now, 0, 24)
