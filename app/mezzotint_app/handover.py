@@ -10,7 +10,7 @@ from PySide6.QtCore import QProcess
 
 from mezzotint import paths
 
-COMMAND = (sys.executable, "-P", "-m", "mezzotint", "queue", "run", "--until-empty")
+COMMAND = (sys.executable, "-P", "-m", "mezzotint", "queue", "run", "--until-empty", "--wait")
 
 _log = logging.getLogger("mezzotint_app.handover")
 

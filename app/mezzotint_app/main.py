@@ -5,11 +5,12 @@ import sys
 from collections.abc import Sequence
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMessageBox
 
 from mezzotint import __version__
 from mezzotint_app import resources, theme
 from mezzotint_app.handover import go_on_without_window
+from mezzotint_app.notifications import Notifications
 from mezzotint_app.program import Program
 from mezzotint_app.single_instance import SingleInstance
 from mezzotint_app.windows.main_window import MainWindow
@@ -22,11 +23,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     paths: list[str] = _parser().parse_args(argv).path
     application = make_application()
     instance = SingleInstance()
-    if not instance.claim(paths):
-        return 0  # the first window was raised, and knows the paths
+    claimed = instance.claim(paths)
+    if claimed != "first":
+        return _not_the_first(claimed)
     program = Program()
-    theme.apply(application, program.settings.value().theme)
     window = open_window(program)
+    window.closing.connect(lambda: program.leave(application.quit))
     instance.raised.connect(window.raise_window)
     instance.given.connect(program.dropped.take_paths)
     if paths:
@@ -46,25 +48,47 @@ def make_application() -> QApplication:
     application.setApplicationVersion(__version__)
     application.setDesktopFileName("mezzotint")
     application.setWindowIcon(resources.icon("mezzotint"))
+    application.setQuitOnLastWindowClosed(False)  # what runs is put back first
     return application
 
 
 def open_window(program: Program) -> MainWindow:
     """Show the window, and start what works behind it once it is there."""
     window = MainWindow(program)
+    # After the window was made: Qt gives the style to a whole branch anew whenever a widget is put into another.
+    theme.apply(_application(), program.settings.value().theme)
     program.settings.changed.connect(lambda: _follow_theme(program))
     for notice in program.notices:
         window.tell(notice)
+    program.access.open()  # on its own thread; whatever is asked from now on waits for it
     window.show()
+    Notifications(window, program.runner, program.settings)
     QTimer.singleShot(0, program.begin)
     return window
 
 
+def _not_the_first(claimed: str) -> int:
+    """The window that is open has come to the front, or does not answer."""
+    if claimed == "told":
+        return 0
+    words = QApplication.translate(
+        "main", "Mezzotint is open already and does not answer. Close its window, or end its process, and start again."
+    )
+    QMessageBox.warning(None, NAME, words)
+    return 1
+
+
 def _follow_theme(program: Program) -> None:
-    application = QApplication.instance()
     wanted = program.settings.value().theme
-    if isinstance(application, QApplication) and wanted != theme.choice():
-        theme.apply(application, wanted)
+    if wanted != theme.choice():
+        theme.apply(_application(), wanted)
+
+
+def _application() -> QApplication:
+    application = QApplication.instance()
+    if not isinstance(application, QApplication):
+        raise TypeError("the window needs make_application() first")
+    return application
 
 
 def _parser() -> argparse.ArgumentParser:

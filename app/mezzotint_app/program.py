@@ -1,12 +1,14 @@
 """Everything of the window that is not seen: processes, the queue, what the pages show. Made and wired here."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from mezzotint.jobs.store import JobStore
+from mezzotint_app.awake import KeepAwake
 from mezzotint_app.background import Background, Pool
 from mezzotint_app.processes import ServerProcess
 from mezzotint_app.settings import Settings, settings_path, state_path
@@ -28,6 +30,8 @@ from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.window_state import WindowState
 
 T = TypeVar("T")
+
+_LEAVING = 8000  # milliseconds that a job has to end when the window is closed
 
 ENGINE = (sys.executable, "-P", "-m", "mezzotint.server")
 LIBRARIAN = (sys.executable, "-P", "-m", "mezzotint.librarian")
@@ -60,15 +64,27 @@ class Program(QObject):
         """Start what works in the background; the window is there already."""
         self.librarian.start()
         self.engine.start()
-        self.access.open()
         self.library.refresh()
         self.gallery.begin()
+
+    def leave(self, then: Callable[[], None]) -> None:
+        """Put back what runs and let go of the queue, then go on; what does not answer is not waited for."""
+        left: list[bool] = []
+
+        def once() -> None:
+            if not left:
+                left.append(True)
+                then()
+
+        self.runner.let_go(once)
+        QTimer.singleShot(_LEAVING, once)
 
     def finish(self) -> None:
         """The last window is gone: keep what is unsaved, end the processes."""
         for document in (self.settings, self.window_state, self.create_state, self.gallery_state):
             if document.unsaved():
                 document.save()
+        self.awake.finish()
         self.access.close()
         self.librarian.finish(3000)
         self.engine.finish(5000)
@@ -87,6 +103,7 @@ class Program(QObject):
         self.access = QueueAccess(self._store_thread, JobStore.open, self)
         self.runner = QueueRunner(self.access, self.engine, self.settings, parent=self)
         self.engine_state = EngineState(self.engine, self.runner, self.settings, parent=self)
+        self.awake = KeepAwake(self.runner, self.settings, parent=self)
         self.thumbnails = Thumbnails(self.librarian, self.pool, self)
         self.queue = Queue(self.access, self.runner, self.thumbnails, self.files, self)
 

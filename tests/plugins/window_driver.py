@@ -67,11 +67,16 @@ class Window:
         return found[0]
 
     def type_prompt(self, text):
-        edit = self.window.create_page.prompt
+        edit = self.window.create_page.prompts.prompt
         edit.setFocus()
         QTest.keyClick(edit, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
         QTest.keyClicks(edit, text)
         assert self.program.create.words.prompt() == text
+
+    def press_generate(self):
+        edit = self.window.create_page.prompts.prompt
+        edit.setFocus()
+        QTest.keyClick(edit, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
 
     def key(self, key, modifier=Qt.KeyboardModifier.NoModifier):
         QTest.keyClick(self.application.focusWidget() or self.window, key, modifier)
@@ -97,14 +102,14 @@ def first():
     driven.click(window.first_run.make_button)
     driven.wait("the first picture", lambda: driven.saved and driven.ended)
     first_picture = driven.saved[0]
-    driven.wait("the finished picture on the page", window.create_page.view.has_image)
+    driven.wait("the finished picture on the page", window.create_page.result.view.has_image)
     tell(
         part="first picture",
         first_run=shown,
         previews=driven.previews,
         steps=driven.steps,
         size=[first_picture.width, first_picture.height],
-        shown=[window.create_page.view.picture_size().width(), window.create_page.view.picture_size().height()],
+        shown=[window.create_page.result.view.picture_size().width(), window.create_page.result.view.picture_size().height()],
         path=first_picture.path,
     )
 
@@ -119,7 +124,7 @@ def first():
     driven.key(Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
     assert window.pages.currentIndex() == CREATE
     driven.type_prompt("a green tree")
-    program.create.seed.fix(12345)
+    program.create.seed.set(12345)
     program.create.chosen.change(steps=7)
     driven.drop(first_picture.path)
     driven.wait("the differences", lambda: "differences" in window.dialogs._open)
@@ -139,7 +144,7 @@ def first():
     program.create.chosen.change(steps=LONG, count=1)
     driven.type_prompt("a red house by the sea")
     steps = driven.steps
-    driven.click(window.create_page.generate)
+    driven.press_generate()
     driven.wait("a step", lambda: driven.steps > steps + 2)
     engine = program.engine.process_id()
     os.kill(engine, signal.SIGKILL)
@@ -157,7 +162,7 @@ def first():
     driven.saved.clear()
     program.create.chosen.change(steps=4 * LONG, count=2)
     steps = driven.steps
-    driven.click(window.create_page.generate)
+    driven.press_generate()
     driven.wait("a step", lambda: driven.steps > steps + 2)
     tell(part="working", engine=program.engine.process_id(), librarian=program.librarian.process_id())
     QTest.qWait(int(SECONDS * 1000))

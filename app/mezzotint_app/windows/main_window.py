@@ -48,7 +48,7 @@ class MainWindow(QMainWindow):
         self.setWindowIcon(icon("mezzotint"))
         self.setMinimumSize(_SMALLEST)
         self.setAcceptDrops(True)
-        self._leaving = False
+        self._leaving = self._closed = False
         self._make_pages()
         self._build()
         self.dialogs = Dialogs(program, self)
@@ -255,7 +255,9 @@ class MainWindow(QMainWindow):
         if self._leaving or not self.program.queue.summary.work_left():
             self._keep_place()
             event.accept()
-            self.closing.emit()
+            if not self._closed:
+                self._closed = True
+                self.closing.emit()
             return
         event.ignore()
         self.dialogs.leave(self.leave)
