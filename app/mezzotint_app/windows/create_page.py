@@ -1,5 +1,7 @@
 """The Create page: the form at the left, the picture at the right."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QSplitter, QVBoxLayout, QWidget
@@ -36,10 +38,8 @@ class CreatePage(QWidget):
         self.folds = CreateFolds(model)
         self.footer = CreateFooter(model)
         self.result = CreateResult(model, thumbnails, pool)
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(0)
-        self._soon.timeout.connect(self.show_model)
+        self._soon = self._timer(self.show_model)
+        self._sight = self._timer(self._bring_into_sight)  # once everything has its place
         self._build()
         self._connect()
         self.show_model()
@@ -83,8 +83,15 @@ class CreatePage(QWidget):
         """Between form and picture; its state can be kept."""
         return self._splitter
 
+    def _timer(self, then: Callable[[], None]) -> QTimer:
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.setInterval(0)
+        timer.timeout.connect(then)
+        return timer
+
     def _build(self) -> None:
-        form = QWidget()
+        form = self._form = QWidget()
         form.setProperty("role", "form")
         inside = QVBoxLayout(form)
         inside.setContentsMargins(16, 12, 16, 12)
@@ -135,9 +142,13 @@ class CreatePage(QWidget):
             shortcut.activated.connect(lambda front=front: self.generate(front))
         application = QApplication.instance()
         if isinstance(application, QApplication):
-            application.focusChanged.connect(self._bring_into_sight)
+            application.focusChanged.connect(self._focus_moved)
 
-    def _bring_into_sight(self, _before: QWidget | None, now: QWidget | None) -> None:
-        """What gets the keyboard is not left beyond the edge of the form."""
-        if now is not None and self._scroll.widget().isAncestorOf(now):
+    def _focus_moved(self, _before: QWidget | None, _now: QWidget | None) -> None:
+        self._sight.start()
+
+    def _bring_into_sight(self) -> None:
+        """What has the keyboard is not left beyond the edge of the form."""
+        now = QApplication.focusWidget()
+        if now is not None and self._form.isAncestorOf(now):
             self._scroll.ensureWidgetVisible(now, 0, 24)

@@ -141,15 +141,13 @@ def test_every_control_is_reached_by_tab_and_has_a_name(kit, page):
     ]
 
 
-def test_what_gets_the_keyboard_comes_into_sight_also_what_was_added_later(kit, page):
+def test_what_gets_the_keyboard_comes_into_sight_also_what_was_added_later(kit, page, qtbot):
     kit.create.chosen.change(loras=(LoraChoice(path="/a.safetensors"),))
     page.show_model()
     QApplication.processEvents()
     for widget in (page.folds.loras.rows()[0].parts()["remove"], page.prompts.prompt, page.folds.memory.compile):
         widget.setFocus()
-        QApplication.processEvents()
-        place = widget.mapTo(page, QPoint(0, 0)).y()
-        assert 0 <= place < page.footer.mapTo(page, QPoint(0, 0)).y()
+        qtbot.waitUntil(lambda widget=widget: 0 <= widget.mapTo(page, QPoint(0, 0)).y() < page.footer.y())
 
 
 def test_the_wheel_scrolls_the_page_and_changes_nothing(kit, page):
