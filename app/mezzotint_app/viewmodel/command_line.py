@@ -11,6 +11,8 @@ from mezzotint.protocol import GenerateRequest, Inpaint
 from mezzotint_app.viewmodel.create_reading import Reading, read_request
 from mezzotint_app.viewmodel.create_state import CreateSettings
 
+translate = QCoreApplication.translate
+
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:\\")
 
 
@@ -31,7 +33,7 @@ def command_line(request: GenerateRequest) -> CommandLine:
     reading = read_request(request)
     left_out = list(reading.left_out)
     if any(one.role not in ("init", "mask") for one in request.images):
-        left_out.append(QCoreApplication.translate("command_line", "pictures that guide"))
+        left_out.append(translate("Create", "pictures that guide"))
     words = ["mezzotint", "generate", *_options(request, reading)]
     words += ["--", request.prompt] if request.prompt.startswith("-") else [request.prompt]
     return CommandLine(words=tuple(words), left_out=tuple(left_out))
@@ -112,10 +114,10 @@ def _cascade(settings: CreateSettings) -> Iterator[str]:
         yield from _said("--refiner", settings.refiner)
         yield from _said("--refiner-at", settings.refiner_at)
     if settings.second_pass:
-        yield from _said("--hires", settings.second_pass_scale)
-        yield from _said("--hires-strength", settings.second_pass_strength)
-        yield from _said("--hires-space", settings.second_pass_space)
-        yield from _said("--hires-upscaler", settings.second_pass_upscaler)
+        yield from _said("--hires", settings.second_scale)
+        yield from _said("--hires-strength", settings.second_strength)
+        yield from _said("--hires-space", settings.second_space)
+        yield from _said("--hires-upscaler", settings.second_upscaler)
 
 
 def _machine(request: GenerateRequest) -> Iterator[str]:
