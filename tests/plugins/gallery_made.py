@@ -119,6 +119,7 @@ def gallery_of(items, folder, *, held=False, state=None):
         kept,
         today=lambda: TODAY,
     )
+    gallery.model.begin()
     return Made(gallery, librarian, runner, inline, thumbnails, settings)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QMimeData, QModelIndex, QObject, Qt, QTimer, QUrl, Signal
@@ -20,6 +21,7 @@ HeadingRole = ItemRole + 3  # the date, where a new section begins
 RatingRole = ItemRole + 4
 
 STARS = 5
+AT_ONCE = 1000  # pictures that one question names
 _SEARCH_DELAY = 250  # milliseconds after the last letter
 
 
@@ -48,7 +50,7 @@ class GalleryModel(PagedModel[GalleryItem]):
         order: GalleryOrder = "newest",
         today: Callable[[], date] = date.today,
     ) -> None:
-        super().__init__(self._ask_librarian, lambda item: item.id, parent)
+        super().__init__(self._ask_librarian, lambda item: item.id, parent, ready=False)
         self._librarian, self._thumbnails, self._today = librarian, thumbnails, today
         self._query = GalleryQuery(order=order)
         self._models: tuple[str, ...] = ()
@@ -198,7 +200,8 @@ class GalleryModel(PagedModel[GalleryItem]):
     def try_again(self) -> None:
         """Ask for everything anew, also for what could not be had."""
         self._thumbnails.forget_failures()
-        self.refresh()
+        self.begin()
+        self._want_thumbnails()
         self.ask_models()
 
     def _thumbnail_of(self, item: GalleryItem) -> Wanted:
@@ -225,12 +228,14 @@ class GalleryModel(PagedModel[GalleryItem]):
         if not items:
             return
         self._show_stars(items, stars)
-        self._librarian.ask(
-            "gallery.rate",
-            Rating(paths=tuple(item.path for item in items), rating=stars),
-            then=lambda _none: self.refresh(),
-            failed=lambda failure: self._not_rated(items, failure),
-        )
+        for first in range(0, len(items), AT_ONCE):
+            some = items[first : first + AT_ONCE]
+            self._librarian.ask(
+                "gallery.rate",
+                Rating(paths=tuple(item.path for item in some), rating=stars),
+                then=lambda _none: self.refresh(),
+                failed=partial(self._not_rated, some),
+            )
 
     def _show_stars(self, items: Iterable[GalleryItem], stars: int | None) -> None:
         for item in items:

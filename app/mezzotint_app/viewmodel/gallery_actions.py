@@ -10,7 +10,7 @@ from mezzotint.trouble import shown
 from mezzotint_app.background import Runs
 from mezzotint_app.service import Failure, Service
 from mezzotint_app.viewmodel.command_line import command_line
-from mezzotint_app.viewmodel.gallery import STARS, GalleryModel
+from mezzotint_app.viewmodel.gallery import AT_ONCE, STARS, GalleryModel
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.queue_words import pictures_count
 from mezzotint_app.viewmodel.settings_text import request_of, settings_text
@@ -80,13 +80,14 @@ class GalleryActions(QObject):
     def _moved(self, results: Sequence[tuple[GalleryItem, str]]) -> None:
         gone = tuple(item.path for item, problem in results if not problem)
         left = [(item, problem) for item, problem in results if problem]
-        if gone:
+        for first in range(0, len(gone), AT_ONCE):
             self._librarian.ask(
                 "gallery.forget",
-                {"paths": gone},
+                {"paths": gone[first : first + AT_ONCE]},
                 then=lambda _none: self._model.refresh(),
-                failed=lambda failure: self.failed.emit(failure.message),
+                failed=self._fail,
             )
+        if gone:
             self.told.emit(translate("GalleryActions", "Moved to the trash: {0}").format(pictures_count(len(gone))))
         if left:
             self._not_moved(left)

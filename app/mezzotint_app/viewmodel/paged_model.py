@@ -27,8 +27,11 @@ class PagedModel(QAbstractListModel, Generic[T]):
     failed = Signal(str)  # a page could not be had
     answered = Signal()
 
-    def __init__(self, ask: Ask[T], key: Callable[[T], Hashable], parent: QObject | None = None) -> None:
+    def __init__(
+        self, ask: Ask[T], key: Callable[[T], Hashable], parent: QObject | None = None, *, ready: bool = True
+    ) -> None:
         super().__init__(parent)
+        self._ready = ready  # whether anybody is there to be asked
         self._ask, self._key = ask, key
         self._rows: PagedRows[T] = PagedRows(key, MOST)
         self._shown = (0, 0)
@@ -72,6 +75,11 @@ class PagedModel(QAbstractListModel, Generic[T]):
         """Whether a first page has come since the question was put."""
         return self._first_answer
 
+    def is_up_to_date(self) -> bool:
+        """Whether the pages in sight are as they were when last asked, and none was refused."""
+        first, last = self._shown
+        return not self._refused and set(range(first // PAGE, last // PAGE + 1)) <= self._fresh
+
     def show_rows(self, first: int, last: int) -> None:
         """Which rows a person sees: these are kept up to date."""
         self._shown = (max(0, first), max(first, last))
@@ -82,6 +90,11 @@ class PagedModel(QAbstractListModel, Generic[T]):
         return range(self._shown[0], min(self._shown[1] + 1, self._rows.total))
 
     # ---- when something has changed
+
+    def begin(self) -> None:
+        """Whoever is asked is there now."""
+        self._ready = True
+        self.refresh()
 
     def refresh(self) -> None:
         """Contents may have changed: ask again for what is shown, and for the rest when it is looked at."""
@@ -168,6 +181,8 @@ class PagedModel(QAbstractListModel, Generic[T]):
 
     def _ask_wanted(self) -> None:
         """The pages wanted last, for those are in sight; a fast scroll leaves the others behind."""
+        if not self._ready:
+            return
         shown = range(self._shown[0] // PAGE, self._shown[1] // PAGE + 1)
         del self._wanted[: max(0, len(self._wanted) - 2 * AT_ONCE - len(shown))]
         while self._wanted and len(self._under_way) < AT_ONCE:

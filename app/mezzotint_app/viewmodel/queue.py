@@ -41,14 +41,14 @@ class QueueModel(PagedModel[EntryRow]):
         thumbnails: Thumbnails,
         parent: QObject | None = None,
     ) -> None:
-        super().__init__(self._ask_store, lambda row: row.id, parent)
+        super().__init__(self._ask_store, lambda row: row.id, parent, ready=False)
         self._access, self._running, self._thumbnails = access, running, thumbnails
         self._show: Show = "to_do"
         self._side = 128
         self._times: dict[int, float | None] = {}
         self._dragged: list[QPersistentModelIndex] = []
         self._ran: int | None = None
-        access.opened.connect(lambda _notice: self.refresh())
+        access.opened.connect(lambda _notice: self.begin())
         watch.changed.connect(self.refresh)
         running.changed.connect(self._progressed)
         thumbnails.changed.connect(self._thumbnail_changed)

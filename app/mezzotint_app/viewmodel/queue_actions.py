@@ -27,8 +27,8 @@ class QueueActions(QObject):
     def __init__(self, access: QueueAccess, runner: Runner, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._access, self._runner = access, runner
-        self._paused = self._stops = False
-        access.opened.connect(lambda _notice: self.ask_switches())
+        self._opened = self._paused = self._stops = False
+        access.opened.connect(lambda _notice: self._begin())
         access.changed.connect(self.ask_switches)
         runner.changed.connect(self.ask_switches)
 
@@ -64,11 +64,17 @@ class QueueActions(QObject):
 
     def ask_switches(self) -> None:
         """Learn whether the queue is paused."""
+        if not self._opened:
+            return
         self._access.ask(
             lambda store: (store.paused(), store.stops_after_current()),
             self._switched,
             lambda error: self.failed.emit(str(error)),
         )
+
+    def _begin(self) -> None:
+        self._opened = True
+        self.ask_switches()
 
     def _switched(self, switches: tuple[bool, bool]) -> None:
         if switches != (self._paused, self._stops):

@@ -10,7 +10,7 @@ from PySide6.QtGui import QImage
 
 from mezzotint.library_protocol import Thumbnail, ThumbnailRequest
 from mezzotint_app.background import Runs
-from mezzotint_app.service import Failure, Service
+from mezzotint_app.service import GONE, NOT_RUNNING, Failure, Service
 
 MOST_BYTES = 128 << 20
 SIDES = (128, 256, 512, 1024)  # few sizes, so that the files of the cache are used again
@@ -143,7 +143,9 @@ class Thumbnails(QObject):
                 self._bytes -= self._kept.pop(one).sizeInBytes()
 
     def _failed(self, one: Wanted, failure: Failure) -> None:
-        if failure.kind == _CANCELLED:
+        if failure.kind in (GONE, NOT_RUNNING):  # nothing is wrong with the picture: it is asked again when next shown
+            self._ended(one)
+        elif failure.kind == _CANCELLED:
             self._ended(one)
             if one in self._in_sight and self._is_missing(one):  # scrolled back before it had stopped
                 self._queue.append(one)

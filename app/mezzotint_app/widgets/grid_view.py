@@ -12,11 +12,12 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QPainter, QPaintEvent, QRegion
+from PySide6.QtGui import QDrag, QPainter, QPaintEvent, QRegion
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyleOptionViewItem, QWidget
 
 Index = QModelIndex | QPersistentModelIndex
 
+_DRAGGED = 1000  # cells at most
 _STEP = 40  # pixels of one step of the wheel
 _HINT = QAbstractItemView.ScrollHint
 
@@ -184,6 +185,20 @@ class GridView(QListView):
             # Up in the first line stays; down goes to the last picture where the line below is shorter.
             return count - 1 if by > 0 and row // self._columns < (count - 1) // self._columns else row
         return max(0, min(count - 1, to))
+
+    def startDrag(self, supported: Qt.DropAction) -> None:  # noqa: N802  Qt's name
+        """Drag what is selected, without asking each of many cells."""
+        selection = self.selectionModel().selection()
+        rows: list[int] = []
+        for number in range(selection.count()):
+            span = selection.at(number)
+            rows.extend(range(span.top(), min(span.bottom() + 1, span.top() + _DRAGGED - len(rows))))
+        indexes = [self.model().index(row, 0, self.rootIndex()) for row in rows]
+        data = self.model().mimeData(indexes)
+        if data is not None and data.formats():
+            drag = QDrag(self)
+            drag.setMimeData(data)
+            drag.exec(supported)
 
     def keyboardSearch(self, search: str) -> None:  # noqa: N802  Qt's name
         """None: it would read every row of the list."""

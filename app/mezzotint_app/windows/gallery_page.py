@@ -38,6 +38,7 @@ class GalleryPage(QWidget):
     def __init__(self, gallery: Gallery, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._gallery = gallery
+        self._unlisted = False  # the notice tells that the list could not be read
         state = gallery.state.value()
         self.grid = GridView()
         self._delegate = ThumbnailDelegate(
@@ -174,7 +175,8 @@ class GalleryPage(QWidget):
         self.bar.details_toggled.connect(self._show_panel)
         self.panel.rated.connect(lambda stars: self._with_current(lambda one: gallery.actions.rate([one], stars))())
         model.query_changed.connect(lambda: gallery.state.change(order=model.query().order))
-        for failed in (model.failed, gallery.actions.failed, gallery.scanner.failed, gallery.reveal.failed):
+        model.failed.connect(self._not_listed)
+        for failed in (gallery.actions.failed, gallery.scanner.failed, gallery.reveal.failed):
             failed.connect(self.problem.show_text)
         gallery.actions.told.connect(self.told)
         gallery.actions.copy_image.connect(_image_to_clipboard)
@@ -183,8 +185,15 @@ class GalleryPage(QWidget):
 
     # ---- shown
 
+    def _not_listed(self, why: str) -> None:
+        self._unlisted = True
+        self.problem.show_text(why)
+
     def _show_rows(self, *_: object) -> None:
         model = self._gallery.model
+        if self._unlisted and model.is_up_to_date():
+            self._unlisted = False
+            self.problem.show_text("")
         empty = model.is_loaded() and model.rowCount() == 0
         if empty:
             self._show_empty()

@@ -44,6 +44,7 @@ class QueuePage(QWidget):
     def __init__(self, queue: Queue, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._queue = queue
+        self._unlisted = False  # the notice tells that the list could not be read
         self.list = QueueList()
         self._make_actions()
         self.details = QueueDetailsPane(queue.details, self._entry_actions)
@@ -204,8 +205,9 @@ class QueuePage(QWidget):
         queue.actions.changed.connect(self._show_summary)
         queue.runner.changed.connect(self._show_summary)
         queue.interrupted.changed.connect(self._show_interrupted)
+        queue.model.failed.connect(self._not_listed)
         for failed in (
-            queue.model.failed, queue.actions.failed, queue.details.failed, queue.interrupted.failed,
+            queue.actions.failed, queue.details.failed, queue.interrupted.failed,
             queue.watch.failed, queue.reveal.failed, queue.access.unusable,
         ):  # fmt: skip
             failed.connect(self.problem.show_text)
@@ -216,6 +218,10 @@ class QueuePage(QWidget):
         self.empty.button.clicked.connect(self.create_asked)
 
     # ---- shown
+
+    def _not_listed(self, why: str) -> None:
+        self._unlisted = True
+        self.problem.show_text(why)
 
     def _show_all(self) -> None:
         self._queue.model.set_thumbnails(side_for(_THUMBNAIL * self.devicePixelRatioF()))
@@ -232,7 +238,7 @@ class QueuePage(QWidget):
         self.pause.setIcon(icon("pause") if going_on else icon_in("play", "accent_text"))
         self.pause.setAccessibleName(self.pause.text())
         self.pause.setToolTip(
-            self.tr("Begin nothing more; what runs is put back and goes on later")
+            self.tr("Begin no further task; what runs goes on to its end")
             if going_on
             else self.tr("Go on with the queue")
         )
@@ -253,6 +259,9 @@ class QueuePage(QWidget):
 
     def _rows_changed(self, *_: object) -> None:
         model = self._queue.model
+        if self._unlisted and model.is_up_to_date():
+            self._unlisted = False
+            self.problem.show_text("")
         empty = model.is_loaded() and model.rowCount() == 0
         if empty:
             self._show_empty()

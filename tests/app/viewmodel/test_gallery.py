@@ -88,7 +88,7 @@ def test_dates_head_their_pictures_once(made, qtbot):
 def test_words_are_looked_for_once_a_person_has_stopped_typing(made, qtbot):
     one = made([item(0, prompt="a hare"), item(1, prompt="a fox")])
     model = one.gallery.model
-    model.refresh()
+    model.begin()
     one.settle()
     for text in ("h", "ha", "har"):
         model.search(text)
