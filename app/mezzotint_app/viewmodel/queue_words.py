@@ -156,6 +156,10 @@ def _note(row: EntryRow) -> str:
 def error_text(row: EntryRow) -> str:
     """What went wrong, on one line; of an entry that waits again, that it was the last time."""
     error = " ".join((row.error or "").split())
+    if error and row.state == "waiting" and row.counts.failed:
+        return translate("QueueWords", "Failed so far: %n of {tasks}: {error}", None, row.counts.failed).format(
+            tasks=row.tasks, error=error
+        )
     if error and row.state == "waiting":
         return translate("QueueWords", "Last time: {error}").format(error=error)
     return error

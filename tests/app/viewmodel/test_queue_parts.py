@@ -2,6 +2,7 @@
 
 import threading
 
+from PySide6.QtCore import QCoreApplication
 from queue_made import FakeRunner, request
 
 from mezzotint.jobs.store import JobStore
@@ -50,6 +51,7 @@ def test_the_store_is_never_asked_on_the_windows_thread(tmp_path, qtbot, service
     queue.watch.stop()
     access.close()
     assert background.finish()
+    QCoreApplication.processEvents()  # answers on their way find what asked for them
     assert threads
     assert threading.get_ident() not in threads
 

@@ -101,6 +101,8 @@ def test_an_error_is_trouble_until_it_is_tried_again():
     assert (view.note, view.trouble) == ("out of memory", True)
     view = entry_view(row(state="waiting", error="it ended"))
     assert (view.note, view.trouble) == ("Last time: it ended", False)
+    view = entry_view(row(state="waiting", error="no memory", tasks=3, counts=TaskCounts(waiting=2, failed=1)))
+    assert (view.note, view.trouble) == ("Failed so far: 1 of 3: no memory", False)
 
 
 def test_it_is_spoken_in_sentences():
