@@ -37,4 +37,6 @@ def left_text(seconds: float | None) -> str:
     """What is left: "about 3 min left"; empty where it is not known."""
     if seconds is None:
         return ""
+    if seconds < 1:
+        return QCoreApplication.translate("amounts", "nearly done")
     return QCoreApplication.translate("amounts", "about {time} left").format(time=duration_text(seconds))

@@ -143,13 +143,17 @@ class Program(QObject):
         self.runner.told.connect(self.told)
         self.access.unusable.connect(self.told)
         self.access.opened.connect(lambda notice: self.told.emit(notice) if notice else None)
-        self.library.changed.connect(lambda: self.create.models.use(self.library.models))
+        self.library.changed.connect(self._models_changed)
 
     def _stored(self, path: Path, kind: type[T]) -> Stored[T]:
         value, notice = read(kind, path)
         if notice:
             self.notices.append(notice)
         return Stored(path, value, self.files, self)
+
+    def _models_changed(self) -> None:
+        if self.library.listed:
+            self.create.models.use(self.library.models)
 
     def _unhandled(self, error: Exception) -> None:
         self.told.emit(str(error) or type(error).__name__)

@@ -70,7 +70,8 @@ QSpinBox::down-arrow, QDoubleSpinBox::down-arrow {{
     image: url("{marks}/down-{name}.svg"); width: 11px; height: 11px;
 }}
 QComboBox QAbstractItemView {{ background: {surface}; color: {text}; border: 1px solid {line}; }}
-QSpinBox, QDoubleSpinBox {{ padding-right: 18px; }}
+QSpinBox, QDoubleSpinBox {{ padding: 4px 20px 4px 6px; }}
+QSpinBox:focus, QDoubleSpinBox:focus {{ padding: 3px 19px 3px 5px; }}
 QCheckBox, QRadioButton {{ spacing: 8px; border: 2px solid transparent; border-radius: 6px; padding: 2px; }}
 QCheckBox::indicator, QRadioButton::indicator, QAbstractItemView::indicator {{
     width: 14px; height: 14px; background: {surface}; border: 1px solid {control}; border-radius: 4px;

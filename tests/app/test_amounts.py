@@ -46,3 +46,4 @@ def test_longer_is_never_told_as_shorter(seconds, more):
 def test_what_is_not_known_is_not_told():
     assert left_text(None) == ""
     assert "3 min" in left_text(180)
+    assert left_text(0.2) == "nearly done"

@@ -37,6 +37,9 @@ class Window:
         self.program = Program()
         theme.apply(self.application, "dark")
         self.window = open_window(self.program)
+        self.window.activateWindow()
+        if not QTest.qWaitForWindowActive(self.window, 20_000):
+            tell(failed="the window is not in front")
         self.saved, self.ended, self.steps, self.previews = [], [], 0, 0
         runner = self.program.runner
         runner.saved.connect(lambda _task, image: self.saved.append(image))
@@ -80,6 +83,7 @@ class Window:
 
     def key(self, key, modifier=Qt.KeyboardModifier.NoModifier):
         QTest.keyClick(self.application.focusWidget() or self.window, key, modifier)
+        QTest.qWait(50)
 
     def drop(self, path):
         data = QMimeData()
@@ -102,14 +106,15 @@ def first():
     driven.click(window.first_run.make_button)
     driven.wait("the first picture", lambda: driven.saved and driven.ended)
     first_picture = driven.saved[0]
-    driven.wait("the finished picture on the page", window.create_page.result.view.has_image)
+    view = window.create_page.result.view
+    driven.wait("the finished picture on the page", lambda: view.picture_size().width() == first_picture.width)
     tell(
         part="first picture",
         first_run=shown,
         previews=driven.previews,
         steps=driven.steps,
         size=[first_picture.width, first_picture.height],
-        shown=[window.create_page.result.view.picture_size().width(), window.create_page.result.view.picture_size().height()],
+        shown=[view.picture_size().width(), view.picture_size().height()],
         path=first_picture.path,
     )
 

@@ -43,6 +43,7 @@ class ModelLibrary(QObject):
         self.places: tuple[ModelPlace, ...] = ()
         self.notices: tuple[str, ...] = ()
         self.loading = False
+        self.listed = False  # whether there was an answer yet
         self._details: dict[str, ModelInfo] = {}
         self._needs: dict[str, Plan | Failure] = {}
         self._jobs: dict[int, LibraryJob] = {}
@@ -142,7 +143,7 @@ class ModelLibrary(QObject):
     # ---- answers
 
     def _listed(self, models: Iterable[ModelInfo]) -> None:
-        self.loading = False
+        self.loading, self.listed = False, True
         self.models = tuple(models)
         self._details.clear()
         self.changed.emit()

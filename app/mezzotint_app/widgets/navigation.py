@@ -1,7 +1,7 @@
 """The rail at the left: the pages of the window, settings and help."""
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QKeySequence
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QButtonGroup, QFrame, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon, icon_in
@@ -60,7 +60,7 @@ class Navigation(QFrame):
         button.setText(text)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
         button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        button.setShortcut(QKeySequence(keys))
+        QShortcut(QKeySequence(keys), self, button.click)  # at once; that of a button itself waits to be seen
         shown = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
         button.setToolTip(f"{text} ({shown})")
         button.setAccessibleName(text)

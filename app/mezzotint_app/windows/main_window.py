@@ -93,6 +93,7 @@ class MainWindow(QMainWindow):
         self.pages = QStackedWidget()
         for page in (self.create_page, self.queue_page, self.gallery_page, self.models_page, self.first_run):
             self.pages.addWidget(page)
+        self.create_page.setFocusProxy(self.create_page.prompts.prompt)
 
     def _build(self) -> None:
         self.rail = Navigation(
