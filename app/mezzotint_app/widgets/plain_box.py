@@ -28,7 +28,8 @@ class PlainBox(QPlainTextEdit):
             self.setPlainText(shown)
             self._fit()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, D102
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802  Qt's name
+        """Another width, another height."""
         super().resizeEvent(event)
         self._fit()
 

@@ -30,11 +30,13 @@ class QueueList(QListView):
         super().updateGeometries()
         self._tell()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802, D102
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802  Qt's name
+        """Other rows are in sight."""
         super().resizeEvent(event)
         self._tell()
 
-    def scrollContentsBy(self, dx: int, dy: int) -> None:  # noqa: N802, D102
+    def scrollContentsBy(self, dx: int, dy: int) -> None:  # noqa: N802  Qt's name
+        """Other rows are in sight."""
         super().scrollContentsBy(dx, dy)
         self._tell()
 

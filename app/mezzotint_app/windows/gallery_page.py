@@ -62,7 +62,8 @@ class GalleryPage(QWidget):
         self.panel.setVisible(state.details)
         self._show_rows()
 
-    def sizeHint(self) -> QSize:  # noqa: N802, D102
+    def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
+        """Room for a grid and the panel."""
         return QSize(960, 640)
 
     # ---- parts

@@ -89,7 +89,8 @@ class GallerySidePanel(QScrollArea):
         details.changed.connect(self._show)
         self._show()
 
-    def sizeHint(self) -> QSize:  # noqa: N802, D102
+    def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
+        """Room for a prompt."""
         return QSize(300, 480)
 
     def _build(self, actions: list[QAction]) -> None:

@@ -45,7 +45,8 @@ class QueueDetailsPane(QScrollArea):
         details.changed.connect(self._show)
         self._show()
 
-    def sizeHint(self) -> QSize:  # noqa: N802, D102
+    def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
+        """Room for tasks and pictures."""
         return QSize(320, 480)
 
     def _build(self, actions: list[QAction]) -> None:

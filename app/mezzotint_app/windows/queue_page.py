@@ -58,7 +58,8 @@ class QueuePage(QWidget):
         self.setFocusProxy(self.list)
         self._show_all()
 
-    def sizeHint(self) -> QSize:  # noqa: N802, D102
+    def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
+        """Room for the list and the details."""
         return QSize(960, 640)
 
     # ---- parts
