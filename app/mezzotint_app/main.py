@@ -23,9 +23,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     paths: list[str] = _parser().parse_args(argv).path
     application = make_application()
     instance = SingleInstance()
-    claimed = instance.claim(paths)
-    if claimed != "first":
-        return _not_the_first(claimed)
+    if not instance.claim(paths):
+        return _not_the_first(instance.answered)
     program = Program()
     window = open_window(program)
     window.closing.connect(lambda: program.leave(application.quit))
@@ -67,9 +66,9 @@ def open_window(program: Program) -> MainWindow:
     return window
 
 
-def _not_the_first(claimed: str) -> int:
+def _not_the_first(answered: bool) -> int:
     """The window that is open has come to the front, or does not answer."""
-    if claimed == "told":
+    if answered:
         return 0
     words = QApplication.translate(
         "main", "Mezzotint is open already and does not answer. Close its window, or end its process, and start again."

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +23,7 @@ from mezzotint_app.viewmodel.gallery import GalleryState
 from mezzotint_app.viewmodel.gallery_parts import Gallery
 from mezzotint_app.viewmodel.image_input import ImageInputModel
 from mezzotint_app.viewmodel.models import ModelLibrary
+from mezzotint_app.viewmodel.own_pictures import forget, masks_folder, pasted_folder
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.queue_access import QueueAccess
 from mezzotint_app.viewmodel.queue_parts import Queue
@@ -66,6 +68,7 @@ class Program(QObject):
         self.engine.start()
         self.library.refresh()
         self.gallery.begin()
+        self.access.ask(lambda store: store.given_pictures(), self._forget_own_pictures, lambda _error: None)
 
     def leave(self, then: Callable[[], None]) -> None:
         """Put back what runs and let go of the queue, then go on; what does not answer is not waited for."""
@@ -150,6 +153,12 @@ class Program(QObject):
         if notice:
             self.notices.append(notice)
         return Stored(path, value, self.files, self)
+
+    def _forget_own_pictures(self, needed: frozenset[str]) -> None:
+        """Masks and pasted pictures that nothing names any more."""
+        shown = frozenset(one.path for one in self.images.inputs())
+        for folder in (masks_folder(), pasted_folder()):
+            self.files.run(partial(forget, folder, needed | shown))
 
     def _models_changed(self) -> None:
         if self.library.listed:

@@ -237,6 +237,11 @@ class GalleryModel(PagedModel[GalleryItem]):
                 failed=partial(self._not_rated, some),
             )
 
+    def rating_of(self, path: str) -> int:
+        """The stars of a picture, as far as it is on a page that was read; 0 otherwise."""
+        items = (self.peek(row) for row in self.known_rows())
+        return next((item.rating for item in items if item is not None and item.path == path), 0)
+
     def _show_stars(self, items: Iterable[GalleryItem], stars: int | None) -> None:
         for item in items:
             rating = item.rating if stars is None else stars

@@ -67,6 +67,10 @@ class PagedModel(QAbstractListModel, Generic[T]):
         """What stands in a row if it is known; nothing is asked."""
         return self._rows.get(row)
 
+    def known_rows(self) -> list[int]:
+        """The rows whose items are here."""
+        return self._rows.known()
+
     def row_of(self, key: Hashable) -> int | None:
         """The row of something that is known."""
         return self._rows.row_of(key)

@@ -54,6 +54,12 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
             (
                 ("Return", QCoreApplication.translate("Shortcuts", "Full screen")),
                 ("1, 2, 3, 4, 5", QCoreApplication.translate("Shortcuts", "Stars; 0 takes them away")),
+                (".", QCoreApplication.translate("Shortcuts", "A star, or none")),
+                ("Ctrl+U", QCoreApplication.translate("Shortcuts", "Use its settings")),
+                ("Ctrl+E", QCoreApplication.translate("Shortcuts", "Begin from it")),
+                ("Ctrl+O", QCoreApplication.translate("Shortcuts", "Show in its folder")),
+                ("Ctrl+F", QCoreApplication.translate("Shortcuts", "Search")),
+                ("Ctrl+I", QCoreApplication.translate("Shortcuts", "How it was made")),
                 ("Ctrl+C", QCoreApplication.translate("Shortcuts", "Copy the picture")),
                 ("Ctrl+Shift+C", QCoreApplication.translate("Shortcuts", "Copy its settings")),
                 ("C", QCoreApplication.translate("Shortcuts", "Compare two")),
@@ -64,7 +70,13 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
             QCoreApplication.translate("Shortcuts", "Queue"),
             (
                 ("Ctrl+Up, Ctrl+Down", QCoreApplication.translate("Shortcuts", "Earlier, later in the queue")),
-                ("Del", QCoreApplication.translate("Shortcuts", "Cancel or remove")),
+                ("Ctrl+Home", QCoreApplication.translate("Shortcuts", "To the front")),
+                ("Ctrl+Backspace", QCoreApplication.translate("Shortcuts", "Cancel")),
+                ("Ctrl+R", QCoreApplication.translate("Shortcuts", "Make what is missing")),
+                ("Ctrl+D", QCoreApplication.translate("Shortcuts", "Duplicate")),
+                ("F2", QCoreApplication.translate("Shortcuts", "Edit again on the Create page")),
+                ("Ctrl+O", QCoreApplication.translate("Shortcuts", "Open the folder of its pictures")),
+                ("Del", QCoreApplication.translate("Shortcuts", "Remove")),
             ),
         ),
     )

@@ -17,10 +17,12 @@ INSTALL = '"PySide6-Essentials>=6.8,<6.12"'
 
 def add(commands: "Commands") -> None:
     """The command."""
-    add_command(commands, "app", "Open the window.", lambda _arguments, _context: open_window())
+    parser = add_command(commands, "app", "Open the window.", lambda arguments, _context: open_window(arguments.path))
+    parser.add_argument("path", nargs="*", help="a picture, a model or a folder to begin with")
 
 
 def open_window(
+    paths: Sequence[str] = (),
     is_there: Callable[[str], bool] = lambda name: importlib.util.find_spec(name) is not None,
     call: Callable[[Sequence[str]], int] = subprocess.call,
 ) -> int:
@@ -31,7 +33,7 @@ def open_window(
         )
     if not is_there("mezzotint_app"):
         raise MezzotintError("the window's part of Mezzotint, mezzotint_app, is not installed; install mezzotint again")
-    code = call([sys.executable, "-m", "mezzotint_app"])
+    code = call([sys.executable, "-P", "-m", "mezzotint_app", *paths])
     if code:
         raise MezzotintError(f"the window ended with code {code}; what it said is above")
     return 0

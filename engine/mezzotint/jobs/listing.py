@@ -93,6 +93,15 @@ def _bases(database: Database, entries: Collection[int]) -> dict[int, GenerateRe
     return {number: codec.from_json(GenerateRequest, written) for number, written in found}
 
 
+def given_pictures(database: Database) -> frozenset[str]:
+    """The paths of all pictures that requests begin from: init pictures and masks."""
+    found = database.rows(
+        "SELECT json_extract(image.value, '$.path') FROM requests, json_each(requests.request, '$.images') AS image "
+        "UNION SELECT json_extract(image.value, '$.path') FROM tasks, json_each(tasks.changes, '$.images') AS image"
+    )
+    return frozenset(path for (path,) in found if path)
+
+
 def _images(database: Database, numbers: Collection[int]) -> dict[int, list[GeneratedImage]]:
     found = database.rows(
         "SELECT task, path, width, height, seed, number, sha256 FROM images "

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mezzotint import paths
 from mezzotint.errors import StorageError, UsageError
 from mezzotint.jobs.store import JobStore, Opened, PhaseSeconds, TaskCounts, queue_path
-from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Stage
+from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, ModelRef, Output, Stage
 
 SECONDS = PhaseSeconds(load=4, encode=1, step=0.5, decode=2, save=1, steps=20)
 
@@ -126,6 +126,15 @@ def test_there_is_always_room_between_two(store, request_of):
         store.move([ids(store)[1]], before=first)
         first = ids(store)[0]
     assert len(set(ids(store))) == 201
+
+
+def test_the_pictures_that_entries_begin_from_are_known(store):
+    def begun_from(*paths):
+        return GenerateRequest(prompt="a", images=tuple(ImageInput(path=path) for path in paths))
+
+    store.add([begun_from("/init.png", "/mask.png")])
+    store.add([begun_from("/one.png"), begun_from("/two \u00e9.png"), GenerateRequest(prompt="b")])
+    assert store.given_pictures() == {"/init.png", "/mask.png", "/one.png", "/two \u00e9.png"}
 
 
 def test_pages_and_states(store, request_of):
