@@ -25,14 +25,35 @@ class Engine(Protocol):
     changed: SignalInstance
     logged: SignalInstance
 
-    def state(self) -> str: ...  # noqa: D102
-    def reason(self) -> str: ...  # noqa: D102
-    def info(self) -> EngineInfo | None: ...  # noqa: D102
-    def last_log(self) -> tuple[str, ...]: ...  # noqa: D102
-    def start(self) -> None: ...  # noqa: D102
-    def restart(self) -> None: ...  # noqa: D102
-    def stop(self) -> None: ...  # noqa: D102
-    def ask(  # noqa: D102
+    def state(self) -> str:
+        """What it does."""
+        ...
+
+    def reason(self) -> str:
+        """Why it ended, in words."""
+        ...
+
+    def info(self) -> EngineInfo | None:
+        """What it runs on, once it has told."""
+        ...
+
+    def last_log(self) -> tuple[str, ...]:
+        """The last lines it said."""
+        ...
+
+    def start(self) -> None:
+        """Start it."""
+        ...
+
+    def restart(self) -> None:
+        """Start it anew."""
+        ...
+
+    def stop(self) -> None:
+        """End it."""
+        ...
+
+    def ask(
         self,
         method: str,
         params: object = None,
@@ -41,7 +62,9 @@ class Engine(Protocol):
         then: Then | None = None,
         failed: Failed | None = None,
         on_event: OnEvent | None = None,
-    ) -> int: ...
+    ) -> int:
+        """As `Service.ask`."""
+        ...
 
 
 class Jobs(Protocol):
@@ -51,7 +74,9 @@ class Jobs(Protocol):
     progressed: SignalInstance
     ended: SignalInstance
 
-    def stop_now(self) -> None: ...  # noqa: D102
+    def stop_now(self) -> None:
+        """Stop what runs."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +107,6 @@ class EngineState(QObject):
         super().__init__(parent)
         self._engine, self._jobs, self._settings = engine, jobs, settings
         self._clock = clock or SystemClock(self)
-        self._device = ""
         self._works = False
         self._load: _Load | None = None
         self._memory: MemoryNow | None = None
@@ -120,7 +144,8 @@ class EngineState(QObject):
 
     def _ready_text(self) -> str:
         text = self.tr("The engine works") if self._works else self.tr("The engine is ready")
-        return self.tr("{text}: {device}").format(text=text, device=self._device) if self._device else text
+        device = self.device()
+        return self.tr("{text}: {device}").format(text=text, device=device) if device else text
 
     def reason(self) -> str:
         """Why the engine ended the last time, in plain words."""
@@ -128,7 +153,8 @@ class EngineState(QObject):
 
     def device(self) -> str:
         """The name of the device that pictures are made on; empty: not known yet."""
-        return self._device
+        info = self._engine.info()
+        return "" if info is None else self._named(info)
 
     def loading(self) -> LoadingShown | None:
         """The model that is being loaded."""
@@ -211,7 +237,7 @@ class EngineState(QObject):
     def _on_engine(self) -> None:
         if self.state() == "ready":
             if not self._knows_devices():
-                self._engine.ask("info", answer=EngineInfo, then=self._on_info, failed=_ignore)
+                self._engine.ask("info", answer=EngineInfo, then=lambda _: self.changed.emit(), failed=_ignore)
         else:
             self._forget_job()
         self.changed.emit()
@@ -219,10 +245,6 @@ class EngineState(QObject):
     def _knows_devices(self) -> bool:
         info = self._engine.info()
         return info is not None and bool(info.devices)
-
-    def _on_info(self, info: EngineInfo) -> None:
-        self._device = self._named(info)
-        self.changed.emit()
 
     def _named(self, info: EngineInfo) -> str:
         wanted = self._settings.value().device

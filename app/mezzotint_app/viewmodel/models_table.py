@@ -44,7 +44,8 @@ class ModelsTable(QAbstractTableModel):
             self.tr("From"),
         )[section]
 
-    def data(self, index: Index, role: int = 0) -> Any:  # noqa: ANN401, D102
+    def data(self, index: Index, role: int = 0) -> Any:  # noqa: ANN401
+        """What a cell shows, is sorted by, and is read aloud as."""
         if not index.isValid() or index.row() >= len(self._shown):
             return None
         model = self._shown[index.row()]

@@ -47,7 +47,7 @@ class SupervisedEngine(Protocol):
         """End it."""
         ...
 
-    def ask(  # noqa: D102  as Service.ask
+    def ask(
         self,
         method: str,
         params: object = None,
@@ -56,7 +56,9 @@ class SupervisedEngine(Protocol):
         then: Then | None = None,
         failed: Failed | None = None,
         on_event: OnEvent | None = None,
-    ) -> int: ...
+    ) -> int:
+        """As `Service.ask`."""
+        ...
 
     def cancel(self, call: int) -> None:
         """As Service.cancel."""

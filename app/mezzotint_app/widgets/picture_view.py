@@ -259,7 +259,8 @@ class PictureView(QWidget):
         super().resizeEvent(event)
         self._fit_view()
 
-    def event(self, event: QEvent) -> bool:  # noqa: D102
+    def event(self, event: QEvent) -> bool:
+        """Pinches, and a screen with other pixels."""
         if event.type() == QEvent.Type.DevicePixelRatioChange:
             self._fit_view()
         elif isinstance(event, QNativeGestureEvent) and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:

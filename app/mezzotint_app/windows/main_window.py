@@ -242,7 +242,8 @@ class MainWindow(QMainWindow):
         geometry = base64.b64encode(bytes(self.saveGeometry().data())).decode("ascii")
         self.program.window_state.change(geometry=geometry, maximized=self.isMaximized())
 
-    def event(self, event: QEvent) -> bool:  # noqa: D102
+    def event(self, event: QEvent) -> bool:
+        """Where it stands is kept a moment after it has come to rest."""
         if event.type() in (QEvent.Type.Move, QEvent.Type.Resize) and hasattr(self, "_settling"):
             self._settling.start()
         return super().event(event)
