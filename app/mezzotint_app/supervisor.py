@@ -191,7 +191,7 @@ class Supervisor(QObject):
     def _after_death(self, ending: Ending) -> None:
         self._strikes += 1
         memory = self._memory.words()
-        reason = self._refused or plain_reason(ending, self._name, log=self._log, memory=memory)
+        reason = self._refused or plain_reason(ending, self._name, log=self.last_log(), memory=memory)
         if self._refused or self._strikes >= STRIKES:
             self._set("given_up", reason)
             self._refuse_waiting()

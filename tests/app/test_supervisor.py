@@ -398,6 +398,13 @@ def test_out_of_memory_is_told_in_numbers(watched, monkeypatch):
     assert watched.told[0].message == "The engine ran out of memory: needed 7.9 GB, 6.0 were free."
 
 
+def test_where_the_code_says_little_the_log_tells_the_reason(watched):
+    watched.ready()
+    watched.process.logged.emit(("Traceback", "ModuleNotFoundError: No module named 'torch'"))
+    watched.crash(Ending(kind="ended", code=1))
+    assert "No module named 'torch'" in watched.supervisor.reason()
+
+
 def test_numbers_that_explain_nothing_are_left_out(watched):
     watched.ready()
     watched.ask("generate")

@@ -98,7 +98,9 @@ def generate(call, request):
                 fault(call, request.get("prompt", ""))
         images.append(picture(request, index))
         event(call, "Saved", image=images[-1], images=count)
-    return send({"id": call, "result": result(request, images)})
+    for _ in range(2 if request.get("prompt") == "twice" else 1):
+        send({"id": call, "result": result(request, images)})
+    return None
 
 
 def once(folder):
@@ -113,6 +115,12 @@ def once(folder):
 def crash_once(call, folder):
     if once(folder):
         os.abort()
+
+
+def garbage_once(call, folder):
+    if once(folder):
+        write("rubbish\n" * 100)
+        time.sleep(3600)
 
 
 def wait_until_cancelled(call, _):
@@ -141,10 +149,10 @@ FAULTS = {
     "hang": lambda call, _: time.sleep(3600),
     "slow": wait_until_cancelled,
     "garbage": lambda call, lines: write("Segmentation fault (not really)\n" * int(lines or 1)),
+    "garbage-once": garbage_once,
     "print": lambda call, _: write("a careless library was here\n"),
     "half": lambda call, _: write('{"jsonrpc": "2.0", "method": "event", "params": {"jo'),
     "long": write_long_line,
-    "twice": lambda call, _: send({"id": call, "result": None}),
     "flood": flood,
     "memory": lambda call, _: error(call, "out_of_memory", OUT_OF_MEMORY),
 }

@@ -81,9 +81,10 @@ def test_the_device_is_asked_for_once_it_is_ready_and_no_more_when_it_is_known(s
     shown.engine.become("starting")
     assert shown.engine.asked == []
     shown.engine.become("ready")
-    shown.engine.answer(info(CARD, CPU), method="info")
-    assert shown.state.device() == "A card" and "A card" in shown.state.text()
+    assert shown.state.device() == ""
     shown.know(CARD, CPU)
+    shown.engine.answer(info(CARD, CPU), method="info")
+    assert shown.state.device() == "A card" and "A card" in shown.changes[-1]
     shown.engine.become("ready")
     assert shown.engine.methods() == ["info"]
 
@@ -94,8 +95,7 @@ def test_the_device_is_asked_for_once_it_is_ready_and_no_more_when_it_is_known(s
 )
 def test_the_device_is_that_of_the_settings(tmp_path, inline, device, name):
     shown = Shown(tmp_path, inline, device=device)
-    shown.engine.become("ready")
-    shown.engine.answer(info(CARD, OTHER_CARD, CPU), method="info")
+    shown.know(CARD, OTHER_CARD, CPU)
     assert shown.state.device() == name
 
 

@@ -1,42 +1,77 @@
-"""The store is opened, asked and closed on its thread; what changes it is told."""
+"""The store is asked on its own thread, and whoever listens hears of changes."""
 
+import threading
+
+import pytest
+
+from mezzotint.errors import StorageError
 from mezzotint.jobs.store import JobStore
-from mezzotint.protocol import GenerateRequest
 from mezzotint_app.background import Background
 from mezzotint_app.viewmodel.queue_access import QueueAccess
 
+pytestmark = pytest.mark.requires_package("PySide6")
 
-def test_a_change_is_told_after_it_was_made(qtbot, tmp_path):
+
+def failing():
+    raise StorageError("the queue cannot be opened: the disk is full")
+
+
+def test_nothing_of_the_store_happens_on_the_window_s_thread(qtbot):
     background = Background()
-    access = QueueAccess(background, lambda: JobStore.open(tmp_path / "queue.sqlite"))
-    with qtbot.waitSignal(access.opened) as opened:
+    threads = []
+
+    def opened():
+        threads.append(threading.current_thread())
+        return JobStore.open()
+
+    access = QueueAccess(background, opened)
+    told = []
+    with qtbot.waitSignal(access.opened, timeout=30_000):
         access.open()
-    assert opened.args == [None]
-    with qtbot.waitSignal(access.changed):
-        access.change(lambda store: store.add([GenerateRequest(prompt="a")]))
-    counts = []
-    access.ask(lambda store: store.count(), counts.append)
-    qtbot.waitUntil(lambda: bool(counts))
-    assert counts == [1]
+    with qtbot.waitSignal(access.changed, timeout=30_000):
+        access.change(lambda store: threads.append(threading.current_thread()) or store.paused(), told.append)
+    assert told == [False] and len(threads) == 2
+    assert threading.current_thread() not in threads
     access.close()
     assert background.finish()
 
 
-def test_a_store_that_cannot_be_opened_is_told(qtbot, inline, tmp_path):
-    (tmp_path / "file").write_text("")
-    access = QueueAccess(inline, lambda: JobStore.open(tmp_path / "file" / "queue.sqlite"))
-    with qtbot.waitSignal(access.unusable) as told:
-        access.open()
-    assert str(tmp_path) in told.args[0]
-
-
-def test_a_question_that_fails_is_told_to_who_asked(qtbot, inline, tmp_path):
-    access = QueueAccess(inline, lambda: JobStore.open(tmp_path / "queue.sqlite"))
-    failed = []
-    access.ask(lambda store: store.count(), failed=failed.append)
-    assert "before it was opened" in str(failed[0])
+def test_a_question_changes_nothing(inline):
+    access = QueueAccess(inline, JobStore.open)
     access.open()
-    with qtbot.assertNotEmitted(access.changed):
-        access.change(lambda store: 1 // 0, failed=failed.append)
-    assert isinstance(failed[1], ZeroDivisionError)
+    changes, told = [], []
+    access.changed.connect(lambda: changes.append(1))
+    access.ask(JobStore.paused, told.append)
+    assert (told, changes) == ([False], [])
+    access.change(JobStore.pause)
+    access.ask(JobStore.paused, told.append)
+    assert (told, changes) == ([False, True], [1])
     access.close()
+
+
+def test_a_queue_that_cannot_be_opened_is_told(inline):
+    access = QueueAccess(inline, failing)
+    told = []
+    access.unusable.connect(told.append)
+    access.open()
+    assert told == ["the queue cannot be opened: the disk is full"]
+
+
+def test_a_change_that_fails_is_told_to_who_asked_and_changes_nothing(inline):
+    access = QueueAccess(inline, JobStore.open)
+    access.open()
+    changes, errors = [], []
+    access.changed.connect(lambda: changes.append(1))
+    access.change(lambda _store: failing(), changes.append, errors.append)
+    assert changes == [] and isinstance(errors[0], StorageError)
+    access.close()
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_to_ask_when_it_is_not_open_is_a_bug(inline, closed):
+    access = QueueAccess(inline, JobStore.open)
+    if closed:
+        access.open()
+        access.close()
+    with pytest.raises(RuntimeError, match="opened"):
+        access.ask(JobStore.paused)
