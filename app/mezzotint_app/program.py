@@ -147,6 +147,7 @@ class Program(QObject):
         self.access.unusable.connect(self.told)
         self.access.opened.connect(lambda notice: self.told.emit(notice) if notice else None)
         self.library.changed.connect(self._models_changed)
+        self.queue.watch.changed.connect(self._queue_changed)
 
     def _stored(self, path: Path, kind: type[T]) -> Stored[T]:
         value, notice = read(kind, path)
@@ -163,6 +164,10 @@ class Program(QObject):
     def _models_changed(self) -> None:
         if self.library.listed:
             self.create.models.use(self.library.models)
+
+    def _queue_changed(self) -> None:
+        if self.runner.state == "elsewhere":
+            self.gallery.others_work()
 
     def _unhandled(self, error: Exception) -> None:
         self.told.emit(str(error) or type(error).__name__)

@@ -125,6 +125,7 @@ class GalleryScan:
     """Folders whose pictures the gallery is to hold; what is gone from them leaves it."""
 
     folders: tuple[str, ...]
+    files: tuple[str, ...] = ()  # given: only these files of the folders are looked at, and nothing else changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,13 +27,13 @@ from mezzotint.library_protocol import (
     TokenRequest,
 )
 from mezzotint.paths import cache_folder, state_folder
-from mezzotint.protocol import ImageMetadata, ModelInfo, ModelRef
+from mezzotint.protocol import ImageMetadata, ModelInfo, ModelRef, Output
 
 NAMES = (
     *("models", "notices", "inspect", "tokens", "metadata", "examine", "thumbnail", "pixels"),
-    *("gallery.scan", "gallery.query", "gallery.rate", "gallery.forget", "gallery.models"),
+    *("gallery.scan", "gallery.query", "gallery.rate", "gallery.forget", "gallery.models", "check_output"),
     *("places", "add_place", "remove_place", "forget_model", "remember_model"),
-    *("known_models", "offer", "get", "quantize", "verify"),
+    *("hidden_models", "known_models", "offer", "get", "quantize", "verify"),
 )
 
 
@@ -139,6 +139,8 @@ def test_a_broken_gallery_is_told_in_the_notices(client):
         ("pixels", PixelsRequest(path="absent.png"), "image_refused"),
         ("gallery.rate", Rating(paths=("absent.png",), rating=1), "storage"),
         ("gallery.rate", Rating(paths=(), rating=9), "usage"),
+        ("check_output", Output(path="pictures/[colour].png"), "usage"),
+        ("check_output", Output(path="pictures/[seed].gif"), "usage"),
         ("generate", None, "protocol"),
     ],
 )

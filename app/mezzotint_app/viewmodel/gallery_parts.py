@@ -48,13 +48,17 @@ class Gallery(QObject):
         self._seen = 0
         self.scanner.scanned.connect(self._scanned)
         self.scanner.changed.connect(self._scanning)
-        runner.saved.connect(lambda _task, _image: self.scanner.saved())
+        runner.saved.connect(lambda _task, image: self.scanner.saved(image.path))
         settings.changed.connect(self.scanner.folders_changed)
 
     def begin(self) -> None:
         """At the start, once the librarian answers: show what is known, and look for what is new."""
         self.model.try_again()
         self.scanner.scan()
+
+    def others_work(self) -> None:
+        """Another program has made pictures, perhaps: the folders are looked through when they have rested."""
+        self.scanner.look_again()
 
     def _scanned(self, scanned: GalleryScanned) -> None:
         self._seen = 0

@@ -1,4 +1,4 @@
-"""Which folders the gallery holds: looked through at the start, and again when pictures were saved."""
+"""Which folders the gallery holds: looked through at the start; what is saved meanwhile is taken in by its name."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -9,7 +9,9 @@ from mezzotint.library_protocol import GalleryScan, GalleryScanned
 from mezzotint.protocol import Event, Progress
 from mezzotint_app.service import Failure, Service
 
-TOGETHER = 0.7  # seconds in which saved pictures are gathered
+AT_ONCE = 0.15  # seconds in which saved pictures are gathered
+MOST_FILES = 500  # that are named in one question
+TOGETHER = 0.7  # seconds until folders are looked through again
 REST = 10  # times as long as the last scan took is waited until the next, so that scans stay a small part of the work
 _LONGEST_REST = 30.0
 
@@ -39,6 +41,12 @@ class GalleryScanner(QObject):
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.timeout.connect(self.scan)
+        self._files: dict[str, None] = {}
+        self._taking: int | None = None
+        self._take_soon = QTimer(self)
+        self._take_soon.setSingleShot(True)
+        self._take_soon.setInterval(round(1000 * AT_ONCE))
+        self._take_soon.timeout.connect(self._take_in)
 
     def scan(self) -> None:
         """Look through all folders, now or as soon as the present scan is done."""
@@ -62,13 +70,19 @@ class GalleryScanner(QObject):
         if tuple(self._folders()) != self._known:
             self.scan()
 
-    def saved(self) -> None:
-        """A picture has been written; several in a short time are one scan."""
+    def saved(self, path: str) -> None:
+        """This picture has been written; several in a short time are one question, and no folder is looked through."""
+        self._files[path] = None
+        if self._taking is None and not self._take_soon.isActive():
+            self._take_soon.start()
+
+    def look_again(self) -> None:
+        """Others may have changed the folders; asked several times in a short time, it is one scan."""
         if not self._soon.isActive():
             self._soon.start(round(1000 * self.pause()))
 
     def pause(self) -> float:
-        """Seconds from a saved picture to the scan."""
+        """Seconds until folders are looked through again."""
         return max(TOGETHER, min(_LONGEST_REST, REST * self._took))
 
     def cancel(self) -> None:
@@ -90,6 +104,29 @@ class GalleryScanner(QObject):
             self._progress = event
             self.changed.emit()
 
+    def _take_in(self) -> None:
+        files = tuple(self._files)[:MOST_FILES]
+        self._files = dict.fromkeys(tuple(self._files)[MOST_FILES:])
+        self._taking = self._librarian.ask(
+            "gallery.scan",
+            GalleryScan(folders=tuple(self._folders()), files=files),
+            answer=GalleryScanned,
+            then=self._taken,
+            failed=self._not_taken,
+        )
+
+    def _taken(self, scanned: GalleryScanned) -> None:
+        self._taking = None
+        self.scanned.emit(scanned)
+        if self._files:
+            self._take_soon.start()
+
+    def _not_taken(self, _failure: Failure) -> None:
+        self._taking = None
+        self.look_again()  # which finds them too, and tells why where it cannot
+        if self._files:
+            self._take_soon.start()
+
     def _done(self, scanned: GalleryScanned) -> None:
         self._ended()
         self.scanned.emit(scanned)
@@ -104,4 +141,4 @@ class GalleryScanner(QObject):
         self._took = self._now() - self._began
         self.changed.emit()
         if self._again:
-            self.saved()
+            self.look_again()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QImage, QKeySequence
+from PySide6.QtGui import QAction, QGuiApplication, QImage, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QMenu, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
 from mezzotint.library_protocol import GalleryItem
@@ -65,6 +65,11 @@ class GalleryPage(QWidget):
     def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
         """Room for a grid and the panel."""
         return QSize(960, 640)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802  Qt's name
+        """What other programs have put into the folders meanwhile is looked for."""
+        super().showEvent(event)
+        self._gallery.others_work()
 
     # ---- parts
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from mezzotint.catalog.place import at_home
 from mezzotint.errors import Cancelled, StorageError, UsageError
 from mezzotint.library.gallery_reading import folded, read_facts
-from mezzotint.library.gallery_scanning import forget, put, row_of, scan
+from mezzotint.library.gallery_scanning import forget, put, row_of, scan, take_in
 from mezzotint.library.gallery_schema import GalleryDatabase
 from mezzotint.library.gallery_stars import StarJournal
 from mezzotint.library.gallery_walk import FileStamp
@@ -45,7 +45,12 @@ class Gallery:
         self._database = GalleryDatabase(folder / "gallery.db", on_open=self._take_over_stars)
 
     def scan(self, request: GalleryScan, tell: OnEvent, cancelled: IsCancelled) -> GalleryScanned:
-        """Look through the folders, one scan after the other: each decides which pictures there are."""
+        """Look through the folders, one scan after the other: each decides which pictures there are.
+
+        Files that are named are taken in at once, also during a scan.
+        """
+        if request.files:
+            return take_in(self._database, request, tell, cancelled)
         while not self._scanning.acquire(timeout=_WAIT):
             if cancelled():
                 raise Cancelled("stopped")

@@ -8,7 +8,7 @@ from pathlib import Path
 from mezzotint.errors import Cancelled
 from mezzotint.library.gallery_reading import PictureFacts, read_facts
 from mezzotint.library.gallery_schema import GalleryDatabase
-from mezzotint.library.gallery_walk import FileStamp, Walked, walk
+from mezzotint.library.gallery_walk import FileStamp, Walked, walk, walk_files
 from mezzotint.library_protocol import GalleryScan, GalleryScanned
 from mezzotint.protocol import IsCancelled, Notice, OnEvent, Progress
 from mezzotint.trouble import shown
@@ -38,13 +38,28 @@ def scan(
     clock: Callable[[], float] = time.monotonic,
 ) -> GalleryScanned:
     """Make the index hold the pictures of these folders and no others; what cannot be looked at now stays."""
+    known = database.run(_known)  # before the walk: what is taken in meanwhile by its name is not gone
     walked = walk(request.folders, cancelled)
-    known = database.run(_known)
     _tell_faults(walked, known, tell)
     changed = [path for path, stamp in walked.files.items() if known.get(path) != stamp]
     changed.sort(key=lambda path: -walked.files[path].changed)  # what was made last is seen first
     added = _read(database, [(path, walked.files[path]) for path in changed], set(known), tell, cancelled, clock)
     gone = [path for path in known if path not in walked.files and not _is_unseen(path, walked)]
+    return database.run(lambda connection: _finish(connection, gone, added, walked))
+
+
+def take_in(
+    database: GalleryDatabase,
+    request: GalleryScan,
+    tell: OnEvent,
+    cancelled: IsCancelled,
+    clock: Callable[[], float] = time.monotonic,
+) -> GalleryScanned:
+    """Make the index hold these files of the folders, without a look at any other."""
+    walked, gone = walk_files(request.files, request.folders)
+    known = database.run(lambda connection: _known_of(connection, walked.files))
+    changed = [(path, stamp) for path, stamp in walked.files.items() if known.get(path) != stamp]
+    added = _read(database, changed, set(known), tell, cancelled, clock)
     return database.run(lambda connection: _finish(connection, gone, added, walked))
 
 
@@ -75,6 +90,12 @@ def put(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
 
 def _known(connection: sqlite3.Connection) -> dict[str, FileStamp]:
     rows = connection.execute("SELECT path, changed, bytes FROM pictures")
+    return {path: FileStamp(changed=changed, bytes=size) for path, changed, size in rows}
+
+
+def _known_of(connection: sqlite3.Connection, paths: Iterable[str]) -> dict[str, FileStamp]:
+    question = "SELECT path, changed, bytes FROM pictures WHERE path = ?"
+    rows = (row for path in paths for row in connection.execute(question, (path,)).fetchall())
     return {path: FileStamp(changed=changed, bytes=size) for path, changed, size in rows}
 
 

@@ -50,6 +50,35 @@ def walk(folders: Iterable[str], cancelled: IsCancelled, most: int = MAX_FILES) 
     return walked
 
 
+def walk_files(files: Iterable[str], folders: Iterable[str]) -> tuple[Walked, tuple[str, ...]]:
+    """Of these files those that a walk through the folders would find, and those that are gone; as it spells them."""
+    walked, gone = Walked(), []
+    roots = [(Path(os.path.realpath(folder)), Path(folder)) for folder in _apart(folders)]
+    for file in files:
+        path = None if "\0" in file else _spelled(Path(file), roots)
+        if path is None:
+            continue
+        with _unseen_if_broken(str(path.parent), walked):
+            if not os.path.lexists(path):
+                gone.append(str(path))
+            elif not path.is_symlink() and path.is_file():
+                _note(path, walked, MAX_FILES)
+    return walked, tuple(gone)
+
+
+def _spelled(file: Path, roots: Iterable[tuple[Path, Path]]) -> Path | None:
+    """The path by which a walk finds it; None: none does."""
+    folder = Path(os.path.realpath(file.parent))
+    for real, root in roots:
+        if folder.is_relative_to(real):
+            below = folder.relative_to(real) / file.name
+            hidden = any(part.startswith(".") for part in below.parts) or file.name.endswith(TEMPORARY_SUFFIX)
+            if hidden or len(below.parts) > MAX_DEPTH + 1 or not file.name.lower().endswith(SUFFIXES):
+                return None
+            return root / below
+    return None
+
+
 def _apart(folders: Iterable[str]) -> list[str]:
     """Absolute, each once, and none inside another."""
     kept: dict[str, str] = {}
@@ -75,19 +104,20 @@ def _look(folder: str, walked: Walked, most: int) -> list[str]:
     return inside
 
 
-def _note(entry: os.DirEntry[str], walked: Walked, most: int) -> None:
+def _note(entry: os.DirEntry[str] | Path, walked: Walked, most: int) -> None:
+    path = os.fspath(entry)
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:
         return  # it went away meanwhile
     if getattr(status, "st_file_attributes", 0) & _HIDDEN:
         return
-    if not entry.path.isascii() and not _is_text(entry.path):
+    if not path.isascii() and not _is_text(path):
         walked.unusable += 1
     elif len(walked.files) >= most:
         walked.cut = True
     else:
-        walked.files[entry.path] = FileStamp(changed=status.st_mtime_ns, bytes=status.st_size)
+        walked.files[path] = FileStamp(changed=status.st_mtime_ns, bytes=status.st_size)
 
 
 def _is_text(path: str) -> bool:

@@ -21,6 +21,7 @@ def model_methods(make_catalog: MakeCatalog, folders: Sequence[Path] = ()) -> di
         "remove_place": Method(params=PathParams, run=of.remove_place),
         "forget_model": Method(params=ModelRef, run=of.forget_model),
         "remember_model": Method(params=ModelRef, run=of.remember_model),
+        "hidden_models": Method(params=None, run=of.hidden_models),
         "known_models": Method(params=None, run=of.known_models),
         "offer": Method(params=GetRequest, run=of.offer, turn="waiting"),
         "get": Method(params=GetRequest, run=of.get, job=True),
@@ -60,6 +61,9 @@ class _ModelMethods:
         from mezzotint.library.places import remember_model
 
         remember_model(self._make_catalog(), params.id)
+
+    def hidden_models(self, _params: None, _tell: OnEvent, _cancelled: IsCancelled) -> tuple[ModelInfo, ...]:
+        return tuple(model for model in self._make_catalog().models(hidden=True) if model.hidden)
 
     def known_models(self, _params: None, _tell: OnEvent, _cancelled: IsCancelled) -> tuple[KnownModel, ...]:
         from mezzotint.library.known_models import known_models

@@ -16,7 +16,7 @@ from mezzotint.library_protocol import (
     ThumbnailRequest,
     TokenRequest,
 )
-from mezzotint.protocol import ImageMetadata, ModelInfo, ModelRef
+from mezzotint.protocol import ImageMetadata, ModelInfo, ModelRef, Output
 from mezzotint.rpc import Method
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ def picture_methods(desk: Desk) -> dict[str, Method]:
             run=lambda asked, _, cancelled: desk.pixels.write(asked, cancelled),
             turn="newest first",
         ),
+        "check_output": Method(params=Output, run=lambda asked, *_: _check_output(asked), turn="waiting"),
         "gallery.scan": Method(
             params=GalleryScan, run=lambda asked, tell, cancelled: desk.gallery.scan(asked, tell, cancelled), job=True
         ),
@@ -136,6 +137,13 @@ def _metadata(asked: PathParams) -> ImageMetadata:
     from mezzotint.images.metadata import read_metadata
 
     return read_metadata(Path(asked.path))
+
+
+def _check_output(asked: Output) -> None:
+    """Raises what `generate` would: a name that cannot be made, a folder that cannot be written to."""
+    from mezzotint.images.naming import check_output
+
+    check_output(asked, count=1)
 
 
 def _examine(asked: PathsParams) -> tuple[Dropped, ...]:

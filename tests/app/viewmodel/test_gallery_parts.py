@@ -5,7 +5,7 @@ from dataclasses import replace
 from gallery_made import gallery_of, item
 
 from mezzotint.library_protocol import GalleryScanned
-from mezzotint.protocol import Progress
+from mezzotint.protocol import GeneratedImage, Progress
 from mezzotint_app.settings import Settings
 from mezzotint_app.viewmodel.gallery_parts import folders_of
 
@@ -48,10 +48,25 @@ def test_pictures_show_while_a_long_first_scan_runs(tmp_path, qtbot):
     assert made.librarian.pages == 2
 
 
-def test_a_picture_that_is_saved_is_looked_for(tmp_path, qtbot):
+def test_a_picture_that_is_saved_appears_at_once(tmp_path, qtbot):
+    made = gallery_of([item(0)], tmp_path)
+    made.gallery.begin()
+    made.settle()  # the scan of all folders is still under way
+    image = GeneratedImage(path="/pictures/9.png", seed=1, index=0, width=8, height=8, sha256="")
+    made.runner.saved.emit(None, image)
+    qtbot.waitUntil(lambda: len(made.librarian.open("gallery.scan")) == 2)
+    assert made.librarian.last("gallery.scan").params.files == ("/pictures/9.png",)
+    made.librarian.items.insert(0, item(9))
+    made.librarian.answer(scanned(added=1), call=made.librarian.last("gallery.scan").call)
+    made.settle()
+    assert made.gallery.model.peek(0).id == 9
+
+
+def test_what_other_programs_make_is_looked_for(tmp_path, qtbot):
     made = gallery_of([], tmp_path)
-    made.runner.saved.emit(None, None)
+    made.gallery.others_work()
     qtbot.waitUntil(lambda: "gallery.scan" in made.librarian.methods())
+    assert made.librarian.last("gallery.scan").params.files == ()
 
 
 def test_other_settings_are_other_folders(tmp_path, qapp):

@@ -5,9 +5,9 @@ from fake_service import FakeService
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.library_protocol import GalleryScanned
+from mezzotint.library_protocol import GalleryScan, GalleryScanned
 from mezzotint.protocol import Progress
-from mezzotint_app.viewmodel.gallery_scan import REST, TOGETHER, GalleryScanner
+from mezzotint_app.viewmodel.gallery_scan import MOST_FILES, REST, TOGETHER, GalleryScanner
 
 NOTHING_NEW = GalleryScanned(added=0, removed=0, total=0, unreadable=0)
 
@@ -34,12 +34,57 @@ def test_all_folders_are_named_for_what_is_not_named_would_leave_the_gallery(mad
     assert not scanner.is_running()
 
 
-def test_many_saved_pictures_are_one_scan(made, qtbot):
+def test_many_looks_are_one_scan(made, qtbot):
     service, _, _, scanner = made
     for _ in range(30):
-        scanner.saved()
+        scanner.look_again()
     assert service.asked == []
     qtbot.waitUntil(lambda: service.methods() == ["gallery.scan"])
+
+
+def test_saved_pictures_are_named_together_and_no_folder_is_looked_through(made, qtbot):
+    service, _, _, scanner = made
+    told = []
+    scanner.scanned.connect(told.append)
+    for name in ("x", "y", "x"):
+        scanner.saved(f"/a/{name}.png")
+    qtbot.waitUntil(lambda: service.methods() == ["gallery.scan"])
+    assert service.last().params == GalleryScan(folders=("/a", "/b"), files=("/a/x.png", "/a/y.png"))
+    assert not scanner.is_running()  # it is no scan that a person waits for
+    service.answer(NOTHING_NEW)
+    assert told == [NOTHING_NEW]
+
+
+def test_pictures_that_are_saved_meanwhile_come_after_and_also_during_a_scan(made, qtbot):
+    service, _, _, scanner = made
+    scanner.scan()
+    scanner.saved("/a/x.png")
+    qtbot.waitUntil(lambda: len(service.asked) == 2)
+    scanner.saved("/a/y.png")
+    service.answer(NOTHING_NEW, call=2)
+    qtbot.waitUntil(lambda: len(service.asked) == 3)
+    assert service.last().params.files == ("/a/y.png",)
+    assert scanner.is_running()
+
+
+def test_more_pictures_than_one_question_names_are_all_named(made, qtbot):
+    service, _, _, scanner = made
+    paths = [f"/a/{number}.png" for number in range(MOST_FILES + 1)]
+    for path in paths:
+        scanner.saved(path)
+    qtbot.waitUntil(lambda: len(service.asked) == 1)
+    service.answer(NOTHING_NEW)
+    qtbot.waitUntil(lambda: len(service.asked) == 2)
+    assert [path for one in service.asked for path in one.params.files] == paths
+
+
+def test_a_picture_that_could_not_be_taken_in_is_looked_for(made, qtbot):
+    service, _, _, scanner = made
+    scanner.saved("/a/x.png")
+    qtbot.waitUntil(lambda: len(service.asked) == 1)
+    service.fail("storage", "locked")
+    qtbot.waitUntil(lambda: len(service.asked) == 2)
+    assert service.last().params.files == ()
 
 
 def test_what_is_asked_during_a_scan_comes_once_after_it(made, qtbot):

@@ -208,3 +208,64 @@ def test_after_any_changes_it_holds_what_is_there(tmp_path_factory, changes):
         assert {item.path for item in gallery.query(GalleryQuery()).items} == good
         assert (result.total, result.unreadable) == (len(good), len(there) - len(good))
     gallery.close()
+
+
+def taken_in(gallery, folder, *files):
+    request = GalleryScan(folders=(str(folder),), files=tuple(map(str, files)))
+    return gallery.scan(request, lambda event: None, lambda: False)
+
+
+def test_named_files_are_taken_in_and_no_other_is_looked_at(gallery, folder, read):
+    first, other = small(folder / "deep" / "a.png"), small(folder / "b.png")
+    assert taken_in(gallery, folder, first) == GalleryScanned(added=1, removed=0, total=1, unreadable=0)
+    assert names(gallery) == ["a.png"] and read == ["a.png"]
+    assert taken_in(gallery, folder, first).added == 0 and read == ["a.png"]
+    scanned(gallery, folder)
+    first.unlink()
+    assert taken_in(gallery, folder, first, folder / "never.png").removed == 1
+    assert names(gallery) == [other.name]
+
+
+@pytest.mark.parametrize(
+    "name", [".hidden.png", ".folder/a.png", "text.txt", "a/" * 17 + "b.png", "../out.png", "\0.png"]
+)
+def test_a_named_file_that_no_walk_would_find_stays_out(gallery, folder, name):
+    if "\0" not in name:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("L", (3, 2)).save(path, "PNG")
+    assert taken_in(gallery, folder, f"{folder}/{name}") == GalleryScanned(added=0, removed=0, total=0, unreadable=0)
+
+
+def test_a_file_has_one_name_however_it_is_named(gallery, folder, tmp_path):
+    picture = small(folder / "deep" / "a.png")
+    (tmp_path / "link").symlink_to(folder / "deep")
+    for named in (tmp_path / "link" / "a.png", folder / "deep" / ".." / "deep" / "a.png", picture):
+        taken_in(gallery, folder, named)
+    assert names(gallery) == ["a.png"]
+    assert scanned(gallery, folder) == GalleryScanned(added=0, removed=0, total=1, unreadable=0)
+
+
+def test_a_link_is_not_followed_and_no_picture_is_only_counted(gallery, folder, tmp_path):
+    (folder / "link.png").symlink_to(small(tmp_path / "elsewhere.png"))
+    (folder / "text.png").write_text("none")
+    assert taken_in(gallery, folder, folder / "link.png", folder / "text.png") == GalleryScanned(
+        added=0, removed=0, total=0, unreadable=1
+    )
+
+
+def test_a_picture_that_is_saved_during_a_scan_is_there_at_once_and_stays(gallery, folder, monkeypatch):
+    small(folder / "old.png")
+    seen = []
+    real = gallery_scanning.walk
+
+    def walking(folders, cancelled):
+        found = real(folders, cancelled)
+        taken_in(gallery, folder, small(folder / "new.png"))  # the scan, which has the lock, has walked past it
+        seen.extend(names(gallery))
+        return found
+
+    monkeypatch.setattr(gallery_scanning, "walk", walking)
+    scanned(gallery, folder)
+    assert seen == ["new.png"]
+    assert names(gallery) == ["new.png", "old.png"]
