@@ -377,6 +377,17 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StageShown:
+    """What the first stage of a cascade ended with; told with previews, once the finished picture is safe."""
+
+    image: int  # of the count, from 0
+    images: int
+    stage: int
+    stages: int
+    picture: str  # a JPEG in base64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
     """Something a person should know; the work goes on."""
 
@@ -395,7 +406,7 @@ class Progress:
     seconds_left: float | None = None
 
 
-Event = Loading | Encoding | Step | Decoding | Saved | Notice | Progress
+Event = Loading | Encoding | Step | Decoding | Saved | StageShown | Notice | Progress
 OnEvent = Callable[[Event], None]
 IsCancelled = Callable[[], bool]
 

@@ -12,11 +12,12 @@ from PIL import Image
 from mezzotint.acceleration.compiled_blocks import CompiledBlocks
 from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
-from mezzotint.errors import Cancelled
+from mezzotint.errors import Cancelled, OutOfMemory
 from mezzotint.families.family import Conditioning, LoadedModel, Network, PromptInputs
 from mezzotint.images.canvas import fit
 from mezzotint.images.writing import write_preview
 from mezzotint.memory.blocks import blocks_of
+from mezzotint.memory.shortage import is_device_shortage, is_ram_shortage
 from mezzotint.protocol import (
     Decoding,
     Encoding,
@@ -40,7 +41,7 @@ from mezzotint.stages.plate import Plate
 from mezzotint.stages.preview import Previewer, as_text
 from mezzotint.stages.resolving import resolved_stage
 from mezzotint.stages.schedule import Walk, add_noise, initial_noise, plan_walk
-from mezzotint.stages.setup import CascadeSetup
+from mezzotint.stages.setup import CascadeSetup, StageSetup
 from mezzotint.stages.transition import ThroughPixels, cross
 
 
@@ -94,6 +95,7 @@ class Painter:
         self._previewers: dict[int, Previewer] = {}
         self._used: list[ModelUsed] = []
         self._walks: list[Walk] = []  # of the picture that is being made
+        self._first_stage: torch.Tensor | None = None  # clean latents that it ended with, where they are to be shown
 
     @property
     def placement(self) -> Placement:
@@ -118,6 +120,16 @@ class Painter:
     def lowered_models(self) -> list[LoadedModel]:
         """Those that are not what their files say any more."""
         return [model for model in self._models if model.lowered]
+
+    @property
+    def images(self) -> int:
+        """How many pictures are made."""
+        return self._request.count
+
+    @property
+    def stages(self) -> tuple[StageSetup, ...]:
+        """Those of the cascade."""
+        return tuple(self._setup.stages)
 
     def networks(self) -> list[Network]:
         """Of all models, those that are in memory."""
@@ -165,6 +177,8 @@ class Painter:
             keep = None if given.plate is None else self._keep(0, given.plate, None, generator)
             first = self._first_latents(given.init, generator) if keep is None else self._first_kept(keep, generator)
             done = self._denoise(index, 0, first, generator, keep)
+        shows = self._request.previews and len(self._setup.stages) > 1
+        self._first_stage = done.clean.cpu() if shows else None
         for stage in range(1, len(self._setup.stages)):
             with self._clock.stage(stage):
                 latents = self._cross(stage, done, generator)
@@ -180,6 +194,20 @@ class Painter:
         self._on_event(Decoding(image=index, images=self._request.count))
         with self._clock.phase("decode"):
             return self._to_picture(self._models[-1], latents)
+
+    def first_stage(self) -> Image.Image | None:
+        """What the first stage of the last picture ended with; None: it is not to be shown, or memory is short."""
+        latents, self._first_stage = self._first_stage, None
+        if latents is None or self._cancelled():
+            return None
+        model = self._models[0]
+        try:
+            with self._clock.phase("decode"), self._placement.phase("decode", model, ["vae"]):
+                return to_picture(model, latents.to(model.device))
+        except Exception as error:
+            if isinstance(error, OutOfMemory) or is_device_shortage(error) or is_ram_shortage(error):
+                return None
+            raise
 
     def _to_picture(self, model: LoadedModel, latents: torch.Tensor) -> Image.Image:
         with self._placement.phase("decode", model, ["vae"]) as working:

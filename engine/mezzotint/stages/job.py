@@ -286,6 +286,11 @@ class Job:
                 done = with_memory(undecoded, painter.vae_tile, painter.placement.recoveries)
                 image = save_picture(picture, done, overwrite=self._request.output.overwrite)
         self._on_event(Saved(image=image, images=self._request.count))
+        from mezzotint.stages.first_stage import shown_first_stage
+
+        shown = shown_first_stage(painter, given, index)
+        if shown is not None:
+            self._on_event(shown)
         return image
 
     @contextmanager
