@@ -41,7 +41,7 @@ class Runner(Protocol):
         ...
 
     def pause(self) -> None:
-        """Begin nothing more."""
+        """Begin nothing more, and put back what runs."""
         ...
 
     def resume(self) -> None:

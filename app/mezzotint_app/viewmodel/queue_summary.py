@@ -95,10 +95,10 @@ class QueueSummary(QObject):
             if whole is not None:
                 more = translate("QueueSummary", "{more}, all of it {time}").format(more=more, time=left_text(whole))
             line = f"{line}; {more}"
-        if counts.stops or self._runner.state == "stopping":
+        if counts.paused:
+            line = translate("QueueSummary", "{line}. Being paused").format(line=line)
+        elif counts.stops or self._runner.state == "stopping":
             line = translate("QueueSummary", "{line}. Stops after this one").format(line=line)
-        elif counts.paused:
-            line = translate("QueueSummary", "{line}. Paused after this one").format(line=line)
         return line
 
     def _paused(self) -> str:

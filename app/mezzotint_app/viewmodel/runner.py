@@ -115,7 +115,7 @@ class QueueRunner(QObject):
         if self._keeper.held_by():
             return "elsewhere"
         if self._task is not None:
-            return "stopping" if self._stops else "working"
+            return "stopping" if self._stops or self._paused else "working"
         return "paused" if self._paused or self._problem else "idle"
 
     def task(self) -> Task | None:
@@ -133,7 +133,7 @@ class QueueRunner(QObject):
     # ---- what a person says
 
     def pause(self) -> None:
-        """Begin nothing more; what runs goes on."""
+        """Begin nothing more, and put back what runs, within a step: it is begun anew, with the same seed."""
         self._queue.change(JobStore.pause, None, self._on_trouble)
 
     def resume(self) -> None:
@@ -198,7 +198,7 @@ class QueueRunner(QObject):
         if (now.paused, now.stops) != (self._paused, self._stops):
             self._paused, self._stops = now.paused, now.stops
             self.changed.emit()
-        if now.cancelled:
+        if now.cancelled or now.paused:
             self._cancel()
         if self._leaving is not None and self._task is None and not self._settling:
             self._leave()
@@ -339,7 +339,8 @@ class QueueRunner(QObject):
             return
         if failure.kind == "device_lost":
             self._wait_for_engine()
-        died = self._engine.state() in ("restarting", "given_up")
+        # At a logout the system ends the engine, too: that is not the task's fault.
+        died = self._engine.state() in ("restarting", "given_up") and self._leaving is None
         self._settle(lambda store: runner_work.settle(store, task.id, failure, died=died), None, failure)
 
     def _settle(

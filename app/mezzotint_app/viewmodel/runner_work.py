@@ -93,7 +93,7 @@ def settle(store: JobStore, task: int, failure: Failure, *, died: bool) -> TaskS
     if failure.kind in (GONE, NOT_RUNNING, "busy"):
         return store.put_back(task, because=failure.message)
     if failure.kind == "cancelled" and not store.cancellation_asked(task):
-        return store.put_back(task, because=failure.message)
+        return store.put_back(task, because="" if store.paused() else failure.message)
     if is_for_want_of_space(failure):
         store.pause()
         return store.put_back(task, because=failure.message)

@@ -154,7 +154,7 @@ class QueuePage(QWidget):
         row.setContentsMargins(16, 8, 16, 8)
         self.pause = QPushButton()
         self.finish = QPushButton(icon("finish"), self.tr("Finish this, then stop"))
-        self.finish.setToolTip(self.tr("Finish the pictures of the running task, then pause the queue"))
+        self.finish.setToolTip(self.tr("Make all pictures of the running task first, then pause the queue"))
         self.clear = QPushButton(icon("clear"), self.tr("Clear finished"))
         self.clear.setToolTip(self.tr("Take what is done or cancelled off the list; the pictures stay"))
         self.which = QComboBox()
@@ -239,7 +239,7 @@ class QueuePage(QWidget):
         self.pause.setIcon(icon("pause") if going_on else icon_in("play", "accent_text"))
         self.pause.setAccessibleName(self.pause.text())
         self.pause.setToolTip(
-            self.tr("Begin no further task; what runs goes on to its end")
+            self.tr("Stop at once, and free the machine; the picture that is being made is begun anew after Resume")
             if going_on
             else self.tr("Go on with the queue")
         )

@@ -45,7 +45,8 @@ def add(commands: "Commands") -> None:
     listing.add_argument("--all", action="store_true", help="what is done or was cancelled, too")
     add_json(listing)
     _add_running(below)
-    add_command(below, "pause", "Begin nothing more; what is being made goes on.", _with_queue(_pause))
+    pause = add_command(below, "pause", "Stop making pictures until `resume`; none is lost.", _with_queue(_pause))
+    pause.add_argument("--after-this", action="store_true", help="finish what is being made first")
     add_command(below, "resume", "Go on, also with what a crash has interrupted.", _with_queue(_resume))
     for name, summary, act, number in (
         ("retry", "Try again what has failed, was set aside or interrupted (default: all of it).", _retry, "*"),
@@ -169,9 +170,15 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def _pause(store: "JobStore", _: argparse.Namespace, context: Context) -> None:
+def _pause(store: "JobStore", arguments: argparse.Namespace, context: Context) -> None:
+    if arguments.after_this:
+        store.stop_after_current(True)
+        context.terminal.talk("the queue pauses when what is being made is done")
+        return
     store.pause()
-    context.terminal.talk("the queue is paused; what is being made goes on")
+    context.terminal.talk(
+        "the queue is paused; a picture that was being made is begun anew by `mezzotint queue resume`"
+    )
 
 
 def _resume(store: "JobStore", _: argparse.Namespace, context: Context) -> None:

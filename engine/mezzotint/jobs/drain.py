@@ -109,7 +109,7 @@ class _Run:
         now = time.monotonic()
         if not self._asked and now >= self._next_look and threading.get_ident() == self._thread:
             self._next_look = now + _LOOK
-            self._asked = self._store.cancellation_asked(self._task.id)
+            self._asked = self._store.cancellation_asked(self._task.id) or self._store.paused()
         return self._asked or self._cancelled()
 
     def _settle(self, error: Exception) -> TaskState | None:
@@ -117,7 +117,7 @@ class _Run:
         if isinstance(error, Cancelled):
             if self._store.cancellation_asked(task):
                 return self._store.fail(task, "cancelled", str(error))
-            return self._store.put_back(task, because=str(error))
+            return self._store.put_back(task, because="" if self._store.paused() else str(error))
         if isinstance(error, DeviceLost):
             return self._store.died(task, because=str(error))
         if isinstance(error, StorageError) and is_for_want_of_space(error, self._task.request):

@@ -117,7 +117,7 @@ class JobStore:
         order.move(self._database, entries, before)
 
     def pause(self) -> None:
-        """Let nothing be begun; what runs goes on."""
+        """Let nothing be begun, and have what runs put back: whoever runs it stops it. Its finished pictures stay."""
         self._switch(paused=True)
 
     def resume(self) -> None:

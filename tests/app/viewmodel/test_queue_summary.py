@@ -98,7 +98,7 @@ def test_stopping_is_told(made):
     assert text(made).endswith(". Stops after this one")
     made.change(lambda store: store.stop_after_current(False))
     made.change(lambda store: store.pause())
-    assert text(made).endswith(". Paused after this one")
+    assert text(made).endswith(". Being paused")
 
 
 def test_who_else_works_is_told(made):

@@ -69,14 +69,45 @@ def test_nothing_is_claimed_while_the_engine_is_not_there(house, state):
     assert house.states_of(entry) == ["running"]
 
 
-def test_paused_nothing_is_begun_and_what_runs_goes_on(house):
+@pytest.mark.parametrize("by", ["the window", "another program"])
+def test_pausing_puts_back_what_runs_and_resuming_begins_it_anew(house, by):
+    entry = house.add("a house", "a tree")
+    first = house.runner.task()
+    if by == "the window":
+        house.runner.pause()
+    else:
+        with JobStore.open().store as other:
+            other.pause()
+        house.clock.advance(2)
+    assert house.runner.state == "stopping" and house.engine.cancelled == [1]
+    house.clock.advance(10)
+    assert house.engine.cancelled == [1]
+    house.engine.fail("cancelled", "stopped")
+    assert house.runner.state == "paused" and house.drained == []
+    assert house.states_of(entry) == ["waiting", "waiting"]
+    assert house.look(lambda store: store.row(entry)).error is None  # nothing went wrong
+    house.runner.resume()
+    again = house.runner.task()
+    assert (again.id, again.request.seed) == (first.id, first.request.seed)
+    assert len(house.asked()) == 2
+
+
+def test_what_was_finished_before_the_pause_is_not_made_again(house):
+    house.add("a house", count=3)
+    house.save(7)
+    house.runner.pause()
+    house.engine.fail("cancelled", "stopped")
+    house.runner.resume()
+    assert house.runner.task().request.count == 2
+
+
+def test_paused_and_resumed_before_the_engine_heard_it_goes_on(house):
     house.add("a house", "a tree")
     house.runner.pause()
-    assert house.runner.state == "working"
-    house.succeed()
-    assert house.runner.state == "paused" and len(house.asked()) == 1
-    assert house.drained == []
     house.runner.resume()
+    house.engine.fail("cancelled", "stopped")
+    assert house.runner.state == "working" and house.runner.task().request.prompt == "a house"
+    house.succeed()
     assert house.runner.task().request.prompt == "a tree"
 
 

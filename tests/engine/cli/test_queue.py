@@ -141,6 +141,14 @@ def test_pause_and_resume(queue, store):
     assert store.row(1).state == "waiting"
 
 
+def test_pause_after_what_is_being_made(queue, store):
+    queue("add", "x")
+    assert queue("pause", "--after-this").err == "the queue pauses when what is being made is done\n"
+    assert store.stops_after_current() and not store.paused()
+    queue("resume")
+    assert not store.stops_after_current()
+
+
 def test_retry_of_one_and_of_all(queue, store):
     for _ in range(3):
         queue("add", "x")

@@ -175,6 +175,29 @@ def test_pause_and_stop_after_what_runs(store, work, add):
     assert states(store) == ["done", "waiting"]
 
 
+def test_pause_puts_back_what_runs_and_it_is_made_later(path, store, work, add):
+    """By another program, such as the window; finished pictures are not made again."""
+    add("a", "b", count=3)
+    ticks = []
+
+    class Engine(WritingEngine):
+        def write(self, request, index):
+            if index == 0:
+                with JobStore.open(path).store as other:
+                    other.pause()
+            return super().write(request, index)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mezzotint.jobs.drain.time.monotonic", lambda: float(len(ticks)))
+        assert work(Engine(lambda _: ticks.append(1))) == Drained(stopped="paused", done=0, failed=0)
+    assert states(store) == ["waiting", "waiting"]
+    row = store.row(1)
+    assert row.error is None and 0 < row.pictures < 3
+    store.resume()
+    assert work() == Drained(stopped="empty", done=2, failed=0)
+    assert store.row(1).pictures == 6
+
+
 @pytest.mark.parametrize("full", ["by its error", "by the disk"])
 def test_a_full_disk_pauses_and_blames_no_task(store, work, add, monkeypatch, full):
     add("a", "b")
