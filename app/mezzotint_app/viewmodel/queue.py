@@ -206,7 +206,9 @@ class QueueModel(PagedModel[EntryRow]):
         self._thumbnails.show(
             [wanted for row in rows if (wanted := self._thumbnail_of(row)) is not None], viewer="queue"
         )
+        mine = self._running.entry()
         unknown = [row.id for row in rows if row.state == "waiting" and row.id not in self._times]
+        unknown += [row.id for row in rows if row.state == "running" and row.id != mine]  # another program gets on
         if unknown:
             self._times.update(dict.fromkeys(unknown))
             self._access.ask(

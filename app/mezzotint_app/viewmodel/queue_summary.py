@@ -59,7 +59,9 @@ class QueueSummary(QObject):
         return self._counts
 
     def work_left(self) -> bool:
-        """Whether anything waits or runs."""
+        """Whether this program would still make something; what is paused, or made by another, stays as it is."""
+        if self._counts.paused or self._runner.state == "elsewhere":
+            return False
         return self._counts.waiting > 0 or self._running.entry() is not None
 
     def text(self) -> str:
@@ -81,7 +83,8 @@ class QueueSummary(QObject):
     def fraction(self) -> float | None:
         """The part of the running entry that is done, for a small bar; None: no bar."""
         row = self._counts.running
-        if self._running.entry() is None or row is None or not row.pictures_asked:
+        elsewhere = self._runner.state == "elsewhere"
+        if row is None or not row.pictures_asked or (self._running.entry() is None and not elsewhere):
             return self._running.fraction()
         return min(1.0, (row.pictures + self._running.pictures_under_way()) / row.pictures_asked)
 
@@ -111,7 +114,11 @@ class QueueSummary(QObject):
     def _elsewhere(self) -> str:
         who = self._runner.held_by() or translate("QueueSummary", "another program")
         line = translate("QueueSummary", "{who} makes the pictures of this queue").format(who=who)
-        return _joined(line, _waiting(self._counts.waiting) if self._counts.waiting else "")
+        counts, row = self._counts, self._counts.running
+        if row is not None:
+            line = f"{line}: {done_of(row.pictures, row.pictures_asked)}"
+        left = self._running.queue_seconds_left() if row is not None or counts.waiting else None
+        return _joined(line, _waiting(counts.waiting) if counts.waiting else "", left_text(left))
 
     def _nothing(self) -> str:
         if self._counts.trouble:
@@ -130,8 +137,9 @@ class QueueSummary(QObject):
         entry = self._running.entry()
 
         def read(store: JobStore) -> Counts:
-            # By state and not by id: an entry that was removed meanwhile has no row.
-            running = next((row for row in store.rows(limit=8, states=_RUNNING) if row.id == entry), None)
+            # By state and not by id: an entry that was removed meanwhile has no row. Without one, another may run it.
+            rows = store.rows(limit=8, states=_RUNNING)
+            running = next((row for row in rows if entry in (None, row.id)), None)
             return Counts(
                 waiting=store.count(_WAITING),
                 trouble=store.count(_TROUBLE),

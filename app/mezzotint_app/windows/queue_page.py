@@ -233,7 +233,8 @@ class QueuePage(QWidget):
     def _show_summary(self) -> None:
         queue = self._queue
         going_on = not (queue.actions.is_paused() or queue.actions.stops_after_current())
-        running = queue.running.entry() is not None
+        elsewhere = queue.runner.state == "elsewhere"
+        running = (elsewhere and queue.summary.counts().running is not None) or queue.running.entry() is not None
         self._summary.setText(queue.summary.text())
         self.pause.setText(self.tr("Pause") if going_on else self.tr("Resume"))
         self.pause.setIcon(icon("pause") if going_on else icon_in("play", "accent_text"))
@@ -245,7 +246,6 @@ class QueuePage(QWidget):
         )
         self._set_role(self.pause, "" if going_on else "primary")
         self.finish.setEnabled(going_on and running)
-        elsewhere = queue.runner.state == "elsewhere"
         self.elsewhere.show_text(queue.summary.text() if elsewhere else "")
         self._summary.setVisible(not elsewhere)
 

@@ -48,6 +48,8 @@ def test_waiting_and_paused(made):
     assert text(made) == "Paused; 2 entries wait"
     made.runner.trouble = "the disk is full: free some space."
     assert text(made) == "Held up: the disk is full: free some space, 2 entries wait"
+    assert not made.queue.summary.work_left()  # it is paused, and stays so
+    made.change(lambda store: store.resume())
     assert made.queue.summary.work_left()
 
 
@@ -105,6 +107,21 @@ def test_who_else_works_is_told(made):
     made.change(lambda store: store.add([request()]))
     made.runner.state, made.runner.who = "elsewhere", "mezzotint queue run (process 12)"
     assert text(made) == "mezzotint queue run (process 12) makes the pictures of this queue, 1 entry waits"
+    assert not made.queue.summary.work_left()
+
+
+def test_how_far_another_program_is(made):
+    made.runner.state, made.runner.who = "elsewhere", "mezzotint queue run"
+    made.change(lambda store: store.add([request("learn")]))
+    made.change(finish)
+    made.change(lambda store: store.add([request("a", 4)]))
+    made.change(lambda store: store.add([request("b", 2)]))
+    task = made.change(lambda store: store.claim("another"))
+    made.change(lambda store: store.saved(task.id, image(task)))
+    told = text(made)
+    assert told.startswith("mezzotint queue run makes the pictures of this queue: 1 of 4 pictures, 1 entry waits, ")
+    assert told.endswith(" left")
+    assert made.queue.summary.fraction() == pytest.approx(1 / 4)
 
 
 def test_entries_that_need_a_look(made):

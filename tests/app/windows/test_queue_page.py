@@ -162,6 +162,19 @@ def test_buttons_pause_resume_finish_and_clear(made, qtbot):
     assert len(made.ids()) == 1
 
 
+def test_what_another_program_makes_can_be_finished_and_then_stopped(made, qtbot):
+    add(made, 2)
+    made.runner.state, made.runner.who = "elsewhere", "mezzotint queue run"
+    made.runner.changed.emit()
+    assert not made.page.finish.isEnabled()
+    made.change(lambda store: store.claim("another"))
+    turn()
+    assert made.page.elsewhere.text().startswith("mezzotint queue run makes the pictures of this queue: 0 of ")
+    assert made.page.finish.isEnabled()
+    qtbot.mouseClick(made.page.finish, Qt.MouseButton.LeftButton)
+    assert made.runner.done == ["finish_then_stop"]
+
+
 def test_the_list_that_is_shown_is_chosen(made, qtbot):
     add(made, 2)
     made.change(finish)
