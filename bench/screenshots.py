@@ -1,0 +1,63 @@
+"""Pictures of the window, light and dark: the real program, its engine and the bundled models, and no display.
+
+python bench/screenshots.py [--only NAME]... [--output DIR] [--scale 2] [--longer] [--size 1024x680] [--folder DIR]
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main() -> int:
+    """Make them; 1 when something could not be waited for."""
+    options = _parser().parse_args()
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    if options.scale != 1:
+        os.environ["QT_SCALE_FACTOR"] = f"{options.scale:g}"
+    with tempfile.TemporaryDirectory(prefix="mezzotint-screenshots-") as temporary:
+        try:
+            return take(options, Path(options.folder or temporary).resolve())
+        except TimeoutError as trouble:
+            print(trouble)
+            return 1
+
+
+def take(options: argparse.Namespace, folder: Path) -> int:
+    """Make those that are asked for, with pictures and settings in a folder."""
+    from mezzotint_app.main import make_application
+    from window_scenes import SCENES, take  # Qt reads the environment when it is imported
+
+    unknown = [name for name in options.only if name not in SCENES]
+    if unknown:
+        print(f"no such picture: {', '.join(unknown)}; there are {', '.join(SCENES)}")
+        return 1
+    application = make_application()
+    if options.longer:
+        import longer_words
+
+        longer_words.install(application)
+    names = options.only or [name for name, scene in SCENES.items() if scene.kept or options.all]
+    width, height = (int(number) for number in options.size.split("x"))
+    for path in take(names, folder, options.output, (width, height), application):
+        print(f"{path} {path.stat().st_size / 1024:.0f} KiB", flush=True)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="this one; can be given again")
+    parser.add_argument("--all", action="store_true", help="also those that are looked at and not kept")
+    parser.add_argument("--output", type=Path, default=ROOT / "assets" / "screenshots", help="where they are written")
+    parser.add_argument("--scale", type=float, default=1, help="of the display")
+    parser.add_argument("--size", default="1280x840", help="of the window")
+    parser.add_argument("--longer", action="store_true", help="every string is 40 %% longer, with accents")
+    parser.add_argument("--folder", help="keep pictures and settings here, and use them again")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

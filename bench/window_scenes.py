@@ -1,0 +1,318 @@
+"""What is on the pictures of the window."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
+
+from mezzotint.jobs.store import JobStore
+from mezzotint.library_protocol import GalleryPage, GalleryQuery, Rating
+from mezzotint.protocol import Cascade, GenerateRequest, ModelRef
+from mezzotint.protocol import Stage as PictureStage
+from mezzotint_app.windows.differences_dialog import DifferencesDialog
+from mezzotint_app.windows.get_model_dialog import GetModelDialog
+from mezzotint_app.windows.leaving_dialog import LeavingDialog
+from mezzotint_app.windows.log_dialog import LogDialog
+from mezzotint_app.windows.main_window import CREATE, GALLERY, MODELS, QUEUE
+from mezzotint_app.windows.mask_editor import MaskEditor
+from mezzotint_app.windows.places_dialog import PlacesDialog
+from mezzotint_app.windows.quantize_dialog import QuantizeDialog
+from mezzotint_app.windows.settings_dialog import SettingsDialog
+from mezzotint_app.windows.shortcuts_dialog import ShortcutsDialog
+from mezzotint_app.windows.viewer import Viewer
+from window_stage import Stage, use_folders
+
+DAY = 24 * 3600
+PROMPT = "a red house by the sea at dusk"
+# What is in the gallery, the newest first: prompt, model, stars.
+MADE = (
+    ("a white lighthouse on the coast at night", "starter-xl", 5),
+    ("a yellow balloon over the sea at dawn", "starter-xl", 0),
+    ("a blue boat on the sea by day", "starter-dit", 3),
+    ("a big red tree in a meadow at dawn", "starter-xl", 0),
+    ("an orange tent in the mountains at night", "starter-xl", 4),
+    ("a purple castle in the forest at sunset", "starter-dit", 0),
+    ("a green tree in the snow", "starter-xl", 0),
+    ("a yellow car in the desert by day", "starter-xl", 2),
+    ("a pink balloon over the mountains at dusk", "starter-dit", 0),
+    ("a red boat at sunset", "starter-xl", 5),
+    ("a black house in the snow", "starter-xl", 0),
+    ("a big orange lighthouse at sunset", "starter-dit", 0),
+    ("a yellow castle in the rain", "starter-xl", 0),
+    ("a purple tree on an island by day", "starter-xl", 3),
+    ("a brown balloon at sunset", "starter-dit", 0),
+    ("a white tent in the mountains at dusk", "starter-xl", 0),
+    ("a blue car in the forest", "starter-xl", 0),
+    ("a red lighthouse on an island by day", "starter-xl", 4),
+    ("a green boat at dawn", "starter-dit", 0),
+    ("a yellow house in the forest in the rain", "starter-xl", 0),
+)
+_OF_TODAY, _OF_YESTERDAY = 8, 14  # pictures up to which it was that day
+_WAITING = (("two balloons over the sea at dawn", 1), ("a castle in the mountains at night", 4), ("a boat", 2))
+_LONG = 400  # steps of what is being made while it is photographed
+_STROKE = ((0.62, 0.34), (0.7, 0.42), (0.62, 0.5), (0.7, 0.56))  # of a mask, as parts of the canvas
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """Brings the window to a state, and says what of it is photographed."""
+
+    bring: Callable[[Stage], QWidget]
+    kept: bool = True  # in assets/screenshots
+    empty: bool = False  # before anything was made
+
+
+def take(
+    names: Sequence[str], folder: Path, output: Path, size: tuple[int, int], application: QApplication
+) -> Iterator[Path]:
+    """Photograph these; their paths, as they are written."""
+    for empty in (True, False):
+        wanted = [name for name, scene in SCENES.items() if name in names and scene.empty == empty]
+        if not wanted:
+            continue
+        place = folder / ("empty" if empty else "full")
+        if not empty:
+            fill(application, place)
+            leave_trouble(place)
+        stage = Stage(application, place, size, first_run=empty)
+        try:
+            for name in wanted:
+                yield from stage.photograph(SCENES[name].bring(stage), name, output)
+                stage.close_others()
+        finally:
+            stage.end()
+
+
+# ---- before anything is shown
+
+
+def fill(application: QApplication, folder: Path) -> None:
+    """Make the pictures of the gallery, once in a folder, give them stars, and spread them over some days."""
+    done = folder / "made"
+    if done.exists():
+        return
+    stage = Stage(application, folder, (1280, 840), first_run=False)
+    for number, (prompt, model, _) in enumerate(reversed(MADE)):
+        stage.make(prompt, model=model, seed=100 + number)
+    stage.until_saved(len(MADE))
+    found: list[GalleryPage] = []
+    stage.wait("the gallery", lambda: _all_in_gallery(stage, found))
+    told: list[object] = []
+    for item in found[-1].items:
+        stars = next((stars for prompt, _, stars in MADE if prompt == item.prompt), 0)
+        stage.program.librarian.ask("gallery.rate", Rating(paths=(item.path,), rating=stars), then=told.append)
+    stage.wait("the stars", lambda: len(told) == len(found[-1].items))
+    stage.end()
+    for number, item in enumerate(found[-1].items):
+        days = 0 if number < _OF_TODAY else 1 if number < _OF_YESTERDAY else 4
+        when = time.time() - days * DAY - 300 * (number + 1)
+        os.utime(item.path, (when, when))
+    done.touch()
+
+
+def _all_in_gallery(stage: Stage, found: list[GalleryPage]) -> bool:
+    if found and len(found[-1].items) >= len(MADE):
+        return True
+    QTest.qWait(200)
+    stage.program.librarian.ask("gallery.query", GalleryQuery(), answer=GalleryPage, then=found.append)
+    return False
+
+
+def leave_trouble(folder: Path) -> None:
+    """In the queue: an entry that ended the engine twice, and nothing else that is not done."""
+    use_folders(folder)
+    with JobStore.open().store as store:
+        store.remove([row.id for row in store.rows() if row.state != "done"])
+        store.resume()
+        stage = PictureStage(model=ModelRef(id="starter-dit"), width=2048, height=2048)
+        store.add([GenerateRequest(prompt="an endless forest", cascade=Cascade(stages=(stage,)))], front=True)
+        while (task := store.claim("screenshots")) is not None:
+            store.died(task.id, because="The engine ran out of memory: needed 7.9 GB, 6.0 GB were free")
+
+
+# ---- before anything was made
+
+
+def _first_run(stage: Stage) -> QWidget:
+    return stage.window
+
+
+def _empty_page(number: int) -> Callable[[Stage], QWidget]:
+    return lambda stage: stage.page(number)
+
+
+# ---- pages
+
+
+def _create(stage: Stage) -> QWidget:
+    stage.page(CREATE)
+    before = stage.saved
+    stage.make(PROMPT, count=4, seed=3)
+    stage.until_saved(before + 4)
+    stage.wait("the picture", lambda: stage.window.create_page.result.view.has_image())
+    stage.program.create.chosen.change(count=1)
+    _open_folds(stage)
+    return stage.window
+
+
+def _create_settings(stage: Stage) -> QWidget:
+    stage.page(CREATE)
+    create = stage.program.create
+    create.words.set_prompt(PROMPT)
+    create.chosen.change(sampler="dpmpp_2m", refiner="starter-xl-refiner", second_pass=True)
+    _open_folds(stage, "sampling", "cascade")
+    QTest.qWait(100)
+    scroll = stage.window.create_page.findChild(QScrollArea)
+    sampling = stage.window.create_page.folds.folds()["sampling"]
+    scroll.verticalScrollBar().setValue(sampling.mapTo(scroll.widget(), QPoint(0, 0)).y() - 12)
+    return stage.window
+
+
+def _open_folds(stage: Stage, *names: str) -> None:
+    for name, fold in stage.window.create_page.folds.folds().items():
+        fold.set_open(name in names)
+
+
+def _working(stage: Stage) -> QWidget:
+    _begin_long_work(stage)
+    stage.page(CREATE)
+    stage.program.create.words.set_prompt(PROMPT)
+    return stage.window
+
+
+def _queue(stage: Stage) -> QWidget:
+    _begin_long_work(stage)
+    stage.page(QUEUE)
+    return stage.window
+
+
+def _begin_long_work(stage: Stage) -> None:
+    program = stage.program
+    if program.runner.task() is not None:
+        return
+    elsewhere = PictureStage(model=ModelRef(id="sdxl-base-1.0"))
+    request = GenerateRequest(prompt="a portrait of a sailor", count=2, cascade=Cascade(stages=(elsewhere,)))
+    failed: list[object] = []
+    program.runner.ended.connect(lambda task, *_: failed.append(task))
+    program.access.change(lambda store: store.add([request], front=True))
+    stage.wait("what cannot be made", lambda: failed)
+    stage.make(PROMPT, count=2, steps=_LONG)
+    for prompt, count in _WAITING:
+        stage.make(prompt, count=count)
+    stage.wait("half of a picture", lambda: (program.create.preview.fraction() or 0) > 0.2)
+
+
+def _gallery(stage: Stage) -> QWidget:
+    stage.page(GALLERY)
+    stage.wait("the gallery", lambda: stage.program.gallery.model.rowCount() >= len(MADE))
+    stage.window.gallery_page.grid.setFocus()
+    return stage.window
+
+
+def _models(stage: Stage) -> QWidget:
+    stage.page(MODELS)
+    for model in stage.program.library.models:
+        stage.wait("the plans", lambda model=model: stage.program.library.need(model.id) is not None)
+    return stage.window
+
+
+# ---- dialogs
+
+
+def _settings(stage: Stage) -> QWidget:
+    stage.window.dialogs.settings()
+    return stage.opened(SettingsDialog)
+
+
+def _settings_machine(stage: Stage) -> QWidget:
+    stage.window.dialogs.settings()
+    dialog = stage.opened(SettingsDialog)
+    dialog.tabs.setCurrentIndex(2)
+    return dialog
+
+
+def _first_path(stage: Stage) -> str:
+    model = stage.program.gallery.model
+    stage.page(GALLERY)
+    stage.wait("the gallery", lambda: model.peek(0) is not None)
+    item = model.peek(0)
+    return item.path if item is not None else ""
+
+
+def _mask(stage: Stage) -> QWidget:
+    path = _first_path(stage)
+    stage.page(CREATE)
+    stage.program.images.set_picture(path)
+    stage.wait("the picture", lambda: stage.program.images.picture() is not None)
+    _open_folds(stage, "picture")
+    panel = stage.window.create_page.folds.picture
+    panel.edit_mask()
+    editor = stage.opened(MaskEditor)
+    stage.wait("the canvas", lambda: editor.canvas.isEnabled() and editor.tools.isEnabled())
+    canvas = editor.canvas
+    points = [QPointF(x * canvas.width(), y * canvas.height()).toPoint() for x, y in _STROKE]
+    QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=points[0])
+    for point in points[1:]:
+        QTest.mouseMove(canvas, point, 20)
+    QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=points[-1])
+    return editor
+
+
+def _differences(stage: Stage) -> QWidget:
+    path = _first_path(stage)
+    stage.program.images.clear()
+    stage.program.create.words.set_prompt(PROMPT)
+    stage.program.create.chosen.change(steps=30, sampler="dpmpp_2m")
+    stage.window.dialogs.settings_of_picture(path)
+    return stage.opened(DifferencesDialog)
+
+
+def _viewer(stage: Stage) -> QWidget:
+    model = stage.program.gallery.model
+    _first_path(stage)
+    stage.window.dialogs.view([item.path for row in range(6) if (item := model.peek(row)) is not None], 1)
+    viewer = stage.opened(Viewer)
+    viewer.showNormal()
+    viewer.resize(stage.window.size())
+    viewer.info.show()
+    return viewer
+
+
+def _dialog(kind: type[QWidget], open_it: Callable[[Stage], object]) -> Callable[[Stage], QWidget]:
+    def bring(stage: Stage) -> QWidget:
+        open_it(stage)
+        return stage.opened(kind)
+
+    return bring
+
+
+SCENES = {
+    "first-run": Scene(bring=_first_run, empty=True),
+    "create-empty": Scene(bring=_empty_page(CREATE), kept=False, empty=True),
+    "queue-empty": Scene(bring=_empty_page(QUEUE), kept=False, empty=True),
+    "gallery-empty": Scene(bring=_empty_page(GALLERY), kept=False, empty=True),
+    "create": Scene(bring=_create),
+    "create-settings": Scene(bring=_create_settings),
+    "gallery": Scene(bring=_gallery),
+    "models": Scene(bring=_models),
+    "settings": Scene(bring=_settings),
+    "settings-machine": Scene(bring=_settings_machine, kept=False),
+    "mask": Scene(bring=_mask),
+    "differences": Scene(bring=_differences),
+    "viewer": Scene(bring=_viewer, kept=False),
+    "get": Scene(bring=_dialog(GetModelDialog, lambda stage: stage.window.dialogs.get_model()), kept=False),
+    "quantize": Scene(
+        bring=_dialog(QuantizeDialog, lambda stage: stage.window.dialogs.quantize("starter-xl")), kept=False
+    ),
+    "places": Scene(bring=_dialog(PlacesDialog, lambda stage: stage.window.dialogs.places()), kept=False),
+    "keys": Scene(bring=_dialog(ShortcutsDialog, lambda stage: stage.window.dialogs.keys()), kept=False),
+    "log": Scene(bring=_dialog(LogDialog, lambda stage: stage.window.dialogs.log()), kept=False),
+    "queue": Scene(bring=_queue),
+    "create-working": Scene(bring=_working),
+    "leaving": Scene(bring=_dialog(LeavingDialog, lambda stage: stage.window.dialogs.leave(lambda: None)), kept=False),
+}

@@ -1,0 +1,135 @@
+"""The running program for pictures of its window: brought to a state as a person brings it there, and photographed."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from PIL import Image
+from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from mezzotint_app.main import open_window
+from mezzotint_app.program import Program
+from mezzotint_app.windows.main_window import FIRST_RUN, MainWindow
+
+SECONDS = 120.0  # that anything may take
+SETTLING = 800  # milliseconds until small pictures and animations have come to rest
+
+W = TypeVar("W", bound=QWidget)
+
+
+class Stage:
+    """A Program with its window, on folders of its own."""
+
+    def __init__(self, application: QApplication, folder: Path, size: tuple[int, int], *, first_run: bool) -> None:
+        use_folders(folder)
+        self.application = application
+        self.saved = 0
+        self.program = Program()
+        self.program.runner.saved.connect(self._saved)
+        self.told: list[str] = []
+        self.program.told.connect(self.told.append)
+        self.program.create.noticed.connect(self.told.append)
+        self.program.settings.change(
+            output_folder=str(folder / "Pictures"), first_run_done=not first_run, notify=False, keep_awake=False
+        )
+        self.window = open_window(self.program)
+        self.window.resize(*size)
+        self.wait("the engine", lambda: self.program.engine.state() == "ready")
+        self.wait("the models", lambda: len(self.program.library.models) > 0)
+
+    def _saved(self, *_: object) -> None:
+        self.saved += 1
+
+    def wait(self, what: str, condition: Callable[[], object]) -> None:
+        """Until it is so. Raises TimeoutError."""
+        end = time.monotonic() + SECONDS
+        while not condition():
+            if time.monotonic() > end:
+                told = "\n".join((*self.told, *self.program.engine.last_log()[-20:]))
+                raise TimeoutError(
+                    f"waited in vain for {what}; what was told, and the end of the engine's log:\n{told}"
+                )
+            QTest.qWait(20)
+
+    def page(self, number: int) -> MainWindow:
+        """The window with that page."""
+        if self.window.pages.currentIndex() == FIRST_RUN:
+            self.window.first_run.skipped.emit()
+        self.window.show_page(number)
+        return self.window
+
+    def opened(self, kind: type[W]) -> W:
+        """A dialog or window of that kind that is open, or will be in a moment."""
+        found: list[W] = []
+
+        def is_there() -> bool:
+            found[:] = [one for one in self._open() if isinstance(one, kind)]
+            return bool(found)
+
+        self.wait(kind.__name__, is_there)
+        return found[0]
+
+    def close_others(self) -> None:
+        """All but the window itself."""
+        for widget in self._open():
+            if widget is not self.window:
+                widget.close()
+        QTest.qWait(50)
+
+    def _open(self) -> list[QWidget]:
+        return [one for one in QApplication.topLevelWidgets() if one.isVisible()]
+
+    def make(self, prompt: str, *, count: int = 1, model: str = "starter-xl", seed: int = 7, steps: int = 0) -> None:
+        """As if Generate had been pressed; in two passes."""
+        create = self.program.create
+        create.chosen.set_model(model)
+        create.chosen.change(count=count, second_pass=True, second_scale=2.0, steps=steps or None)
+        create.words.set_prompt(prompt)
+        create.seed.set(seed)
+        if not create.generate():
+            raise RuntimeError(f"nothing could be made: {create.problems()}")
+
+    def until_saved(self, number: int) -> None:
+        """Until so many pictures are saved since the beginning and nothing runs."""
+        self.wait(f"{number} pictures", lambda: self.saved >= number and self.program.runner.task() is None)
+
+    def photograph(self, widget: QWidget, name: str, folder: Path) -> list[Path]:
+        """Light and dark."""
+        folder.mkdir(parents=True, exist_ok=True)
+        written = []
+        for choice in ("light", "dark"):
+            self.program.settings.change(theme=choice)
+            QTest.qWait(SETTLING)
+            path = folder / f"{name}-{choice}.png"
+            save(widget.grab().toImage(), path)
+            written.append(path)
+        return written
+
+    def end(self) -> None:
+        """Put back what runs, and close."""
+        self.close_others()
+        left: list[bool] = []
+        self.window.leave()
+        self.program.leave(lambda: left.append(True))
+        self.wait("the end of what runs", lambda: left)
+        self.program.finish()
+
+
+def use_folders(folder: Path) -> None:
+    """Folders for models, settings and pictures instead of the person's own."""
+    places = {"MODELS": "models", "CONFIG": "config", "CACHE": "cache", "STATE": "state"}
+    os.environ.update({f"MEZZOTINT_{name}": str(folder / place) for name, place in places.items()})
+    os.environ.update(HOME=str(folder), HF_HOME=str(folder / "hub"))
+
+
+def save(image: QImage, path: Path) -> None:
+    """As a small PNG: of few colours where nobody sees it."""
+    image = image.convertToFormat(QImage.Format.Format_RGB888)
+    picture = Image.frombytes(
+        "RGB", (image.width(), image.height()), bytes(image.constBits()), "raw", "RGB", image.bytesPerLine()
+    )
+    picture.save(path, optimize=True)
