@@ -24,6 +24,7 @@ from mezzotint_app.viewmodel.gallery_parts import Gallery
 from mezzotint_app.viewmodel.image_input import ImageInputModel
 from mezzotint_app.viewmodel.models import ModelLibrary
 from mezzotint_app.viewmodel.own_pictures import forget, masks_folder, pasted_folder
+from mezzotint_app.viewmodel.picture_places import PicturePlaces
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.queue_access import QueueAccess
 from mezzotint_app.viewmodel.queue_parts import Queue
@@ -113,6 +114,7 @@ class Program(QObject):
     def _make_models(self) -> None:
         self.create_state = self._stored(state_path("create"), CreateState)
         self.gallery_state = self._stored(state_path("gallery"), GalleryState)
+        self.picture_places = PicturePlaces(self.settings, self.librarian, self)
         self.pixels = PixelLoader(self.librarian, self.pool, self)
         self.images = ImageInputModel(self.librarian, self.pool, self)
         self.library = ModelLibrary(self.librarian, self.engine, self)

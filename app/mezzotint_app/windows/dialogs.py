@@ -50,6 +50,7 @@ class Dialogs(QObject):
             "settings",
             lambda: SettingsDialog(
                 self._program.settings,
+                self._program.picture_places,
                 info.devices if info is not None else (),
                 self._program.create.words.forget,
                 self._window,

@@ -10,10 +10,8 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QDoubleSpinBox,
-    QFileDialog,
     QFormLayout,
     QFrame,
-    QHBoxLayout,
     QLineEdit,
     QPushButton,
     QScrollArea,
@@ -24,9 +22,11 @@ from PySide6.QtWidgets import (
 
 from mezzotint.protocol import DeviceInfo
 from mezzotint_app.resources import icon
-from mezzotint_app.settings import DEFAULT_TEMPLATE, Settings, output_folder
+from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
+from mezzotint_app.viewmodel.picture_places import PicturePlaces
 from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.windows.settings_pictures import PictureSettings
 
 _GB = 1 << 30
 _MOST_GB = 1024.0
@@ -38,6 +38,7 @@ class SettingsDialog(QDialog):
     def __init__(
         self,
         settings: Stored[Settings],
+        places: PicturePlaces,
         devices: Sequence[DeviceInfo] = (),
         forget_prompts: Callable[[], None] = lambda: None,
         parent: QWidget | None = None,
@@ -45,6 +46,7 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(self.tr("Settings"))
         self._settings, self._devices, self._forget_prompts = settings, devices, forget_prompts
+        self.pictures = PictureSettings(places)
         self.tabs = QTabWidget()
         self.tabs.setAccessibleName(self.tr("Settings"))
         self.tabs.addTab(self._tab(self._pictures()), self.tr("Pictures"))
@@ -64,13 +66,7 @@ class SettingsDialog(QDialog):
 
     def _pictures(self) -> QFormLayout:
         form = _form()
-        form.addRow(self.tr("Folder"), self._folder())
-        form.addRow(self.tr("Names"), self._template())
-        known = "[date] [time] [seed] [prompt] [model] [width] [height] [steps] [sampler] [index] [count]"
-        form.addRow(
-            "",
-            plain_label(self.tr("Made of: {tokens}; / begins a folder").format(tokens=known), role="muted", wrap=True),
-        )
+        form.addRow(self.pictures)
         form.addRow(
             "",
             self._check(
@@ -185,42 +181,6 @@ class SettingsDialog(QDialog):
 
     # ---- controls
 
-    def _folder(self) -> QWidget:
-        line = QLineEdit(self._settings.value().output_folder)
-        line.setPlaceholderText(str(output_folder(Settings())))
-        line.setAccessibleName(self.tr("Folder of pictures"))
-        line.setToolTip(self.tr("Where new pictures go; empty: Mezzotint in your folder of pictures"))
-        line.editingFinished.connect(lambda: self._settings.change(output_folder=line.text().strip()))
-        button = QPushButton(icon("folder"), self.tr("Choose…"))
-        button.setToolTip(self.tr("Choose the folder"))
-
-        def choose() -> None:
-            folder = QFileDialog.getExistingDirectory(self, self.tr("Folder of pictures"), line.text())
-            if folder:
-                line.setText(folder)
-                self._settings.change(output_folder=folder)
-
-        button.clicked.connect(choose)
-        return _row(line, button)
-
-    def _template(self) -> QWidget:
-        line = QLineEdit(self._settings.value().name_template)
-        line.setPlaceholderText(DEFAULT_TEMPLATE)
-        line.setAccessibleName(self.tr("Names of pictures"))
-        line.setToolTip(self.tr("A pattern such as [date]/[seed].png; existing files are never replaced"))
-        line.editingFinished.connect(
-            lambda: self._settings.change(name_template=line.text().strip() or DEFAULT_TEMPLATE)
-        )
-        button = QPushButton(icon("reuse"), self.tr("As at first"))
-        button.setToolTip(self.tr("Back to {template}").format(template=DEFAULT_TEMPLATE))
-
-        def reset() -> None:
-            line.setText(DEFAULT_TEMPLATE)
-            self._settings.change(name_template=DEFAULT_TEMPLATE)
-
-        button.clicked.connect(reset)
-        return _row(line, button)
-
     def _check(self, field: str, text: str, tip: str) -> QCheckBox:
         box = QCheckBox(text)
         box.setToolTip(tip)
@@ -276,13 +236,3 @@ def _form() -> QFormLayout:
     form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
     form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
     return form
-
-
-def _row(*parts: QWidget) -> QWidget:
-    holder = QWidget()
-    row = QHBoxLayout(holder)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(8)
-    for part in parts:
-        row.addWidget(part, 1 if isinstance(part, QLineEdit) else 0)
-    return holder

@@ -1,12 +1,12 @@
 """Each control changes its setting, and shows what was set."""
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFileDialog, QLineEdit, QPushButton
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, QPushButton
 
 from mezzotint.protocol import DeviceInfo
-from mezzotint_app.settings import DEFAULT_TEMPLATE, Settings
+from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
+from mezzotint_app.viewmodel.picture_places import PicturePlaces
 from mezzotint_app.windows.settings_dialog import SettingsDialog
 
 CARD = DeviceInfo(id="cuda:0", name="A card", memory_bytes=8 << 30)
@@ -23,8 +23,9 @@ def forgotten():
 
 
 @pytest.fixture
-def dialog(qtbot, settings, forgotten):
-    made = SettingsDialog(settings, (CARD,), lambda: forgotten.append(True))
+def dialog(qtbot, settings, service, forgotten):
+    places = PicturePlaces(settings, service)
+    made = SettingsDialog(settings, places, (CARD,), lambda: forgotten.append(True))
     qtbot.addWidget(made)
     made.show()
     return made
@@ -70,8 +71,6 @@ def named(dialog, name):
 @pytest.mark.parametrize(
     ("name", "field", "typed"),
     [
-        ("Folder of pictures", "output_folder", "/data/pictures"),
-        ("Names of pictures", "name_template", "[seed].png"),
         ("Address of the model hub", "hub_endpoint", "https://mirror.example.org"),
     ],
 )
@@ -82,31 +81,15 @@ def test_lines(dialog, settings, name, field, typed):
     assert getattr(settings.value(), field) == typed
 
 
-def test_an_empty_name_is_the_first_one(dialog, settings):
-    line = named(dialog, "Names of pictures")
-    line.setText("[seed].png")
-    line.editingFinished.emit()
-    line.setText("")
-    line.editingFinished.emit()
-    assert settings.value().name_template == DEFAULT_TEMPLATE
-
-
-def test_a_folder_is_chosen(qtbot, dialog, settings, monkeypatch):
-    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: "/chosen")
-    button = next(one for one in dialog.findChildren(QPushButton) if one.text() == "Choose…")
-    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert settings.value().output_folder == "/chosen"
-    assert named(dialog, "Folder of pictures").text() == "/chosen"
-
-
 def test_prompts_can_be_forgotten(dialog, forgotten):
     next(one for one in dialog.findChildren(QPushButton) if one.text().startswith("Forget")).click()
     assert forgotten == [True]
 
 
-def test_what_was_set_is_shown(qtbot, tmp_path, inline):
+def test_what_was_set_is_shown(qtbot, tmp_path, inline, service):
     kept = Settings(theme="light", memory="fast", vram_limit_bytes=6 << 30, notify=False, output_folder="/x")
-    dialog = SettingsDialog(Stored(tmp_path / "w.json", kept, inline))
+    settings = Stored(tmp_path / "w.json", kept, inline)
+    dialog = SettingsDialog(settings, PicturePlaces(settings, service))
     qtbot.addWidget(dialog)
     assert dialog.findChild(QComboBox, "theme").currentData() == "light"
     assert dialog.findChild(QComboBox, "memory").currentData() == "fast"

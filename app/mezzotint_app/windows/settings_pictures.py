@@ -1,0 +1,109 @@
+"""Settings of where pictures go, how they are named, and what else the gallery shows."""
+
+from PySide6.QtWidgets import QFileDialog, QFormLayout, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
+
+from mezzotint_app.resources import icon
+from mezzotint_app.settings import DEFAULT_TEMPLATE
+from mezzotint_app.viewmodel.picture_places import PicturePlaces
+from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.path_list import PathList
+
+_TOKENS = "[date] [time] [seed] [prompt] [model] [width] [height] [steps] [sampler] [index] [count]"
+
+
+class FolderList(PathList):
+    """Folders, each chosen or dropped."""
+
+    def choose(self) -> QFileDialog:
+        """Ask for one."""
+        dialog = super().choose()
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        return dialog
+
+
+class PictureSettings(QWidget):
+    """Lines that are kept when what is written in them is good; what is wrong stands under them."""
+
+    def __init__(self, places: PicturePlaces, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._places = places
+        self.folder = QLineEdit(places.folder())
+        self.template = QLineEdit(places.template())
+        self.folder_problem = self._problem()
+        self.template_problem = self._problem()
+        self.others = FolderList(
+            self.tr("Add a folder…"),
+            self.tr("Its pictures are shown in the gallery too; nothing is copied"),
+            endings=("",),
+        )
+        self._name()
+        self._build()
+        self.folder.editingFinished.connect(lambda: places.set_folder(self.folder.text()))
+        self.template.editingFinished.connect(lambda: places.set_template(self.template.text()))
+        self.others.edited.connect(places.set_gallery_folders)
+        places.changed.connect(self._show)
+        self._show()
+
+    def _name(self) -> None:
+        self.folder.setPlaceholderText(self._places.usual_folder())
+        self.folder.setAccessibleName(self.tr("Folder of pictures"))
+        self.folder.setToolTip(self.tr("Where new pictures go; empty: Mezzotint in your folder of pictures"))
+        self.template.setPlaceholderText(DEFAULT_TEMPLATE)
+        self.template.setAccessibleName(self.tr("Names of pictures"))
+        self.template.setToolTip(self.tr("A pattern such as [date]/[seed].png; existing files are never replaced"))
+
+    def _build(self) -> None:
+        choose = QPushButton(icon("folder"), self.tr("Choose…"))
+        choose.setToolTip(self.tr("Choose the folder"))
+        choose.clicked.connect(self._choose)
+        first = QPushButton(icon("reuse"), self.tr("As at first"))
+        first.setToolTip(self.tr("Back to {template}").format(template=DEFAULT_TEMPLATE))
+        first.clicked.connect(lambda: self._places.set_template(DEFAULT_TEMPLATE))
+        form = QFormLayout(self)
+        form.setContentsMargins(0, 0, 0, 0)
+        form.setHorizontalSpacing(16)
+        form.setVerticalSpacing(12)
+        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        form.addRow(self.tr("Folder"), _row(self.folder, choose))
+        form.addRow("", self.folder_problem)
+        form.addRow(self.tr("Names"), _row(self.template, first))
+        words = self.tr("Made of: {tokens}; / begins a folder").format(tokens=_TOKENS)
+        form.addRow("", plain_label(words, role="muted", wrap=True))
+        form.addRow("", self.template_problem)
+        form.addRow(self.tr("Also in the gallery"), self.others)
+
+    def _problem(self) -> QLabel:
+        label = plain_label(role="error", wrap=True)
+        label.setVisible(False)
+        return label
+
+    def _choose(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self, self.tr("Folder of pictures"), self.folder.text())
+        if folder:
+            self._places.set_folder(folder)
+
+    def _show(self) -> None:
+        """What is kept; what was refused stays as it was written, to be mended."""
+        places = self._places
+        for line, label, problem, kept in (
+            (self.folder, self.folder_problem, places.problem("folder"), places.folder()),
+            (self.template, self.template_problem, places.problem("template"), places.template()),
+        ):
+            label.setText(problem)
+            label.setVisible(bool(problem))
+            line.setAccessibleDescription(problem)
+            if not problem and line.text() != kept:
+                line.setText(kept)
+        self.others.show_paths(places.gallery_folders())
+
+
+def _row(*parts: QWidget) -> QWidget:
+    holder = QWidget()
+    row = QHBoxLayout(holder)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(8)
+    for part in parts:
+        row.addWidget(part, 1 if isinstance(part, QLineEdit) else 0)
+    return holder
