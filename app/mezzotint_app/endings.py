@@ -103,16 +103,16 @@ def plain_reason(
     """What happened, in plain words; `name` is what people call the process."""
     match ending.kind:
         case "not_started":
-            return translate("Endings", "{name} could not be started: {detail}").format(
-                name=name, detail=ending.detail or _unknown()
+            return translate("Endings", "{name} could not be started: {detail}. Install Mezzotint again.").format(
+                name=name, detail=(ending.detail or _unknown()).rstrip(".")
             )
         case "broken":
             return translate("Endings", "{name} wrote what nobody understands, and was ended: {detail}").format(
-                name=name, detail=ending.detail
+                name=name, detail=_sentence(ending.detail)
             )
         case "hung":
             return translate("Endings", "{name} did not answer any more, and was ended: {detail}").format(
-                name=name, detail=ending.detail
+                name=name, detail=_sentence(ending.detail)
             )
         case "stopped":
             return translate("Endings", "{name} was stopped.").format(name=name)
@@ -130,9 +130,8 @@ def _of_cause(found: Cause, ending: Ending, log: Sequence[str], memory: MemoryWo
                 "Endings", "{name} could not read a file that it had opened: was a model moved, or a disk taken away?"
             )
         case "library":
-            return translate("Endings", "{name} misses a part of its installation: {line}").replace(
-                "{line}", _last_line(log)
-            )
+            words = translate("Endings", "{name} misses a part of its installation: {line}. Install Mezzotint again.")
+            return words.replace("{line}", _last_line(log).rstrip("."))
         case "instruction":
             return translate("Endings", "{name} met an instruction that this processor does not have.")
         case "killed":
@@ -142,7 +141,7 @@ def _of_cause(found: Cause, ending: Ending, log: Sequence[str], memory: MemoryWo
     if ending.kind == "crashed":
         return translate("Endings", "{name} crashed ({code}).").replace("{code}", _code(ending))
     told = translate("Endings", "{name} ended by itself with the code {code}.").replace("{code}", str(ending.code))
-    return f"{told} {_last_line(log)}" if _last_line(log) else told
+    return f"{told} {_sentence(_last_line(log))}" if _last_line(log) else told
 
 
 def _out_of_memory(memory: MemoryWords | None) -> str:
@@ -170,6 +169,11 @@ def _code(ending: Ending) -> str:
 
 def _last_line(log: Sequence[str]) -> str:
     return next((line.strip()[:200] for line in reversed(log) if line.strip()), "")
+
+
+def _sentence(text: str) -> str:
+    """Foreign words, so that others can follow them."""
+    return text if not text or text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _unknown() -> str:

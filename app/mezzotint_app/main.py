@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from mezzotint import __version__
 from mezzotint_app import resources, theme
+from mezzotint_app.asked_to_end import AskedToEnd
 from mezzotint_app.handover import go_on_without_window
 from mezzotint_app.notifications import Notifications
 from mezzotint_app.program import Program
@@ -25,8 +26,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     instance = SingleInstance()
     if not instance.claim(paths):
         return _not_the_first(instance.answered)
+    asked = AskedToEnd()
     program = Program()
     window = open_window(program)
+    asked.asked.connect(window.leave)
+    application.commitDataRequest.connect(lambda _manager: program.keep())
     window.closing.connect(lambda: program.leave(application.quit))
     instance.raised.connect(window.raise_window)
     instance.given.connect(program.dropped.take_paths)
@@ -35,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     code = application.exec()
     program.finish()
     instance.release()
+    asked.release()
     if program.go_on_without_window:
         go_on_without_window()
     return code

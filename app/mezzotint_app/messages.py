@@ -117,7 +117,7 @@ def _read(line: bytes | TooLong, answers: Mapping[int, object]) -> Message:
     try:
         return _message(parse_json(line), answers)
     except MezzotintError as error:
-        return _garbage(line, str(error), answers)
+        return _garbage(line, str(error).rstrip("."), answers)
 
 
 def _message(data: object, answers: Mapping[int, object]) -> Message:

@@ -1,37 +1,39 @@
 """A small document that is kept: changed at once, written a moment later and off the window's thread."""
 
+import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast, get_type_hints
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from mezzotint.atomic import atomic_write
-from mezzotint.codec import from_json, to_json
+from mezzotint.codec import decode, from_json, parse_json, to_json
 from mezzotint.errors import MezzotintError, ProtocolError
-from mezzotint.trouble import shown
+from mezzotint.trouble import meaning, shown, storage_error
 from mezzotint_app.background import Runs
 
 T = TypeVar("T")
 
 MOST = 8 << 20  # bytes of a document
 _DELAY = 400  # milliseconds in which changes are gathered
+_AGAIN = 10_000  # milliseconds until it is written once more where that failed
 
 
 class Stored(QObject, Generic[T]):
     """A frozen dataclass of the boundary's types in a JSON file."""
 
     changed = Signal()
-    failed = Signal(str)  # it could not be written: what happened, and that nothing old was lost
+    failed = Signal(str)  # it could not be written: what happened, and that nothing is lost
 
     def __init__(self, path: Path, value: T, background: Runs, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._path, self._value, self._background = path, value, background
+        self._told = ""  # why it could not be written the last time
         self._waiting = QTimer(self)
         self._waiting.setSingleShot(True)
-        self._waiting.setInterval(_DELAY)
         self._waiting.timeout.connect(self.save)
 
     def value(self) -> T:
@@ -43,28 +45,43 @@ class Stored(QObject, Generic[T]):
         value = replace(self._value, **fields)  # type: ignore[type-var]
         if value != self._value:
             self._value = value
-            self._waiting.start()
+            self._waiting.start(_DELAY)
             self.changed.emit()
 
     def save(self) -> None:
         """Write it soon, whatever has changed."""
         self._waiting.stop()
         path, value = self._path, self._value
-        self._background.run(lambda: write(path, value), None, lambda error: self.failed.emit(str(error)))
+        self._background.run(lambda: write(path, value), lambda _none: self._written(), self._not_written)
 
     def unsaved(self) -> bool:
-        """Whether a change waits to be written."""
+        """Whether a change waits to be written, also one that could not be."""
         return self._waiting.isActive()
+
+    def _written(self) -> None:
+        self._told = ""
+
+    def _not_written(self, error: Exception) -> None:
+        """Told once, however often it comes again."""
+        if not self._waiting.isActive():
+            self._waiting.start(_AGAIN)
+        if str(error) != self._told:
+            self._told = str(error)
+            self.failed.emit(self.tr("{0}. What you changed stays in this window; it is tried again.").format(error))
 
 
 def write(path: Path, value: object) -> None:
     """The whole document, or the old one stays. Raises a StorageError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise storage_error("write", path, error) from error
     atomic_write(path, to_json(value).encode("ascii"), overwrite=True)
 
 
 def read(kind: type[T], path: Path, *, now: Callable[[], float] = time.time) -> tuple[T, str | None]:
-    """The document; a damaged one is moved aside for the defaults, and the second value says so."""
+    """The document; of a damaged or newer one, which is moved aside, what can be read. The second value says so."""
+    data = b""
     try:
         with path.open("rb") as file:
             data = file.read(MOST + 1)
@@ -74,14 +91,28 @@ def read(kind: type[T], path: Path, *, now: Callable[[], float] = time.time) -> 
     except FileNotFoundError:
         return kind(), None
     except (OSError, MezzotintError) as error:
-        return kind(), _moved_aside(path, error, now())
+        reason = meaning(error) if isinstance(error, OSError) else str(error).rstrip(".")
+        return _readable(kind, data), _moved_aside(path, reason, now())
 
 
-def _moved_aside(path: Path, error: Exception, now: float) -> str:
+def _readable(kind: type[T], data: bytes) -> T:
+    """Field by field: one that is wrong, or that only a newer version knows, must not cost the others."""
+    values: dict[str, object] = {}
+    with contextlib.suppress(MezzotintError):
+        found = parse_json(data[:MOST])
+        hints = get_type_hints(kind)
+        for field in fields(cast(Any, kind)):
+            if isinstance(found, dict) and field.name in found:
+                with contextlib.suppress(MezzotintError):
+                    values[field.name] = decode(hints[field.name], found[field.name])
+    return kind(**values)
+
+
+def _moved_aside(path: Path, reason: str, now: float) -> str:
     aside = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}")
     try:
         path.replace(aside)
         kept = f"it was kept as {shown(aside)}"
     except OSError:
         kept = "it could not be moved aside and will be replaced"
-    return f"{shown(path)} could not be read ({error}); {kept}, and the usual settings are used"
+    return f"{shown(path)} could not be read ({reason}); {kept}, and the usual settings stand for what is missing."

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from mezzotint.library.model_methods import model_methods
 from mezzotint.library.picture_methods import Desk, picture_methods
-from mezzotint.rpc import GRACE, Connection, Method, RpcServer, claim_streams, end_at_once, log_to_stderr
+from mezzotint.rpc import (
+    GRACE,
+    Connection,
+    Method,
+    RpcServer,
+    claim_streams,
+    end_at_once,
+    leave_interrupts_to_the_starter,
+    log_to_stderr,
+)
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
@@ -71,4 +80,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    leave_interrupts_to_the_starter()
     sys.exit(main())

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import sys
 import threading
 import time
@@ -380,6 +381,11 @@ def claim_streams() -> tuple[BinaryIO, BinaryIO]:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
     return reader, writer
+
+
+def leave_interrupts_to_the_starter() -> None:
+    """Ctrl-C in a terminal reaches this process, too; who started it decides when it ends, and puts back what runs."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def log_to_stderr() -> None:

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, BinaryIO
 from mezzotint.errors import DeviceLost, MezzotintError
 from mezzotint.offline import offline_environment
 from mezzotint.protocol import DecodeRequest, GenerateRequest, PlanRequest
-from mezzotint.rpc import GRACE, Connection, Method, RpcServer, claim_streams, end_at_once, log_to_stderr
+from mezzotint.rpc import (
+    GRACE,
+    Connection,
+    Method,
+    RpcServer,
+    claim_streams,
+    end_at_once,
+    leave_interrupts_to_the_starter,
+    log_to_stderr,
+)
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
@@ -130,4 +139,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    leave_interrupts_to_the_starter()
     sys.exit(main())

@@ -76,7 +76,7 @@ def test_a_crash_is_told_with_the_number_others_write_about():
 def test_a_missing_library_is_told_with_its_line():
     log = ["Traceback (most recent call last):", "ModuleNotFoundError: No module named 'torch'"]
     told = plain_reason(Ending(kind="ended", code=1), "The engine", log=log, platform="linux")
-    assert "installation" in told and told.endswith("No module named 'torch'")
+    assert told.endswith("installation: ModuleNotFoundError: No module named 'torch'. Install Mezzotint again.")
 
 
 @given(

@@ -58,6 +58,11 @@ class CreateWords(QObject):
         self._model = model
         self._count()
 
+    def count_again(self) -> None:
+        """Whoever counts is back."""
+        for tokens in (self.tokens, self.negative_tokens):
+            tokens.ask_again()
+
     def older(self) -> str | None:
         """Go back in the history; the prompt that is now shown, or None at its end."""
         return self._walked(self._history.older(self.prompt()))

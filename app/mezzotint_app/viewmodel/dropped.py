@@ -8,7 +8,7 @@ from mezzotint.library_protocol import Dropped
 from mezzotint_app.background import Runs
 from mezzotint_app.service import Failure, Service
 from mezzotint_app.viewmodel.described_request import file_name
-from mezzotint_app.viewmodel.dropped_data import Held
+from mezzotint_app.viewmodel.dropped_data import MOST_PATHS, Held
 from mezzotint_app.viewmodel.folder_of_pictures import Pictures, checked, pictures_in
 from mezzotint_app.viewmodel.foreign_text import in_one_line
 
@@ -55,7 +55,7 @@ class DropHandler(QObject):
 
     def take_paths(self, paths: Sequence[str]) -> None:
         """The same for paths from elsewhere, such as a command line."""
-        self.take(Held(paths=tuple(paths)))
+        self.take(Held(paths=tuple(paths[:MOST_PATHS]), left_out=max(len(paths) - MOST_PATHS, 0)))
 
     def _examine(self, paths: tuple[str, ...]) -> None:
         number = self._newest

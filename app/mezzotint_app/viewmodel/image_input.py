@@ -96,6 +96,12 @@ class ImageInputModel(QObject):
 
         self._pool.run(lambda: keep(image, pasted_folder()), use, lambda error: self.told.emit(str(error)))
 
+    def look_again(self) -> None:
+        """The picture could not be read, and now whoever reads it is back."""
+        if self._path and self._problem:
+            self._load()
+            self.changed.emit()
+
     def path(self) -> str:
         """Of the picture; empty: none."""
         return self._path

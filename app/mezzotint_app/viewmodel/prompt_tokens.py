@@ -39,6 +39,11 @@ class PromptTokens(QObject):
         self._wanted = wanted
         self._waiting.start()
 
+    def ask_again(self) -> None:
+        """Count what could not be counted."""
+        if self._failed:
+            self._waiting.start()
+
     def counts(self) -> tuple[TokenCount, ...]:
         """As last counted, by encoder."""
         return self._counts

@@ -5,29 +5,46 @@ from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
+from mezzotint.errors import StorageError
 from mezzotint_app.background import Failed, Runs
+from mezzotint_app.clock import Clock, SystemClock, Wait
 
 if TYPE_CHECKING:
     from mezzotint.jobs.store import JobStore, Opened
 
 T = TypeVar("T")
 
+_AGAIN = 5.0  # seconds until it is opened once more where that failed
+
 
 class QueueAccess(QObject):
     """Asks the store and tells when it has changed."""
 
     opened = Signal(object)  # what was mended on the way, in words, or None
-    unusable = Signal(str)  # why there is no queue
+    unusable = Signal(str)  # why there is no queue; it is tried again
     changed = Signal()
 
-    def __init__(self, background: Runs, open_store: "Callable[[], Opened]", parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        background: Runs,
+        open_store: "Callable[[], Opened]",
+        parent: QObject | None = None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
         super().__init__(parent)
         self._background, self._open_store = background, open_store
+        self._clock = clock or SystemClock(self)
         self._store: JobStore | None = None
+        self._problem = ""  # why it could not be opened; known on its own thread
+        self._told = ""  # the same, as it was told on the window's
+        self._again: Wait | None = None
+        self._closed = False
 
     def open(self) -> None:
-        """Open it; nothing is asked before."""
-        self._background.run(self._open, self.opened.emit, lambda error: self.unusable.emit(str(error)))
+        """Open it; nothing is asked before. Where that fails, it is tried until it is closed."""
+        if not self._closed:
+            self._background.run(self._open, self._now_open, self._not_open)
 
     def ask(
         self, work: "Callable[[JobStore], T]", then: Callable[[T], None] | None = None, failed: Failed | None = None
@@ -49,11 +66,32 @@ class QueueAccess(QObject):
 
     def close(self) -> None:
         """Let go of the store, after all that was asked."""
+        self._closed = True
+        if self._again is not None:
+            self._again.stop()
         self._background.run(self._close)
 
+    def _now_open(self, notice: str | None) -> None:
+        if self._told and notice is None:
+            notice = self.tr("The queue can be used again.")
+        self._told = ""
+        self.opened.emit(notice)
+
+    def _not_open(self, error: Exception) -> None:
+        if self._closed:
+            return
+        self._again = self._clock.after(_AGAIN, self.open)
+        if str(error) != self._told:
+            self._told = str(error)
+            self.unusable.emit(self.tr("{0}. Nothing is lost; it is tried again by itself.").format(error))
+
     def _open(self) -> str | None:
-        opened = self._open_store()
-        self._store = opened.store
+        try:
+            opened = self._open_store()
+        except Exception as error:
+            self._problem = str(error)
+            raise
+        self._store, self._problem = opened.store, ""
         return opened.notice
 
     def _close(self) -> None:
@@ -62,6 +100,8 @@ class QueueAccess(QObject):
             self._store = None
 
     def _opened(self) -> "JobStore":
+        if self._store is None and self._problem:
+            raise StorageError(self._problem)
         if self._store is None:
             raise RuntimeError("the queue was asked before it was opened, or after it was closed")
         return self._store

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from fake_clock import FakeClock
 
 from mezzotint.errors import StorageError
 from mezzotint.jobs.store import JobStore
@@ -54,7 +55,43 @@ def test_a_queue_that_cannot_be_opened_is_told(inline):
     told = []
     access.unusable.connect(told.append)
     access.open()
-    assert told == ["the queue cannot be opened: the disk is full"]
+    assert len(told) == 1
+    assert "the queue cannot be opened: the disk is full" in told[0]
+    errors = []
+    access.ask(JobStore.paused, None, errors.append)
+    assert str(errors[0]) == "the queue cannot be opened: the disk is full"
+
+
+def test_a_queue_that_could_not_be_opened_is_opened_as_soon_as_it_can_be(inline):
+    clock, full = FakeClock(), [True]
+    access = QueueAccess(inline, lambda: failing() if full[0] else JobStore.open(), clock=clock)
+    troubles, opened, told = [], [], []
+    access.unusable.connect(troubles.append)
+    access.opened.connect(opened.append)
+    access.open()
+    clock.advance(60)
+    assert len(troubles) == 1 and not opened
+    full[0] = False
+    clock.advance(10)
+    assert len(opened) == 1 and "again" in opened[0]
+    access.ask(JobStore.paused, told.append)
+    assert told == [False]
+    access.close()
+
+
+def test_once_closed_it_is_not_tried_again(inline):
+    clock, tries = FakeClock(), []
+
+    def refused():
+        tries.append(1)
+        failing()
+
+    access = QueueAccess(inline, refused, clock=clock)
+    access.open()
+    access.close()
+    clock.advance(60)
+    access.open()
+    assert tries == [1]
 
 
 def test_a_change_that_fails_is_told_to_who_asked_and_changes_nothing(inline):

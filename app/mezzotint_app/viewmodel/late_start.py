@@ -1,0 +1,47 @@
+"""Whether a process takes long to start: then a person is told so, and can start it anew."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Signal, SignalInstance
+
+from mezzotint_app.clock import Clock, SystemClock, Wait
+
+LATE = 20.0  # seconds; a start takes two or three
+
+
+class LateStart(QObject):
+    """Looks at the clock only while the process starts."""
+
+    changed = Signal()
+
+    def __init__(
+        self, state: Callable[[], str], told: SignalInstance, clock: Clock | None = None, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._state, self._clock = state, clock or SystemClock(self)
+        self._wait: Wait | None = None
+        self._late = False
+        told.connect(self._look)
+        self._look()
+
+    def is_late(self) -> bool:
+        """Whether it has been starting for long."""
+        return self._late
+
+    def _look(self) -> None:
+        if self._state() == "starting":
+            if self._wait is None:
+                self._wait = self._clock.after(LATE, self._now_late)
+            return
+        if self._wait is not None:
+            self._wait.stop()
+            self._wait = None
+        self._set(False)
+
+    def _now_late(self) -> None:
+        self._set(True)
+
+    def _set(self, late: bool) -> None:
+        if late != self._late:
+            self._late = late
+            self.changed.emit()

@@ -1,0 +1,45 @@
+"""A bar above the pages while the librarian does not work: why, what waits for it, and the way on."""
+
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from mezzotint_app.supervisor import Supervisor
+from mezzotint_app.viewmodel.late_start import LateStart
+from mezzotint_app.widgets.notice_bar import NoticeBar
+
+
+class LibrarianNotice(QWidget):
+    """Hidden while all is well."""
+
+    def __init__(self, librarian: Supervisor, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._librarian = librarian
+        self._late = LateStart(librarian.state, librarian.changed, parent=self)
+        self.trouble = NoticeBar("warning", "warning")
+        self.start_button = QPushButton(self.tr("Start it again"))
+        self.start_button.setToolTip(self.tr("Tries once more from the beginning"))
+        self.start_button.setAccessibleName(self.tr("Start the librarian again"))
+        self.start_button.clicked.connect(librarian.restart)
+        self.trouble.add_button(self.start_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.trouble)
+        librarian.changed.connect(self._show)
+        self._late.changed.connect(self._show)
+        self._show()
+
+    def _show(self) -> None:
+        text = self._words()
+        self.trouble.show_text(text)
+        self.start_button.setVisible(self._librarian.state() != "restarting")
+        self.setVisible(bool(text))
+
+    def _words(self) -> str:
+        state, reason = self._librarian.state(), self._librarian.reason()
+        waits = self.tr("The gallery, the models and what is dropped wait for it; pictures are made as before.")
+        if state == "restarting":
+            return " ".join((reason, self.tr("It is started again."), waits))
+        if state == "given_up":
+            return " ".join((reason, self.tr("It is not started again by itself."), waits))
+        if self._late.is_late():
+            return " ".join((self.tr("The librarian takes long to start."), waits))
+        return ""

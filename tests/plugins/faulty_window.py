@@ -1,0 +1,100 @@
+"""The real window over processes, files and disks with faults; the engine is a fake that starts at once."""
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+from mezzotint_app import supervisor
+from mezzotint_app.main import open_window
+from mezzotint_app.program import Program
+from mezzotint_app.settings import Settings, settings_path
+from mezzotint_app.stored import write
+
+PLUGINS = Path(__file__).parent
+ENGINE = (sys.executable, "-P", str(PLUGINS / "fake_server.py"))
+WAIT = 30_000  # milliseconds that anything may take; a busy machine is no failure
+
+
+def engine_that(fault):
+    return (*ENGINE, "--start", fault)
+
+
+class Switch:
+    """A process that the next start finds as it was set."""
+
+    def __init__(self, path, module="mezzotint.librarian"):
+        self._path = path
+        self.command = (sys.executable, "-P", str(PLUGINS / "switched_server.py"), str(path), module)
+        self.set("real")
+
+    def set(self, how):
+        self._path.write_text(how)
+
+
+class Faulty:
+    """A window that is open, and what a person reads and does there."""
+
+    def __init__(self, qtbot, engine=ENGINE, librarian=None):
+        self.bot = qtbot
+        self.program = Program(engine=engine) if librarian is None else Program(engine=engine, librarian=librarian)
+        self.window = open_window(self.program)
+        self.saved = []
+        self.program.runner.saved.connect(lambda _task, image: self.saved.append(image))
+
+    def until(self, condition):
+        self.bot.waitUntil(condition, timeout=WAIT)
+
+    def notice(self):
+        return self.window.notice.text()
+
+    def engine_notice(self):
+        return self.window.engine_notice.trouble.text()
+
+    def librarian_notice(self):
+        return self.window.librarian_notice.trouble.text()
+
+    def ask(self, prompt):
+        """Put a picture into the queue as Generate does; the engine need not be there."""
+        program = self.program
+        program.create.words.set_prompt(prompt)
+        rows = []
+        before = self.rows()
+        program.access.change(lambda store: store.add([program.create.request()]), rows.append)
+        self.until(lambda: bool(rows))
+        return before
+
+    def rows(self):
+        found = []
+        self.program.access.ask(lambda store: found.append(store.rows()))
+        self.until(lambda: bool(found))
+        return found[0]
+
+    def states(self):
+        return [row.state for row in self.rows()]
+
+    def works(self, prompt="still works"):
+        """Another picture can be asked for and is made."""
+        count = len(self.saved)
+        self.ask(prompt)
+        self.until(lambda: len(self.saved) > count and self.program.runner.task() is None)
+
+    def close(self):
+        left = []
+        self.window.leave()
+        self.program.leave(lambda: left.append(True))
+        self.until(lambda: bool(left))
+        self.program.finish()
+        self.window.deleteLater()
+
+
+@contextmanager
+def opened(qtbot, monkeypatch, *, patience=(0.02, 0.02, 0.02, 0.02), **commands):
+    """Open a window that waits hardly between starts, and close it in good order."""
+    monkeypatch.setattr(supervisor, "BACK_OFF", patience)
+    if not settings_path().exists():
+        write(settings_path(), Settings(first_run_done=True, previews=False))
+    faulty = Faulty(qtbot, **commands)
+    try:
+        yield faulty
+    finally:
+        faulty.close()
