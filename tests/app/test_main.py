@@ -1,78 +1,91 @@
-"""The window opens, says what it is, and closes; it never loads torch."""
+"""The program starts without torch, says what it is, and is there once."""
 
-import os
+import json
 import subprocess
 import sys
 
 import pytest
-from skip_rules import skip_module_without
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QMessageBox
+from window_parts import NOWHERE
 
-skip_module_without("PySide6")
-
-from PySide6.QtCore import Qt  # noqa: E402
-from PySide6.QtWidgets import QApplication, QLabel  # noqa: E402
-
-from mezzotint import __version__  # noqa: E402
-from mezzotint_app.main import EXPLANATION, MainWindow  # noqa: E402
-
-
-@pytest.fixture
-def application():
-    return QApplication.instance() or QApplication([])
+from mezzotint import __version__
+from mezzotint_app import main as started
+from mezzotint_app import theme
+from mezzotint_app.program import Program
 
 
-def test_the_window_says_what_it_is_in_plain_text(application):
-    window = MainWindow()
-    labels = window.findChildren(QLabel)
-    text = "\n".join(label.text() for label in labels)
-    assert EXPLANATION in text
-    assert __version__ in text
-    assert "mezzotint generate" in text
-    assert {label.textFormat() for label in labels} == {Qt.TextFormat.PlainText}
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as stop:
+        started.main(["--version"])
+    assert stop.value.code == 0
+    assert __version__ in capsys.readouterr().out
 
 
-def test_the_window_opens_and_closes(application):
-    window = MainWindow()
-    window.show()
-    application.processEvents()
+def test_a_window_with_everything_in_it_loads_no_torch():
+    code = """if True:
+        import json, sys
+        from mezzotint_app import main
+        from mezzotint_app.program import Program
+
+        application = main.make_application()
+        window = main.open_window(Program(engine=("nothing",), librarian=("nothing",)))
+        for page in range(5):
+            window.show_page(page)
+            application.processEvents()
+        window.dialogs.settings()
+        window.dialogs.keys()
+        application.processEvents()
+        sys.stdout.write(json.dumps([one for one in ("torch", "diffusers", "transformers") if one in sys.modules]))
+        sys.stdout.flush()
+        import os
+        os._exit(0)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == []
+
+
+def test_the_theme_follows_the_settings(qapp, qtbot):
+    program = Program(engine=NOWHERE, librarian=NOWHERE)
+    window = started.open_window(program)
+    qtbot.addWidget(window, before_close_func=lambda one: one.leave())
+    program.settings.change(theme="dark")
+    assert theme.is_dark()
+    program.settings.change(theme="light")
+    assert not theme.is_dark()
+    program.finish()
+
+
+def test_what_could_not_be_read_is_told_in_the_window(qapp, qtbot, monkeypatch):
+    from mezzotint_app.settings import settings_path
+
+    settings_path().parent.mkdir(parents=True)
+    settings_path().write_text("{")
+    program = Program(engine=NOWHERE, librarian=NOWHERE)
+    window = started.open_window(program)
+    qtbot.addWidget(window, before_close_func=lambda one: one.leave())
+    assert "window.json" in window.notice.text()
+    program.finish()
+
+
+@pytest.mark.parametrize(("answered", "code", "boxes"), [(True, 0, 0), (False, 1, 1)])
+def test_a_second_start_goes_away(qapp, monkeypatch, answered, code, boxes):
+    shown = []
+    monkeypatch.setattr(QMessageBox, "warning", lambda *words: shown.append(words[-1]))
+    assert started._not_the_first(answered) == code
+    assert len(shown) == boxes
+    assert all("open already" in words for words in shown)
+
+
+def test_work_begins_once_the_window_is_there(qapp, qtbot, monkeypatch):
+    begun = []
+    program = Program(engine=NOWHERE, librarian=NOWHERE)
+    monkeypatch.setattr(program, "begin", lambda: begun.append(True))
+    window = started.open_window(program)
+    qtbot.addWidget(window, before_close_func=lambda one: one.leave())
     assert window.isVisible()
-    assert window.width() >= 320
-    window.close()
-    application.processEvents()
-    assert not window.isVisible()
-
-
-def _run(code):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "QT_QPA_PLATFORM": "offscreen"}
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
-
-
-def test_main_runs_until_the_window_is_closed():
-    code = (
-        "import sys\n"
-        "from PySide6.QtCore import QTimer\n"
-        "from PySide6.QtWidgets import QApplication\n"
-        "from mezzotint_app.main import MainWindow, main\n"
-        "shown = []\n"
-        "def close():\n"
-        "    for window in QApplication.topLevelWidgets():\n"
-        "        shown.append((type(window) is MainWindow, window.isVisible()))\n"
-        "        window.close()\n"
-        "class Application(QApplication):\n"
-        "    def exec(self):\n"
-        "        QTimer.singleShot(0, close)\n"
-        "        return QApplication.exec()\n"
-        "import mezzotint_app.main\n"
-        "mezzotint_app.main.QApplication = Application\n"
-        "code = main()\n"
-        "assert shown == [(True, True)], shown\n"
-        "sys.exit(code)\n"
-    )
-    done = _run(code)
-    assert done.returncode == 0, done.stderr
-
-
-def test_the_app_loads_without_torch():
-    code = "import sys, mezzotint_app.main; assert not {'torch', 'diffusers', 'transformers', 'PIL'} & set(sys.modules)"
-    done = _run(code)
-    assert done.returncode == 0, done.stderr
+    assert begun == []
+    QTimer.singleShot(0, lambda: None)
+    qtbot.waitUntil(lambda: begun == [True])
+    program.finish()

@@ -1,6 +1,7 @@
 """The window: a rail of pages, what happens between them, and a line at the foot."""
 
 import base64
+import contextlib
 
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
@@ -26,6 +27,8 @@ from mezzotint_app.windows.dialogs import Dialogs
 from mezzotint_app.windows.engine_notice import EngineNotice
 from mezzotint_app.windows.first_run import FirstRun
 from mezzotint_app.windows.gallery_page import GalleryPage
+from mezzotint_app.windows.librarian_notice import LibrarianNotice
+from mezzotint_app.windows.kept_layout import KeptLayout
 from mezzotint_app.windows.models_page import ModelsPage
 from mezzotint_app.windows.queue_page import QueuePage
 from mezzotint_app.windows.status import Status
@@ -33,6 +36,8 @@ from mezzotint_app.windows.status import Status
 CREATE, QUEUE, GALLERY, MODELS, FIRST_RUN = range(5)
 _SMALLEST = QSize(880, 560)
 _USUAL = QSize(1280, 840)
+_MOST_NOTICES = 6  # that are shown at once, the last ones
+_LONGEST_NOTICE = 2000  # characters of all of them
 _SETTLED = 500  # milliseconds after which a place on the screen is kept
 
 
@@ -71,8 +76,8 @@ class MainWindow(QMainWindow):
 
     def tell(self, text: str) -> None:
         """Something a person should read, until it is closed."""
-        before = self.notice.text()
-        self.notice.show_text(text if not before or before == text else f"{before}\n{text}"[-2000:])
+        before = [one for one in self.notice.text().split("\n") if one and one not in text.split("\n")]
+        self.notice.show_text("\n".join([*before, text][-_MOST_NOTICES:])[-_LONGEST_NOTICE:])
 
     def raise_window(self) -> None:
         """In front of all others: somebody started Mezzotint once more."""
@@ -85,13 +90,15 @@ class MainWindow(QMainWindow):
 
     def _make_pages(self) -> None:
         program = self.program
-        self.create_page = CreatePage(program.create, program.thumbnails, program.pool)
+        self.create_page = CreatePage(program.create, program.thumbnails, program.pool, engine=program.engine_state)
         self.queue_page = QueuePage(program.queue)
         self.gallery_page = GalleryPage(program.gallery)
         self.models_page = ModelsPage(program.library)
         self.first_run = FirstRun()
         self.pages = QStackedWidget()
+        self.kept = KeptLayout(program.window_state, self)
         for page in (self.create_page, self.queue_page, self.gallery_page, self.models_page, self.first_run):
+            self.kept.follow(page)
             self.pages.addWidget(page)
         self.create_page.setFocusProxy(self.create_page.prompts.prompt)
 
@@ -106,11 +113,13 @@ class MainWindow(QMainWindow):
         )
         self.notice = NoticeBar("info", "text", closable=True)
         self.engine_notice = EngineNotice(self.program.engine_state)
+        self.librarian_notice = LibrarianNotice(self.program.librarian)
         self.line = StatusLine()
         notices = QVBoxLayout()
         notices.setContentsMargins(16, 8, 16, 0)
         notices.setSpacing(8)
         notices.addWidget(self.engine_notice)
+        notices.addWidget(self.librarian_notice)
         notices.addWidget(self.notice)
         column = QVBoxLayout()
         column.setContentsMargins(0, 0, 0, 0)
@@ -231,7 +240,8 @@ class MainWindow(QMainWindow):
         state = self.program.window_state.value()
         self.resize(_USUAL)
         if state.geometry:
-            self.restoreGeometry(QByteArray(base64.b64decode(state.geometry, validate=False)))
+            with contextlib.suppress(ValueError):  # whatever stands in the file, the window opens
+                self.restoreGeometry(QByteArray(base64.b64decode(state.geometry, validate=False)))
         if not self.program.settings.value().first_run_done:
             self.rail.setVisible(False)
             self.show_page(FIRST_RUN)
@@ -239,6 +249,7 @@ class MainWindow(QMainWindow):
         self.show_page(state.page if CREATE <= state.page <= MODELS else CREATE)
 
     def _keep_place(self) -> None:
+        self.kept.keep()
         geometry = base64.b64encode(bytes(self.saveGeometry().data())).decode("ascii")
         self.program.window_state.change(geometry=geometry, maximized=self.isMaximized())
 
@@ -254,7 +265,8 @@ class MainWindow(QMainWindow):
         self.close()
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802, D102
-        if self._leaving or not self.program.queue.summary.work_left():
+        # At a logout nobody is asked: what is left waits for the next start.
+        if self._leaving or _is_saving_session() or not self.program.queue.summary.work_left():
             self._keep_place()
             event.accept()
             if not self._closed:
@@ -262,4 +274,10 @@ class MainWindow(QMainWindow):
                 self.closing.emit()
             return
         event.ignore()
-        self.dialogs.leave(self.leave)
+        self.dialogs.leave(lambda: QTimer.singleShot(0, self.leave))  # a close within a close is none
+
+
+def _is_saving_session() -> bool:
+    """Whether the system is being left."""
+    application = QGuiApplication.instance()
+    return isinstance(application, QGuiApplication) and application.isSavingSession()

@@ -1,0 +1,106 @@
+"""Each dialog opens once, and does what it was opened for."""
+
+import pytest
+from fake_engine import model_info
+from PySide6.QtWidgets import QDialog
+from shiboken6 import isValid
+
+from mezzotint.protocol import ImageMetadata
+from mezzotint_app.viewmodel.folder_of_pictures import Pictures
+
+METADATA = ImageMetadata(
+    program="a1111",
+    prompt="a green hill",
+    negative_prompt=None,
+    width=128,
+    height=128,
+    seed=77,
+    steps=9,
+    sampler=None,
+    schedule=None,
+    guidance_scale=None,
+    strength=None,
+    model=None,
+    model_hash=None,
+    request=None,
+    other={},
+)
+
+
+def opened(window):
+    return [one for one in window.findChildren(QDialog) if one.isVisible()]
+
+
+@pytest.mark.parametrize("name", ["settings", "keys", "log", "places", "get_model"])
+def test_a_dialog_is_there_once(qtbot, window, name):
+    getattr(window.dialogs, name)()
+    (dialog,) = opened(window)
+    getattr(window.dialogs, name)()
+    assert opened(window) == [dialog]
+    dialog.reject()
+    qtbot.waitUntil(lambda: opened(window) == [])
+    getattr(window.dialogs, name)()
+    assert len(opened(window)) == 1
+
+
+def test_a_smaller_copy_is_begun_when_it_is_agreed_to(qtbot, window, program, asked):
+    program.library.refresh()
+    asked.answer((model_info(id="apple", family="sdxl"),), "models")
+    window.dialogs.quantize("apple")
+    (dialog,) = opened(window)
+    assert "quantize" not in asked.methods()
+    dialog.accept()
+    assert asked.last("quantize").params.model == "apple"
+
+
+def test_nothing_opens_for_a_model_that_is_gone(window):
+    window.dialogs.quantize("nothing")
+    assert opened(window) == []
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [("all", ("a green hill", 77, 9)), ("prompt", ("a green hill", None, None)), ("seed", ("", 77, None))],
+)
+def test_settings_of_a_picture_are_taken(qtbot, window, program, asked, what, expected):
+    window.dialogs.settings_of_picture("/pictures/a.png")
+    asked.answer(METADATA, "metadata")
+    (dialog,) = opened(window)
+    with qtbot.waitSignal(window.dialogs.applied):
+        dialog._model.apply(what)
+    request = program.create.request()
+    assert (request.prompt, request.seed, request.cascade.stages[0].sampling.steps) == expected
+
+
+def test_another_picture_takes_the_place_of_the_first(qtbot, window, asked):
+    window.dialogs.settings_of_picture("/pictures/a.png")
+    window.dialogs.settings_of_picture("/pictures/b.png")
+    qtbot.waitUntil(lambda: len(opened(window)) == 1)
+    assert opened(window)[0]._model.path() == "/pictures/b.png"
+
+
+def test_a_lora_that_was_dropped_is_in_the_list(window, program):
+    window.dialogs.questions.lora_accepted.emit("/loras/paint.safetensors")
+    assert [one.path for one in program.create.request().loras] == ["/loras/paint.safetensors"]
+
+
+def test_a_folder_of_pictures_becomes_one_entry(qtbot, window, program):
+    program.create.words.set_prompt("in winter")
+    with qtbot.waitSignal(program.access.changed):
+        window.dialogs.questions.batch_accepted.emit(Pictures(folder="/trip", paths=("/trip/a.png", "/trip/b.png")))
+    entries = []
+    program.access.ask(lambda store: [store.entry(row.id) for row in store.rows()], entries.extend)
+    qtbot.waitUntil(lambda: bool(entries))
+    (entry,) = entries
+    assert [task.request.images[0].path for task in entry.tasks] == ["/trip/a.png", "/trip/b.png"]
+    assert {task.request.prompt for task in entry.tasks} == {"in winter"}
+
+
+def test_the_log_grows_while_it_is_open(qtbot, window, program):
+    window.dialogs.log()
+    (dialog,) = opened(window)
+    program.engine.logged.emit("a line of the log")
+    assert "a line of the log" in dialog.lines.toPlainText()
+    dialog.reject()
+    qtbot.waitUntil(lambda: not isValid(dialog))
+    program.engine.logged.emit("another line")

@@ -1,0 +1,155 @@
+"""The pages, and what happens between them."""
+
+import pytest
+from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+
+from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
+from mezzotint_app.program import Program
+from mezzotint_app.windows.main_window import CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
+
+
+def page(window):
+    return window.pages.currentIndex()
+
+
+def test_a_new_person_is_welcomed(qtbot, program):
+    window = MainWindow(program)
+    qtbot.addWidget(window, before_close_func=lambda one: one.leave())
+    window.show()
+    assert page(window) == FIRST_RUN
+    assert not window.rail.isVisible()
+    window.first_run.skipped.emit()
+    assert page(window) == CREATE
+    assert window.rail.isVisible()
+    assert program.settings.value().first_run_done
+
+
+@pytest.mark.parametrize("number", [CREATE, QUEUE, GALLERY, MODELS])
+def test_keys_go_to_pages_and_the_page_is_kept(qtbot, window, program, number):
+    qtbot.keyClick(window, Qt.Key(Qt.Key.Key_1.value + number), Qt.KeyboardModifier.ControlModifier)
+    assert page(window) == number
+    assert window.rail.button(number).isChecked()
+    assert program.window_state.value().page == number
+
+
+def test_a_model_is_taken_to_the_create_page(window, program):
+    window.models_page.use_asked.emit("starter-xl")
+    assert page(window) == CREATE
+    assert program.create.chosen.model() == "starter-xl"
+
+
+def test_a_picture_of_the_gallery_becomes_the_starting_picture(window, program):
+    window.gallery_page.use_as_input.emit("/pictures/a.png")
+    assert page(window) == CREATE
+    assert program.images.path() == "/pictures/a.png"
+
+
+def test_an_entry_is_edited_again(window, program):
+    stage = Stage(model=ModelRef(id="starter-dit"))
+    window.queue_page.edit_again.emit(GenerateRequest(prompt="a boat", seed=5, cascade=Cascade(stages=(stage,))))
+    assert page(window) == CREATE
+    assert program.create.request().prompt == "a boat"
+    assert program.create.request().seed == 5
+
+
+def test_a_drop_is_looked_at(qtbot, window, program, asked):
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile("/pictures/a.png")])
+    where, keys, buttons = window.rect().center(), Qt.KeyboardModifier.NoModifier, Qt.MouseButton.LeftButton
+    entered = QDragEnterEvent(where, Qt.DropAction.CopyAction, data, buttons, keys)
+    window.dragEnterEvent(entered)
+    assert entered.isAccepted()
+    window.dropEvent(QDropEvent(QPointF(where), Qt.DropAction.CopyAction, data, buttons, keys, QEvent.Type.Drop))
+    assert asked.last("examine").params == {"paths": ("/pictures/a.png",)}
+
+
+def test_what_cannot_be_used_is_not_taken(window):
+    nothing = QMimeData()  # Qt's event does not keep it
+    entered = QDragEnterEvent(
+        window.rect().center(),
+        Qt.DropAction.CopyAction,
+        nothing,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    entered.ignore()
+    window.dragEnterEvent(entered)
+    assert not entered.isAccepted()
+
+
+def test_files_are_pasted(qtbot, window, program, asked):
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile("/pictures/b.png")])
+    QGuiApplication.clipboard().setMimeData(data)
+    window.show_page(GALLERY)
+    qtbot.keyClick(window, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+    assert asked.last("examine").params == {"paths": ("/pictures/b.png",)}
+
+
+def test_messages_are_gathered_until_they_are_closed(window):
+    window.tell("first <b>")
+    window.tell("second")
+    window.tell("second")
+    assert window.notice.text() == "first <b>\nsecond"
+    window.tell("x" * 10_000)
+    assert len(window.notice.text()) <= 2000
+
+
+def test_its_place_is_kept(qtbot, window, program):
+    window.resize(window.minimumWidth(), 650)  # a screen without a display is small
+    qtbot.waitUntil(lambda: program.window_state.value().geometry != "")
+    again = MainWindow(program)
+    qtbot.addWidget(again, before_close_func=lambda one: one.leave())
+    assert again.size() == window.size()
+
+
+@pytest.mark.parametrize("geometry", ["!", "AAAA", "x" * 100])
+def test_a_damaged_place_is_left_alone(qtbot, program, used, geometry):
+    program.window_state.change(geometry=geometry, page=77)
+    window = MainWindow(program)
+    qtbot.addWidget(window, before_close_func=lambda one: one.leave())
+    assert page(window) == CREATE
+
+
+def test_without_work_it_closes_at_once(qtbot, window):
+    with qtbot.waitSignal(window.closing):
+        window.close()
+    assert not window.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("choice", "button", "goes_on"), [("ask", "go_on_button", True), ("ask", "stop_button", False)]
+)
+def test_with_work_left_it_asks(qtbot, window, program, monkeypatch, choice, button, goes_on):
+    monkeypatch.setattr(program.queue.summary, "work_left", lambda: True)
+    program.settings.change(when_closed=choice)
+    window.close()
+    assert window.isVisible()
+    dialog = window.dialogs._open["leaving"]
+    with qtbot.waitSignal(window.closing):
+        qtbot.mouseClick(getattr(dialog, button), Qt.MouseButton.LeftButton)
+    assert program.go_on_without_window == goes_on
+
+
+@pytest.mark.parametrize(("choice", "goes_on"), [("go_on", True), ("stop", False)])
+def test_with_work_left_it_does_what_was_settled(qtbot, window, program, monkeypatch, choice, goes_on):
+    monkeypatch.setattr(program.queue.summary, "work_left", lambda: True)
+    program.settings.change(when_closed=choice)
+    with qtbot.waitSignal(window.closing):
+        window.close()
+    assert program.go_on_without_window == goes_on
+
+
+def test_the_first_picture_is_asked_for_with_one_click(qtbot):
+    program = Program(engine=("nothing",), librarian=("nothing",))
+    window = MainWindow(program)
+    qtbot.addWidget(window, before_close_func=lambda one: one.leave())
+    with qtbot.waitSignal(program.access.opened):
+        program.access.open()
+    with qtbot.waitSignal(program.create.queued):
+        window.first_run.make_asked.emit("a red house")
+    titles = []
+    program.access.ask(lambda store: [row.title for row in store.rows()], titles.extend)
+    qtbot.waitUntil(lambda: titles == ["a red house"])
+    program.finish()
