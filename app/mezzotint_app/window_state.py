@@ -1,6 +1,6 @@
 """Where the window stood, and what was open in it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -10,4 +10,5 @@ class WindowState:
     geometry: str = ""  # Qt's own bytes in base64; empty: as Qt places it
     maximized: bool = False
     page: int = 0
+    parts: dict[str, tuple[int, ...]] = field(default_factory=dict)  # pixels of splitters and columns, by their names
     told_go_on: bool = False  # whether it was explained that the queue goes on without the window

@@ -18,7 +18,7 @@ _REFUSALS = ("usage", "storage")  # of the name or the folder; of anything else 
 
 
 class PicturePlaces(QObject):
-    """What a person writes is asked of the librarian, which says what the engine would say, and is kept if it is good."""
+    """What is written is shown to the librarian, which says what the engine would say, and is kept if it is good."""
 
     changed = Signal()  # what is kept, or what is wrong with what was written
 
@@ -46,7 +46,10 @@ class PicturePlaces(QObject):
 
     def set_folder(self, text: str) -> None:
         """Another folder for new pictures; those that are there stay in the gallery."""
-        folder = os.path.expanduser(text.strip())
+        try:
+            folder = str(Path(text.strip()).expanduser()) if text.strip() else ""
+        except RuntimeError:  # somebody's home that nobody knows
+            folder = text.strip()
         if folder and not Path(folder).is_absolute():
             problem = self.tr("{folder} is not a whole path: write it from the root or the drive on.")
             self._refuse("folder", problem.format(folder=folder))

@@ -122,6 +122,7 @@ class CreatePage(QWidget):
         self._splitter.setCollapsible(0, False)
         self._splitter.setCollapsible(1, False)
         self._splitter.setSizes([FORM_WIDTH, 900])
+        self._splitter.setObjectName("create")
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(self._splitter)

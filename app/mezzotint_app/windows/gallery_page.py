@@ -143,6 +143,7 @@ class GalleryPage(QWidget):
         splitter.setStretchFactor(0, 1)
         splitter.setChildrenCollapsible(False)
         splitter.setSizes([680, 280])
+        splitter.setObjectName("gallery")
         self._stack.addWidget(splitter)
         self._stack.addWidget(self.empty)
         column.addLayout(self._stack, 1)

@@ -86,6 +86,7 @@ class ModelsPage(QWidget):
         split.addWidget(self.details)
         split.setStretchFactor(0, 1)
         split.setSizes([720, 320])
+        split.setObjectName("models")
         split.setChildrenCollapsible(False)
         page.addWidget(split, 1)
 
@@ -145,6 +146,7 @@ class ModelsPage(QWidget):
         self._table.verticalHeader().hide()
         self._table.verticalHeader().setDefaultSectionSize(32)
         header = self._table.horizontalHeader()
+        header.setObjectName("models table")
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setStretchLastSection(True)

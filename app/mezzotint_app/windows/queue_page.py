@@ -136,6 +136,7 @@ class QueuePage(QWidget):
         self._splitter.setStretchFactor(0, 1)
         self._splitter.setChildrenCollapsible(False)
         self._splitter.setSizes([640, 320])
+        self._splitter.setObjectName("queue")
         frame = QWidget()
         around = QVBoxLayout(frame)
         around.setContentsMargins(16, 8, 16, 16)
