@@ -1,175 +1,283 @@
-"""Everything of the window that is not seen: processes, the queue, what the pages show. Made and wired here."""
+"""The window: a rail of pages, what happens between them, and a line at the foot."""
 
-import sys
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
-from typing import TypeVar
+import base64
+import contextlib
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDesktopServices,
+    QDragEnterEvent,
+    QDropEvent,
+    QGuiApplication,
+    QKeySequence,
+    QShortcut,
+)
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
-from mezzotint.jobs.store import JobStore
-from mezzotint_app.awake import KeepAwake
-from mezzotint_app.background import Background, Pool
-from mezzotint_app.processes import ServerProcess
-from mezzotint_app.settings import Settings, settings_path, state_path
-from mezzotint_app.stored import Stored, read
-from mezzotint_app.supervisor import Supervisor
-from mezzotint_app.viewmodel.create import CreateModel
-from mezzotint_app.viewmodel.create_state import CreateState
-from mezzotint_app.viewmodel.dropped import DropHandler
-from mezzotint_app.viewmodel.engine_state import EngineState
-from mezzotint_app.viewmodel.gallery import GalleryState
-from mezzotint_app.viewmodel.gallery_parts import Gallery
-from mezzotint_app.viewmodel.image_input import ImageInputModel
-from mezzotint_app.viewmodel.models import ModelLibrary
-from mezzotint_app.viewmodel.own_pictures import forget, masks_folder, pasted_folder
-from mezzotint_app.viewmodel.picture_places import PicturePlaces
-from mezzotint_app.viewmodel.pixels import PixelLoader
-from mezzotint_app.viewmodel.queue_access import QueueAccess
-from mezzotint_app.viewmodel.queue_parts import Queue
-from mezzotint_app.viewmodel.runner import QueueRunner
-from mezzotint_app.viewmodel.thumbnails import Thumbnails
-from mezzotint_app.window_state import WindowState
+from mezzotint.protocol import GenerateRequest
+from mezzotint_app.program import Program
+from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.dropped_data import can_hold, held
+from mezzotint_app.widgets.navigation import Navigation
+from mezzotint_app.widgets.notice_bar import NoticeBar
+from mezzotint_app.widgets.status_line import StatusLine
+from mezzotint_app.windows.create_page import CreatePage
+from mezzotint_app.windows.dialogs import Dialogs
+from mezzotint_app.windows.engine_notice import EngineNotice
+from mezzotint_app.windows.first_run import FirstRun
+from mezzotint_app.windows.gallery_page import GalleryPage
+from mezzotint_app.windows.kept_layout import KeptLayout
+from mezzotint_app.windows.librarian_notice import LibrarianNotice
+from mezzotint_app.windows.models_page import ModelsPage
+from mezzotint_app.windows.queue_page import QueuePage
+from mezzotint_app.windows.status import Status
 
-T = TypeVar("T")
-
-_LEAVING = 8000  # milliseconds that a job has to end when the window is closed
-
-ENGINE = (sys.executable, "-P", "-m", "mezzotint.server")
-LIBRARIAN = (sys.executable, "-P", "-m", "mezzotint.librarian")
+CREATE, QUEUE, GALLERY, MODELS, FIRST_RUN = range(5)
+_SMALLEST = QSize(880, 560)
+_USUAL = QSize(1280, 840)
+_MOST_NOTICES = 6  # that are shown at once, the last ones
+_LONGEST_NOTICE = 2000  # characters of all of them
+_SETTLED = 500  # milliseconds after which a place on the screen is kept
 
 
-class Program(QObject):
-    """Made before the window is shown; `begin` starts the processes after it is."""
+class MainWindow(QMainWindow):
+    """Shows a Program."""
 
-    told = Signal(str)  # something a person should read
+    closing = Signal()  # the person closes it; whoever listens decides what goes on
 
-    def __init__(self, engine: tuple[str, ...] = ENGINE, librarian: tuple[str, ...] = LIBRARIAN) -> None:
+    def __init__(self, program: Program) -> None:
         super().__init__()
-        self.go_on_without_window = False  # decided when the window is closed with work left
-        self.notices: list[str] = []  # of reading what was kept; shown with the window
-        self.files = Background(self)
-        self._store_thread = Background(self)
-        self.pool = Pool(self)
-        for thread in (self.files, self._store_thread, self.pool):
-            thread.on_unhandled(self._unhandled)
-        self.settings = self._stored(settings_path(), Settings)
-        self.window_state = self._stored(state_path("layout"), WindowState)
-        self._make_processes(engine, librarian)
-        self._make_queue()
-        self._make_models()
-        self._wire()
+        self.program = program
+        self.setWindowTitle("Mezzotint")
+        self.setWindowIcon(icon("mezzotint"))
+        self.setMinimumSize(_SMALLEST)
+        self.setAcceptDrops(True)
+        self._leaving = self._closed = False
+        self._make_pages()
+        self._build()
+        self.dialogs = Dialogs(program, self)
+        self.status = Status(program, self.line, self)
+        self._connect_pages()
+        self._connect_window()
+        self._place()
 
-    # ---- life
+    # ---- what is shown
 
-    def begin(self) -> None:
-        """Start what works in the background; the window is there already."""
-        self.librarian.start()
-        self.engine.start()
-        self.library.refresh()
-        self.gallery.begin()
-        self.access.ask(lambda store: store.given_pictures(), self._forget_own_pictures, lambda _error: None)
+    def show_page(self, number: int) -> None:
+        """Go to a page; it gets the keys."""
+        self.pages.setCurrentIndex(number)
+        if number <= MODELS:
+            self.rail.choose(number)
+            self.program.window_state.change(page=number)
+        page = self.pages.widget(number)
+        if page is not None:
+            page.setFocus()
 
-    def leave(self, then: Callable[[], None]) -> None:
-        """Put back what runs and let go of the queue, then go on; what does not answer is not waited for."""
-        left: list[bool] = []
+    def tell(self, text: str) -> None:
+        """Something a person should read, until it is closed."""
+        before = [one for one in self.notice.text().split("\n") if one and one not in text.split("\n")]
+        self.notice.show_text("\n".join([*before, text][-_MOST_NOTICES:])[-_LONGEST_NOTICE:])
 
-        def once() -> None:
-            if not left:
-                left.append(True)
-                then()
-
-        self.runner.let_go(once)
-        QTimer.singleShot(_LEAVING, once)
-
-    def finish(self) -> None:
-        """The last window is gone: keep what is unsaved, end the processes."""
-        for document in (self.settings, self.window_state, self.create_state, self.gallery_state):
-            if document.unsaved():
-                document.save()
-        self.awake.finish()
-        self.access.close()
-        self.librarian.finish(3000)
-        self.engine.finish(5000)
-        for thread in (self.files, self._store_thread, self.pool):
-            thread.finish()
+    def raise_window(self) -> None:
+        """In front of all others: somebody started Mezzotint once more."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
 
     # ---- parts
 
-    def _make_processes(self, engine: tuple[str, ...], librarian: tuple[str, ...]) -> None:
-        self.engine = Supervisor(self.tr("The engine"), lambda: ServerProcess(engine, decoding=self.pool), parent=self)
-        self.librarian = Supervisor(
-            self.tr("The librarian"), lambda: ServerProcess(librarian, decoding=self.pool), parent=self
+    def _make_pages(self) -> None:
+        program = self.program
+        self.create_page = CreatePage(program.create, program.thumbnails, program.pool, engine=program.engine_state)
+        self.queue_page = QueuePage(program.queue)
+        self.gallery_page = GalleryPage(program.gallery)
+        self.models_page = ModelsPage(program.library)
+        self.first_run = FirstRun()
+        self.pages = QStackedWidget()
+        self.kept = KeptLayout(program.window_state, self)
+        for page in (self.create_page, self.queue_page, self.gallery_page, self.models_page, self.first_run):
+            self.kept.follow(page)
+            self.pages.addWidget(page)
+        self.create_page.setFocusProxy(self.create_page.prompts.prompt)
+
+    def _build(self) -> None:
+        self.rail = Navigation(
+            (
+                ("create", self.tr("Create")),
+                ("queue", self.tr("Queue")),
+                ("gallery", self.tr("Gallery")),
+                ("models", self.tr("Models")),
+            )
         )
+        self.notice = NoticeBar("info", "text", closable=True)
+        self.engine_notice = EngineNotice(self.program.engine_state)
+        self.librarian_notice = LibrarianNotice(self.program.librarian)
+        self.line = StatusLine()
+        notices = QVBoxLayout()
+        notices.setContentsMargins(16, 8, 16, 0)
+        notices.setSpacing(8)
+        notices.addWidget(self.engine_notice)
+        notices.addWidget(self.librarian_notice)
+        notices.addWidget(self.notice)
+        column = QVBoxLayout()
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(notices)
+        column.addWidget(self.pages, 1)
+        row = QHBoxLayout()
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self.rail)
+        row.addLayout(column, 1)
+        whole = QVBoxLayout()
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addLayout(row, 1)
+        whole.addWidget(self.line)
+        content = QWidget()
+        content.setLayout(whole)
+        self.setCentralWidget(content)
 
-    def _make_queue(self) -> None:
-        self.access = QueueAccess(self._store_thread, JobStore.open, self)
-        self.runner = QueueRunner(self.access, self.engine, self.settings, parent=self)
-        self.engine_state = EngineState(self.engine, self.runner, self.settings, parent=self)
-        self.awake = KeepAwake(self.runner, self.settings, parent=self)
-        self.thumbnails = Thumbnails(self.librarian, self.pool, self)
-        self.queue = Queue(self.access, self.runner, self.thumbnails, self.files, self)
+    def _connect_pages(self) -> None:
+        dialogs = self.dialogs
+        self.rail.chosen.connect(self.show_page)
+        self.rail.settings_asked.connect(dialogs.settings)
+        self.rail.help_asked.connect(dialogs.keys)
+        self.create_page.told.connect(self.line.tell)
+        self.create_page.copied.connect(self.line.tell)
+        self.create_page.open_full_screen.connect(lambda paths, index: dialogs.view(list(paths), index))
+        self.create_page.show_settings_of.connect(dialogs.settings_of_picture)
+        self.queue_page.edit_again.connect(self._edit_again)
+        self.queue_page.create_asked.connect(lambda: self.show_page(CREATE))
+        self.queue_page.open_full_screen.connect(dialogs.view)
+        self.queue_page.told.connect(self.line.tell)
+        self.gallery_page.show_settings_of.connect(dialogs.settings_of_picture)
+        self.gallery_page.use_as_input.connect(self._use_picture)
+        self.gallery_page.open_full_screen.connect(dialogs.view)
+        self.gallery_page.compare.connect(dialogs.compare)
+        self.gallery_page.create_asked.connect(lambda: self.show_page(CREATE))
+        self.gallery_page.told.connect(self.line.tell)
+        self.models_page.use_asked.connect(self._use_model)
+        self.models_page.get_asked.connect(dialogs.get_model)
+        self.models_page.quantize_asked.connect(dialogs.quantize)
+        self.models_page.places_asked.connect(dialogs.places)
+        self.models_page.reveal_asked.connect(self.program.gallery.reveal.show)
+        dialogs.applied.connect(lambda: self.show_page(CREATE))
+        self.first_run.make_asked.connect(self._first_picture)
+        self.first_run.skipped.connect(lambda: self._first_run_over(CREATE))
+        self.first_run.add_folder_asked.connect(self._first_folder)
+        self.first_run.get_asked.connect(self._first_model)
 
-    def _make_models(self) -> None:
-        self.create_state = self._stored(state_path("create"), CreateState)
-        self.gallery_state = self._stored(state_path("gallery"), GalleryState)
-        self.picture_places = PicturePlaces(self.settings, self.librarian, self)
-        self.pixels = PixelLoader(self.librarian, self.pool, self)
-        self.images = ImageInputModel(self.librarian, self.pool, self)
-        self.library = ModelLibrary(self.librarian, self.engine, self)
-        self.dropped = DropHandler(self.librarian, self.pool, self)
-        self.create = CreateModel(
-            self.engine,
-            self.librarian,
-            self.access,
-            self.runner,
-            self.images,
-            self.settings,
-            self.create_state,
-            self.pool,
-            self,
-            life=self.engine,
-        )
-        self.gallery = Gallery(
-            self.librarian,
-            self.files,
-            self.pixels,
-            self.thumbnails,
-            self.runner,
-            self.settings,
-            self.gallery_state,
-            self,
-        )
+    def _connect_window(self) -> None:
+        program = self.program
+        program.told.connect(self.tell)
+        program.images.told.connect(self.tell)
+        program.dropped.message.connect(self.tell)
+        program.gallery.reveal.open_folder.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(path)))
+        program.queue.reveal.open_folder.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(path)))
+        self.engine_notice.log_asked.connect(self.dialogs.log)
+        self.line.engine_asked.connect(self.dialogs.log)
+        self.line.queue_asked.connect(lambda: self.show_page(QUEUE))
+        for keys, act in (("Ctrl+L", self.dialogs.log), ("Ctrl+Q", self.close), ("Ctrl+V", self._paste)):
+            QShortcut(QKeySequence(keys), self, act)
+        self._settling = QTimer(self)
+        self._settling.setSingleShot(True)
+        self._settling.setInterval(_SETTLED)
+        self._settling.timeout.connect(self._keep_place)
 
-    def _wire(self) -> None:
-        for document in (self.settings, self.window_state, self.create_state, self.gallery_state):
-            document.failed.connect(self.told)
-        self.runner.told.connect(self.told)
-        self.access.unusable.connect(self.told)
-        self.access.opened.connect(lambda notice: self.told.emit(notice) if notice else None)
-        self.library.changed.connect(self._models_changed)
-        self.queue.watch.changed.connect(self._queue_changed)
+    # ---- between pages
 
-    def _stored(self, path: Path, kind: type[T]) -> Stored[T]:
-        value, notice = read(kind, path)
-        if notice:
-            self.notices.append(notice)
-        return Stored(path, value, self.files, self)
+    def _use_model(self, identity: str) -> None:
+        self.program.create.chosen.set_model(identity)
+        self.show_page(CREATE)
 
-    def _forget_own_pictures(self, needed: frozenset[str]) -> None:
-        """Masks and pasted pictures that nothing names any more."""
-        shown = frozenset(one.path for one in self.images.inputs())
-        for folder in (masks_folder(), pasted_folder()):
-            self.files.run(partial(forget, folder, needed | shown))
+    def _use_picture(self, path: str) -> None:
+        self.program.images.set_picture(path)
+        self.show_page(CREATE)
 
-    def _models_changed(self) -> None:
-        if self.library.listed:
-            self.create.models.use(self.library.models)
+    def _edit_again(self, request: GenerateRequest) -> None:
+        self.program.create.apply_request(request)
+        self.show_page(CREATE)
 
-    def _queue_changed(self) -> None:
-        if self.runner.state == "elsewhere":
-            self.gallery.others_work()
+    def _first_picture(self, prompt: str) -> None:
+        self._first_run_over(CREATE)
+        self.program.create.words.set_prompt(prompt)
+        self.program.create.generate()
 
-    def _unhandled(self, error: Exception) -> None:
-        self.told.emit(str(error) or type(error).__name__)
+    def _first_folder(self) -> None:
+        self._first_run_over(MODELS)
+        self.models_page.add_folder()
+
+    def _first_model(self) -> None:
+        self._first_run_over(MODELS)
+        self.dialogs.get_model()
+
+    def _first_run_over(self, page: int) -> None:
+        self.program.settings.change(first_run_done=True)
+        self.rail.setVisible(True)
+        self.show_page(page)
+
+    # ---- what comes from outside
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802, D102
+        if can_hold(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802, D102
+        event.acceptProposedAction()
+        self.program.dropped.take(held(event.mimeData()))
+
+    def _paste(self) -> None:
+        data = QGuiApplication.clipboard().mimeData()
+        if data is not None and can_hold(data):
+            self.program.dropped.take(held(data))
+
+    # ---- its place, and its end
+
+    def _place(self) -> None:
+        state = self.program.window_state.value()
+        self.resize(_USUAL)
+        if state.geometry:
+            with contextlib.suppress(ValueError):  # whatever stands in the file, the window opens
+                self.restoreGeometry(QByteArray(base64.b64decode(state.geometry, validate=False)))
+        if not self.program.settings.value().first_run_done:
+            self.rail.setVisible(False)
+            self.show_page(FIRST_RUN)
+            return
+        self.show_page(state.page if CREATE <= state.page <= MODELS else CREATE)
+
+    def _keep_place(self) -> None:
+        self.kept.keep()
+        geometry = base64.b64encode(bytes(self.saveGeometry().data())).decode("ascii")
+        self.program.window_state.change(geometry=geometry, maximized=self.isMaximized())
+
+    def event(self, event: QEvent) -> bool:
+        """Where it stands is kept a moment after it has come to rest."""
+        if event.type() in (QEvent.Type.Move, QEvent.Type.Resize) and hasattr(self, "_settling"):
+            self._settling.start()
+        return super().event(event)
+
+    def leave(self) -> None:
+        """Close without asking."""
+        self._leaving = True
+        self.close()
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802, D102
+        # At a logout nobody is asked: what is left waits for the next start.
+        if self._leaving or _is_saving_session() or not self.program.queue.summary.work_left():
+            self._keep_place()
+            event.accept()
+            if not self._closed:
+                self._closed = True
+                self.closing.emit()
+            return
+        event.ignore()
+        self.dialogs.leave(lambda: QTimer.singleShot(0, self.leave))  # a close within a close is none
+
+
+def _is_saving_session() -> bool:
+    """Whether the system is being left."""
+    application = QGuiApplication.instance()
+    return isinstance(application, QGuiApplication) and application.isSavingSession()
