@@ -38,11 +38,17 @@ QPushButton[role="quiet"]:hover, QToolButton[role="quiet"]:hover {{ background: 
 QPushButton[role="quiet"]:focus, QToolButton[role="quiet"]:focus {{ border: 2px solid {focus}; }}
 QToolButton[role="quiet"] {{ padding: 4px; }}
 QToolButton[role="quiet"]:focus {{ padding: 3px; }}
+QToolButton[role="line"] {{
+    background: transparent; color: {text}; border: 1px solid transparent; border-radius: 6px;
+    padding: 5px 8px; text-align: left;
+}}
+QToolButton[role="line"]:hover {{ background: {raised}; }}
+QToolButton[role="line"]:focus {{ padding: 4px 7px; }}
 QToolButton[role="tab"] {{
     background: transparent; color: {muted}; border: 2px solid transparent; border-radius: 8px;
     padding: 8px 4px; font-size: 11px;
 }}
-QToolButton[role="tab"]:hover {{ background: {raised}; color: {text}; }}
+QToolButton[role="tab"]:hover {{ background: {window}; color: {text}; }}
 QToolButton[role="tab"]:checked {{ background: {raised}; color: {accent}; font-weight: 600; }}
 QToolButton[role="tab"]:focus {{ border-color: {focus}; padding: 8px 4px; }}
 
@@ -50,9 +56,12 @@ QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {{
     background: {surface}; color: {text}; border: 1px solid {control}; border-radius: 6px; padding: 4px 6px;
     selection-background-color: {accent}; selection-color: {accent_text};
 }}
+QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox {{ min-height: 20px; }}
+QLineEdit {{ padding: 4px; }}
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus {{
     border: 2px solid {focus}; padding: 3px 5px;
 }}
+QLineEdit:focus {{ padding: 3px; }}
 QLineEdit:disabled, QPlainTextEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabled {{
     color: {control}; background: {window}; border-color: {line};
 }}
@@ -89,7 +98,9 @@ QAbstractItemView {{
 QAbstractItemView:focus {{ border: 2px solid {focus}; }}
 QTableView::item {{ padding: 2px 8px; }}
 QListWidget::item {{ padding: 6px 8px; }}
-QAbstractItemView::item:selected {{ background: {accent}; color: {accent_text}; }}
+QAbstractItemView::item:selected {{ background: {selected}; color: {text}; }}
+QComboBox QAbstractItemView::item:selected {{ background: {accent}; color: {accent_text}; }}
+QHeaderView {{ background: transparent; border: none; border-radius: 0; }}
 QHeaderView::section {{
     background: {window}; color: {muted}; border: none; border-bottom: 1px solid {line}; padding: 6px 8px;
 }}
@@ -117,7 +128,10 @@ QSlider::handle:horizontal:focus {{ border: 2px solid {text}; }}
 QCheckBox:focus, QRadioButton:focus {{ border-color: {focus}; }}
 QGroupBox {{ border: none; margin-top: 20px; font-weight: 600; }}
 QGroupBox::title {{ subcontrol-origin: margin; left: 0; top: 0; }}
-QSplitter::handle {{ background: {line}; }}
+QSplitter::handle {{ background: transparent; }}
+QSplitter::handle:horizontal {{ width: 12px; image: url("{marks}/grip-{name}.svg"); }}
+QSplitter::handle:vertical {{ height: 12px; image: url("{marks}/grip-flat-{name}.svg"); }}
+QSplitter::handle:hover {{ background: {raised}; }}
 QMenu {{ background: {surface}; color: {text}; border: 1px solid {line}; padding: 4px; }}
 QMenu::item {{ padding: 5px 24px 5px 12px; border-radius: 4px; }}
 QMenu::item:selected {{ background: {accent}; color: {accent_text}; }}

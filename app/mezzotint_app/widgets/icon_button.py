@@ -6,6 +6,8 @@ from PySide6.QtWidgets import QToolButton
 
 from mezzotint_app.resources import icon
 
+_SIDE = 30  # pixels: as high as fields and other buttons
+
 
 def icon_button(name: str, words: str, *, shortcut: str = "", checkable: bool = False) -> QToolButton:
     """A button with an icon; `shortcut` is told in its tooltip, and made elsewhere."""
@@ -13,6 +15,7 @@ def icon_button(name: str, words: str, *, shortcut: str = "", checkable: bool = 
     button.setProperty("role", "quiet")
     button.setIcon(icon(name))
     button.setIconSize(QSize(20, 20))
+    button.setFixedSize(_SIDE, _SIDE)
     button.setCheckable(checkable)
     button.setAccessibleName(words)
     button.setToolTip(words)

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QBrush, QColor, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from mezzotint_app import theme
 from mezzotint_app.amounts import bytes_text
 from mezzotint_app.viewmodel.plan_words import Segment
 
-_HEIGHT = 12
+_HEIGHT = 8
+_THINNEST = 4  # pixels of a part that would not be seen otherwise
 _PATTERNS = {
     "weights": ("accent", Qt.BrushStyle.SolidPattern),
     "activations": ("accent", Qt.BrushStyle.BDiagPattern),
@@ -48,17 +49,17 @@ class MemoryBar(QWidget):
         """Paint the parts, and a line round all of them."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        frame = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        painter.fillRect(frame, theme.colour("raised"))
+        frame = QRectF(self.rect())
+        shape = QPainterPath()
+        shape.addRoundedRect(frame, _HEIGHT / 2, _HEIGHT / 2)
+        painter.setClipPath(shape)
+        painter.fillRect(frame, theme.colour("line"))
         total = sum(one.bytes for one in self._segments) or 1
         left = frame.left()
         for one in self._segments:
-            width = frame.width() * one.bytes / total
+            width = max(_THINNEST if one.bytes else 0, frame.width() * one.bytes / total)
             self._paint_part(painter, one, QRectF(left, frame.top(), width, frame.height()))
             left += width
-        painter.setPen(QPen(theme.colour("control"), 1))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawRect(frame)
         painter.end()
 
     def _paint_part(self, painter: QPainter, segment: Segment, where: QRectF) -> None:

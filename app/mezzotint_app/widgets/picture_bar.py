@@ -19,12 +19,12 @@ class PictureBar(QWidget):
         whole = icon_button("fit", self.tr("All of the picture (0)"))
         actual = icon_button("full-size", self.tr("Actual size (1)"))
         self._zoom = plain_label(role="muted")
-        self._zoom.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._zoom.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self._zoom.setMinimumWidth(self._zoom.fontMetrics().horizontalAdvance("6400 %"))
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        for widget in (smaller, self._zoom, larger, whole, actual):
+        for widget in (smaller, larger, whole, actual, self._zoom):
             layout.addWidget(widget)
         smaller.clicked.connect(lambda: view.zoom_by(1 / STEP))
         larger.clicked.connect(lambda: view.zoom_by(STEP))

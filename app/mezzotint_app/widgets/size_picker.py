@@ -11,6 +11,7 @@ from mezzotint_app.widgets.calm_wheel import calm
 from mezzotint_app.widgets.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.spin_room import indent
 
 OWN = "own"
 FREE = "free"
@@ -93,6 +94,7 @@ class SizePicker(QWidget):
         spin.setAccessibleName(name)
         spin.setToolTip(name)
         calm(spin)
+        indent(spin)
         return spin
 
     def _named(self, preset: SizePreset) -> str:

@@ -4,6 +4,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QSlider, QWidget
 
 from mezzotint_app.widgets.calm_wheel import calm
+from mezzotint_app.widgets.spin_room import indent
+
+_NUMBER = 96  # pixels of the field: the same in all rows
 
 
 class SliderSpin(QWidget):
@@ -35,7 +38,8 @@ class SliderSpin(QWidget):
         self._spin.setRange(low, high)
         self._spin.setSingleStep(step)
         self._spin.setKeyboardTracking(False)
-        self._spin.setMinimumWidth(88)
+        self._spin.setFixedWidth(_NUMBER)
+        indent(self._spin)
         for widget, said in ((self._slider, self.tr("{name}, slider").format(name=name)), (self._spin, name)):
             widget.setAccessibleName(said)
             widget.setToolTip(tip)

@@ -11,6 +11,7 @@ from mezzotint_app.widgets.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.field import Field
 from mezzotint_app.widgets.seed_box import SeedBox
 from mezzotint_app.widgets.size_picker import SizePicker
+from mezzotint_app.widgets.spin_room import indent
 
 
 class CreateBasics(QWidget):
@@ -27,6 +28,7 @@ class CreateBasics(QWidget):
         self.count.setToolTip(self.tr("How many pictures Generate asks for; their seeds count up"))
         self.count.setKeyboardTracking(False)
         calm(self.count)
+        indent(self.count)
         self.seed = SeedBox()
         self._fields = {
             "model": Field(self.tr("Model"), self.model_box),

@@ -149,5 +149,6 @@ def _pixels(most: int, step: int = 1) -> QSpinBox:
     box.setRange(0, most)
     box.setSingleStep(step)
     box.setSuffix(" px")
+    indent(box)
     box.setKeyboardTracking(False)
     return box
