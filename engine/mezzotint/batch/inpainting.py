@@ -1,0 +1,86 @@
+"""Inpainting and outpainting: the part of a request that options state."""
+
+import re
+from argparse import ArgumentTypeError
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import UsageError
+from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint
+
+if TYPE_CHECKING:
+    from mezzotint.batch.settings import Options
+
+SIDES = ("left", "top", "right", "bottom")
+Margins = tuple[int, int, int, int]  # pixels, in that order
+
+_PIXELS = re.compile(r"[0-9]{1,6}")
+_MORE = {"inpaint_area": "area", "inpaint_padding": "padding", "inpaint_feather": "feather", "inpaint_fill": "fill"}
+
+
+def margins(words: str) -> Margins:
+    """LEFT,TOP,RIGHT,BOTTOM in pixels, or some of them by name."""
+    parts = [part.strip() for part in words.split(",")]
+    if len(parts) == len(SIDES) and all(_PIXELS.fullmatch(part) for part in parts):
+        left, top, right, bottom = map(int, parts)
+        found = (left, top, right, bottom)
+    else:
+        found = _by_name(words, parts)
+    if not any(found):
+        raise ArgumentTypeError(f"'{plain(words)}' makes the picture no larger; give a side some pixels")
+    return found
+
+
+def _by_name(words: str, parts: list[str]) -> Margins:
+    named: dict[str, int] = {}
+    for part in parts:
+        side, _, pixels = (piece.strip() for piece in part.partition("="))
+        if side not in SIDES or side in named or not _PIXELS.fullmatch(pixels):
+            raise ArgumentTypeError(
+                f"'{plain(words)}' will not do; write LEFT,TOP,RIGHT,BOTTOM in pixels, such as 0,0,128,64, or sides by "
+                "name, each once, such as right=128,bottom=64"
+            )
+        named[side] = int(pixels)
+    return named.get("left", 0), named.get("top", 0), named.get("right", 0), named.get("bottom", 0)
+
+
+def pictures_of(options: "Options", base: GenerateRequest) -> tuple[ImageInput, ...]:
+    """The pictures of the request; another init picture does away with the mask of the one before."""
+    kept = base.images if options.init is None else (ImageInput(path=options.init),)
+    if options.mask is None:
+        return kept
+    return (*(image for image in kept if image.role != "mask"), ImageInput(path=options.mask, role="mask"))
+
+
+def inpaint_of(options: "Options", base: GenerateRequest) -> Inpaint | None:
+    """How the masked part is made anew; an earlier picture's way stays for what is not said, with its init picture."""
+    known = base.inpaint if options.init is None else None
+    said = {field: getattr(options, name) for name, field in _MORE.items() if getattr(options, name) is not None}
+    if options.outpaint is not None:
+        said |= dict(zip(SIDES, options.outpaint, strict=True))
+    if not said:
+        return known
+    before = known or Inpaint()
+    values = {name: getattr(before, name) for name in Inpaint.__slots__}
+    return Inpaint(**values | said)
+
+
+def size_follows(options: "Options", base: GenerateRequest) -> bool:
+    """Whether recorded sizes make room for that of the grown picture."""
+    asked = inpaint_of(options, base)
+    return options.outpaint is not None and options.size is None and asked is not None and asked.area == "whole"
+
+
+def check_inpainting(options: "Options", base: GenerateRequest) -> None:
+    """UsageError where an option says something about what is not there."""
+    has_init = options.init is not None or any(image.role == "init" for image in base.images)
+    if options.mask is not None and not has_init:
+        raise UsageError("--mask says which part of an init picture is made anew; give that with --init")
+    if options.outpaint is not None and not has_init:
+        raise UsageError("--outpaint makes an init picture larger; give that with --init")
+    has_mask = any(image.role == "mask" for image in pictures_of(options, base))
+    asked = inpaint_of(options, base)
+    grows = asked is not None and any(getattr(asked, side) for side in SIDES)
+    for name in _MORE:
+        if getattr(options, name) is not None and not has_mask and not grows:
+            raise UsageError(f"--{name.replace('_', '-')} is about inpainting; ask for that with --mask or --outpaint")
