@@ -30,7 +30,7 @@ def atomic_write(path: Path, data: bytes, *, overwrite: bool) -> None:
             retry_sharing(os.replace, temporary, path)
         else:
             publish_new(temporary, path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except FileExistsError:
         raise
     except OSError as error:
@@ -89,7 +89,7 @@ def _write_through(path: Path, data: bytes) -> None:
         _sync(file.fileno())
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the name itself last; Windows has no such call, and some network disks refuse it."""
     if os.name == "nt":
         return

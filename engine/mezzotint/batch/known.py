@@ -1,0 +1,126 @@
+"""What the manifests of a folder say, held so that hundreds of thousands of tasks fit: the last word on each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mezzotint.batch.record import FAILURES, SCHEMA_VERSION, Record, Status, is_record, read_lines
+from mezzotint.batch.shards import manifests_in
+from mezzotint.errors import StorageError
+from mezzotint.trouble import shown, storage_error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """The last word on a task; nothing is known of it when all is as it is here."""
+
+    status: Status | None = None
+    output: str = ""
+    attempts: int = 0
+    deaths: int = 0  # of processes that were making it, since its last record
+    under_way: bool = False  # begun, by a process in which the engine was, and not ended
+
+
+NOTHING = Known()
+
+
+class KnownTasks:
+    """Every task that a manifest names."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, Known] = {}
+        self._outputs: dict[str, str] = {}  # of pictures that are there, and of those that failed
+        self._failed: set[str] = set()
+        self.damaged = 0  # lines that could not be read
+
+    @classmethod
+    def read(cls, folder: Path) -> "KnownTasks":
+        """All manifests of an output folder; those of shards may be growing at the moment."""
+        known = cls()
+        for path in manifests_in(folder):
+            known.read_file(path)
+        known._end_all()
+        return known
+
+    def read_file(self, path: Path) -> None:
+        """One manifest."""
+        try:
+            for line in read_lines(path):
+                if line.value is None:
+                    self.damaged += 1
+                else:
+                    self._take(line.value, path)
+        except OSError as error:
+            raise storage_error("read", path, error) from error
+
+    def _take(self, line: dict[str, Any], path: Path) -> None:
+        if is_record(line):
+            self._settle(line["key"], line["status"], line["output"], line.get("attempts"))
+            return
+        for what, value in line.items():
+            if isinstance(value, str):
+                self.mark(what, value)
+            elif what == "run" and isinstance(value, dict):
+                _check_version(value.get("schema_version"), path)
+
+    def _end_all(self) -> None:
+        """What was under way when its process ended has ended it, as far as anyone knows."""
+        for key, known in list(self._tasks.items()):
+            if known.under_way:
+                self.mark("died", key)
+
+    def get(self, key: str) -> Known:
+        """The last word on a task."""
+        return self._tasks.get(key, NOTHING)
+
+    def add(self, record: Record) -> None:
+        """A new last word."""
+        self._settle(record.key, record.status, record.output, record.attempts)
+
+    def mark(self, what: str, key: str) -> None:
+        """`begun`, `released` or `died`; anything else is for other readers."""
+        before = self.get(key)
+        if what not in ("begun", "released", "died"):
+            return
+        deaths = before.deaths + (what == "died")
+        if what == "begun" and before.under_way:
+            deaths += 1  # begun by two runs, of which the first has ended without a word
+        self._tasks[key] = Known(
+            status=before.status,
+            output=before.output,
+            attempts=before.attempts,
+            deaths=deaths,
+            under_way=what == "begun",
+        )
+
+    def _settle(self, key: str, status: Status, output: str, attempts: object) -> None:
+        self._tasks[key] = Known(status=status, output=output, attempts=attempts if isinstance(attempts, int) else 0)
+        self._failed.discard(key)
+        if status in FAILURES:
+            self._failed.add(key)
+        if output and status != "skipped":
+            before = self._outputs.get(output)
+            if before != key and before in self._failed:
+                self._failed.discard(before)  # what was to go there has changed, and this took its place
+            self._outputs[output] = key
+
+    def key_of_output(self, output: str) -> str | None:
+        """The task whose picture a file is."""
+        key = self._outputs.get(output)
+        return key if key is not None and self.get(key).status == "done" else None
+
+    def failures(self) -> int:
+        """How many failed or were set aside, and nothing has taken their place."""
+        return len(self._failed)
+
+    def __iter__(self) -> Iterator[tuple[str, Known]]:
+        return iter(self._tasks.items())
+
+
+def _check_version(version: object, path: Path) -> None:
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise StorageError(
+            f"{shown(path)} was written by a newer Mezzotint (version {version} of the manifest, this one knows "
+            f"{SCHEMA_VERSION}): update Mezzotint, or take another output folder"
+        )

@@ -1,0 +1,83 @@
+"""What a manifest says of one task, and the lines that it is written in."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, get_args
+
+from mezzotint.codec import decode, to_json
+
+SCHEMA_VERSION = 1
+
+Status = Literal["done", "failed", "skipped", "set_aside"]
+STATUSES: tuple[str, ...] = get_args(Status)
+FAILURES = ("failed", "set_aside")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What became of one task. Paths are from the input and the output folder, with / between folders."""
+
+    key: str  # sha256, the task's; of a file that is no task, that of its name
+    status: Status
+    output: str  # where the picture is, or was to go; empty: the file was no task
+    input: str | None = None
+    input_hash: str | None = None
+    settings_hash: str = ""
+    seed: int | None = None
+    kind: str | None = None  # of the error, or of the reason to pass it over
+    error: str | None = None
+    seconds: float | None = None
+    attempts: int = 0
+    pixels_sha256: str | None = None
+    engine: dict[str, str] = field(default_factory=dict)  # what it was made with: device, model, versions
+    time: str = ""  # UTC, when it was written
+
+
+def line_of(record: Record) -> bytes:
+    """The record as a line of the manifest."""
+    return to_json(record).encode("ascii") + b"\n"
+
+
+def record_of(line: dict[str, Any]) -> Record:
+    """The record that a line holds; a ProtocolError when it has another shape."""
+    return decode(Record, line)
+
+
+def is_record(line: dict[str, Any]) -> bool:
+    """Whether a line tells what became of a task, and not how a run went."""
+    return isinstance(line.get("key"), str) and line.get("status") in STATUSES and isinstance(line.get("output"), str)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadLine:
+    """One line of a manifest; `value` is None for one that is damaged."""
+
+    value: dict[str, Any] | None
+    end: int  # bytes from the start of the file to the end of the line
+
+
+def read_lines(path: Path) -> Iterator[ReadLine]:
+    """Every whole line; a last one that was torn off by a crash is not among them."""
+    with open(path, "rb") as file:
+        yield from _lines(file)
+
+
+def _lines(file: BinaryIO) -> Iterator[ReadLine]:
+    end = 0
+    for line in file:
+        if not line.endswith(b"\n"):
+            return
+        end += len(line)
+        if line.strip():
+            yield ReadLine(value=_value(line), end=end)
+
+
+def _value(line: bytes) -> dict[str, Any] | None:
+    """Read fast, since a resumed run reads all of them: what the values are is looked at where they are used."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
