@@ -91,3 +91,10 @@ class Busy(MezzotintError):
     """One job runs already."""
 
     kind = "busy"
+
+
+class Locked(MezzotintError):
+    """Another run makes pictures in the same folder."""
+
+    kind = "locked"
+    exit_code = 8

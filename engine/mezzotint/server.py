@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from mezzotint.errors import DeviceLost, MezzotintError
+from mezzotint.errors import Busy, DeviceLost, MezzotintError
 from mezzotint.offline import offline_environment
 from mezzotint.protocol import DecodeRequest, GenerateRequest, PlanRequest
 from mezzotint.rpc import (
@@ -26,6 +26,7 @@ from mezzotint.rpc import (
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
     from mezzotint.engine import Engine
+    from mezzotint.jobs.locked_file import LockedFile
 
 _log = logging.getLogger("mezzotint.server")
 
@@ -123,7 +124,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The process that the window starts."""
     parser = argparse.ArgumentParser(prog="python -m mezzotint.server", description=__doc__, allow_abbrev=False)
     parser.add_argument("--models-folder", metavar="DIR", type=Path, action="append", default=[])
-    folders: list[Path] = parser.parse_args(argv).models_folder
+    parser.add_argument("--hold", metavar="FILE", type=Path, help="hold this file to the end of the process")
+    arguments = parser.parse_args(argv)
+    folders: list[Path] = arguments.models_folder
+    held = _hold(arguments.hold)
 
     def make_catalog() -> "Catalog":
         from mezzotint.catalog import Catalog
@@ -135,7 +139,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return Engine(catalog)
 
-    return serve(make_catalog, make_engine)
+    try:
+        return serve(make_catalog, make_engine)
+    finally:
+        if held is not None:
+            held.release()
+
+
+def _hold(path: Path | None) -> "LockedFile | None":
+    """The sign, for whoever comes after a starter that was killed, that this process has not ended yet."""
+    from mezzotint.jobs.locked_file import LockedFile
+
+    held = None if path is None else LockedFile.take(path)
+    if path is not None and held is None:
+        raise Busy(f"another process holds {path}")
+    return held
 
 
 if __name__ == "__main__":

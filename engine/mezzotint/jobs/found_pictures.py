@@ -37,8 +37,8 @@ def found_pictures(task: Task, since: float, known: Known) -> list[GeneratedImag
 
 def _pictures(request: GenerateRequest, paths: list[str], missing: set[int]) -> Iterator[GeneratedImage]:
     for path in paths:
-        made = _record(path)
-        if made is None or not _agrees(request, made[0]):
+        made = record_in(path)
+        if made is None or not agrees(request, made[0]):
             continue
         number = number_of(made[1].seed, request.seed or 0, request.count)
         if number in missing:
@@ -104,7 +104,7 @@ def _written(path: str) -> float:
 # ---- what
 
 
-def _record(path: str) -> tuple[GenerateRequest, GeneratedImage] | None:
+def record_in(path: str) -> tuple[GenerateRequest, GeneratedImage] | None:
     """What a picture of ours says about itself; None for all else."""
     try:
         data = Path(path).read_bytes() if Path(path).stat().st_size <= _MOST_BYTES else b""
@@ -136,7 +136,7 @@ def _text_in_xmp(data: bytes) -> str:
     return html.unescape(found[1].decode("utf-8", "replace")) if found else ""
 
 
-def _agrees(asked: GenerateRequest, made: GenerateRequest) -> bool:
+def agrees(asked: GenerateRequest, made: GenerateRequest) -> bool:
     """Whether all that was said is what was done; what was left open may be anything."""
     stages = list(zip(asked.cascade.stages, made.cascade.stages, strict=False))
     return (

@@ -1,0 +1,36 @@
+"""Whether pictures can be written where they are to go: a full disk stops no batch for good, nor a lost permission."""
+
+import contextlib
+import errno
+import os
+import secrets
+from pathlib import Path
+
+from mezzotint.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
+from mezzotint.errors import StorageError
+from mezzotint.trouble import meaning, shown
+
+TRIAL_BYTES = 1 << 20
+_FULL = tuple(meaning(OSError(number, "")) for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+
+
+def why_no_room(folder: Path, size: int = TRIAL_BYTES) -> str | None:
+    """Why a file of that size cannot be written there; None when it can. It is really tried."""
+    trial = folder / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(trial, "xb") as file:
+            file.write(bytes(size))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return f"{shown(folder)}: {meaning(error)}"
+    finally:
+        with contextlib.suppress(OSError):
+            trial.unlink(missing_ok=True)
+    return None
+
+
+def is_full(error: StorageError) -> bool:
+    """Whether a disk was full; told by its words, since it may come from another process."""
+    return any(words in str(error) for words in _FULL)
