@@ -13,7 +13,7 @@ PictureFormat = Literal["png", "jpg", "webp"]
 Choices = Literal["all", "one"]
 Work = Literal["change", "again"]
 
-MatrixValue = str | int | float | bool
+MatrixValue = str | int | float | bool  # as it is written, such as "512x512"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +58,7 @@ class JobFile:
 
     schema_version: int = SCHEMA_VERSION
     title: str = ""
-    settings: Options = field(default_factory=Options)  # the words of the command line
-    seeds: tuple[int, ...] = ()  # every task is made with each; empty: settings.seed, or one drawn from its row
+    settings: Options = field(default_factory=Options)  # words of the command line; without a seed, each row has one
     prompts: Prompts = field(default_factory=Prompts)
     input: InputFolder | None = None
     requests: tuple[GenerateRequest, ...] = ()  # instead of prompts and input: whole requests, word for word

@@ -1,14 +1,28 @@
 """What a job stands for, task by task: the same ones, in the same order, under the same names, on every machine."""
 
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mezzotint import codec
+from mezzotint.batch.again import MAX_SEED
+from mezzotint.batch.cells import Cell, Mould, Moulds, cells_of
 from mezzotint.batch.job import JobFile
-from mezzotint.batch.settings import request_of
+from mezzotint.batch.job_reading import check_job
+from mezzotint.batch.material import Looked, Material, input_folder, looked_at, materials
+from mezzotint.batch.outputs import NamedBy, Names, as_template, check_name, whole_path
+from mezzotint.batch.prompts import Row, drawn_text, rows_of, texts_of
+from mezzotint.batch.seen import Seen
+from mezzotint.batch.skipped import Skipped as Skipped
+from mezzotint.batch.wildcards import Wildcards
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import MezzotintError, UsageError
 from mezzotint.protocol import GenerateRequest, Output
+
+MOST_ROWS_PER_PICTURE = 10_000
+_SEEDS_DRAWN_BELOW = 2**32  # what other programs can read back
+_TWICE = "the same picture stands in the job before: for several pictures of one prompt, say count"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,17 +33,8 @@ class BatchTask:
     request: GenerateRequest  # complete: seed fixed, pictures with their sha256, the output under its planned name
     input: str | None  # its picture, from the input folder, with / between folders
     output: str  # from the output folder, with / between folders
-    settings_hash: str  # sha256 of the request without the input's content and without the output
-    input_hash: str | None  # sha256 of the input's content, and of its mask's
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
-    """A file or row that is no task, and why."""
-
-    input: str  # from the input folder, or the row, such as "prompts.csv, row 7"
-    reason: str
-    kind: str  # image_refused, no_mask, not_a_file, link, no_prompt, usage, storage
+    settings_hash: str  # sha256 of what was asked, but for the seed, the input's content and where the picture goes
+    input_hash: str | None  # sha256 of the input's content; of several pictures, that of their hashes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,20 +50,218 @@ class Shard:
 
 
 def tasks_of(job: JobFile, *, base: Path, shard: Shard | None = None) -> Iterator[BatchTask | Skipped]:
-    """Every task of a job whose file lies in `base`, one at a time; what cannot be a task is told and passed over."""
-    folder = base / job.output.folder
-    for row, prompt in enumerate(job.prompts.list):
-        request = request_of(replace(job.settings, prompt=prompt))
-        settings = hashlib.sha256(codec.to_json(request).encode()).hexdigest()
-        seed = int(settings[:8], 16) if request.seed is None else request.seed
-        key = hashlib.sha256(f"{settings} {seed}".encode()).hexdigest()
-        output = f"{row + 1:04d}.{job.output.format}"
-        if shard is None or shard.has(key):
-            yield BatchTask(
-                key=key,
-                request=replace(request, seed=seed, output=Output(path=str(folder / output))),
-                input=None,
-                output=output,
-                settings_hash=settings,
-                input_hash=None,
+    """Every task of a job whose file lies in `base`, one at a time; what cannot be a task is told and passed over.
+
+    UsageError at once for a job that cannot be; StorageError while it is read, where a folder or table is gone. All
+    shards give the same names to the same tasks, and none reads the pictures of another.
+    """
+    check_job(job)
+    check_name(job.output, columns_may_be=job.prompts.table is not None)
+    return _Maker(job, base.absolute(), shard).tasks()
+
+
+def output_folder(job: JobFile, base: Path) -> Path:
+    """Where the pictures of a job go."""
+    return base.absolute() / Path(job.output.folder).expanduser()
+
+
+class _Maker:
+    """Makes the tasks of one job."""
+
+    def __init__(self, job: JobFile, base: Path, shard: Shard | None) -> None:
+        self._job, self._base, self._shard = job, base, shard
+        self._folder = output_folder(job, base)
+        self._cells = cells_of(job.matrix)
+        self._moulds = Moulds(job, base)
+        self._names = Names(job.output, has_input=job.input is not None, has_matrix=bool(job.matrix))
+        wildcards = job.prompts.wildcards
+        self._wildcards = Wildcards(None if wildcards is None else base / Path(wildcards).expanduser())
+        self._seen = Seen()
+        self._into_input = _way_into_input(job, base, self._folder)
+        self._check_cells()
+
+    def tasks(self) -> Iterator[BatchTask | Skipped]:
+        """All of them."""
+        if self._job.input is None:
+            for material in materials(self._job, self._base, self._folder):
+                yield from self._of_rows(material, rows_of(self._job.prompts, self._base))
+            return
+        rows: list[Row] = []
+        for row in rows_of(self._job.prompts, self._base):
+            if len(rows) >= MOST_ROWS_PER_PICTURE:
+                raise UsageError(f"more than {MOST_ROWS_PER_PICTURE} prompts for each picture of a folder are too many")
+            if isinstance(row, Row):
+                rows.append(row)
+            elif self._has(_sha256(row.input)):
+                yield row
+        for material in materials(self._job, self._base, self._folder):
+            yield from self._of_rows(material, iter(rows))
+
+    def _of_rows(self, material: Material | Skipped, rows: Iterator[Row | Skipped]) -> Iterator[BatchTask | Skipped]:
+        if isinstance(material, Skipped):
+            if self._has(_sha256(material.input)):
+                yield material
+            return
+        pictures = _Pictures(material)
+        for row in rows:
+            if isinstance(row, Skipped):
+                if self._has(_sha256(row.input)):
+                    yield row
+                continue
+            yield from self._of_row(material, row, pictures)
+            if material.caption is not None:
+                return  # its own words are made once
+
+    def _of_row(self, material: Material, row: Row, pictures: "_Pictures") -> Iterator[BatchTask | Skipped]:
+        where = material.input or row.where
+        seed = _seed_of(material, row)
+        try:
+            texts = self._texts(material, row)
+            for text in texts:
+                for cell in self._cells:
+                    for task in self._of_cell(material, row, cell, text, seed, pictures):
+                        yield task if isinstance(task, BatchTask) else replace(task, input=task.input or where)
+        except UsageError as error:
+            if self._has(_sha256(where)):
+                yield Skipped(input=where, reason=str(error), kind=error.kind)
+
+    def _texts(self, material: Material, row: Row) -> tuple[str | None, ...]:
+        if material.caption is not None:
+            return (material.caption,)
+        if row.text is not None:
+            return texts_of(row, self._job.prompts, self._wildcards)
+        if material.over is None:
+            raise NoPrompt("it has no prompt: give one in the job, or in a text file beside the picture")
+        return (None,)
+
+    def _of_cell(
+        self, material: Material, row: Row, cell: Cell, text: str | None, row_seed: int, pictures: "_Pictures"
+    ) -> Iterator[BatchTask | Skipped]:
+        mould = self._mould(material, row, cell, text)
+        first = row_seed if mould.seed is None else mould.seed
+        if first + mould.count - 1 > MAX_SEED:
+            raise UsageError(f"the seed {first} is too large to count {mould.count} pictures up from it")
+        for index in range(mould.count):
+            seed = first + index
+            words = text
+            if text is not None and material.caption is None:
+                words = drawn_text(text, seed, row, self._job.prompts, self._wildcards)
+            request = mould.request if words is None else replace(mould.request, prompt=words)
+            request = replace(request, seed=seed)
+            by = NamedBy(
+                request=request,
+                input=material.input,
+                row=row.number,
+                index=index,
+                count=mould.count,
+                cell=cell.label,
+                fields=row.fields,
             )
+            task = self._task(material, request, mould, by, pictures)
+            if task is not None:
+                yield task
+
+    def _mould(self, material: Material, row: Row, cell: Cell, text: str | None) -> Mould:
+        if material.over is not None:
+            return self._moulds.mould_over(cell, row.settings, material.over, text)
+        return self._moulds.mould(
+            cell, row.settings, has_input=material.path is not None, has_mask=material.mask is not None
+        )
+
+    def _task(
+        self, material: Material, request: GenerateRequest, mould: Mould, by: NamedBy, pictures: "_Pictures"
+    ) -> BatchTask | Skipped | None:
+        settings = _sha256(f"{mould.digest} {request.prompt}")
+        place = _sha256(json.dumps([material.input, settings, request.seed]))
+        is_new, is_ours = self._seen.add(place), self._has(place)
+        if not is_new:
+            return Skipped(input="", reason=_TWICE, kind="twice") if is_ours else None
+        name = self._names.name(by)  # also of what is not ours: all shards count the same names
+        if not is_ours:
+            return None
+        try:
+            output = self._output(name)
+        except UsageError as error:
+            return Skipped(input="", reason=str(error), kind=error.kind)
+        looked = pictures.looked_at(request)
+        if not isinstance(looked, Looked):
+            return looked
+        return BatchTask(
+            key=_sha256(f"{place} {looked.hash}"),
+            request=replace(request, images=looked.images, output=output),
+            input=material.input,
+            output=name,
+            settings_hash=settings,
+            input_hash=looked.hash,
+        )
+
+    def _output(self, name: str) -> Output:
+        if self._into_input is not None and name.casefold().startswith(self._into_input):
+            raise UsageError("its picture would go into the input folder: choose another output folder")
+        path = whole_path(self._folder, name)
+        return Output(path=as_template(path), overwrite=self._job.output.existing == "overwrite")
+
+    def _has(self, place: str) -> bool:
+        return self._shard is None or self._shard.has(place)
+
+    def _check_cells(self) -> None:
+        """Settings that do not go together are told before any file is looked for; a table may still say more."""
+        if self._job.prompts.table is not None or self._job.requests:
+            return
+        for cell in self._cells:
+            asked = self._job.input
+            if asked is None or asked.work == "change":
+                self._moulds.mould(
+                    cell, {}, has_input=asked is not None, has_mask=asked is not None and asked.masks is not None
+                )
+
+
+class NoPrompt(UsageError):
+    """A picture that has no words, in a job that has none."""
+
+    kind = "no_prompt"
+
+
+class _Pictures:
+    """What one material's tasks are made from, looked at once for all of them."""
+
+    def __init__(self, material: Material) -> None:
+        self._material = material
+        self._known: dict[tuple[str, ...], Looked | None] = {}
+
+    def looked_at(self, request: GenerateRequest) -> Looked | Skipped | None:
+        """None for what was told as unusable before."""
+        images = request.images
+        if not images and not self._material.is_again:
+            return Looked(images=(), hash=None)
+        key = tuple(image.path for image in images)
+        if key in self._known:
+            return self._known[key]
+        if len(self._known) > 100:  # pictures that rows name; those of a folder are two at most
+            self._known.clear()
+        try:
+            found = self._known[key] = looked_at(self._material, images)
+        except MezzotintError as error:
+            self._known[key] = None
+            return Skipped(input=self._material.input or "", reason=plain(error, 500), kind=error.kind)
+        return found
+
+
+def _seed_of(material: Material, row: Row) -> int:
+    """What every picture of a row begins with, where no seed is said: the same whatever settings it is made with."""
+    identity = [material.input, material.identity, row.identity()]
+    return int(_sha256(json.dumps(identity))[:16], 16) % _SEEDS_DRAWN_BELOW
+
+
+def _way_into_input(job: JobFile, base: Path, output: Path) -> str | None:
+    """Where the input folder lies in the output folder, as names of pictures begin that would go into it."""
+    if job.input is None:
+        return None
+    real, outer = input_folder(job.input, base).resolve(), output.resolve()
+    return (
+        None if real == outer or not real.is_relative_to(outer) else f"{real.relative_to(outer).as_posix().casefold()}/"
+    )
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,49 @@
+"""Where in the text of a job file something stands, for the messages about it."""
+
+import re
+from collections.abc import Sequence
+
+_TOML_SKIPPED = re.compile(
+    r'"""(?:[^\\]|\\.)*?(?:"""|\Z)|' r"'''.*?(?:'''|\Z)|" r'"(?:[^"\\\n]|\\.)*+"?|' r"'[^'\n]*+'?|#[^\n]*+", re.DOTALL
+)
+
+
+def line_in_toml(text: str, place: Sequence[str]) -> int | None:
+    """The line of `["settings", "steps"]`, counted from 1; that of its table where the name is not found."""
+    plain = _without_values(text)
+    table, name = place[0], place[-1]
+    header = re.search(rf"^[ \t]*\[+[ \t]*{re.escape(table)}[ \t]*\]+", plain, re.MULTILINE)
+    begin = header.end() if header else 0
+    next_header = re.search(r"^[ \t]*\[", plain[begin:], re.MULTILINE) if header else None
+    end = begin + next_header.start() if next_header else len(plain)
+    quoted = rf"[\"']?{re.escape(name)}[\"']?"
+    found = re.search(rf"^[ \t]*(?:{re.escape(table)}\.)?{quoted}[ \t]*=", plain[begin:end], re.MULTILINE)
+    if found is not None:
+        return _line(plain, begin + found.end())
+    return _line(plain, header.end()) if header else None
+
+
+def line_in_json(text: str, place: Sequence[str]) -> int | None:
+    """The line of a name, looked for after the names that it is in."""
+    at = 0
+    for name in place:
+        found = re.compile(rf'"{re.escape(name)}"\s*:').search(text, at)
+        if found is None:
+            return None
+        at = found.end()
+    return _line(text, at)
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _without_values(text: str) -> str:
+    """Texts and comments emptied, with their lines kept; what is short enough to be a name stays."""
+
+    def emptied(found: re.Match[str]) -> str:
+        whole = found[0]
+        is_name = "\n" not in whole and whole[0] in "\"'" and re.fullmatch(r"[\"'][\w-]{1,40}[\"']", whole)
+        return whole if is_name else re.sub(r"[^\n]", " ", whole)
+
+    return _TOML_SKIPPED.sub(emptied, text)

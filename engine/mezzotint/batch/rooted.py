@@ -1,0 +1,46 @@
+"""The paths of a request as whole ones: a job's are to the folder that its file lies in."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from mezzotint.protocol import GenerateRequest, LoraRef, ModelRef, Stage
+
+_MODEL_FILES = (".safetensors", ".gguf", ".ckpt")
+
+
+def rooted(request: GenerateRequest, base: Path) -> GenerateRequest:
+    """The request, whose files are found from whatever folder it is run in."""
+    return replace(
+        request,
+        images=tuple(replace(image, path=whole(image.path, base)) for image in request.images),
+        embeddings=tuple(whole(path, base) for path in request.embeddings),
+        loras=_loras(request.loras, base),
+        cascade=replace(request.cascade, stages=tuple(_stage(stage, base) for stage in request.cascade.stages)),
+    )
+
+
+def whole(path: str, base: Path) -> str:
+    """A whole path; one that is whole already, or begins in the home folder, is that."""
+    return str(Path(path).expanduser()) if path.startswith("~") else os.path.abspath(base / path)  # noqa: PTH100
+
+
+def _loras(loras: tuple[LoraRef, ...], base: Path) -> tuple[LoraRef, ...]:
+    return tuple(replace(lora, path=whole(lora.path, base)) for lora in loras)
+
+
+def _stage(stage: Stage, base: Path) -> Stage:
+    return replace(
+        stage,
+        model=None if stage.model is None else _model(stage.model, base),
+        loras=None if stage.loras is None else _loras(stage.loras, base),
+        weights=None if stage.weights is None else whole(stage.weights, base),
+    )
+
+
+def _model(model: ModelRef, base: Path) -> ModelRef:
+    """An id of the catalog stays one, even where a folder has its name: the engine takes ids first."""
+    looks_like_path = model.id.startswith(".") or Path(model.id).suffix.lower() in _MODEL_FILES
+    if not looks_like_path or not os.path.lexists(base / model.id):
+        return model
+    return replace(model, id=whole(model.id, base))
