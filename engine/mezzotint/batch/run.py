@@ -232,7 +232,7 @@ class Run:
         if image is None:
             return False
         self._add(
-            task, done_record(task, image, self._folder, attempts=self._attempts(task), seconds=seconds, facts={})
+            task, done_record(task, image, self._folder, attempts=self._attempts(task), seconds=None, facts={})
         )
         return True
 

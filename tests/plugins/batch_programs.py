@@ -1,0 +1,194 @@
+"""A batch over a fast engine that writes small real pictures, in processes that may be killed; by name, as a program.
+
+python batch_programs.py run OUT TASKS [--devices N] [--shard I/N] [--retry-failed]    the run
+python batch_programs.py serve --hold FILE                                             a worker of it
+"""
+
+import argparse
+import hashlib
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from fake_engine import VERSIONS, result_of
+from PIL import Image
+
+from mezzotint.batch.listener import Silent
+from mezzotint.batch.manifest import Manifest
+from mezzotint.batch.owner import Owner
+from mezzotint.batch.run import How, Run
+from mezzotint.batch.shards import parsed
+from mezzotint.batch.tasks import BatchTask
+from mezzotint.batch.workers import EngineWorker, ProcessWorker
+from mezzotint.errors import DeviceLost, ImageRefused, MezzotintError, NoDevice
+from mezzotint.images.record import PictureRecord
+from mezzotint.images.writing import pixels_sha256, write_picture
+from mezzotint.jobs.locked_file import LockedFile
+from mezzotint.protocol import SCHEMA_VERSION, GeneratedImage, GenerateRequest, Output, Saved, Step
+from mezzotint.server import serve
+
+SIDE = 16
+
+
+def task(number, folder, prompt=None, **changes):
+    """A task that paints its number."""
+    words = prompt if prompt is not None else f"number {number}"
+    name = f"{number % 10}/{number:05d}.png"
+    request = GenerateRequest(prompt=words, seed=number, output=Output(path=str(Path(folder, name))))
+    values = {
+        "key": hashlib.sha256(f"{words} {number}".encode()).hexdigest(),
+        "request": request,
+        "input": None,
+        "output": name,
+        "settings_hash": "5" * 64,
+        "input_hash": None,
+    }
+    return BatchTask(**values | changes)
+
+
+def painted(seed):
+    """The picture of a seed: its hash, over and over."""
+    digest = hashlib.sha256(str(seed).encode()).digest()
+    return Image.frombytes("RGB", (SIDE, SIDE), (digest * SIDE * SIDE)[: SIDE * SIDE * 3])
+
+
+class StandIn:
+    """Paints at once. Prompts are faults: poison, lost, refused, nowhere, bug."""
+
+    def __init__(self, catalog=None, at=lambda point: None):
+        self.at = at
+        self.requests = []
+        self.closed = False
+
+    def generate(self, request, on_event, cancelled):
+        self.requests.append(request)
+        fault = getattr(self, f"_{request.prompt.partition(' ')[0]}", None)
+        if fault is not None:
+            fault()
+        self.at("begun")
+        on_event(Step(image=0, images=1, stage=0, stages=1, step=1, steps=1, sigma=1, preview=None))
+        image = self.write(request)
+        self.at("written")
+        on_event(Saved(image=image, images=1))
+        return replace(result_of(request, [image]), seed=request.seed, notices=())
+
+    def write(self, request):
+        """By the way of all pictures: encoded with their record, under a name that is free."""
+        picture = painted(request.seed)
+        path = Path(request.output.path)
+        image = GeneratedImage(
+            path=path.name, width=SIDE, height=SIDE, seed=request.seed, index=0, sha256=pixels_sha256(picture)
+        )
+        record = PictureRecord(
+            schema_version=SCHEMA_VERSION,
+            program_version="0",
+            request=replace(request, output=Output()),
+            image=image,
+            stages=(),
+            transitions=(),
+            images_used=(),
+            device="cpu",
+            device_name="Slow and steady",
+            dtype="float32",
+            attention="sdpa",
+            threads=1,
+            versions=VERSIONS,
+        )
+        written = write_picture(picture, path, record, overwrite=request.output.overwrite)
+        return replace(image, path=str(written))
+
+    def close(self):
+        self.closed = True
+
+    def _poison(self):
+        os._exit(9)
+
+    def _lost(self):
+        raise DeviceLost("an illegal memory access was encountered")
+
+    def _refused(self):
+        raise ImageRefused("broken.png is cut off in the middle")
+
+    def _nowhere(self):
+        raise NoDevice("there is no such card")
+
+    def _bug(self):
+        raise ValueError("nobody thought of this")
+
+
+class Telling(Silent):
+    """A dot for each picture, so that whoever watches knows that there is work to be killed in."""
+
+    def settled(self, record, progress):
+        sys.stdout.write(".\n")
+        sys.stdout.flush()
+
+    def notice(self, code, message):
+        sys.stderr.write(f"{code}: {message}\n")
+
+
+def serving(hold):
+    """The words of a worker."""
+    return [sys.executable, __file__, "serve", "--hold", str(hold)]
+
+
+def workers_of(owner, devices):
+    """An engine here, or so many processes."""
+    if not devices:
+        return [EngineWorker(StandIn)]
+    return [ProcessWorker(serving(owner.hold_of_worker(number)), dict(os.environ)) for number in range(devices)]
+
+
+def run(folder, tasks, *, devices=0, shard=None, how=None, listener=None, stream=None):
+    """One run over so many tasks; how it ended."""
+    with Owner.take(folder, shard) as owner, Manifest.open(folder, shard) as manifest:
+        manifest.note("run", {"schema_version": 1})
+        mine = stream or (one for one in map(lambda number: task(number, folder), range(tasks)) if _has(shard, one))
+        return Run(
+            iter(mine),
+            folder,
+            manifest,
+            workers_of(owner, devices),
+            listener or Silent(),
+            how=how or How(),
+            stopping=lambda: False,
+        ).run()
+
+
+def _has(shard, one):
+    return shard is None or shard.has(one.key)
+
+
+def main(words=None):
+    """The run, or a worker of it."""
+    parser = argparse.ArgumentParser()
+    below = parser.add_subparsers(dest="what", required=True)
+    running = below.add_parser("run")
+    running.add_argument("folder", type=Path)
+    running.add_argument("tasks", type=int)
+    running.add_argument("--devices", type=int, default=0)
+    running.add_argument("--shard", type=parsed)
+    running.add_argument("--retry-failed", action="store_true")
+    below.add_parser("serve").add_argument("--hold", type=Path)
+    asked = parser.parse_args(words)
+    if asked.what == "serve":
+        LockedFile.take(asked.hold)
+        return serve(lambda: None, StandIn)
+    try:
+        ended = run(
+            asked.folder,
+            asked.tasks,
+            devices=asked.devices,
+            shard=asked.shard,
+            how=How(retry_failed=asked.retry_failed),
+            listener=Telling(),
+        )
+    except MezzotintError as error:
+        sys.stderr.write(f"{error.kind}: {error}\n")
+        return error.exit_code
+    return 3 if ended.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
