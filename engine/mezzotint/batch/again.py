@@ -4,16 +4,13 @@ import math
 from collections.abc import Callable
 from typing import TypeVar
 
+from mezzotint.batch.limits import MAX_GUIDANCE, MAX_SEED, MAX_STEPS
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
 from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES
 from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, ModelRef, Sampling, Stage
 
 T = TypeVar("T")
-
-MAX_SEED = 2**63 - 1
-MAX_STEPS = 1000
-MAX_GUIDANCE = 100.0
 
 Tell = Callable[[str], None]
 

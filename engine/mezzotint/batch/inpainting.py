@@ -1,10 +1,7 @@
 """Inpainting and outpainting: the part of a request that options state."""
 
-import re
-from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
 
-from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint
 
@@ -14,34 +11,7 @@ if TYPE_CHECKING:
 SIDES = ("left", "top", "right", "bottom")
 Margins = tuple[int, int, int, int]  # pixels, in that order
 
-_PIXELS = re.compile(r"[0-9]{1,6}")
 _MORE = {"inpaint_area": "area", "inpaint_padding": "padding", "inpaint_feather": "feather", "inpaint_fill": "fill"}
-
-
-def margins(words: str) -> Margins:
-    """LEFT,TOP,RIGHT,BOTTOM in pixels, or some of them by name."""
-    parts = [part.strip() for part in words.split(",")]
-    if len(parts) == len(SIDES) and all(_PIXELS.fullmatch(part) for part in parts):
-        left, top, right, bottom = map(int, parts)
-        found = (left, top, right, bottom)
-    else:
-        found = _by_name(words, parts)
-    if not any(found):
-        raise ArgumentTypeError(f"'{plain(words)}' makes the picture no larger; give a side some pixels")
-    return found
-
-
-def _by_name(words: str, parts: list[str]) -> Margins:
-    named: dict[str, int] = {}
-    for part in parts:
-        side, _, pixels = (piece.strip() for piece in part.partition("="))
-        if side not in SIDES or side in named or not _PIXELS.fullmatch(pixels):
-            raise ArgumentTypeError(
-                f"'{plain(words)}' will not do; write LEFT,TOP,RIGHT,BOTTOM in pixels, such as 0,0,128,64, or sides by "
-                "name, each once, such as right=128,bottom=64"
-            )
-        named[side] = int(pixels)
-    return named.get("left", 0), named.get("top", 0), named.get("right", 0), named.get("bottom", 0)
 
 
 def pictures_of(options: "Options", base: GenerateRequest) -> tuple[ImageInput, ...]:

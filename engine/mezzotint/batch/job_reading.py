@@ -21,15 +21,15 @@ from mezzotint.batch.job import (
     Work,
 )
 from mezzotint.batch.job_text import line_in_json, line_in_toml
+from mezzotint.batch.limits import MAX_CELLS, MAX_PROMPT
 from mezzotint.batch.settings import Options
-from mezzotint.batch.words import MOST_CHARACTERS, WORDS, is_text, read_settings, shown
+from mezzotint.batch.words import WORDS, is_text, read_settings, shown
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import read_limited
 from mezzotint.errors import ModelRefused, ProtocolError, StorageError, UsageError
 from mezzotint.protocol import GenerateRequest
 
 MOST_BYTES = 64 << 20
-MOST_CELLS = 10_000  # of the matrix
 _NOT_IN_MATRIX = ("init", "mask", "embedding", "lora", "outpaint")
 _TABLES = ("version", "title", "settings", "prompts", "input", "matrix", "output", "request")
 _MOST_PATH = 4096
@@ -152,8 +152,8 @@ class _Reader:
                 self._get({name: value}, name, WORDS[name].read, None, ("matrix",))
             cells *= len(values)
             found.append((name, tuple(values)))
-        if cells > MOST_CELLS:
-            raise self._problem(("matrix",), f"{cells} combinations are too many; at most {MOST_CELLS} are taken")
+        if cells > MAX_CELLS:
+            raise self._problem(("matrix",), f"{cells} combinations are too many; at most {MAX_CELLS} are taken")
         return tuple(found)
 
     def _prompts(self, table: Table) -> Prompts:
@@ -256,7 +256,7 @@ def _text(value: object, most: int) -> str:
 
 
 def _prompt(value: object) -> str:
-    return _text(value, MOST_CHARACTERS)
+    return _text(value, MAX_PROMPT)
 
 
 def _short_text(value: object) -> str:

@@ -60,18 +60,26 @@ def input_folder(folder: InputFolder, base: Path) -> Path:
     return base / Path(folder.folder).expanduser()
 
 
-def _of_folder(asked: InputFolder, base: Path, output: Path) -> Iterator[Material | Skipped]:
-    folder = input_folder(asked, base)
-    masks = None if asked.masks is None else base / Path(asked.masks).expanduser()
-    _check_folders(folder, masks, output)
-    search = Search(
-        folder=folder,
+def search_of(asked: InputFolder, base: Path, output: Path) -> Search:
+    """What is looked for in an input folder; masks, and pictures that were made, are no inputs."""
+    masks = _masks(asked, base)
+    return Search(
+        folder=input_folder(asked, base),
         recursive=asked.recursive,
         glob=asked.glob,
         limit=asked.limit,
         leave_out=(output,) if masks is None else (output, masks),
     )
-    for found in scan(search):
+
+
+def _masks(asked: InputFolder, base: Path) -> Path | None:
+    return None if asked.masks is None else base / Path(asked.masks).expanduser()
+
+
+def _of_folder(asked: InputFolder, base: Path, output: Path) -> Iterator[Material | Skipped]:
+    masks = _masks(asked, base)
+    _check_folders(input_folder(asked, base), masks, output)
+    for found in scan(search_of(asked, base, output)):
         yield found if isinstance(found, Skipped) else _of_picture(found, asked, masks)
 
 

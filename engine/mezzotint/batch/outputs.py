@@ -37,6 +37,14 @@ class NamedBy:
     fields: Mapping[str, str]  # cells of a table by their column
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """The name of one picture."""
+
+    path: str  # from the output folder, with / between folders
+    is_twin: bool  # another picture has the name that was asked for
+
+
 class Names:
     """Names given so far, and those to come; the same ones in the same order on every machine."""
 
@@ -46,13 +54,14 @@ class Names:
         self._taken = Seen()
         self._last: dict[str, int] = {}  # of the names that were asked for more than once
 
-    def name(self, by: NamedBy) -> str:
-        """The path from the output folder, with / between folders. UsageError for a token that has no value."""
+    def name(self, by: NamedBy) -> "Name":
+        """The path of a picture. UsageError for a token that has no value."""
         values = _values(by)
         parts = [_filled(part, values) for part in self._with_index(by.count)]
         folders = by.input.split("/")[:-1] if by.input is not None and self._output.keep_tree else []
         whole = "/".join([*map(safe_component, folders), *parts])
-        return self._untaken(whole) + f".{self._output.format}"
+        free = self._untaken(whole)
+        return Name(path=f"{free}.{self._output.format}", is_twin=free != whole)
 
     def _with_index(self, count: int) -> list[str]:
         if count > 1 and not {"index", "seed"} & _tokens(self._parts):

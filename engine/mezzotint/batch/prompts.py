@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from mezzotint.batch.job import Prompts
+from mezzotint.batch.limits import MAX_PROMPT
 from mezzotint.batch.skipped import Skipped
 from mezzotint.batch.tables import Cell, TableRow, lines_of, read_table
 from mezzotint.batch.wildcards import Wildcards
-from mezzotint.batch.words import MOST_CHARACTERS, WORDS, is_text, shown
+from mezzotint.batch.words import WORDS, is_text, shown
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
 
@@ -41,10 +42,8 @@ def rows_of(prompts: Prompts, base: Path) -> Iterator[Row | Skipped]:
             yield found
             continue
         where, text, settings, fields = found
-        if text is not None and (len(text) > MOST_CHARACTERS or not is_text(text)):
-            reason = (
-                f"the prompt has {len(text)} characters, of which at most {MOST_CHARACTERS} are read, or is no text"
-            )
+        if text is not None and (len(text) > MAX_PROMPT or not is_text(text)):
+            reason = f"the prompt has {len(text)} characters, of which at most {MAX_PROMPT} are read, or is no text"
             yield Skipped(input=where, reason=reason, kind="usage")
         else:
             yield Row(number=number, where=where, text=text, settings=settings, fields=fields)

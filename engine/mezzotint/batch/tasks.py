@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mezzotint.batch.again import MAX_SEED
 from mezzotint.batch.cells import Cell, Mould, Moulds, cells_of
 from mezzotint.batch.job import JobFile
 from mezzotint.batch.job_reading import check_job
+from mezzotint.batch.limits import MAX_SEED
 from mezzotint.batch.material import Looked, Material, input_folder, looked_at, materials
 from mezzotint.batch.outputs import NamedBy, Names, as_template, check_name, whole_path
 from mezzotint.batch.prompts import Row, drawn_text, rows_of, texts_of
@@ -35,6 +35,7 @@ class BatchTask:
     output: str  # from the output folder, with / between folders
     settings_hash: str  # sha256 of what was asked, but for the seed, the input's content and where the picture goes
     input_hash: str | None  # sha256 of the input's content; of several pictures, that of their hashes
+    is_twin: bool = False  # another task of the job has the name that its own would have been
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +181,7 @@ class _Maker:
         if not is_ours:
             return None
         try:
-            output = self._output(name)
+            output = self._output(name.path)
         except UsageError as error:
             return Skipped(input="", reason=str(error), kind=error.kind)
         looked = pictures.looked_at(request)
@@ -190,7 +191,8 @@ class _Maker:
             key=_sha256(f"{place} {looked.hash}"),
             request=replace(request, images=looked.images, output=output),
             input=material.input,
-            output=name,
+            output=name.path,
+            is_twin=name.is_twin,
             settings_hash=settings,
             input_hash=looked.hash,
         )

@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from mezzotint.batch.words import MOST_CHARACTERS, is_text
+from mezzotint.batch.limits import MAX_PROMPT
+from mezzotint.batch.words import is_text
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import read_limited
 from mezzotint.errors import ModelRefused, StorageError, UsageError
@@ -44,8 +45,8 @@ class Wildcards:
         draw = _Draw(seed)
         for _ in range(DEEPEST + 1):
             prompt = draw.choices(_hidden(prompt))
-            if len(prompt) > MOST_CHARACTERS:
-                raise UsageError(f"the prompt grows to {len(prompt)} characters; at most {MOST_CHARACTERS} can be")
+            if len(prompt) > MAX_PROMPT:
+                raise UsageError(f"the prompt grows to {len(prompt)} characters; at most {MAX_PROMPT} can be")
             if self._folder is None or not _WILDCARD.search(prompt):
                 return _plain(prompt)
             prompt = _WILDCARD.sub(lambda found: draw.one_of(self._of(found[1])), _escaped(prompt))

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from mezzotint.batch.again import MAX_GUIDANCE, MAX_SEED, MAX_STEPS
 from mezzotint.batch.inpainting import SIDES
+from mezzotint.batch.limits import MAX_COUNT, MAX_GUIDANCE, MAX_PROMPT, MAX_SEED, MAX_STEPS
+from mezzotint.batch.settings import Options
 from mezzotint.errors import UsageError
 from mezzotint.protocol import (
     Attention,
@@ -22,8 +23,6 @@ from mezzotint.protocol import (
     Upscaler,
 )
 
-MOST_COUNT = 10_000
-MOST_CHARACTERS = 65_536  # of a prompt
 _MOST_PATH = 4096
 
 _SIZE = re.compile(r"([0-9]{1,6})[xX\u00d7]([0-9]{1,6})")
@@ -52,6 +51,27 @@ class Word:
     def read_cell(self, cell: object) -> object:
         """The value that a cell of a table writes."""
         return self.read(_typed(cell.strip(), self.kind) if isinstance(cell, str) else cell)
+
+
+def said_settings(options: Options) -> dict[str, object]:
+    """The settings that options say, as a job file writes them."""
+    plain = Options()
+    return {
+        word.name: _written(getattr(options, word.field))
+        for word in WORDS.values()
+        if getattr(options, word.field) != getattr(plain, word.field)
+    }
+
+
+def _written(value: object) -> object:
+    match value:
+        case (int(width), int(height)):
+            return f"{width}x{height}"
+        case (int(), int(), int(), int()):
+            return ",".join(map(str, value))
+        case tuple():
+            return [f"{one.path}:{one.weight!r}" if isinstance(one, LoraRef) else one for one in value]
+    return value
 
 
 def read_settings(said: Mapping[str, object], problem: Callable[[str, str], UsageError]) -> dict[str, Any]:
@@ -203,7 +223,7 @@ def _lora(value: object) -> LoraRef:
 
 _PATH = _text(_MOST_PATH)
 _NAME = _text(200)
-_PROMPT = _text(MOST_CHARACTERS)
+_PROMPT = _text(MAX_PROMPT)
 
 _ALL: tuple[tuple[str, Kind, Read], ...] = (
     ("model", "text", _PATH),
@@ -211,7 +231,7 @@ _ALL: tuple[tuple[str, Kind, Read], ...] = (
     ("negative", "text", _PROMPT),
     ("size", "text", _size),
     ("seed", "integer", _integer(0, MAX_SEED, 7)),
-    ("count", "integer", _integer(1, MOST_COUNT, 4)),
+    ("count", "integer", _integer(1, MAX_COUNT, 4)),
     ("steps", "integer", _integer(1, MAX_STEPS, 20)),
     ("guidance", "number", _number(0, MAX_GUIDANCE, 5)),
     ("guidance-rescale", "number", _number(0, 1, 0.7)),

@@ -1,13 +1,17 @@
 """The options of inpainting and outpainting."""
 
 import argparse
+import re
+from argparse import ArgumentTypeError
 from typing import get_args
 
 from mezzotint.batch.inpainting import SIDES as SIDES
 from mezzotint.batch.inpainting import Margins as Margins
-from mezzotint.batch.inpainting import margins as margins
+from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.argument_types import integer
 from mezzotint.protocol import InpaintArea, InpaintFill
+
+_PIXELS = re.compile(r"[0-9]{1,6}")
 
 
 def add_inpaint_options(group: argparse._ArgumentGroup) -> None:
@@ -49,3 +53,29 @@ def add_inpaint_options(group: argparse._ArgumentGroup) -> None:
         help="make the init picture larger by so many pixels at its left, top, right and bottom, such as 0,0,128,64 "
         "or right=128,bottom=64",
     )
+
+
+def margins(words: str) -> Margins:
+    """LEFT,TOP,RIGHT,BOTTOM in pixels, or some of them by name."""
+    parts = [part.strip() for part in words.split(",")]
+    if len(parts) == len(SIDES) and all(_PIXELS.fullmatch(part) for part in parts):
+        left, top, right, bottom = map(int, parts)
+        found = (left, top, right, bottom)
+    else:
+        found = _by_name(words, parts)
+    if not any(found):
+        raise ArgumentTypeError(f"'{plain(words)}' makes the picture no larger; give a side some pixels")
+    return found
+
+
+def _by_name(words: str, parts: list[str]) -> Margins:
+    named: dict[str, int] = {}
+    for part in parts:
+        side, _, pixels = (piece.strip() for piece in part.partition("="))
+        if side not in SIDES or side in named or not _PIXELS.fullmatch(pixels):
+            raise ArgumentTypeError(
+                f"'{plain(words)}' will not do; write LEFT,TOP,RIGHT,BOTTOM in pixels, such as 0,0,128,64, or sides by "
+                "name, each once, such as right=128,bottom=64"
+            )
+        named[side] = int(pixels)
+    return named.get("left", 0), named.get("top", 0), named.get("right", 0), named.get("bottom", 0)
