@@ -101,9 +101,15 @@ class KnownTasks:
             self._failed.add(key)
         if output and status != "skipped":
             before = self._outputs.get(output)
-            if before != key and before in self._failed:
-                self._failed.discard(before)  # what was to go there has changed, and this took its place
+            if before is not None and before != key:
+                self._replace(before, status)
             self._outputs[output] = key
+
+    def _replace(self, before: str, status: Status) -> None:
+        """What was to go there has changed, and another task took its place."""
+        self._failed.discard(before)
+        if status == "done":
+            self._tasks.pop(before, None)  # its picture, if there was one, is gone: wanted again, it is made again
 
     def key_of_output(self, output: str) -> str | None:
         """The task whose picture a file is."""

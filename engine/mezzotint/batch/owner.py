@@ -94,3 +94,16 @@ def _wait_for_workers(folder: Path, name: str, sleep: Sleep, patience: float) ->
                 )
             sleep(_LOOK)
         file.release()
+
+
+def running(output: Path) -> list[Held]:
+    """Who makes pictures of a folder at the moment, as far as this machine can tell."""
+    folder = output / FOLDER
+    found = []
+    for path in sorted(folder.glob("run*.lock")):
+        lease = Lease.acquire(path.stem, folder, what="a look whether a batch runs")
+        if isinstance(lease, Held):
+            found.append(lease)
+        else:
+            lease.release()
+    return found

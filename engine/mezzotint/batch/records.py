@@ -47,7 +47,7 @@ def passed_over_record(task: BatchTask) -> Record:
 
 def no_task_record(skipped: Skipped) -> Record:
     """A file or a row that is no task."""
-    name = skipped.input.encode("utf-8", "surrogatepass")
+    name = f"{skipped.kind} {skipped.input} {skipped.reason}".encode("utf-8", "surrogatepass")
     return Record(
         key=hashlib.sha256(b"no task: " + name).hexdigest(),
         status="skipped",

@@ -231,9 +231,7 @@ class Run:
         image = found_picture(task, self._folder, lambda path: self._is_anothers(task, path))
         if image is None:
             return False
-        self._add(
-            task, done_record(task, image, self._folder, attempts=self._attempts(task), seconds=None, facts={})
-        )
+        self._add(task, done_record(task, image, self._folder, attempts=self._attempts(task), seconds=None, facts={}))
         return True
 
     def _is_anothers(self, task: BatchTask, path: Path) -> bool:
