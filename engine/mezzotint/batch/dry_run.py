@@ -17,7 +17,7 @@ from mezzotint.jobs.tasks import RunKey
 
 Does = Literal["make", "rename", "overwrite", "done", "skip", "refuse"]
 
-_HEAD = ("does", "input", "output", "size", "seed", "seconds", "why")
+_HEAD = ("does", "input or prompt", "output", "size", "seed", "seconds", "why")
 _WIDTHS = (9, 28, 44, 9, 10, 7)
 _MOST_PROMPT = 200
 
@@ -176,7 +176,7 @@ def table_line(row: DryRow) -> str:
     return _line(
         (
             row.does,
-            row.input or "",
+            row.input or row.prompt,
             row.output or "",
             "" if row.width is None else f"{row.width}x{row.height}",
             "" if row.seed is None else str(row.seed),

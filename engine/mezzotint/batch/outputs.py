@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,9 +48,9 @@ class Name:
 class Names:
     """Names given so far, and those to come; the same ones in the same order on every machine."""
 
-    def __init__(self, output: JobOutput, *, has_input: bool, has_matrix: bool) -> None:
+    def __init__(self, output: JobOutput, *, has_input: bool, matrix: Collection[str] = ()) -> None:
         self._output = output
-        self._parts = _parts(output, has_input, has_matrix)
+        self._parts = _parts(output, has_input, matrix)
         self._taken = Seen()
         self._last: dict[str, int] = {}  # of the names that were asked for more than once
 
@@ -97,7 +97,7 @@ def as_template(path: Path) -> str:
 
 def check_name(output: JobOutput, columns_may_be: bool) -> None:
     """UsageError for a template of names that cannot be; columns of a table are looked at row by row."""
-    parts = _parts(output, has_input=True, has_matrix=False)
+    parts = _parts(output, has_input=True, matrix=())
     unknown = sorted(_tokens(parts) - set(TOKENS))
     if unknown and (not columns_may_be or unknown[0] in ("date", "time")):
         reason = "a picture has the same name whenever the job is run; " if unknown[0] in ("date", "time") else ""
@@ -107,7 +107,7 @@ def check_name(output: JobOutput, columns_may_be: bool) -> None:
         )
 
 
-def _parts(output: JobOutput, has_input: bool, has_matrix: bool) -> list[str]:
+def _parts(output: JobOutput, has_input: bool, matrix: Collection[str]) -> list[str]:
     name = output.name if output.name is not None else NAME_OF_INPUT if has_input else NAME_OF_ROW
     parts = name.split("/")
     ending = next((suffix for suffix in _SUFFIXES if name.lower().endswith(suffix)), "")
@@ -119,7 +119,9 @@ def _parts(output: JobOutput, has_input: bool, has_matrix: bool) -> list[str]:
         raise UsageError(
             f"the name {shown(name)} will not do: it is a name below the output folder, such as [stem] or [model]/[row]"
         )
-    if has_matrix and not {"matrix"} & _tokens(parts):
+    told = {"width", "height"} if "size" in matrix else set()
+    told |= set(matrix) - {"size"}
+    if matrix and "matrix" not in _tokens(parts) and not told <= _tokens(parts) & set(TOKENS):
         parts[-1] += "-[matrix]"
     return parts
 

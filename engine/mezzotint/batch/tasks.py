@@ -74,7 +74,7 @@ class _Maker:
         self._folder = output_folder(job, base)
         self._cells = cells_of(job.matrix)
         self._moulds = Moulds(job, base)
-        self._names = Names(job.output, has_input=job.input is not None, has_matrix=bool(job.matrix))
+        self._names = Names(job.output, has_input=job.input is not None, matrix=[name for name, _ in job.matrix])
         wildcards = job.prompts.wildcards
         self._wildcards = Wildcards(None if wildcards is None else base / Path(wildcards).expanduser())
         self._seen = Seen()
