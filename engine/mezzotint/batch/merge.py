@@ -29,7 +29,7 @@ _KEPT = (
 class Merged:
     """What was put together, and what is wrong with it; each finding is a line for a person."""
 
-    path: Path
+    path: str
     tasks: int
     failures: int
     missing: tuple[str, ...]  # shards without a manifest or not at their end, pictures that are not there
@@ -51,7 +51,7 @@ def merge(ledger: Ledger, *, check_pixels: bool = True) -> Merged:
     path = ledger.folder / MERGED
     atomic_write(path, canonical(records), overwrite=True)
     return Merged(
-        path=path,
+        path=str(path),
         tasks=len(records),
         failures=sum(record.status in FAILURES for record in records.values()),
         missing=(*_missing_shards(ledger), *sorted(_missing_pictures(records, ledger.folder))),

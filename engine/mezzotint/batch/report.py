@@ -1,11 +1,12 @@
 """What became of every task, as a table for people and other programs."""
 
 import csv
+import io
 from collections.abc import Iterator
-from typing import TextIO
 
 from mezzotint.batch.ledger import Ledger
-from mezzotint.batch.record import Record
+from mezzotint.batch.record import FAILURES, Record
+from mezzotint.checkpoints.plain_text import plain
 
 COLUMNS = (
     "status", "input", "output", "seed", "kind", "error", "seconds", "attempts", "time", "pixels_sha256", "input_hash",
@@ -13,17 +14,34 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def rows_of(ledger: Ledger) -> Iterator[tuple[str, ...]]:
+def rows_of(ledger: Ledger, only_failed: bool = False) -> Iterator[tuple[str, ...]]:
     """A row for each task, those that failed first, then by their name."""
     records = sorted(ledger.records().values(), key=_order)
+    records = [record for record in records if not only_failed or record.status in FAILURES]
     return (tuple(_cell(record, column) for column in COLUMNS) for record in records)
 
 
-def write_csv(ledger: Ledger, stream: TextIO) -> None:
-    """The rows, below the names of their columns; line ends are those of the standard, whatever the system's are."""
-    writer = csv.writer(stream)
-    writer.writerow(COLUMNS)
-    writer.writerows(rows_of(ledger))
+def csv_of(ledger: Ledger, only_failed: bool = False) -> Iterator[str]:
+    """The rows as lines of CSV, below the names of their columns."""
+    yield _csv_line(COLUMNS)
+    for row in rows_of(ledger, only_failed):
+        yield _csv_line(row)
+
+
+def table_of(ledger: Ledger, only_failed: bool = False) -> Iterator[str]:
+    """What a person looks for: what became of it, its names, and why."""
+    for row in rows_of(ledger, only_failed):
+        status, name, output, _, kind, error = row[:6]
+        why = f": {kind}: {error}" if error else ""
+        yield plain(
+            f"{status.replace('_', ' '):<10} {name or output}{f' -> {output}' if name and output else ''}{why}", 800
+        )
+
+
+def _csv_line(cells: tuple[str, ...]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(cells)
+    return line.getvalue()
 
 
 def _order(record: Record) -> tuple[int, str, str]:

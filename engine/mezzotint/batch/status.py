@@ -51,3 +51,19 @@ def status_of(ledger: Ledger) -> BatchStatus:
 def is_gone(record: Record, folder: Path) -> bool:
     """Whether a picture that was made is not there; the next run makes it again."""
     return record.status == "done" and not is_taken(folder / record.output)
+
+
+def lines_of(status: BatchStatus) -> list[str]:
+    """The figures, for a person."""
+    kinds = ", ".join(f"{count} {kind}" for kind, count in status.kinds.items())
+    failed = status.failed + status.set_aside
+    lines = [f"made         {status.done}", f"failed       {failed}{f' ({kinds})' if kinds else ''}"]
+    lines += [f"passed over  {status.skipped}"] if status.skipped else []
+    lines += [f"gone         {status.gone}, which the next run makes again"] if status.gone else []
+    lines += [f"shards       {', '.join(status.shards)}"] if status.shards else []
+    lines += [f"missing      shards {', '.join(status.shards_missing)}"] if status.shards_missing else []
+    lines += [f"damaged      {status.damaged_lines} lines of the manifest"] if status.damaged_lines else []
+    lines += [f"at work      {one}" for one in status.running]
+    if not status.running and not status.is_ended:
+        lines.append("the last run did not come to its end: run the same again to go on")
+    return lines

@@ -4,6 +4,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from mezzotint.cli import batch
 from mezzotint.cli.context import Context
 from mezzotint.cli.parser import make_parser
 from mezzotint.errors import MezzotintError, OutOfMemory
@@ -44,7 +45,7 @@ def _run(words: list[str], context: Context) -> int:
 def _do(words: list[str], context: Context) -> int:
     parser = make_parser()
     try:
-        arguments = parser.parse_args(words)
+        arguments = parser.parse_args(batch.with_its_command(words))
     except SystemExit as end:  # argparse has printed the help or the version
         return int(end.code or 0)
     context.terminal.quiet = getattr(arguments, "quiet", False)

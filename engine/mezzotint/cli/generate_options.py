@@ -58,6 +58,19 @@ def options_of(arguments: argparse.Namespace) -> Options:
 
 
 def _add_picture(group: argparse._ArgumentGroup) -> None:
+    add_look_options(group)
+    group.add_argument("--init", metavar="FILE", help="a picture to start from")
+    group.add_argument(
+        "--from",
+        dest="from_image",
+        metavar="IMAGE",
+        type=Path,
+        help="make this picture again; options beside it change what they name",
+    )
+
+
+def add_look_options(group: argparse._ArgumentGroup) -> None:
+    """What decides what is seen, beside the words and the picture that it starts from."""
     group.add_argument(
         "-m",
         "--model",
@@ -78,12 +91,11 @@ def _add_picture(group: argparse._ArgumentGroup) -> None:
         help="of the first picture, the next ones count up (default: drawn, and told)",
     )
     group.add_argument("--count", metavar="N", type=integer(1, 10_000, 4), help="how many pictures (default: 1)")
-    group.add_argument("--init", metavar="FILE", help="a picture to start from")
     group.add_argument(
         "--strength",
         metavar="0..1",
         type=number(0, 1, 0.6),
-        help="how much of that is made anew (default: 0.6; 1 for parts that begin from a fill)",
+        help="how much of a picture to start from is made anew (default: 0.6; 1 for parts that begin from a fill)",
     )
     group.add_argument(
         "--embedding",
@@ -100,13 +112,6 @@ def _add_picture(group: argparse._ArgumentGroup) -> None:
         default=[],
         help="a LoRA in safetensors, and how strongly it counts, such as style.safetensors:0.8 (default: 1; may be "
         "repeated)",
-    )
-    group.add_argument(
-        "--from",
-        dest="from_image",
-        metavar="IMAGE",
-        type=Path,
-        help="make this picture again; options beside it change what they name",
     )
 
 

@@ -18,6 +18,8 @@ class Interrupt:
         self._end = end
         self._soft = False
         self._asked = False
+        self.last_words: Callable[[], None] = lambda: None  # said when the process ends at once
+        self.exit_code = INTERRUPTED  # 128 and the number of the signal that asked
 
     def asked(self) -> bool:
         """Whether the person wants the work to stop."""
@@ -27,13 +29,15 @@ class Interrupt:
         """There is work now that can stop in good order: the first Ctrl-C only asks."""
         self._soft = True
 
-    def handle(self, _signal: int, _frame: object) -> None:
-        """One Ctrl-C."""
+    def handle(self, number: int, _frame: object) -> None:
+        """One Ctrl-C, or another signal that asks."""
         if self._soft and not self._asked:
             self._asked = True
+            self.exit_code = 128 + number if number else INTERRUPTED
             self._tell("\nstopping after this step; press Ctrl-C again to stop now\n")
             return
         self._tell(f"{_SHOW_CURSOR if os.isatty(2) else ''}\nmezzotint: interrupted\n")
+        self.last_words()
         # No exception: it would surface inside whatever is being imported or computed, as a traceback or not at all.
         self._end(INTERRUPTED)
 

@@ -4,7 +4,21 @@ import argparse
 from typing import NoReturn
 
 from mezzotint import __version__
-from mezzotint.cli import app, bench, completion, decode, doctor, generate, inspect, models, plan, quantize, queue
+from mezzotint.cli import (
+    app,
+    batch,
+    bench,
+    completion,
+    decode,
+    doctor,
+    generate,
+    inspect,
+    models,
+    plan,
+    quantize,
+    queue,
+)
+from mezzotint.cli import run as run_job
 from mezzotint.errors import UsageError
 
 EXIT_CODES = """\
@@ -12,11 +26,12 @@ exit codes:
   0    done
   1    failed
   2    an option or value that cannot work
-  3    partly done: some pictures were made, then it failed
+  3    partly done: some pictures were made, others failed
   4    not enough memory
   5    the model was refused: damaged, unsafe or of no known kind
   6    the device is absent or cannot be used
   7    a file, folder or disk cannot be read or written
+  8    another run fills the same folder
   130  interrupted
 
 Results go to stdout, talk to stderr. NO_COLOR=1 switches colours off.
@@ -25,6 +40,7 @@ Results go to stdout, talk to stderr. NO_COLOR=1 switches colours off.
 EXAMPLES = """\
 examples:
   mezzotint generate "a red house by the sea at dusk" --seed 7 -o house.png
+  mezzotint batch photos -o out --prompt "at night, snow" --strength 0.5
   mezzotint models list
   mezzotint inspect house.png
 
@@ -51,6 +67,20 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"mezzotint {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     parser.set_defaults(parser=parser)
-    for command in (generate, queue, decode, models, inspect, plan, quantize, bench, doctor, app, completion):
+    for command in (
+        generate,
+        batch,
+        run_job,
+        queue,
+        decode,
+        models,
+        inspect,
+        plan,
+        quantize,
+        bench,
+        doctor,
+        app,
+        completion,
+    ):
         command.add(commands)
     return parser

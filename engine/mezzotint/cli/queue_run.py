@@ -27,7 +27,7 @@ def run_queue(arguments: argparse.Namespace, context: Context) -> int:
     """Make what waits: 0 when all came out, 3 when something failed."""
     from mezzotint.jobs.store import JobStore
 
-    with _stopped_in_good_order(context), _lease(arguments.wait, context) as lease:
+    with stopped_in_good_order(context), _lease(arguments.wait, context) as lease:
         opened = JobStore.open()
         if opened.notice:
             context.terminal.talk(f"notice: {plain(opened.notice, 1000)}")
@@ -127,7 +127,7 @@ def _finished(drained: "Drained", store: "JobStore", context: Context) -> int:
 
 
 @contextlib.contextmanager
-def _stopped_in_good_order(context: Context, install: Callable[[Any, Any], Any] = signal.signal) -> Iterator[None]:
+def stopped_in_good_order(context: Context, install: Callable[[Any, Any], Any] = signal.signal) -> Iterator[None]:
     """What else may end this process first asks, as Ctrl-C does."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may

@@ -12,7 +12,7 @@ from queue_programs import WritingEngine
 
 from mezzotint.cli.context import Context
 from mezzotint.cli.interrupt import Interrupt
-from mezzotint.cli.queue_run import _stopped_in_good_order
+from mezzotint.cli.queue_run import stopped_in_good_order
 from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.jobs.store import JobStore, Lease
 from mezzotint.protocol import GenerateRequest, Output
@@ -191,7 +191,7 @@ def test_the_system_asks_as_ctrl_c_does(monkeypatch, name):
         installed[number] = handler
         return before
 
-    with _stopped_in_good_order(context, install):
+    with stopped_in_good_order(context, install):
         assert installed[99] == context.interrupt.handle
     assert installed[99] == "before"
 

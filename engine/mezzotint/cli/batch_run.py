@@ -1,0 +1,174 @@
+"""A batch from its job to its exit code, whichever command said the job."""
+
+import argparse
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint import __version__
+from mezzotint.batch.counting import expected_tasks
+from mezzotint.batch.job import JobFile
+from mezzotint.batch.manifest import Manifest
+from mezzotint.batch.owner import Owner
+from mezzotint.batch.record import SCHEMA_VERSION
+from mezzotint.batch.run import Ended, How, Run, Stream
+from mezzotint.batch.shards import shard_of
+from mezzotint.batch.tasks import Shard, output_folder, tasks_of
+from mezzotint.batch.watch import signatures, watched
+from mezzotint.batch.workers import (
+    EngineWorker,
+    ProcessWorker,
+    Worker,
+    device_environment,
+    parsed_devices,
+    server_command,
+)
+from mezzotint.cli.batch_show import Form, Show, summary
+from mezzotint.cli.context import Context
+from mezzotint.cli.queue_run import stopped_in_good_order
+from mezzotint.codec import encode
+from mezzotint.errors import Cancelled, MezzotintError, UsageError
+from mezzotint.protocol import ModelRef
+from mezzotint.trouble import shown
+
+if TYPE_CHECKING:
+    from mezzotint.catalog import Catalog
+
+PARTLY_DONE = 3
+
+
+def run_job(job: JobFile, base: Path, arguments: argparse.Namespace, context: Context) -> int:
+    """Make what is missing of a job whose paths are from `base`; 3 while the manifest holds failures."""
+    form: Form = "json" if arguments.json else "jsonl" if arguments.jsonl else "paths"
+    shard = shard_of(arguments.shard, os.environ)
+    devices = None if arguments.devices is None else parsed_devices(arguments.devices)
+    if arguments.watch and job.input is None:
+        raise UsageError("--watch waits for pictures in a folder: name that folder")
+    catalog = context.make_catalog(arguments.models_folder)
+    _check_model(job, catalog)
+    if arguments.dry_run:
+        from mezzotint.cli.batch_dry import show_dry_run
+
+        show_dry_run(job, base, shard, catalog, context, form)
+        return 0
+    ended = _made(job, base, shard, devices, arguments, catalog, context, form)
+    return _finished(ended, context, form)
+
+
+def _check_model(job: JobFile, catalog: "Catalog") -> None:
+    """Told once, and not for every picture."""
+    if job.settings.model is not None:
+        catalog.find(ModelRef(id=job.settings.model))
+
+
+def _made(
+    job: JobFile,
+    base: Path,
+    shard: Shard | None,
+    devices: tuple[str, ...] | None,
+    arguments: argparse.Namespace,
+    catalog: "Catalog",
+    context: Context,
+    form: Form,
+) -> Ended:
+    folder, stopped = output_folder(job, base), threading.Event()
+    stream = _stream(job, base, shard, stopped, arguments.watch)
+    with (
+        stopped_in_good_order(context),
+        Owner.take(folder, shard) as owner,
+        Manifest.open(folder, shard) as manifest,
+        Show(context, form, shown(folder)) as show,
+    ):
+        _begin(manifest, shard, show)
+        run = Run(
+            stream,
+            folder,
+            manifest,
+            _workers(devices, owner, catalog, arguments.models_folder, context),
+            show,
+            how=How(
+                existing=job.output.existing,
+                retry_failed=arguments.retry_failed,
+                waits_for_room=context.terminal.stderr.isatty(),
+            ),
+            stopping=context.interrupt.asked,
+        )
+        context.interrupt.last_words = lambda: manifest.release_now(run.under_way())
+        context.interrupt.soften()
+        if not arguments.watch:
+            _count_beside(run, lambda: expected_tasks(job, base=base, shard=shard))
+        try:
+            return run.run()
+        finally:
+            stopped.set()
+
+
+def _stream(job: JobFile, base: Path, shard: Shard | None, stopped: threading.Event, watch: bool) -> Stream:
+    if not watch or job.input is None:
+        return tasks_of(job, base=base, shard=shard)
+    asked, folder = job.input, output_folder(job, base)
+    return watched(job, base=base, shard=shard, stopped=stopped, look=lambda: signatures(asked, base, folder))
+
+
+def _begin(manifest: Manifest, shard: Shard | None, show: Show) -> None:
+    if manifest.cut:
+        show.notice("manifest_cut", f"the manifest's last {manifest.cut} bytes were torn by a crash, and cut off")
+    part = None if shard is None else f"{shard.index}/{shard.count}"
+    manifest.note(
+        "run",
+        {
+            "schema_version": SCHEMA_VERSION,
+            "program_version": __version__,
+            "pid": os.getpid(),
+            "shard": part,
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        },
+    )
+    if part is not None:
+        show.notice("shard", f"this is shard {part}; `mezzotint batch merge` puts all shards together")
+
+
+def _workers(
+    devices: tuple[str, ...] | None, owner: Owner, catalog: "Catalog", folders: list[Path], context: Context
+) -> list[Worker]:
+    if devices is None:
+        return [EngineWorker(lambda: context.make_engine(catalog))]
+    return [
+        ProcessWorker(server_command(owner.hold_of_worker(number), folders), device_environment(device))
+        for number, device in enumerate(devices)
+    ]
+
+
+def _count_beside(run: Run, count: Callable[[], int]) -> None:
+    """Counted while the first pictures are made; what cannot be counted is only not told."""
+
+    def work() -> None:
+        try:
+            run.expect(count())
+        except MezzotintError:
+            return  # the run meets the same, and says so
+
+    threading.Thread(target=work, name="batch: counting", daemon=True).start()
+
+
+def _finished(ended: Ended, context: Context, form: Form) -> int:
+    if form != "paths":
+        told = {"stopped": ended.stopped, "failures": ended.failures, "progress": encode(ended.progress)}
+        context.terminal.json(told if form == "json" else {"ended": told})
+    context.terminal.talk(summary(ended.progress))
+    if ended.stopped == "interrupted":
+        error = Cancelled("stopped; run the same again to go on")
+        error.exit_code = context.interrupt.exit_code
+        raise error
+    return PARTLY_DONE if ended.failures else 0
+
+
+def with_base(job: JobFile, folder: str | None) -> JobFile:
+    """The job with another output folder, if one is given: from the current folder, and not from that of the file."""
+    if folder is None:
+        return job
+    return replace(job, output=replace(job.output, folder=str(Path(folder).absolute())))

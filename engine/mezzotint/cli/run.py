@@ -1,0 +1,37 @@
+"""`mezzotint run`: a job file worked through."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.cli.batch_options import add_run_options
+from mezzotint.cli.command_options import add_command
+from mezzotint.cli.context import Context
+
+if TYPE_CHECKING:
+    from mezzotint.cli.command_options import Commands
+
+_EXAMPLES = """\
+  mezzotint run job.toml --dry-run
+  mezzotint run job.toml
+  mezzotint run job.toml --devices 0,1 --retry-failed
+
+Paths in the file are from the folder that it is in. Run again, it makes what is missing.
+"""
+
+
+def add(commands: "Commands") -> None:
+    """The command and its options."""
+    parser = add_command(commands, "run", "Make the pictures of a job file.", run, _EXAMPLES)
+    parser.add_argument("job", metavar="JOB", type=Path, help="a .toml or .json file")
+    parser.add_argument("-o", "--output", dest="out", metavar="OUT", help="another output folder than the file says")
+    add_run_options(parser)
+
+
+def run(arguments: argparse.Namespace, context: Context) -> int:
+    """Read it, and make what is missing."""
+    from mezzotint.batch.job_reading import read_job
+    from mezzotint.cli.batch_run import run_job, with_base
+
+    job = with_base(read_job(arguments.job), arguments.out)
+    return run_job(job, arguments.job.absolute().parent, arguments, context)
