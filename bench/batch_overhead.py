@@ -1,0 +1,135 @@
+"""What a batch costs beside making pictures: tasks through an engine that does nothing, with the synced manifest.
+
+python bench/batch_overhead.py [--tasks 10000] [--devices 1]
+
+Four figures: tasks of words with the engine in this process; of a folder of small pictures, each opened and hashed; of
+words through a process of the engine; and the first of these run again, when there is nothing left to make. For its
+pictures the engine leaves empty files.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from PIL import Image
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "plugins"))
+
+from fake_engine import result_of
+
+from mezzotint.batch.job import InputFolder, JobFile, JobOutput, Prompts
+from mezzotint.batch.listener import Silent
+from mezzotint.batch.manifest import Manifest
+from mezzotint.batch.owner import Owner
+from mezzotint.batch.run import How, Run
+from mezzotint.batch.tasks import tasks_of
+from mezzotint.batch.workers import EngineWorker, ProcessWorker
+from mezzotint.protocol import GeneratedImage, GenerateRequest, GenerateResult, IsCancelled, OnEvent
+from mezzotint.server import serve
+
+LEAST = 300  # tasks a second
+
+
+class Nothing:
+    """An engine that says it made a picture, and leaves an empty file."""
+
+    def generate(self, request: GenerateRequest, _: OnEvent, __: IsCancelled) -> GenerateResult:
+        """At once."""
+        Path(str(request.output.path)).touch()
+        image = GeneratedImage(
+            path=str(request.output.path), width=8, height=8, seed=request.seed or 0, index=0, sha256="0" * 64
+        )
+        return result_of(request, [image])
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@dataclass
+class Figures:
+    """One run."""
+
+    name: str
+    tasks: int
+    seconds: float
+    peak_bytes: int
+    syncs: int
+
+    def __str__(self) -> str:
+        rate, peak = self.tasks / self.seconds, self.peak_bytes / 2**20
+        each = self.seconds / self.tasks * 1e6
+        return (
+            f"{self.name}: {self.tasks} tasks in {self.seconds:.2f} s, {rate:.0f} a second, {each:.0f} us each, "
+            f"{self.syncs} syncs, {peak:.0f} MB"
+        )
+
+
+def measure(name: str, job: JobFile, base: Path, devices: int = 0) -> Figures:
+    """Run it, and count."""
+    folder, syncs = base / job.output.folder, 0
+
+    def fsync(handle: int) -> None:
+        nonlocal syncs
+        syncs += 1
+        os.fsync(handle)
+
+    started = time.perf_counter()
+    with Owner.take(folder, None) as owner, Manifest.open(folder, fsync=fsync) as manifest:
+        serving = [sys.executable, __file__, "--serve"]
+        workers = [ProcessWorker(serving, dict(os.environ)) for _ in range(devices)]
+        ended = Run(
+            tasks_of(job, base=base),
+            folder,
+            manifest,
+            workers or [EngineWorker(Nothing)],  # type: ignore[arg-type,list-item]  it has what is used of an engine
+            Silent(),
+            how=How(),
+            stopping=lambda: False,
+        ).run()
+        del owner
+    seconds = time.perf_counter() - started
+    settled = ended.progress.done + ended.progress.already
+    return Figures(name, settled, seconds, psutil.Process().memory_info().rss, syncs)
+
+
+def jobs_of(base: Path, tasks: int) -> tuple[JobFile, JobFile]:
+    """One of words, one of a folder of small pictures."""
+    (base / "words.txt").write_text("".join(f"a house, number {number}\n" for number in range(tasks)))
+    (base / "in").mkdir()
+    for number in range(tasks):
+        Image.new("RGB", (8, 8), (number & 255, number >> 8, 0)).save(base / "in" / f"{number:05d}.png")
+    words = JobFile(prompts=Prompts(file="words.txt"), output=JobOutput(folder="words"))
+    pictures = JobFile(
+        prompts=Prompts(list=("at night",)), input=InputFolder(folder="in"), output=JobOutput(folder="pictures")
+    )
+    return words, pictures
+
+
+def main() -> int:
+    """Print the figures; 1 when fewer than 300 tasks a second go through."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tasks", type=int, default=10_000)
+    parser.add_argument("--devices", type=int, default=1)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        return serve(lambda: None, lambda _: Nothing())  # type: ignore[arg-type,return-value]
+    with tempfile.TemporaryDirectory() as temporary:
+        base = Path(temporary)
+        words, pictures = jobs_of(base, options.tasks)
+        found = [measure("words, engine here", words, base), measure("words again", words, base)]
+        found.append(measure("pictures, engine here", pictures, base))
+        apart = JobFile(prompts=words.prompts, output=JobOutput(folder="apart"))
+        found.append(measure(f"words, {options.devices} process(es)", apart, base, options.devices))
+    for figures in found:
+        print(figures)
+    return 0 if all(figures.tasks / figures.seconds >= LEAST for figures in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
