@@ -1,0 +1,88 @@
+"""Which task comes next, and for whom."""
+
+import threading
+from collections import Counter
+from dataclasses import replace
+
+from batch_programs import task
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mezzotint.batch.dispatch import Dispatcher, affinity
+from mezzotint.protocol import Cascade, ModelRef, Stage
+
+
+def of_model(number, model, side=64):
+    one = task(number, "out")
+    stage = Stage(model=ModelRef(id=model), width=side, height=side)
+    return replace(one, request=replace(one.request, cascade=Cascade(stages=(stage,))))
+
+
+def taken(dispatcher, count, taker=0):
+    return [dispatcher.take(taker).request.seed for _ in range(count)]
+
+
+def test_those_of_one_model_and_shape_come_together():
+    dispatcher = Dispatcher()
+    kinds = [("a", 64), ("b", 64), ("a", 32), ("a", 64), ("b", 64), ("a", 32)]
+    for number, (model, side) in enumerate(kinds):
+        dispatcher.add(of_model(number, model, side))
+    assert taken(dispatcher, 6) == [0, 3, 1, 4, 2, 5]
+
+
+def test_two_that_take_share_the_models():
+    dispatcher = Dispatcher()
+    for number in range(6):
+        dispatcher.add(of_model(number, "ab"[number % 2]))
+    order = [dispatcher.take(taker).request.seed for taker in (0, 1, 0, 1, 0, 1)]
+    assert order == [0, 1, 2, 3, 4, 5]
+
+
+def test_what_was_given_up_comes_first():
+    dispatcher = Dispatcher()
+    dispatcher.add(of_model(1, "a"))
+    dispatcher.add(of_model(2, "a"))
+    assert taken(dispatcher, 1) == [1]
+    dispatcher.add_first(of_model(1, "b"))
+    assert taken(dispatcher, 2) == [1, 2]
+
+
+def test_nobody_waits_for_ever_behind_a_stream_of_another_model():
+    dispatcher = Dispatcher()
+    for number in range(3):
+        dispatcher.add(of_model(number, "ab"[number == 1]))
+    order = []
+    for number in range(3, 20):
+        order += taken(dispatcher, 1)
+        dispatcher.add(of_model(number, "a"))
+    assert 1 in order[:3]
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=30), st.lists(st.integers(0, 2), max_size=30))
+def test_each_is_handed_out_once(models, takers):
+    dispatcher = Dispatcher()
+    for number, model in enumerate(models):
+        dispatcher.add(of_model(number, model))
+    count = min(len(models), len(takers))
+    found = [dispatcher.take(taker).request.seed for taker in takers[:count]]
+    found += taken(dispatcher, len(models) - count)
+    assert Counter(found) == Counter(range(len(models)))
+
+
+def test_held_nothing_is_handed_out_until_it_goes_on_and_at_the_end_nothing_more():
+    dispatcher, got = Dispatcher(), []
+    thread = threading.Thread(target=lambda: got.extend([dispatcher.take(0), dispatcher.take(0)]))
+    dispatcher.hold(True)
+    dispatcher.add(task(1, "out"))
+    thread.start()
+    assert got == []
+    dispatcher.hold(False)
+    dispatcher.end()
+    thread.join()
+    assert got[-1] is None
+
+
+def test_affinity_is_of_what_has_to_be_prepared():
+    one = task(1, "out").request
+    assert affinity(one) == affinity(replace(one, seed=9, prompt="other words"))
+    assert affinity(one) != affinity(replace(one, device="cpu"))

@@ -1,0 +1,34 @@
+"""Whether pictures can be written where they are to go."""
+
+import errno
+import os
+import sys
+
+import pytest
+
+from mezzotint.batch.room import is_full, why_no_room
+from mezzotint.trouble import storage_error
+
+
+def test_where_there_is_room_nothing_is_left_behind(tmp_path):
+    assert why_no_room(tmp_path / "deep" / "out") is None
+    assert list((tmp_path / "deep" / "out").iterdir()) == []
+
+
+def test_a_folder_that_cannot_be(tmp_path):
+    (tmp_path / "file").touch()
+    assert "file" in why_no_room(tmp_path / "file")
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root and Windows write into it all the same")
+def test_a_lost_permission(tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        assert "no permission" in why_no_room(tmp_path)
+    finally:
+        tmp_path.chmod(0o700)
+
+
+@pytest.mark.parametrize(("number", "full"), [(errno.ENOSPC, True), (errno.EFBIG, True), (errno.EACCES, False)])
+def test_a_full_disk_is_known_by_its_words(number, full):
+    assert is_full(storage_error("write", "a.png", OSError(number, "x"))) is full
