@@ -3,7 +3,7 @@
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,24 +44,26 @@ def watched(
     """The tasks of a job, and of what comes into its input folder later, until it is stopped. `look`: `signatures`."""
     unseen = _Unseen(index=0, count=1) if shard is None else _Unseen(index=shard.index, count=shard.count)
     before: Signatures = {}
-    looked: Signatures | None = None
+    looked: Signatures = {}
     while not stopped.is_set():
         now = look()
         whole = {name: signature for name, signature in now.items() if before.get(name) == signature}
         before = now
         if whole != looked:
             looked = whole
-            yield from _new(job, base, unseen, whole)
+            yield from _new(job, base, unseen, whole, now.keys() - whole.keys())
         stopped.wait(pause)
 
 
-def _new(job: JobFile, base: Path, unseen: _Unseen, whole: Signatures) -> Iterator[BatchTask | Skipped]:
+def _new(
+    job: JobFile, base: Path, unseen: _Unseen, whole: Signatures, growing: Set[str]
+) -> Iterator[BatchTask | Skipped]:
     for place, (name, signature) in list(unseen.taken.items()):
         if name in whole and whole[name] != signature:
             del unseen.taken[place]  # it has changed since
     for item in tasks_of(job, base=base, shard=unseen):
-        if item.input is not None and isinstance(item, BatchTask) and item.input not in whole:
-            continue  # it may still be growing
+        if item.input in growing or (isinstance(item, BatchTask) and item.input not in whole):
+            continue  # told or taken when it has stopped growing, or was there at the last look
         unseen.taken[unseen.asked[-1]] = (item.input, whole.get(item.input or ""))
         yield item
 

@@ -1,0 +1,66 @@
+"""Runs over a folder, in this process, and what was heard of them."""
+
+from batch_programs import StandIn, task
+
+from mezzotint.batch.ledger import read_ledger
+from mezzotint.batch.listener import Silent
+from mezzotint.batch.manifest import Manifest
+from mezzotint.batch.owner import Owner
+from mezzotint.batch.run import How, Run
+from mezzotint.batch.workers import EngineWorker
+
+
+class Heard(Silent):
+    """Remembers."""
+
+    def __init__(self):
+        self.records, self.notices, self.figures = [], [], []
+
+    def settled(self, record, progress):
+        self.records.append(record)
+
+    def progress(self, progress):
+        self.figures.append(progress)
+
+    def notice(self, code, message):
+        self.notices.append((code, message))
+
+
+class Batch:
+    """Runs over a folder, each with an engine of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.heard = Heard()
+        self.engines = []
+
+    def run(self, stream, engine=None, workers=1, stopping=lambda: False, **how):
+        """One run; `workers`: how many, or those themselves."""
+        self.heard, self.engines = Heard(), []
+        if isinstance(workers, int):
+            workers = self.workers(workers, engine)
+        with Owner.take(self.folder, None), Manifest.open(self.folder) as manifest:
+            one = Run(iter(stream), self.folder, manifest, workers, self.heard, how=How(**how), stopping=stopping)
+            return one.run()
+
+    def workers(self, count, engine=None):
+        """Engines in this process."""
+
+        def make():
+            self.engines.append(engine or StandIn())
+            return self.engines[-1]
+
+        return [EngineWorker(make) for _ in range(count)]
+
+    def tasks(self, count, prompt=None):
+        return [task(number, self.folder, prompt) for number in range(count)]
+
+    def pictures(self):
+        return sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.png"))
+
+    def records(self):
+        return {record.output: record for record in read_ledger(self.folder).records().values()}
+
+    @property
+    def made(self):
+        return [request.seed for engine in self.engines for request in engine.requests]
