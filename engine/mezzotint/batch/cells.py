@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mezzotint import codec
 from mezzotint.batch.job import JobFile, MatrixValue
+from mezzotint.batch.pruned import pruned
 from mezzotint.batch.rooted import rooted
 from mezzotint.batch.settings import Options, request_of
 from mezzotint.batch.words import WORDS
@@ -115,7 +115,7 @@ def digest_of(request: GenerateRequest) -> str:
         strict=False,
         output=Output(),
     )
-    return hashlib.sha256(json.dumps(codec.encode(plain), sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(pruned(plain), sort_keys=True).encode()).hexdigest()
 
 
 def _kind_of(image: ImageInput) -> ImageInput:

@@ -19,7 +19,7 @@ from mezzotint.stages.setup import CascadeSetup, Find, set_up
 HowKnown = Literal["measured", "scaled", "planned", "unknown"]
 Size = tuple[int, int]
 
-_BYTES_PER_PIXEL = {"png": 2.2, "jpg": 0.45, "webp": 0.4}  # of pictures of the sort that models make
+_BYTES_PER_PIXEL = {"png": 1.8, "jpg": 0.7, "webp": 0.35}  # of pictures of the sort that models make
 _BYTES_OF_RECORD = 12_000  # what each picture says of itself
 _MOST_KNOWN = 10_000
 

@@ -201,7 +201,7 @@ def sidecar_of(found: Found) -> str | None:
     if not os.path.lexists(path):
         return None
     try:
-        text = read_limited(path, _MOST_SIDECAR).decode("utf-8-sig").strip()
+        text = read_limited(path, _MOST_SIDECAR).decode("utf-8-sig").replace("\r\n", "\n")
     except (ModelRefused, StorageError) as error:
         raise UsageError(f"its text file cannot be used: {error}") from None
     except UnicodeDecodeError:

@@ -13,6 +13,7 @@ import tomlkit
 from mezzotint.atomic import atomic_write
 from mezzotint.batch.job import InputFolder, JobFile, JobOutput, Prompts
 from mezzotint.batch.limits import MAX_CELLS, MAX_PROMPT
+from mezzotint.batch.pruned import pruned
 from mezzotint.batch.settings import Options, request_of
 from mezzotint.batch.words import is_text, read_settings, said_settings
 from mezzotint.errors import StorageError, UsageError
@@ -20,7 +21,7 @@ from mezzotint.jobs.matrix import alternatives
 from mezzotint.protocol import Cascade, GenerateRequest, Inpaint, Output
 from mezzotint.trouble import shown
 
-_MARKS = re.compile(r"[{|}]")
+_MARKS = re.compile(r"[{|}\\]")
 
 
 def write_job(job: JobFile, path: Path, *, overwrite: bool = False) -> None:
@@ -69,7 +70,7 @@ def _parts(job: JobFile) -> dict[str, Any]:
         "input": None if job.input is None else _said(job.input, InputFolder(folder="")),
         "matrix": {name: list(values) for name, values in job.matrix},
         "output": _said(job.output, JobOutput(folder="")),
-        "request": [_pruned(request) for request in job.requests],
+        "request": [pruned(request) for request in job.requests],
     }
     return {name: value for name, value in parts.items() if value}
 
@@ -82,23 +83,6 @@ def _said(part: Any, plain: Any) -> dict[str, Any]:  # noqa: ANN401  any of the 
         for name, value in pairs
         if value != getattr(plain, name)
     }
-
-
-def _pruned(value: Any) -> Any:  # noqa: ANN401  any value of the boundary
-    """A value of the boundary without what is as if it were not said."""
-    if isinstance(value, tuple):
-        return [_pruned(one) for one in value]
-    if not dataclasses.is_dataclass(value):
-        return value
-    return {
-        field.name: _pruned(getattr(value, field.name))
-        for field in dataclasses.fields(value)
-        if getattr(value, field.name) != _default(field)
-    }
-
-
-def _default(field: "dataclasses.Field[Any]") -> object:
-    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
 # ---- requests as a job

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mezzotint import codec
 from mezzotint.batch.again import base_of
 from mezzotint.batch.cells import THE_INPUT, THE_MASK
 from mezzotint.batch.inputs import Found, Search, mask_of, scan, sidecar_of
 from mezzotint.batch.job import InputFolder, JobFile
+from mezzotint.batch.pruned import pruned
 from mezzotint.batch.skipped import Skipped
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import MezzotintError, UsageError
@@ -49,7 +49,7 @@ def materials(job: JobFile, base: Path, output: Path) -> Iterator[Material | Ski
         yield from _of_folder(job.input, base, output)
     elif job.requests:
         for request in job.requests:
-            text = json.dumps(codec.encode(request), sort_keys=True)
+            text = json.dumps(pruned(request), sort_keys=True)
             yield Material(over=request, identity=hashlib.sha256(text.encode()).hexdigest())
     else:
         yield Material()

@@ -21,6 +21,10 @@ class Seen:
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return self._put(int.from_bytes(digest, "big") | 1)  # never 0, which is an empty slot
 
+    def bytes(self) -> int:
+        """What it takes."""
+        return len(self._slots) * self._slots.itemsize
+
     def _put(self, number: int) -> bool:
         mask = len(self._slots) - 1
         at = (number >> 1) & mask

@@ -73,7 +73,10 @@ def _next_line(file: BinaryIO, path: Path) -> bytes:
 def _csv_rows(lines: Iterator[str], path: Path, suffix: str) -> Iterator[TableRow | BadRow]:
     head_line = next((line for line in lines if line.strip()), "")
     delimiter = "\t" if suffix == ".tsv" else ";" if ";" in head_line and "," not in head_line else ","
-    head = _head(next(csv.reader([head_line], delimiter=delimiter), []), path)
+    try:
+        head = _head(next(csv.reader([head_line], delimiter=delimiter), []), path)
+    except csv.Error as error:
+        raise UsageError(f"the first line of {plain(path, 200)} is no proper CSV: {plain(error)}") from None
     reader = csv.reader(lines, delimiter=delimiter)
     while True:
         number = reader.line_num + 2

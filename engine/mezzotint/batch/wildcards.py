@@ -25,7 +25,9 @@ _FIRST_STAND_IN = 0xF0000  # characters that no prompt has a use for
 # Names are made of words, so that none can be `..`; bounded, so that a line of underscores takes no time.
 _WILDCARD = re.compile(r"__(\w(?:(?!__)[\w.-]){0,80}(?:/\w(?:(?!__)[\w.-]){0,80}){0,8})__")
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
-_ESCAPED = {"\\{": "\ue000", "\\|": "\ue001", "\\}": "\ue002"}  # while choices are drawn
+_ESCAPED = re.compile(r"\\([{|}\\])")
+_HIDDEN = {mark: chr(0xFDD0 + number) for number, mark in enumerate("{|}\\")}  # no characters; while choices are drawn
+_SHOWN = {ord(hidden): mark for mark, hidden in _HIDDEN.items()}
 
 
 class Wildcards:
@@ -167,22 +169,16 @@ class _Draw:
     def _chosen(self, found: re.Match[str]) -> str:
         """Braces without a bar are plain text."""
         inside = found[1]
-        return self.one_of(inside.split("|")) if "|" in inside else f"\ue000{inside}\ue002"
+        return self.one_of(inside.split("|")) if "|" in inside else f"{_HIDDEN['{']}{inside}{_HIDDEN['}']}"
 
 
 def _hidden(text: str) -> str:
-    for mark, stand_in in _ESCAPED.items():
-        text = text.replace(mark, stand_in)
-    return text
+    return _ESCAPED.sub(lambda found: _HIDDEN[found[1]], text)
 
 
 def _escaped(text: str) -> str:
-    for mark, stand_in in _ESCAPED.items():
-        text = text.replace(stand_in, mark)
-    return text
+    return text.translate({hidden: f"\\{mark}" for hidden, mark in _SHOWN.items()})
 
 
 def _plain(text: str) -> str:
-    for mark, stand_in in _ESCAPED.items():
-        text = text.replace(stand_in, mark[1])
-    return text
+    return text.translate(_SHOWN)
