@@ -165,12 +165,12 @@ def _is_right(path: Path, task: batch_programs.BatchTask) -> bool:
 # ---- full disks
 
 
-def limited(folder: Path, rng: random.Random) -> Shell:
+def limited(folder: Path, rng: random.Random, more: tuple[int, int] = (2_000, 200_000)) -> Shell:
     """No file of the run may grow far past what its manifest has already."""
 
     def before() -> list[str]:
         sizes = [path.stat().st_size for path in folder.glob("mezzotint-manifest*.jsonl")]
-        limit = max([0, *sizes]) + rng.randrange(2_000, 200_000)
+        limit = max([0, *sizes]) + rng.randrange(*more)
         return ["prlimit", f"--fsize={limit}"]
 
     return before

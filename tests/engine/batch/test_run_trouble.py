@@ -71,7 +71,7 @@ def small_disk(monkeypatch):
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES, errno.EROFS])
 def test_without_a_terminal_no_room_ends_the_run_and_the_next_goes_on(batch, small_disk, error):
-    disk = small_disk(4, looks=2, error=error)
+    disk = small_disk(4, looks=10**6, error=error)
     with pytest.raises(StorageError):
         batch.run(batch.tasks(10), OnDisk(disk))
     assert len(batch.pictures()) == 4

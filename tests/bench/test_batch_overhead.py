@@ -1,0 +1,9 @@
+"""The measure of what a batch costs measures all that it says."""
+
+
+def test_a_few_tasks_each_way(script, tmp_path):
+    words, pictures = script.jobs_of(tmp_path, 20)
+    for job, devices in ((words, 0), (words, 0), (pictures, 1)):
+        figures = script.measure("a run", job, tmp_path, devices)
+        assert figures.tasks == 20
+        assert "20 tasks" in str(figures)

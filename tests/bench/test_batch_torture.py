@@ -1,0 +1,45 @@
+"""Batches that are killed over and over, small enough for every day; bench/ has the large ones."""
+
+import random
+import shutil
+import sys
+
+import pytest
+from batch_programs import run
+
+TASKS = 200
+OFTEN = (0.05, 0.2)  # seconds between kills: a small batch has to be caught
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+
+
+@pytest.mark.parametrize("devices", [0, 2])
+def test_killed_over_and_over_nothing_is_missing_twice_or_broken(script, tmp_path, devices):
+    figures = script.Torture(tmp_path, TASKS, devices, random.Random(7), pauses=OFTEN).run()
+    assert figures.kills_of_runs + figures.kills_of_workers > 0
+    assert figures.is_whole, str(figures)
+
+
+@pytest.mark.skipif(not shutil.which("prlimit"), reason="prlimit (util-linux) limits what a run may write")
+def test_killed_and_short_of_room(script, tmp_path):
+    rng = random.Random(7)
+    torture = script.Torture(tmp_path, TASKS, 0, rng, script.limited(tmp_path, rng, (10_000, 60_000)), pauses=OFTEN)
+    figures = torture.run()
+    assert figures.full > 0
+    assert figures.is_whole, str(figures)
+
+
+def test_the_look_at_the_end_finds_what_is_wrong(script, tmp_path):
+    run(tmp_path, 12)
+    (tmp_path / "1/00001.png").unlink()
+    shutil.copy(tmp_path / "2/00002.png", tmp_path / "2/00002-1.png")
+    shutil.copy(tmp_path / "3/00003.png", tmp_path / "4/00004.png")
+    manifest = tmp_path / "mezzotint-manifest.jsonl"
+    lines = manifest.read_bytes().splitlines(keepends=True)
+    told = next(line for line in lines if b"00005.png" in line)
+    manifest.write_bytes(b"".join(line for line in lines if line != told))
+    figures = script.Figures(tasks=12, devices=0)
+    script.check(tmp_path, figures)
+    assert (figures.missing, figures.twice) == (["1/00001.png"], ["2/00002-1.png"])
+    assert (figures.broken, figures.untold) == (["4/00004.png"], ["5/00005.png"])
+    assert not figures.is_whole
