@@ -84,10 +84,11 @@ class Torture:
         devices: int,
         rng: random.Random,
         before: Shell = list,
-        pauses: tuple[float, float] = PAUSES,
+        pictures: tuple[int, int] | None = None,
     ) -> None:
+        """`pictures`: kill after so many, at least and at most, instead of after a time."""
         self.figures = Figures(tasks=tasks, devices=devices)
-        self._folder, self._rng, self._before, self._pauses = folder, rng, before, pauses
+        self._folder, self._rng, self._before, self._pictures = folder, rng, before, pictures
 
     def run(self, *, kills: bool = True) -> Figures:
         """To the end, and look at what is there."""
@@ -113,17 +114,20 @@ class Torture:
         with subprocess.Popen([*self._before(), *words], stdout=subprocess.PIPE, text=True) as process:
             if process.stdout is None or not process.stdout.readline():  # until there is work to be killed in
                 return process.wait()
-            reader = threading.Thread(target=process.stdout.read, daemon=True)
-            reader.start()
-            while kills and not self._ends_within(process, self._rng.uniform(*self._pauses)):
+            if self._pictures is None:
+                threading.Thread(target=process.stdout.read, daemon=True).start()
+            while kills and not self._ends_first(process):
                 self._kill(process)
-            code = process.wait()
-            reader.join()
-        return code
+            if self._pictures is not None:
+                process.stdout.read()
+            return process.wait()
 
-    def _ends_within(self, process: "subprocess.Popen[str]", seconds: float) -> bool:
+    def _ends_first(self, process: "subprocess.Popen[str]") -> bool:
+        """Whether the run ends before it is time for a kill."""
+        if self._pictures is not None and process.stdout is not None:
+            return not all(process.stdout.readline() for _ in range(self._rng.randrange(*self._pictures)))
         try:
-            process.wait(seconds)
+            process.wait(self._rng.uniform(*PAUSES))
         except subprocess.TimeoutExpired:
             return False
         return True

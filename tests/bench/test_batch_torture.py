@@ -8,14 +8,14 @@ import pytest
 from batch_programs import run
 
 TASKS = 200
-OFTEN = (0.05, 0.2)  # seconds between kills: a small batch has to be caught
+OFTEN = (20, 60)  # pictures between kills
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 
 
 @pytest.mark.parametrize("devices", [0, 2])
 def test_killed_over_and_over_nothing_is_missing_twice_or_broken(script, tmp_path, devices):
-    figures = script.Torture(tmp_path, TASKS, devices, random.Random(7), pauses=OFTEN).run()
+    figures = script.Torture(tmp_path, TASKS, devices, random.Random(7), pictures=OFTEN).run()
     assert figures.kills_of_runs + figures.kills_of_workers > 0
     assert figures.is_whole, str(figures)
 
@@ -23,7 +23,7 @@ def test_killed_over_and_over_nothing_is_missing_twice_or_broken(script, tmp_pat
 @pytest.mark.skipif(not shutil.which("prlimit"), reason="prlimit (util-linux) limits what a run may write")
 def test_killed_and_short_of_room(script, tmp_path):
     rng = random.Random(7)
-    torture = script.Torture(tmp_path, TASKS, 0, rng, script.limited(tmp_path, rng, (10_000, 60_000)), pauses=OFTEN)
+    torture = script.Torture(tmp_path, TASKS, 0, rng, script.limited(tmp_path, rng, (10_000, 60_000)), pictures=OFTEN)
     figures = torture.run()
     assert figures.full > 0
     assert figures.is_whole, str(figures)
