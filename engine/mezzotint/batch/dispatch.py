@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from mezzotint.batch.tasks import BatchTask
@@ -33,7 +33,9 @@ class Dispatcher:
     waits for ever behind those of another model.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stopping: Callable[[], bool] = lambda: False) -> None:
+        """`stopping`: whether nothing is to be begun any more, asked at the last moment."""
+        self._stopping = stopping
         self._changed = threading.Condition()
         self._first: deque[_Waiting] = deque()  # given up by someone, for whoever comes next
         self._window: list[_Waiting] = []
@@ -58,7 +60,7 @@ class Dispatcher:
         with self._changed:
             while not self._ended and (self._held or not (self._first or self._window or self._arriving)):
                 self._changed.wait()
-            if self._ended:
+            if self._ended or self._stopping():
                 return None
             chosen = self._choose(taker)
             self._last[taker] = chosen.affinity

@@ -76,7 +76,7 @@ class Run:
         self._folder, self._manifest, self._listener, self._how = folder, manifest, listener, how
         self._stopping, self._clock = stopping, clock
         self._inbox: Inbox = queue.SimpleQueue()
-        self._dispatcher = Dispatcher()
+        self._dispatcher = Dispatcher(stopping)
         self._ahead = Ahead(stream, self._inbox, window)
         self._crew = Crew(
             workers,

@@ -98,6 +98,7 @@ def _made(
             stopping=context.interrupt.asked,
         )
         context.interrupt.last_words = lambda: manifest.release_now(run.under_way())
+        context.interrupt.finishes = "this picture"
         context.interrupt.soften()
         if not arguments.watch:
             _count_beside(run, lambda: expected_tasks(job, base=base, shard=shard))

@@ -18,6 +18,7 @@ class Interrupt:
         self._end = end
         self._soft = False
         self._asked = False
+        self.finishes = "this step"  # what is not broken off
         self.last_words: Callable[[], None] = lambda: None  # said when the process ends at once
         self.exit_code = INTERRUPTED  # 128 and the number of the signal that asked
 
@@ -34,7 +35,7 @@ class Interrupt:
         if self._soft and not self._asked:
             self._asked = True
             self.exit_code = 128 + number if number else INTERRUPTED
-            self._tell("\nstopping after this step; press Ctrl-C again to stop now\n")
+            self._tell(f"\nstopping after {self.finishes}; press Ctrl-C again to stop now\n")
             return
         self._tell(f"{_SHOW_CURSOR if os.isatty(2) else ''}\nmezzotint: interrupted\n")
         self.last_words()

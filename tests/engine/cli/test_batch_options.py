@@ -1,0 +1,48 @@
+"""The words of `mezzotint batch`, and the job that they say."""
+
+import pytest
+
+from mezzotint.batch.job import InputFolder, JobOutput, Prompts
+from mezzotint.batch.job_reading import parse_job
+from mezzotint.batch.job_writing import toml_of
+from mezzotint.cli.batch_options import job_of
+from mezzotint.cli.parser import make_parser
+
+
+def job(*words):
+    return job_of(make_parser().parse_args(["batch", "run", *words]))
+
+
+def test_nothing_but_what_has_to_be_said():
+    said = job("--prompt", "a", "-o", "out")
+    assert (said.prompts, said.input, said.output) == (Prompts(list=("a",)), None, JobOutput(folder="out"))
+
+
+def test_everything_about_words_folders_and_names():
+    said = job(
+        *("in", "-o", "out", "--recursive", "--glob", "*.png", "--glob", "a/*", "--limit", "9", "--masks", "m"),
+        *("--sidecars", "--name", "[stem]", "--format", "jpg", "--flat", "--existing", "skip"),
+        *("--prompt", "a", "--prompt", "b", "--prompts", "p.txt", "--table", "t.csv", "--template", "{x}"),
+        *("--wildcards", "w", "--choices", "one", "--seeds", "3, 1,3"),
+    )
+    assert said.input == InputFolder(
+        folder="in", recursive=True, glob=("*.png", "a/*"), limit=9, masks="m", sidecars=True
+    )
+    assert said.output == JobOutput(folder="out", name="[stem]", format="jpg", keep_tree=False, existing="skip")
+    assert said.prompts == Prompts(
+        list=("a", "b"), file="p.txt", table="t.csv", template="{x}", wildcards="w", choices="one"
+    )
+    assert said.matrix == (("seed", (3, 1)),)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--prompt", "a house", "--steps", "4", "--size", "64x64", "--hires", "1.5", "--lora", "ink.safetensors:0.5"],
+        ["in", "--prompt", "at night", "--strength", "0.5", "-m", "starter-dit", "--device", "cpu", "--seeds", "1,2"],
+        ["in", "--again", "--guidance", "3"],
+    ],
+)
+def test_written_as_a_job_file_they_say_the_same(words):
+    said = job(*words, "-o", "out")
+    assert parse_job(toml_of(said).encode(), "job.toml") == said
