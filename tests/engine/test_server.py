@@ -14,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mezzotint.codec import decode, decode_event
+from mezzotint.errors import Busy
+from mezzotint.jobs.locked_file import LockedFile
 from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, GenerateResult, Loading, MemoryNow, ModelInfo, Saved
 from mezzotint.rpc import MAX_LINE
-from mezzotint.server import Server
+from mezzotint.server import Server, main
 
 
 class Client:
@@ -355,3 +357,23 @@ def test_a_plan_without_a_job(client):
     assert client.answer(3)[0]["result"] == "a plan for sdxl"
     client.call(4, "plan", {"models": 5})
     assert client.answer(4)[0]["error"]["data"]["kind"] == "protocol"
+
+
+def test_a_process_can_hold_a_file_while_it_lives(tmp_path):
+    path = tmp_path / "held"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mezzotint.server", "--hold", str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    process.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"schema_version": 1}}\n')
+    process.stdin.flush()
+    assert b"result" in process.stdout.readline()
+    assert LockedFile.take(path) is None
+    process.communicate()
+    assert LockedFile.take(path) is not None
+
+
+def test_a_file_that_another_holds_is_no_sign_of_life(tmp_path):
+    held = LockedFile.take(tmp_path / "held")
+    with pytest.raises(Busy, match="another process holds"):
+        main(["--hold", str(tmp_path / "held")])
+    held.release()

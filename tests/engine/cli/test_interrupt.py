@@ -40,3 +40,15 @@ def test_it_is_what_the_signal_does_for_a_while():
         signal.raise_signal(signal.SIGINT)
     assert ears.ended == [130]
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_code_tells_which_signal_asked_and_last_words_are_said():
+    ears = Ears()
+    ears.interrupt.last_words = lambda: ears.told.append("last words")
+    ears.interrupt.finishes = "this picture"
+    ears.interrupt.soften()
+    ears.interrupt.handle(signal.SIGTERM, None)
+    assert ears.interrupt.exit_code == 128 + signal.SIGTERM
+    assert "stopping after this picture" in ears.told[0]
+    ears.press()
+    assert (ears.told[-1], ears.ended) == ("last words", [130])
