@@ -111,8 +111,9 @@ class Run:
         )
 
     def expect(self, total: int) -> None:
-        """How many tasks there are, where that was counted before the stream comes to its end."""
-        self._tally.total = total
+        """About how many tasks there are, where that was counted before the stream comes to its end."""
+        if not self._stream_ended:
+            self._tally.total = total
 
     def under_way(self) -> list[str]:
         """The keys of tasks that were begun; for one who ends the process at once."""
