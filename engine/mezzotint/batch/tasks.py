@@ -13,6 +13,7 @@ from mezzotint.batch.limits import MAX_SEED
 from mezzotint.batch.material import Looked, Material, input_folder, looked_at, materials
 from mezzotint.batch.outputs import NamedBy, Names, as_template, check_name, whole_path
 from mezzotint.batch.prompts import Row, drawn_text, rows_of, texts_of
+from mezzotint.batch.rooted import whole
 from mezzotint.batch.seen import Seen
 from mezzotint.batch.skipped import Skipped as Skipped
 from mezzotint.batch.wildcards import Wildcards
@@ -63,7 +64,7 @@ def tasks_of(job: JobFile, *, base: Path, shard: Shard | None = None) -> Iterato
 
 def output_folder(job: JobFile, base: Path) -> Path:
     """Where the pictures of a job go."""
-    return base.absolute() / Path(job.output.folder).expanduser()
+    return Path(whole(job.output.folder, base.absolute()))
 
 
 class _Maker:
