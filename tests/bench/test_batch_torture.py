@@ -23,7 +23,9 @@ def test_killed_over_and_over_nothing_is_missing_twice_or_broken(script, tmp_pat
 @pytest.mark.skipif(not shutil.which("prlimit"), reason="prlimit (util-linux) limits what a run may write")
 def test_killed_and_short_of_room(script, tmp_path):
     rng = random.Random(7)
-    torture = script.Torture(tmp_path, TASKS, 0, rng, script.limited(tmp_path, rng, (10_000, 60_000)), pictures=OFTEN)
+    torture = script.Torture(
+        tmp_path, TASKS, 0, rng, script.limited(tmp_path, rng, (14_000, 14_001)), pictures=(10, 60)
+    )
     figures = torture.run()
     assert figures.full > 0
     assert figures.is_whole, str(figures)

@@ -144,7 +144,7 @@ def run(folder, tasks, *, devices=0, shard=None, how=None, listener=None, stream
     """One run over so many tasks; how it ended."""
     with Owner.take(folder, shard) as owner, Manifest.open(folder, shard) as manifest:
         manifest.note("run", {"schema_version": 1})
-        mine = stream or (one for one in map(lambda number: task(number, folder), range(tasks)) if _has(shard, one))
+        mine = stream or (one for one in (task(number, folder) for number in range(tasks)) if _has(shard, one))
         return Run(
             iter(mine),
             folder,
