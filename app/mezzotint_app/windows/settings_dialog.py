@@ -25,7 +25,9 @@ from mezzotint_app.resources import icon
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.picture_places import PicturePlaces
+from mezzotint_app.widgets.form_rows import align_names
 from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.spin_room import indent
 from mezzotint_app.windows.settings_pictures import PictureSettings
 
 _GB = 1 << 30
@@ -214,9 +216,11 @@ class SettingsDialog(QDialog):
         box.setToolTip(self.tr("0: no limit but what the machine has"))
         box.valueChanged.connect(lambda value: self._settings.change(**{field: int(value * _GB) or None}))
         box.setObjectName(field)
+        indent(box)
         return box
 
     def _tab(self, form: QFormLayout) -> QWidget:
+        align_names(form)
         content = QWidget()
         content.setProperty("role", "form")
         content.setLayout(form)
@@ -234,5 +238,5 @@ def _form() -> QFormLayout:
     form.setHorizontalSpacing(16)
     form.setVerticalSpacing(12)
     form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
-    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
     return form
