@@ -7,7 +7,7 @@ from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.widgets.labels import plain_label
 
 _MARK = QSize(96, 96)
-_WIDTH = 560  # pixels of the column
+_WIDTH = 640  # pixels of the column
 
 
 class FirstRun(QWidget):
