@@ -1,6 +1,6 @@
 """The models of this machine, and what is being done with them; all of it is done by the librarian."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -35,6 +35,7 @@ class ModelLibrary(QObject):
     job_changed = Signal(int)
     told = Signal(str)  # something that did not work, in words
     added = Signal(str)  # a model's id: new by a download or a conversion
+    hidden_changed = Signal()
 
     def __init__(self, librarian: Service, engine: Service, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -42,11 +43,13 @@ class ModelLibrary(QObject):
         self.models: tuple[ModelInfo, ...] = ()
         self.places: tuple[ModelPlace, ...] = ()
         self.notices: tuple[str, ...] = ()
+        self.hidden: tuple[ModelInfo, ...] = ()  # taken off the list; known once `ask_hidden` is answered
         self.loading = False
         self.listed = False  # whether there was an answer yet
         self._details: dict[str, ModelInfo] = {}
         self._needs: dict[str, Plan | Failure] = {}
         self._jobs: dict[int, LibraryJob] = {}
+        self._begun: dict[int, Callable[[], int]] = {}  # what begins a job once more
         self._asked: set[tuple[str, str]] = set()
         self._again = False
 
@@ -102,11 +105,28 @@ class ModelLibrary(QObject):
 
     def forget(self, identity: str) -> None:
         """The model leaves the list; its files stay."""
-        self._librarian.ask("forget_model", {"id": identity}, then=lambda _: self.refresh(), failed=self._tell)
+
+        def done(_: object) -> None:
+            self.told.emit(self.tr("{model} is off the list; “Folders…” lists it again.").format(model=identity))
+            self._look_all_over()
+
+        self._librarian.ask("forget_model", {"id": identity}, then=done, failed=self._tell)
 
     def remember(self, identity: str) -> None:
         """The model is listed again."""
-        self._librarian.ask("remember_model", {"id": identity}, then=lambda _: self.refresh(), failed=self._tell)
+        self._librarian.ask("remember_model", {"id": identity}, then=lambda _: self._look_all_over(), failed=self._tell)
+
+    def ask_hidden(self) -> None:
+        """Learn which models were taken off the list."""
+        self._librarian.ask("hidden_models", answer=tuple[ModelInfo, ...], then=self._have_hidden, failed=self._tell)
+
+    def _look_all_over(self) -> None:
+        self.refresh()
+        self.ask_hidden()
+
+    def _have_hidden(self, models: Iterable[ModelInfo]) -> None:
+        self.hidden = tuple(models)
+        self.hidden_changed.emit()
 
     # ---- jobs
 
@@ -135,10 +155,19 @@ class ModelLibrary(QObject):
         """Stop a job; what it has fetched or made so far is gone on with the next time."""
         self._librarian.cancel(call)
 
-    def clear_ended(self) -> None:
-        """Forget jobs that have ended."""
-        self._jobs = {call: job for call, job in self._jobs.items() if job.state == "running"}
-        self.job_changed.emit(0)
+    def again(self, call: int) -> int | None:
+        """Begin a job anew that was stopped or did not work; what was fetched or made is gone on with."""
+        if self._jobs[call].state not in ("failed", "cancelled"):
+            return None
+        begin = self._begun[call]
+        self.dismiss(call)
+        return begin()
+
+    def dismiss(self, call: int) -> None:
+        """Forget a job that has ended."""
+        if self._jobs[call].state != "running":
+            del self._jobs[call], self._begun[call]
+            self.job_changed.emit(call)
 
     # ---- answers
 
@@ -208,6 +237,7 @@ class ModelLibrary(QObject):
         )
         started.append(call)
         self._jobs[call] = LibraryJob(call=call, kind=kind, subject=subject)
+        self._begun[call] = lambda: self._begin(method, kind, params, subject, answer)
         self.job_changed.emit(call)
         return call
 

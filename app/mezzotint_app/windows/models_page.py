@@ -19,6 +19,7 @@ from mezzotint_app.viewmodel.models import ModelLibrary
 from mezzotint_app.viewmodel.models_table import ID_ROLE, NAME, SORT_ROLE, ModelsTable
 from mezzotint_app.widgets.job_line import JobLine
 from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.notice_bar import NoticeBar
 from mezzotint_app.windows.model_details import ModelDetails
 
 _WIDTHS = (210, 105, 85, 80, 150, 110)  # pixels of the columns at first
@@ -46,8 +47,8 @@ class ModelsPage(QWidget):
         self._jobs = QVBoxLayout()
         self._jobs.setSpacing(8)
         self.details = ModelDetails(library)
-        self._told = plain_label(role="warning", wrap=True)
-        self._told.setVisible(False)
+        self._told = NoticeBar("warning", "warning", closable=True)
+        self._noticed: tuple[str, ...] = ()
         self._build()
         self._connect()
         self._select_first()
@@ -113,7 +114,9 @@ class ModelsPage(QWidget):
             self.tr("List the models of a folder, of ComfyUI or of A1111; nothing is copied"),
         )
         self.places_button = self._button(
-            "layers", self.tr("Folders…"), self.tr("Which folders are searched for models")
+            "layers",
+            self.tr("Folders…"),
+            self.tr("Which folders are searched for models, and which models were taken off the list"),
         )
         self.refresh_button = self._button(
             "retry", self.tr("Look again"), self.tr("Search all folders for models again")
@@ -174,8 +177,9 @@ class ModelsPage(QWidget):
     # ---- what happens
 
     def _refreshed(self) -> None:
-        if self._library.notices:
-            self._tell("\n".join(self._library.notices))
+        if self._library.notices != self._noticed:  # once: a person may have closed it
+            self._noticed = self._library.notices
+            self._tell("\n".join(self._noticed))
         if self.current() is None:
             self._select_first()
         self.details.show_model(self.current())
@@ -193,8 +197,7 @@ class ModelsPage(QWidget):
             self.use_asked.emit(model.id)
 
     def _tell(self, message: str) -> None:
-        self._told.setText(message)
-        self._told.setVisible(bool(message))
+        self._told.show_text(message)
 
     def _show_job(self, call: int) -> None:
         wanted = {job.call: job for job in self._library.jobs()}
@@ -205,5 +208,7 @@ class ModelsPage(QWidget):
         if call not in self._lines:
             line = self._lines[call] = JobLine()
             line.cancel_asked.connect(lambda: self._library.cancel(call))
+            line.again_asked.connect(lambda: self._library.again(call))
+            line.dismiss_asked.connect(lambda: self._library.dismiss(call))
             self._jobs.addWidget(line)
         self._lines[call].show_job(wanted[call])

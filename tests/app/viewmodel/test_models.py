@@ -144,8 +144,36 @@ def test_a_check_tells_its_verdict(library, service, ok, against, words):
     assert words in library.job(call).outcome
 
 
-def test_ended_jobs_can_be_cleared(library, service):
+def test_a_job_that_has_ended_is_taken_away_and_one_that_runs_is_not(library, service):
     done, running = library.verify("sdxl"), library.verify("sdxl")
     service.fail(method="verify", call=done)
-    library.clear_ended()
+    for call in (done, running):
+        library.dismiss(call)
     assert [job.call for job in library.jobs()] == [running]
+
+
+@pytest.mark.parametrize("kind", ["cancelled", "storage"])
+def test_what_did_not_come_to_its_end_is_begun_anew_with_the_same_words(library, service, kind):
+    request = GetRequest(source="owner/name", token="hf_x", endpoint="http://mirror")
+    call = library.get(request)
+    assert library.again(call) is None  # it runs
+    service.fail(kind, "no", method="get")
+    again = library.again(call)
+    assert service.last("get").params == request
+    assert [job.call for job in library.jobs()] == [again]
+    assert library.job(again).kind == "get"
+
+
+def test_models_off_the_list_are_known_and_listed_again(qtbot, library, service):
+    with qtbot.waitSignal(library.told) as told:
+        library.forget("sdxl")
+        service.answer(None, "forget_model")
+    assert "sdxl" in told.args[0] and "Folders" in told.args[0]
+    service.answer((), "models")
+    with qtbot.waitSignal(library.hidden_changed):
+        service.answer((replace(SDXL, hidden=True),), "hidden_models")
+    assert [model.id for model in library.hidden] == ["sdxl"]
+    library.remember("sdxl")
+    assert service.last("remember_model").params == {"id": "sdxl"}
+    service.answer(None, "remember_model")
+    assert service.open("models") and service.open("hidden_models")

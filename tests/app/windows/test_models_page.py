@@ -4,7 +4,7 @@ import pytest
 from fake_engine import model_info
 from fake_service import FakeService
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QTableView
+from PySide6.QtWidgets import QFileDialog, QLabel, QTableView
 
 from mezzotint.protocol import Progress
 from mezzotint_app.viewmodel.models import ModelLibrary
@@ -106,14 +106,18 @@ def test_jobs_come_and_go(qtbot, page, library, service):
     line.cancel_asked.emit()
     assert service.cancelled == [call]
     service.fail(kind="cancelled", method="verify")
-    library.clear_ended()
+    qtbot.mouseClick(line.again, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: len(page.findChildren(JobLine)) == 1 and page.findChildren(JobLine) != [line])
+    (again,) = page.findChildren(JobLine)
+    service.fail(kind="storage", method="verify")
+    qtbot.mouseClick(again.dismiss, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: page.findChildren(JobLine) == [])
 
 
 def test_what_goes_wrong_is_told_in_plain_text(page, library):
     library.told.emit("no <b>room</b>")
     assert page._told.text() == "no <b>room</b>"
-    assert page._told.textFormat() == Qt.TextFormat.PlainText
+    assert all(one.textFormat() == Qt.TextFormat.PlainText for one in page._told.findChildren(QLabel) if one.text())
     assert page._told.isVisible()
 
 
