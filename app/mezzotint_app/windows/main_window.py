@@ -21,6 +21,7 @@ from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.dropped_data import can_hold, held
 from mezzotint_app.widgets.navigation import Navigation
 from mezzotint_app.widgets.notice_bar import NoticeBar
+from mezzotint_app.widgets.notice_column import NoticeColumn
 from mezzotint_app.widgets.status_line import StatusLine
 from mezzotint_app.windows.create_page import CreatePage
 from mezzotint_app.windows.dialogs import Dialogs
@@ -115,16 +116,11 @@ class MainWindow(QMainWindow):
         self.engine_notice = EngineNotice(self.program.engine_state)
         self.librarian_notice = LibrarianNotice(self.program.librarian)
         self.line = StatusLine()
-        notices = QVBoxLayout()
-        notices.setContentsMargins(16, 8, 16, 0)
-        notices.setSpacing(8)
-        notices.addWidget(self.engine_notice)
-        notices.addWidget(self.librarian_notice)
-        notices.addWidget(self.notice)
+        notices = NoticeColumn(self.engine_notice, self.librarian_notice, self.notice)
         column = QVBoxLayout()
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(notices)
+        column.addWidget(notices)
         column.addWidget(self.pages, 1)
         row = QHBoxLayout()
         row.setContentsMargins(0, 0, 0, 0)
