@@ -141,7 +141,7 @@ def _about(row: EntryRow, left: float | None) -> str:
     if left is not None and row.state == "running":
         parts.append(left_text(left))
     elif left is not None and row.state == "waiting":
-        parts.append(translate("QueueWords", "takes about {time}").format(time=duration_text(left)))
+        parts.append(translate("QueueWords", "takes {time}").format(time=about_text(left)))
     return " · ".join(parts)
 
 

@@ -24,6 +24,7 @@ class CreateFooter(QFrame):
         self._line = plain_label(wrap=True, role="muted", selectable=True)
         self._refused = plain_label(wrap=True, role="warning", selectable=True)
         self._problem = plain_label(wrap=True, role="error")
+        self._hint = plain_label(wrap=True, role="muted")  # nobody has done anything wrong yet
         self._generate = QPushButton(icon_in("play", "accent_text"), "")
         self._generate.setProperty("role", "primary")
         self._generate.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -36,7 +37,7 @@ class CreateFooter(QFrame):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 8, 16, 12)
         layout.setSpacing(6)
-        for widget in (self._bar, self._line, self._refused, self._problem):
+        for widget in (self._bar, self._line, self._refused, self._problem, self._hint):
             layout.addWidget(widget)
         layout.addLayout(row)
         model.preflight.changed.connect(self._show_plan)
@@ -47,8 +48,10 @@ class CreateFooter(QFrame):
         """Show what Generate does, and what stands in the way."""
         problems = self._model.problems()
         told = next(iter(problems.values()), "")
-        self._problem.setText(told)
-        self._problem.setVisible(bool(told))
+        is_new = "prompt" in problems and not self._model.words.prompt()
+        for label, is_shown in ((self._problem, not is_new), (self._hint, is_new)):
+            label.setText(told)
+            label.setVisible(is_shown and bool(told))
         count = self._model.pictures()
         words = self.tr("Generate") if count == 1 else self.tr("Generate {count} pictures").format(count=count)
         self._generate.setText(words)
@@ -76,7 +79,7 @@ class CreateFooter(QFrame):
 
     def problem(self) -> str:
         """What stands in the way."""
-        return self._problem.text() if not self._problem.isHidden() else ""
+        return self._problem.text()
 
     def _show_plan(self) -> None:
         preflight = self._model.preflight
