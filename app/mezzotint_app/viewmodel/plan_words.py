@@ -8,7 +8,7 @@ from typing import Literal
 from PySide6.QtCore import QCoreApplication
 
 from mezzotint.protocol import Plan, PlannedPhase
-from mezzotint_app.amounts import bytes_text, about_text
+from mezzotint_app.amounts import about_text, bytes_text
 
 translate = QCoreApplication.translate
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QCoreApplication, QLocale
 
 from mezzotint.jobs.store import EntryRow, Task, TaskState
 from mezzotint_app import errors
-from mezzotint_app.amounts import duration_text, left_text
+from mezzotint_app.amounts import about_text, duration_text, left_text
 from mezzotint_app.service import Failure
 
 translate = QCoreApplication.translate
