@@ -29,6 +29,7 @@ QPushButton:disabled, QToolButton:disabled {{ color: {control}; }}
 QPushButton[role="primary"] {{
     background: {accent}; color: {accent_text}; border-color: {accent}; font-weight: 600;
 }}
+QPushButton[size="large"] {{ min-height: 26px; }}
 QPushButton[role="primary"]:hover {{ border-color: {text}; }}
 QPushButton[role="primary"]:focus {{ border: 2px solid {text}; }}
 QPushButton[role="primary"]:disabled {{ background: {raised}; color: {control}; border-color: {line}; }}
@@ -96,6 +97,9 @@ QAbstractItemView {{
     background: {surface}; color: {text}; border: 1px solid {line}; border-radius: 6px; outline: none;
 }}
 QAbstractItemView:focus {{ border: 2px solid {focus}; }}
+QListView[role="strip"] {{ background: transparent; border: 2px solid transparent; }}
+QListView[role="strip"]:focus {{ border-color: {focus}; }}
+QListView[role="strip"]::item {{ padding: 4px; border-radius: 6px; }}
 QTableView::item {{ padding: 2px 8px; }}
 QListWidget::item {{ padding: 6px 8px; }}
 QAbstractItemView::item:selected {{ background: {selected}; color: {text}; }}
