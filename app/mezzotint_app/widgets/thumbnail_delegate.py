@@ -50,7 +50,7 @@ class ThumbnailDelegate(QStyledItemDelegate):
         painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
         area = rect.adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN - (_CAPTION if self._rating is not None else 0))
         if selected:
-            _fill(painter, QRectF(rect).adjusted(1, 1, -1, -1), "raised")
+            _fill(painter, QRectF(rect).adjusted(1, 1, -1, -1), "selected")
         shown = self._paint_picture(painter, area, index)
         if selected:
             self._paint_selected(painter, rect, shown)
@@ -112,8 +112,9 @@ class ThumbnailDelegate(QStyledItemDelegate):
         font.setBold(True)
         painter.setFont(font)
         metrics = painter.fontMetrics()
-        text = metrics.elidedText(heading, Qt.TextElideMode.ElideRight, rect.width() - 28)
-        label = QRectF(rect.x() + 4, rect.y() + 4, metrics.horizontalAdvance(text) + 16, metrics.height() + 6)
+        text = metrics.elidedText(heading, Qt.TextElideMode.ElideRight, rect.width() - 48)
+        inside = MARGIN + 6
+        label = QRectF(rect.x() + inside, rect.y() + inside, metrics.horizontalAdvance(text) + 16, metrics.height() + 6)
         _fill(painter, label, "surface")
         _frame(painter, label, "line", 1)
         painter.setPen(theme.colour("text"))
