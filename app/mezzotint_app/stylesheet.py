@@ -106,7 +106,7 @@ QAbstractItemView::item:selected {{ background: {selected}; color: {text}; }}
 QComboBox QAbstractItemView::item:selected {{ background: {accent}; color: {accent_text}; }}
 QHeaderView {{ background: transparent; border: none; border-radius: 0; }}
 QHeaderView::section {{
-    background: {window}; color: {muted}; border: none; border-bottom: 1px solid {line}; padding: 6px 8px;
+    background: {window}; color: {muted}; border: none; border-bottom: 1px solid {line}; padding: 6px 10px;
 }}
 QScrollArea {{ border: none; background: transparent; }}
 QScrollArea:focus {{ border: 1px solid {focus}; }}

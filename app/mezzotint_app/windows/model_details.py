@@ -8,7 +8,7 @@ from mezzotint_app.amounts import bytes_text
 from mezzotint_app.resources import icon
 from mezzotint_app.service import Failure
 from mezzotint_app.viewmodel.models import ModelLibrary
-from mezzotint_app.widgets.labels import ElidedLabel, plain_label
+from mezzotint_app.widgets.labels import ElidedLabel, plain_label, sentence
 
 
 class ModelDetails(QFrame):
@@ -144,7 +144,9 @@ class ModelDetails(QFrame):
         elif isinstance(need, Failure):
             self._row(self.tr("On this machine"), need.message, "warning")
         elif isinstance(need, Plan):
-            self._row(self.tr("On this machine"), "\n".join(need.reasons), "" if need.fits else "warning")
+            self._row(
+                self.tr("On this machine"), "\n".join(map(sentence, need.reasons)), "" if need.fits else "warning"
+            )
 
     def _row(self, name: str, text: str, role: str = "") -> None:
         value = plain_label(text, wrap=True, role=role, selectable=True)

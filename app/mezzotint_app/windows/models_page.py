@@ -4,6 +4,7 @@ from PySide6.QtCore import QModelIndex, QSize, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFileDialog,
+    QFrame,
     QHBoxLayout,
     QHeaderView,
     QLineEdit,
@@ -77,11 +78,15 @@ class ModelsPage(QWidget):
 
     def _build(self) -> None:
         page = QVBoxLayout(self)
-        page.setContentsMargins(24, 16, 24, 16)
-        page.setSpacing(12)
-        page.addLayout(self._heading())
-        page.addWidget(self._told)
-        page.addLayout(self._jobs)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(0)
+        page.addWidget(self._bar())
+        below = QVBoxLayout()
+        below.setContentsMargins(16, 12, 16, 16)
+        below.setSpacing(8)
+        below.addWidget(self._told)
+        below.addLayout(self._jobs)
+        page.addLayout(below, 1)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.addWidget(self._make_table())
         split.addWidget(self.details)
@@ -89,18 +94,19 @@ class ModelsPage(QWidget):
         split.setSizes([720, 320])
         split.setObjectName("models")
         split.setChildrenCollapsible(False)
-        page.addWidget(split, 1)
+        below.addWidget(split, 1)
 
-    def _heading(self) -> QHBoxLayout:
-        row = QHBoxLayout()
+    def _bar(self) -> QFrame:
+        bar = QFrame()
+        bar.setProperty("role", "bar")
+        row = QHBoxLayout(bar)
+        row.setContentsMargins(16, 8, 16, 8)
         row.setSpacing(8)
-        row.addWidget(plain_label(self.tr("Models"), role="title"))
         self._filter = QLineEdit()
         self._filter.setPlaceholderText(self.tr("Find a model"))
         self._filter.setAccessibleName(self.tr("Find a model"))
         self._filter.setToolTip(self.tr("Shows the models whose name holds these letters"))
         self._filter.setClearButtonEnabled(True)
-        row.addSpacing(16)
         row.addWidget(self._filter, 1)
         self.get_button = self._button(
             "download",
@@ -123,7 +129,7 @@ class ModelsPage(QWidget):
         )
         for button in (self.get_button, self.add_button, self.places_button, self.refresh_button):
             row.addWidget(button)
-        return row
+        return bar
 
     def _button(self, name: str, text: str, tip: str, role: str = "") -> QPushButton:
         button = QPushButton(icon_in(name, "accent_text") if role == "primary" else icon(name), text)
