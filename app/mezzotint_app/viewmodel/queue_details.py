@@ -151,7 +151,9 @@ class QueueDetails(QObject):
         if self._entry is None:
             return ""
         state = self._entry.row.state
-        parts = [explained(state), *(text for task in self._entry.tasks for text in task_errors(task)[1:])]
+        parts = [explained(state)]
+        if state != "set_aside":
+            parts += [text for task in self._entry.tasks for text in task_errors(task)[1:]]
         return "\n".join(dict.fromkeys(part for part in parts if part))
 
     def _ask(self) -> None:

@@ -65,8 +65,7 @@ def explained(state: TaskState) -> str:
     return {
         "set_aside": translate(
             "QueueWords",
-            "The engine ended twice while it made this, so it is not begun again by itself. Try a smaller size or "
-            "another memory setting with Edit again, or Retry as it is.",
+            "Try a smaller size or another memory setting with Edit again, or Retry as it is.",
         ),
         "interrupted": translate(
             "QueueWords", "The program ended while this was made. Pictures that were finished are kept. Retry goes on."

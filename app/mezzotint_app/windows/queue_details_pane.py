@@ -17,7 +17,7 @@ from mezzotint_app.viewmodel.queue_details import PictureRole, QueueDetails
 from mezzotint_app.viewmodel.queue_words import pictures_text, state_word
 from mezzotint_app.viewmodel.thumbnails import side_for
 from mezzotint_app.widgets.grid_view import GridView
-from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.labels import plain_label, sentence
 from mezzotint_app.widgets.task_delegate import TaskDelegate
 from mezzotint_app.widgets.thumbnail_delegate import ThumbnailDelegate
 
@@ -116,7 +116,7 @@ class QueueDetailsPane(QScrollArea):
         row = entry.row
         self._title.setText(row.title.strip() or self.tr("Without a prompt"))
         self._state.setText(f"{state_word(row.state)} · {pictures_text(row)}")
-        self._error.setText(row.error or "")
+        self._error.setText(sentence(row.error or ""))
         self._error.setVisible(bool(row.error) and row.state != "waiting")
         advice = self._details.advice()
         self._advice.setText(advice)

@@ -40,7 +40,7 @@ def test_set_aside_is_explained(made):
         made.change(lambda store, task=task: store.died(task.id, because="it ended"))
     made.queue.details.look_at(entry)
     assert made.queue.details.entry().row.state == "set_aside"
-    assert "ended twice" in made.queue.details.advice()
+    assert "Try a smaller size" in made.queue.details.advice()
 
 
 def test_an_entry_that_is_removed_is_no_longer_shown_and_no_trouble(made):
