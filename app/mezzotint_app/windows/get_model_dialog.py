@@ -65,11 +65,12 @@ class GetModelDialog(QDialog):
         self.about = QFormLayout()
         self.about.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         self.about.setHorizontalSpacing(12)
+        self.about.setVerticalSpacing(8)
         self.state = plain_label(wrap=True, role="muted")
 
     def _build(self) -> None:
         column = QVBoxLayout(self)
-        column.setContentsMargins(24, 16, 24, 16)
+        column.setContentsMargins(16, 16, 16, 16)
         column.setSpacing(12)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setChildrenCollapsible(False)
@@ -84,7 +85,7 @@ class GetModelDialog(QDialog):
     def _right(self) -> QWidget:
         right = QWidget()
         column = QVBoxLayout(right)
-        column.setContentsMargins(12, 0, 0, 0)
+        column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(plain_label(self.tr("Which one"), role="heading"))
         row = QHBoxLayout()
         row.addWidget(self.source, 1)
@@ -147,6 +148,8 @@ class GetModelDialog(QDialog):
             item.setData(_ID, known.id)
             item.setToolTip(plain_tooltip(known.good_at))
             self.list.addItem(item)
+        if not self._get.source:
+            self.list.setCurrentRow(0)
 
     def _short(self, known: KnownModel) -> str:
         return " · ".join((bytes_text(known.bytes), known.licence, self._fits(known)))

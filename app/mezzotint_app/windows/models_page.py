@@ -19,7 +19,6 @@ from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.models import ModelLibrary
 from mezzotint_app.viewmodel.models_table import ID_ROLE, NAME, SORT_ROLE, ModelsTable
 from mezzotint_app.widgets.job_line import JobLine
-from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.widgets.notice_bar import NoticeBar
 from mezzotint_app.windows.model_details import ModelDetails
 
