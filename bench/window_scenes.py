@@ -54,7 +54,7 @@ MADE = (
 )
 _OF_TODAY, _OF_YESTERDAY = 8, 14  # pictures up to which it was that day
 _WAITING = (("two balloons over the sea at dawn", 1), ("a castle in the mountains at night", 4), ("a boat", 2))
-_LONG = 400  # steps of what is being made while it is photographed
+_LONG = 120  # steps of what is being made while it is photographed
 _STROKE = ((0.62, 0.34), (0.7, 0.42), (0.62, 0.5), (0.7, 0.56))  # of a mask, as parts of the canvas
 
 
@@ -204,7 +204,7 @@ def _begin_long_work(stage: Stage) -> None:
     stage.make(PROMPT, count=2, steps=_LONG)
     for prompt, count in _WAITING:
         stage.make(prompt, count=count)
-    stage.wait("half of a picture", lambda: (program.create.preview.fraction() or 0) > 0.2)
+    stage.wait("a third of a picture", lambda: stage.steps > _LONG // 3)
 
 
 def _gallery(stage: Stage) -> QWidget:

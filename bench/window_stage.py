@@ -11,6 +11,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from mezzotint.protocol import Step
 from mezzotint_app.main import open_window
 from mezzotint_app.program import Program
 from mezzotint_app.windows.main_window import FIRST_RUN, MainWindow
@@ -27,9 +28,10 @@ class Stage:
     def __init__(self, application: QApplication, folder: Path, size: tuple[int, int], *, first_run: bool) -> None:
         use_folders(folder)
         self.application = application
-        self.saved = 0
+        self.saved = self.steps = 0
         self.program = Program()
         self.program.runner.saved.connect(self._saved)
+        self.program.runner.progressed.connect(self._progressed)
         self.told: list[str] = []
         self.program.told.connect(self.told.append)
         self.program.create.noticed.connect(self.told.append)
@@ -43,6 +45,9 @@ class Stage:
 
     def _saved(self, *_: object) -> None:
         self.saved += 1
+
+    def _progressed(self, _task: object, event: object) -> None:
+        self.steps = event.step if isinstance(event, Step) else 0
 
     def wait(self, what: str, condition: Callable[[], object]) -> None:
         """Until it is so. Raises TimeoutError."""
