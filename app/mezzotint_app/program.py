@@ -106,7 +106,7 @@ class Program(QObject):
     def _make_queue(self) -> None:
         self.access = QueueAccess(self._store_thread, JobStore.open, self)
         self.runner = QueueRunner(self.access, self.engine, self.settings, parent=self)
-        self.engine_state = EngineState(self.engine, self.runner, self.settings, parent=self)
+        self.engine_state = EngineState(self.engine, self.runner, self.settings, parent=self, past=self.window_state)
         self.awake = KeepAwake(self.runner, self.settings, parent=self)
         self.thumbnails = Thumbnails(self.librarian, self.pool, self)
         self.queue = Queue(self.access, self.runner, self.thumbnails, self.files, self)

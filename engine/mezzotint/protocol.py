@@ -328,6 +328,9 @@ class GenerateResult:
 # ---- what happens on the way
 
 
+PLANNING = "planning"  # in the place of a model, while one that is new is looked at: hundredths instead of bytes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loading:
     """Weights on their way in."""

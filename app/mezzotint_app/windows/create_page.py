@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QSplitter, QVBo
 
 from mezzotint_app.background import Runs
 from mezzotint_app.viewmodel.create import CreateModel
+from mezzotint_app.viewmodel.engine_state import EngineState
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.widgets.field import Field
 from mezzotint_app.windows.create_basics import CreateBasics
@@ -29,7 +30,13 @@ class CreatePage(QWidget):
     copied = Signal(str)  # what is on the clipboard now, in words
 
     def __init__(
-        self, model: CreateModel, thumbnails: Thumbnails, pool: Runs | None = None, parent: QWidget | None = None
+        self,
+        model: CreateModel,
+        thumbnails: Thumbnails,
+        pool: Runs | None = None,
+        parent: QWidget | None = None,
+        *,
+        engine: EngineState | None = None,
     ) -> None:
         super().__init__(parent)
         self._model = model
@@ -37,7 +44,7 @@ class CreatePage(QWidget):
         self.basics = CreateBasics(model)
         self.folds = CreateFolds(model)
         self.footer = CreateFooter(model)
-        self.result = CreateResult(model, thumbnails, pool)
+        self.result = CreateResult(model, thumbnails, pool, engine)
         self._soon = self._timer(self.show_model)
         self._sight = self._timer(self._bring_into_sight)  # once everything has its place
         self._build()

@@ -2,11 +2,13 @@
 
 import pytest
 from create_page import clicked, generated, kit_of, page_of
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtTest import QTest
 
 from mezzotint.protocol import Step
 from mezzotint_app.service import Failure
+from mezzotint_app.viewmodel.thumbnails import Thumbnails
+from mezzotint_app.windows.create_page import CreatePage
 
 
 @pytest.fixture
@@ -36,6 +38,46 @@ def test_progress_and_cancel(kit, page):
     assert kit.runner.stopped == 1
     kit.runner.end(failure=Failure(kind="cancelled", message="cancelled"))
     assert page.result.progress_words() == "Stopped."
+    assert page.result.cancel_button().isHidden()
+
+
+class Engine(QObject):
+    """An EngineState that starts, or does not."""
+
+    changed = Signal()
+
+    def __init__(self):
+        super().__init__()
+        self.starts, self.cancelled = True, 0
+
+    def is_starting(self):
+        return self.starts
+
+    def text(self):
+        return "The engine is starting, about 4 s left"
+
+    def cancel(self):
+        self.cancelled += 1
+
+
+def test_a_start_of_the_engine_is_told_and_can_be_cancelled(kit, qtbot):
+    engine = Engine()
+    page = CreatePage(kit.create, Thumbnails(kit.librarian, kit.pool), kit.pool, engine=engine)
+    qtbot.addWidget(page)
+    page.resize(1000, 700)
+    page.show()
+    assert page.result.progress_words() == engine.text()
+    clicked(page.result.cancel_button())
+    assert engine.cancelled == 1
+    kit.write()
+    running(kit)  # a job has begun, of which nothing is told yet
+    assert page.result.progress_words() == engine.text()
+    clicked(page.result.cancel_button())
+    assert (kit.runner.stopped, engine.cancelled) == (1, 1)
+    engine.starts = False
+    engine.changed.emit()
+    assert page.result.progress_words() == kit.create.preview.line() != engine.text()
+    kit.runner.end()
     assert page.result.cancel_button().isHidden()
 
 

@@ -1,0 +1,62 @@
+"""The time that a start still takes is told from the last one, and never made up."""
+
+import pytest
+from fake_clock import FakeClock
+from fake_supervised import FakeSupervised
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mezzotint_app.stored import Stored
+from mezzotint_app.viewmodel.engine_start import EngineStart
+from mezzotint_app.window_state import WindowState
+
+pytestmark = pytest.mark.requires_package("PySide6")
+
+
+class Start:
+    def __init__(self, folder, inline, seconds=0.0):
+        self.engine, self.clock = FakeSupervised(), FakeClock()
+        self.engine.now = "stopped"
+        self.past = Stored(folder / "layout.json", WindowState(engine_seconds=seconds), inline)
+        self.start = EngineStart(self.engine, self.clock, self.past)
+        self.changes = []
+        self.start.changed.connect(lambda: self.changes.append(self.start.seconds_left()))
+
+
+def test_the_first_start_is_learned_from_and_the_next_counts_down(tmp_path, inline):
+    made = Start(tmp_path, inline)
+    made.engine.become("starting")
+    made.clock.advance(3)
+    made.engine.become("ready")
+    made.clock.advance(1)
+    assert made.start.goes_on() and made.start.seconds_left() is None
+    made.start.done()
+    assert not made.start.goes_on() and made.past.value().engine_seconds == 4.0
+    made.engine.become("restarting")
+    made.changes.clear()
+    made.clock.advance(6)
+    assert made.changes == [3.0, 2.0, 1.0, None, None, None]
+
+
+def test_a_start_that_came_to_nothing_teaches_nothing(tmp_path, inline):
+    for end in ("stopped", "given_up"):
+        made = Start(tmp_path, inline, seconds=8.0)
+        made.engine.become("starting")
+        made.clock.advance(2)
+        assert made.start.seconds_left() == 6.0
+        made.engine.become(end)
+        assert not made.start.goes_on() and made.start.seconds_left() is None
+        assert made.clock.waiting() == 0
+        made.start.done()
+        made.engine.become("starting")
+        made.start.done(worked=False)
+        assert made.past.value().engine_seconds == 8.0
+
+
+@given(st.floats(-1e9, 1e9), st.floats(0, 1e5))
+def test_time_left_is_never_negative(tmp_path_factory, usual, passed):
+    made = Start(tmp_path_factory.mktemp("x"), None, seconds=usual)
+    made.engine.become("starting")
+    made.clock._now += passed
+    left = made.start.seconds_left()
+    assert left is None or 0 < left <= usual
