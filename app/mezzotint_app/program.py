@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -35,6 +35,7 @@ from mezzotint_app.window_state import WindowState
 T = TypeVar("T")
 
 _LEAVING = 8000  # milliseconds that a job has to end when the window is closed
+_KEEPING = 3000  # milliseconds that the last settings have to be written
 
 ENGINE = (sys.executable, "-P", "-m", "mezzotint.server")
 LIBRARIAN = (sys.executable, "-P", "-m", "mezzotint.librarian")
@@ -44,11 +45,13 @@ class Program(QObject):
     """Made before the window is shown; `begin` starts the processes after it is."""
 
     told = Signal(str)  # something a person should read
+    over = Signal(str)  # the same, which is true no more
 
     def __init__(self, engine: tuple[str, ...] = ENGINE, librarian: tuple[str, ...] = LIBRARIAN) -> None:
         super().__init__()
         self.go_on_without_window = False  # decided when the window is closed with work left
         self.notices: list[str] = []  # of reading what was kept; shown with the window
+        self._librarian_was_lost = False
         self.files = Background(self)
         self._store_thread = Background(self)
         self.pool = Pool(self)
@@ -83,11 +86,16 @@ class Program(QObject):
         self.runner.let_go(once)
         QTimer.singleShot(_LEAVING, once)
 
-    def finish(self) -> None:
-        """The last window is gone: keep what is unsaved, end the processes."""
-        for document in (self.settings, self.window_state, self.create_state, self.gallery_state):
+    def keep(self) -> None:
+        """Have on the disk what was changed a moment ago; for the program's end, and for that of the session."""
+        for document in self._documents():
             if document.unsaved():
                 document.save()
+        self.files.finish(_KEEPING)
+
+    def finish(self) -> None:
+        """The last window is gone: keep what is unsaved, end the processes."""
+        self.keep()
         self.awake.finish()
         self.access.close()
         self.librarian.finish(3000)
@@ -143,13 +151,20 @@ class Program(QObject):
         )
 
     def _wire(self) -> None:
-        for document in (self.settings, self.window_state, self.create_state, self.gallery_state):
+        for document in self._documents():
             document.failed.connect(self.told)
+            document.over.connect(self.over)
+        self.librarian.changed.connect(self._librarian_changed)
         self.runner.told.connect(self.told)
+        self.gallery.scanner.told.connect(self.told)
         self.access.unusable.connect(self.told)
+        self.access.over.connect(self.over)
         self.access.opened.connect(lambda notice: self.told.emit(notice) if notice else None)
         self.library.changed.connect(self._models_changed)
         self.queue.watch.changed.connect(self._queue_changed)
+
+    def _documents(self) -> tuple[Stored[Any], ...]:
+        return self.settings, self.window_state, self.create_state, self.gallery_state
 
     def _stored(self, path: Path, kind: type[T]) -> Stored[T]:
         value, notice = read(kind, path)
@@ -162,6 +177,19 @@ class Program(QObject):
         shown = frozenset(one.path for one in self.images.inputs())
         for folder in (masks_folder(), pasted_folder()):
             self.files.run(partial(forget, folder, needed | shown))
+
+    def _librarian_changed(self) -> None:
+        """After its end everything that was asked of it is asked anew, as soon as it answers again."""
+        state = self.librarian.state()
+        if state in ("restarting", "given_up"):
+            self._librarian_was_lost = True
+        elif state == "ready" and self._librarian_was_lost:
+            self._librarian_was_lost = False
+            self.library.refresh()
+            self.gallery.begin()
+            self.queue.model.refresh()
+            self.images.look_again()
+            self.create.words.count_again()
 
     def _models_changed(self) -> None:
         if self.library.listed:

@@ -27,6 +27,7 @@ class Stored(QObject, Generic[T]):
 
     changed = Signal()
     failed = Signal(str)  # it could not be written: what happened, and that nothing is lost
+    over = Signal(str)  # what `failed` told is over: it is written
 
     def __init__(self, path: Path, value: T, background: Runs, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -59,15 +60,18 @@ class Stored(QObject, Generic[T]):
         return self._waiting.isActive()
 
     def _written(self) -> None:
-        self._told = ""
+        told, self._told = self._told, ""
+        if told:
+            self.over.emit(told)
 
     def _not_written(self, error: Exception) -> None:
         """Told once, however often it comes again."""
         if not self._waiting.isActive():
             self._waiting.start(_AGAIN)
-        if str(error) != self._told:
-            self._told = str(error)
-            self.failed.emit(self.tr("{0}. What you changed stays in this window; it is tried again.").format(error))
+        words = self.tr("{0}. What you changed stays in this window; it is tried again.").format(error)
+        if words != self._told:
+            self._told = words
+            self.failed.emit(words)
 
 
 def write(path: Path, value: object) -> None:

@@ -50,7 +50,8 @@ class GalleryPage(QWidget):
             parent=self,
         )
         self._make_actions()
-        self.bar = GalleryBar(gallery.model, state.side, details=state.details)
+        side = min(max(state.side, SMALLEST), LARGEST)  # whatever stands in the file
+        self.bar = GalleryBar(gallery.model, side, details=state.details)
         self.panel = GallerySidePanel(gallery.details, self._panel_actions)
         self.problem = NoticeBar("error", "danger", closable=True)
         self.status = GalleryStatus(gallery.model, gallery.scanner)
@@ -58,7 +59,7 @@ class GalleryPage(QWidget):
         self._build()
         self._connect()
         self.setFocusProxy(self.grid)
-        self._set_side(state.side)
+        self._set_side(side)
         self.panel.setVisible(state.details)
         self._show_rows()
 

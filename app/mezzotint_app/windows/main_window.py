@@ -80,6 +80,10 @@ class MainWindow(QMainWindow):
         before = [one for one in self.notice.text().split("\n") if one and one not in text.split("\n")]
         self.notice.show_text("\n".join([*before, text][-_MOST_NOTICES:])[-_LONGEST_NOTICE:])
 
+    def untell(self, text: str) -> None:
+        """What was told is true no more."""
+        self.notice.show_text("\n".join(one for one in self.notice.text().split("\n") if one not in text.split("\n")))
+
     def raise_window(self) -> None:
         """In front of all others: somebody started Mezzotint once more."""
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
@@ -169,6 +173,7 @@ class MainWindow(QMainWindow):
     def _connect_window(self) -> None:
         program = self.program
         program.told.connect(self.tell)
+        program.over.connect(self.untell)
         program.images.told.connect(self.tell)
         program.dropped.message.connect(self.tell)
         program.gallery.reveal.open_folder.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(path)))
