@@ -29,7 +29,6 @@ QPushButton:disabled, QToolButton:disabled {{ color: {control}; }}
 QPushButton[role="primary"] {{
     background: {accent}; color: {accent_text}; border-color: {accent}; font-weight: 600;
 }}
-QPushButton[size="large"] {{ min-height: 26px; }}
 QPushButton[role="primary"]:hover {{ border-color: {text}; }}
 QPushButton[role="primary"]:focus {{ border: 2px solid {text}; }}
 QPushButton[role="primary"]:disabled {{ background: {raised}; color: {control}; border-color: {line}; }}
@@ -57,7 +56,9 @@ QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {{
     background: {surface}; color: {text}; border: 1px solid {control}; border-radius: 6px; padding: 4px 6px;
     selection-background-color: {accent}; selection-color: {accent_text};
 }}
-QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox {{ min-height: 20px; }}
+QLineEdit, QComboBox {{ min-height: 20px; }}
+QSpinBox, QDoubleSpinBox {{ min-height: 17px; }}
+QLineEdit[tall="true"], QPushButton[tall="true"] {{ min-height: 28px; }}
 QLineEdit {{ padding: 4px; }}
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus {{
     border: 2px solid {focus}; padding: 3px 5px;

@@ -2,7 +2,8 @@
 
 from PySide6.QtWidgets import QFormLayout
 
-_HIGHEST = 40  # pixels of a control of one line
+_LINE = 30  # pixels of a control of one line, as the stylesheet makes it
+_HIGHEST = 40
 
 
 def align_names(form: QFormLayout) -> None:
@@ -12,6 +13,5 @@ def align_names(form: QFormLayout) -> None:
         field = form.itemAt(row, QFormLayout.ItemRole.FieldRole)
         if name is None or field is None or name.widget() is None:
             continue
-        height = field.sizeHint().height()
-        if height <= _HIGHEST:
-            name.widget().setMinimumHeight(height)
+        if field.sizeHint().height() <= _HIGHEST:
+            name.widget().setMinimumHeight(_LINE)

@@ -26,6 +26,7 @@ class StarRow(QWidget):
             button.clicked.connect(lambda _on, number=number: self._choose(number))
             layout.addWidget(button)
             self._buttons.append(button)
+        layout.addStretch()
 
     def show_stars(self, stars: int | None) -> None:
         """Show so many; None: nobody knows, and none can be given."""

@@ -23,13 +23,13 @@ class FirstRun(QWidget):
         self.prompt = QLineEdit(self.tr("a red house by the sea at dusk"))
         self.prompt.setAccessibleName(self.tr("What the picture shows"))
         self.prompt.setToolTip(self.tr("Say what the picture shows; the small bundled model knows simple scenes"))
-        self.prompt.setMinimumHeight(38)
+        self.prompt.setProperty("tall", True)
         self.make_button = self._button(
             "create", self.tr("Make my first picture"), self.tr("Uses the small model that comes with Mezzotint")
         )
         self.make_button.setProperty("role", "primary")
         self.make_button.setIcon(icon_in("create", "accent_text"))
-        self.make_button.setProperty("size", "large")
+        self.make_button.setProperty("tall", True)
         self.folder_button = self._button(
             "folder",
             self.tr("Add my models…"),

@@ -64,7 +64,7 @@ class GalleryBar(QFrame):
         self.slider.setSingleStep(16)
         self.slider.setPageStep(64)
         self.slider.setValue(side)
-        self.slider.setFixedWidth(120)
+        self.slider.setFixedSize(120, self.details.height())
         _name(self.slider, self.tr("Size of the pictures"), self.tr("Size of the pictures (Ctrl+Plus, Ctrl+Minus)"))
         self.details.setChecked(details)
         _name(self.details, self.tr("Details"), self.tr("Show how the picture was made, at the side (Ctrl+I)"))
