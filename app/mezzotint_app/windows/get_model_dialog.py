@@ -96,6 +96,7 @@ class GetModelDialog(QDialog):
         content = QWidget()
         content.setProperty("role", "form")
         content.setLayout(self.about)
+        self.about.setContentsMargins(0, 8, 8, 0)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setWidget(content)
@@ -217,4 +218,6 @@ class GetModelDialog(QDialog):
     def _row(self, name: str, text: str) -> None:
         value = plain_label(text, wrap=True, selectable=True)
         value.setAccessibleName(f"{name}: {text}")
-        self.about.addRow(plain_label(name, role="muted"), value)
+        label = plain_label(name, role="muted")
+        label.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.about.addRow(label, value)

@@ -57,6 +57,7 @@ class SettingsDialog(QDialog):
         self.tabs.addTab(self._tab(self._privacy()), self.tr("Privacy"))
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 12, 16, 16)
+        column.setSpacing(12)
         column.addWidget(self.tabs, 1)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.button(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Everything is kept as it is set"))
@@ -69,13 +70,12 @@ class SettingsDialog(QDialog):
     def _pictures(self) -> QFormLayout:
         form = _form()
         form.addRow(self.pictures)
-        form.addRow(
-            "",
+        self.pictures.add(
             self._check(
                 "previews",
                 self.tr("Show pictures while they are made"),
                 self.tr("A small preview with every step; costs little"),
-            ),
+            )
         )
         return form
 

@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QFileDialog, QFormLayout, QHBoxLayout, QLabel, QLi
 from mezzotint_app.resources import icon
 from mezzotint_app.settings import DEFAULT_TEMPLATE
 from mezzotint_app.viewmodel.picture_places import PicturePlaces
+from mezzotint_app.widgets.form_rows import align_names
 from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.widgets.path_list import PathList
 
@@ -60,12 +61,12 @@ class PictureSettings(QWidget):
         first = QPushButton(icon("reuse"), self.tr("As at first"))
         first.setToolTip(self.tr("Back to {template}").format(template=DEFAULT_TEMPLATE))
         first.clicked.connect(lambda: self._places.set_template(DEFAULT_TEMPLATE))
-        form = QFormLayout(self)
+        form = self._form = QFormLayout(self)
         form.setContentsMargins(0, 0, 0, 0)
         form.setHorizontalSpacing(16)
         form.setVerticalSpacing(12)
         form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
-        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         form.addRow(self.tr("Folder"), _row(self.folder, choose))
         form.addRow("", self.folder_problem)
         form.addRow(self.tr("Names"), _row(self.template, first))
@@ -73,6 +74,11 @@ class PictureSettings(QWidget):
         form.addRow("", plain_label(words, role="muted", wrap=True))
         form.addRow("", self.template_problem)
         form.addRow(self.tr("Also in the gallery"), self.others)
+        align_names(form)
+
+    def add(self, control: QWidget) -> None:
+        """One more, last, under the others."""
+        self._form.addRow("", control)
 
     def _problem(self) -> QLabel:
         label = plain_label(role="error", wrap=True)
