@@ -14,6 +14,8 @@ from mezzotint.jobs.store import JobStore
 from mezzotint.library_protocol import GalleryPage, GalleryQuery, Rating
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef
 from mezzotint.protocol import Stage as PictureStage
+from mezzotint_app.viewmodel.gallery import PictureRole
+from mezzotint_app.widgets.grid_view import GridView
 from mezzotint_app.windows.differences_dialog import DifferencesDialog
 from mezzotint_app.windows.get_model_dialog import GetModelDialog
 from mezzotint_app.windows.leaving_dialog import LeavingDialog
@@ -112,7 +114,7 @@ def fill(application: QApplication, folder: Path) -> None:
         days = 0 if number < _OF_TODAY else 1 if number < _OF_YESTERDAY else 4
         when = time.time() - days * DAY - 300 * (number + 1)
         os.utime(item.path, (when, when))
-    done.touch()
+    done.write_text("\n".join(Path(item.path).name for item in found[-1].items), "utf-8")
 
 
 def _all_in_gallery(stage: Stage, found: list[GalleryPage]) -> bool:
@@ -124,8 +126,12 @@ def _all_in_gallery(stage: Stage, found: list[GalleryPage]) -> bool:
 
 
 def leave_trouble(folder: Path) -> None:
-    """In the queue: an entry that ended the engine twice, and nothing else that is not done."""
+    """In the queue: an entry that ended the engine twice, and nothing else that is not done; no later pictures."""
     use_folders(folder)
+    first = set((folder / "made").read_text("utf-8").splitlines())
+    for path in (folder / "Pictures").rglob("*.png"):
+        if path.name not in first:
+            path.unlink()
     with JobStore.open().store as store:
         store.remove([row.id for row in store.rows() if row.state != "done"])
         store.resume()
@@ -211,7 +217,18 @@ def _gallery(stage: Stage) -> QWidget:
     stage.page(GALLERY)
     stage.wait("the gallery", lambda: stage.program.gallery.model.rowCount() >= len(MADE))
     stage.window.gallery_page.grid.setFocus()
+    _wait_for_thumbnails(stage, stage.window.gallery_page.grid)
     return stage.window
+
+
+def _wait_for_thumbnails(stage: Stage, grid: GridView) -> None:
+    model = grid.model()
+
+    def are_there() -> bool:
+        return all(model.index(row, 0).data(PictureRole) is not None for row in grid.rows_in_sight())
+
+    QTest.qWait(100)
+    stage.wait("the small pictures", are_there)
 
 
 def _models(stage: Stage) -> QWidget:
@@ -279,7 +296,7 @@ def _viewer(stage: Stage) -> QWidget:
     viewer = stage.opened(Viewer)
     viewer.showNormal()
     viewer.resize(stage.window.size())
-    viewer.info.show()
+    QTest.keyClick(viewer, Qt.Key.Key_I)
     return viewer
 
 
