@@ -180,7 +180,7 @@ class GalleryModel(PagedModel[GalleryItem]):
     def _sentence(self, item: GalleryItem | None) -> str:
         if item is None:
             return self.tr("Being loaded")
-        words = [item.prompt or self.tr("No prompt is known"), moment(item.made), f"{item.width} x {item.height}"]
+        words = [item.prompt or self.tr("No prompt is known"), moment(item.made), f"{item.width} × {item.height}"]
         if item.rating:
             words.append(self.tr("%n star(s)", "", item.rating))
         return ", ".join(words)

@@ -40,7 +40,7 @@ def _one_line(value: object) -> str:
 
 def shown_settings(metadata: ImageMetadata) -> list[tuple[str, str]]:
     """The same for the eye: translated names, one value each."""
-    size = f"{metadata.width} x {metadata.height}" if metadata.width and metadata.height else None
+    size = f"{metadata.width} × {metadata.height}" if metadata.width and metadata.height else None
     said: list[tuple[str, object]] = [
         (translate("SettingsText", "Model"), metadata.model),
         (translate("SettingsText", "Size"), size),
