@@ -43,6 +43,7 @@ QToolButton[role="line"] {{
     padding: 5px 8px; text-align: left;
 }}
 QToolButton[role="line"]:hover {{ background: {raised}; }}
+QToolButton[role="line"]:disabled {{ color: {control}; }}
 QToolButton[role="line"]:focus {{ padding: 4px 7px; }}
 QToolButton[role="tab"] {{
     background: transparent; color: {muted}; border: 2px solid transparent; border-radius: 8px;

@@ -22,6 +22,9 @@ from mezzotint_app.widgets.star_row import StarRow
 from mezzotint_app.windows.queue_details_pane import action_button
 
 
+_INDENT = 9  # pixels within a button
+
+
 class GallerySidePanel(QScrollArea):
     """Prompt and settings as plain text, stars, and what can be done."""
 
@@ -58,6 +61,7 @@ class GallerySidePanel(QScrollArea):
         column.setContentsMargins(16, 4, 12, 12)
         column.setSpacing(8)
         buttons = QVBoxLayout()
+        buttons.setContentsMargins(-_INDENT, 0, 0, 0)  # the drawings stand under the words above them
         buttons.setSpacing(0)
         for action in actions:
             buttons.addWidget(action_button(action))

@@ -51,10 +51,10 @@ class SettingsDialog(QDialog):
         self.pictures = PictureSettings(places)
         self.tabs = QTabWidget()
         self.tabs.setAccessibleName(self.tr("Settings"))
-        self.tabs.addTab(self._tab(self._pictures()), self.tr("Pictures"))
-        self.tabs.addTab(self._tab(self._looks()), self.tr("Window"))
-        self.tabs.addTab(self._tab(self._machine()), self.tr("Machine"))
-        self.tabs.addTab(self._tab(self._privacy()), self.tr("Privacy"))
+        self.tabs.addTab(_tab(self._with_previews(self.pictures)), self.tr("Pictures"))
+        self.tabs.addTab(_tab(_filled(self._looks())), self.tr("Window"))
+        self.tabs.addTab(_tab(_filled(self._machine())), self.tr("Machine"))
+        self.tabs.addTab(_tab(_filled(self._privacy())), self.tr("Privacy"))
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 12, 16, 16)
         column.setSpacing(12)
@@ -67,17 +67,15 @@ class SettingsDialog(QDialog):
 
     # ---- tabs
 
-    def _pictures(self) -> QFormLayout:
-        form = _form()
-        form.addRow(self.pictures)
-        self.pictures.add(
+    def _with_previews(self, pictures: PictureSettings) -> PictureSettings:
+        pictures.add(
             self._check(
                 "previews",
                 self.tr("Show pictures while they are made"),
                 self.tr("A small preview with every step; costs little"),
             )
         )
-        return form
+        return pictures
 
     def _looks(self) -> QFormLayout:
         form = _form()
@@ -219,17 +217,22 @@ class SettingsDialog(QDialog):
         indent(box)
         return box
 
-    def _tab(self, form: QFormLayout) -> QWidget:
-        align_names(form)
-        content = QWidget()
-        content.setProperty("role", "form")
-        content.setLayout(form)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidget(content)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        return scroll
+
+def _filled(form: QFormLayout) -> QWidget:
+    align_names(form)
+    content = QWidget()
+    content.setLayout(form)
+    return content
+
+
+def _tab(content: QWidget) -> QScrollArea:
+    content.setProperty("role", "form")
+    scroll = QScrollArea()
+    scroll.setWidgetResizable(True)
+    scroll.setFrameShape(QFrame.Shape.NoFrame)
+    scroll.setWidget(content)
+    scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    return scroll
 
 
 def _form() -> QFormLayout:

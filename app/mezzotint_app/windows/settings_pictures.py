@@ -62,7 +62,7 @@ class PictureSettings(QWidget):
         first.setToolTip(self.tr("Back to {template}").format(template=DEFAULT_TEMPLATE))
         first.clicked.connect(lambda: self._places.set_template(DEFAULT_TEMPLATE))
         form = self._form = QFormLayout(self)
-        form.setContentsMargins(0, 0, 0, 0)
+        form.setContentsMargins(8, 16, 8, 8)
         form.setHorizontalSpacing(16)
         form.setVerticalSpacing(12)
         form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
