@@ -11,7 +11,6 @@ def align_names(form: QFormLayout) -> None:
     for row in range(form.rowCount()):
         name = form.itemAt(row, QFormLayout.ItemRole.LabelRole)
         field = form.itemAt(row, QFormLayout.ItemRole.FieldRole)
-        if name is None or field is None or name.widget() is None:
-            continue
-        if field.sizeHint().height() <= _HIGHEST:
-            name.widget().setMinimumHeight(_LINE)
+        label = None if name is None else name.widget()
+        if label is not None and field is not None and field.sizeHint().height() <= _HIGHEST:
+            label.setMinimumHeight(_LINE)

@@ -21,7 +21,6 @@ from mezzotint_app.widgets.plain_box import PlainBox
 from mezzotint_app.widgets.star_row import StarRow
 from mezzotint_app.windows.queue_details_pane import action_button
 
-
 _INDENT = 9  # pixels within a button
 
 

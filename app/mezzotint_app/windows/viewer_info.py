@@ -1,6 +1,6 @@
 """How the picture in the viewer was made, as plain text."""
 
-from PySide6.QtWidgets import QFormLayout, QFrame, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QFrame, QVBoxLayout, QWidget
 
 from mezzotint.protocol import ImageMetadata
 from mezzotint_app.viewmodel.foreign_text import in_full, in_lines, in_one_line
