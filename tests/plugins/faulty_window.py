@@ -53,6 +53,18 @@ class Faulty:
     def librarian_notice(self):
         return self.window.librarian_notice.trouble.text()
 
+    def type_prompt(self, text):
+        """By keyboard, as far as Qt is concerned."""
+        edit = self.window.create_page.prompts.prompt
+        edit.selectAll()
+        self.bot.keyClicks(edit, text)
+
+    def generate(self):
+        return self.program.create.generate()
+
+    def drop(self, *paths):
+        self.program.dropped.take_paths([str(path) for path in paths])
+
     def ask(self, prompt):
         """Put a picture into the queue as Generate does; the engine need not be there."""
         program = self.program

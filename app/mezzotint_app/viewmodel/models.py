@@ -46,6 +46,7 @@ class ModelLibrary(QObject):
         self.hidden: tuple[ModelInfo, ...] = ()  # taken off the list; known once `ask_hidden` is answered
         self.loading = False
         self.listed = False  # whether there was an answer yet
+        self.unlisted = ""  # why there was none the last time
         self._details: dict[str, ModelInfo] = {}
         self._needs: dict[str, Plan | Failure] = {}
         self._jobs: dict[int, LibraryJob] = {}
@@ -172,7 +173,7 @@ class ModelLibrary(QObject):
     # ---- answers
 
     def _listed(self, models: Iterable[ModelInfo]) -> None:
-        self.loading, self.listed = False, True
+        self.loading, self.listed, self.unlisted = False, True, ""
         self.models = tuple(models)
         self._details.clear()
         self.changed.emit()
@@ -181,7 +182,7 @@ class ModelLibrary(QObject):
             self.refresh()
 
     def _not_listed(self, failure: Failure) -> None:
-        self.loading = False
+        self.loading, self.unlisted = False, failure.message
         self._tell(failure)
         self.changed.emit()
 

@@ -181,10 +181,15 @@ class ModelsPage(QWidget):
 
     # ---- what happens
 
+    def message(self) -> str:
+        """What stands above the list."""
+        return self._told.text()
+
     def _refreshed(self) -> None:
-        if self._library.notices != self._noticed:  # once: a person may have closed it
-            self._noticed = self._library.notices
-            self._tell("\n".join(self._noticed))
+        told = tuple(one for one in (self._library.unlisted, *self._library.notices) if one)
+        if told != self._noticed:  # once: a person may have closed it
+            self._noticed = told
+            self._tell("\n".join(told))
         if self.current() is None:
             self._select_first()
         self.details.show_model(self.current())
