@@ -12,6 +12,7 @@ from PySide6.QtGui import QImage
 
 from mezzotint.jobs.store import Expected, PhaseSeconds, Task
 from mezzotint.protocol import Event, GeneratedImage, Step
+from mezzotint_app import strips
 from mezzotint_app.amounts import left_text
 from mezzotint_app.background import Runs
 from mezzotint_app.service import Failure
@@ -281,7 +282,7 @@ def decoded(data: str) -> QImage:
         return QImage()
     if not written.startswith(_JPEG):
         return QImage()  # only that decoder is to see what came
-    image = QImage.fromData(written)
+    image = strips.decoded(written, "jpg")
     return QImage() if max(image.width(), image.height()) > _LARGEST_SIDE else image
 
 
