@@ -125,7 +125,7 @@ class Program(QObject):
         self.picture_places = PicturePlaces(self.settings, self.librarian, self)
         self.pixels = PixelLoader(self.librarian, self.pool, self)
         self.images = ImageInputModel(self.librarian, self.pool, self)
-        self.library = ModelLibrary(self.librarian, self.engine, self)
+        self.library = ModelLibrary(self.librarian, self.engine, self, settings=self.settings.value)
         self.dropped = DropHandler(self.librarian, self.pool, self)
         self.create = CreateModel(
             self.engine,
@@ -161,6 +161,8 @@ class Program(QObject):
         self.access.over.connect(self.over)
         self.access.opened.connect(lambda notice: self.told.emit(notice) if notice else None)
         self.library.changed.connect(self._models_changed)
+        self.settings.changed.connect(self.library.look_at_machine)
+        self.engine.changed.connect(self._engine_changed)
         self.queue.watch.changed.connect(self._queue_changed)
 
     def _documents(self) -> tuple[Stored[Any], ...]:
@@ -194,6 +196,10 @@ class Program(QObject):
     def _models_changed(self) -> None:
         if self.library.listed:
             self.create.models.use(self.library.models)
+
+    def _engine_changed(self) -> None:
+        if self.engine.state() == "ready":
+            self.library.look_at_machine()
 
     def _queue_changed(self) -> None:
         if self.runner.state == "elsewhere":

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from mezzotint.library_protocol import GetRequest, ModelPlace, QuantizeRequest, Verified
 from mezzotint.protocol import Event, ModelInfo, ModelRef, Plan, PlanRequest, Progress, Quantization
 from mezzotint_app.service import Failure, Service
+from mezzotint_app.settings import Settings
 
 JobKind = Literal["get", "quantize", "verify"]
 JobState = Literal["running", "done", "failed", "cancelled"]
@@ -36,10 +37,19 @@ class ModelLibrary(QObject):
     told = Signal(str)  # something that did not work, in words
     added = Signal(str)  # a model's id: new by a download or a conversion
     hidden_changed = Signal()
+    needs_forgotten = Signal()
 
-    def __init__(self, librarian: Service, engine: Service, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        librarian: Service,
+        engine: Service,
+        parent: QObject | None = None,
+        *,
+        settings: Callable[[], Settings] = Settings,
+    ) -> None:
         super().__init__(parent)
-        self._librarian, self._engine = librarian, engine
+        self._librarian, self._engine, self._settings = librarian, engine, settings
+        self._limits = limits_of(settings())
         self.models: tuple[ModelInfo, ...] = ()
         self.places: tuple[ModelPlace, ...] = ()
         self.notices: tuple[str, ...] = ()
@@ -84,13 +94,14 @@ class ModelLibrary(QObject):
 
     def need(self, identity: str) -> Plan | Failure | None:
         """How the model would use this machine; asked for when it is not known yet."""
+        limits = self._limits
         if identity not in self._needs and self._first("plan", identity):
             self._engine.ask(
                 "plan",
-                PlanRequest(models=(identity,)),
+                replace(limits, models=(identity,)),
                 answer=Plan,
-                then=lambda plan: self._planned(identity, plan),
-                failed=lambda failure: self._planned(identity, failure),
+                then=lambda plan: self._planned(limits, identity, plan),
+                failed=lambda failure: self._planned(limits, identity, failure),
             )
         return self._needs.get(identity)
 
@@ -209,15 +220,22 @@ class ModelLibrary(QObject):
         self._details[identity] = info
         self.details_changed.emit(identity)
 
-    def _planned(self, identity: str, found: Plan | Failure) -> None:
+    def _planned(self, limits: PlanRequest, identity: str, found: Plan | Failure) -> None:
         self._asked.discard(("plan", identity))
+        if limits != self._limits:
+            self.needs_forgotten.emit()
+            return
         self._needs[identity] = found
         self.need_changed.emit(identity)
 
-    def forget_needs(self) -> None:
-        """The machine or its settings are others: plans are asked for again."""
-        self._needs.clear()
-        self.changed.emit()
+    def look_at_machine(self) -> None:
+        """The engine or the settings are others, perhaps: what no longer holds or was not told is asked again."""
+        limits, before = limits_of(self._settings()), self._limits
+        self._limits = limits
+        kept = {name: need for name, need in self._needs.items() if limits == before and isinstance(need, Plan)}
+        if len(kept) < len(self._needs):
+            self._needs = kept
+            self.needs_forgotten.emit()
 
     def _change_places(self, method: str, path: str) -> None:
         def done(places: tuple[ModelPlace, ...]) -> None:
@@ -273,3 +291,13 @@ class ModelLibrary(QObject):
 
     def _tell(self, failure: Failure) -> None:
         self.told.emit(failure.message)
+
+
+def limits_of(settings: Settings) -> PlanRequest:
+    """What of the settings decides how much memory a model takes."""
+    return PlanRequest(
+        models=(),
+        memory=settings.memory,
+        vram_bytes=settings.vram_limit_bytes,
+        ram_bytes=settings.ram_limit_bytes,
+    )

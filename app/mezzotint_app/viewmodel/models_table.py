@@ -26,6 +26,7 @@ class ModelsTable(QAbstractTableModel):
         self._shown: tuple[ModelInfo, ...] = library.models
         library.changed.connect(self._refresh)
         library.need_changed.connect(self._need_changed)
+        library.needs_forgotten.connect(self._needs_forgotten)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: N802, B008, D102
         return 0 if parent.isValid() else len(self._shown)
@@ -106,6 +107,10 @@ class ModelsTable(QAbstractTableModel):
             self.beginResetModel()
             self._shown = self._library.models
             self.endResetModel()
+
+    def _needs_forgotten(self) -> None:
+        if self._shown:
+            self.dataChanged.emit(self.index(0, NEED), self.index(len(self._shown) - 1, NEED))
 
     def _need_changed(self, identity: str) -> None:
         row = self.row_of(identity)

@@ -34,6 +34,7 @@ class ModelDetails(QFrame):
         self._build()
         library.details_changed.connect(self._changed)
         library.need_changed.connect(self._changed)
+        library.needs_forgotten.connect(lambda: self.show_model(self._id))
         self.show_model(None)
 
     def show_model(self, identity: str | None) -> None:

@@ -8,6 +8,8 @@ from fake_service import FakeService
 
 from mezzotint.library_protocol import GetRequest, ModelPlace, QuantizeRequest, Verified
 from mezzotint.protocol import ModelRef, Notice, PlanRequest, Progress
+from mezzotint_app.service import Failure
+from mezzotint_app.settings import Settings
 from mezzotint_app.viewmodel.models import ModelLibrary
 
 PLACE = ModelPlace(path="/data/models", source="folder", own=True)
@@ -73,14 +75,6 @@ def test_details_and_needs_are_asked_once(qtbot, library, service, engine):
     with qtbot.waitSignal(library.need_changed):
         engine.fail(kind="not_running", message="the engine does not run", method="plan")
     assert library.need("sdxl").message == "the engine does not run"
-
-
-def test_needs_are_asked_again_for_another_machine(library, engine):
-    library.need("sdxl")
-    engine.answer("a plan", "plan")
-    library.forget_needs()
-    assert library.need("sdxl") is None
-    assert engine.methods() == ["plan", "plan"]
 
 
 @pytest.mark.parametrize(("act", "method"), [("add_folder", "add_place"), ("remove_folder", "remove_place")])
@@ -177,3 +171,27 @@ def test_models_off_the_list_are_known_and_listed_again(qtbot, library, service)
     assert service.last("remember_model").params == {"id": "sdxl"}
     service.answer(None, "remember_model")
     assert service.open("models") and service.open("hidden_models")
+
+
+def test_what_a_model_needs_follows_the_settings(qtbot, service, engine):
+    now = [Settings()]
+    library = ModelLibrary(service, engine, settings=lambda: now[0])
+    library.need("sdxl")
+    assert engine.last("plan").params == PlanRequest(models=("sdxl",))
+    now[0] = Settings(memory="lowest", vram_limit_bytes=4 << 30, theme="dark")
+    library.look_at_machine()
+    with qtbot.waitSignal(library.needs_forgotten):
+        engine.fail(method="plan")  # the answer to what is no longer asked
+    assert library.need("sdxl") is None
+    assert engine.last("plan").params == PlanRequest(models=("sdxl",), memory="lowest", vram_bytes=4 << 30)
+
+
+def test_what_could_not_be_told_is_asked_again_when_the_engine_is_there(qtbot, library, engine):
+    library.need("sdxl")
+    engine.fail("gone", "the engine ended", method="plan")
+    assert isinstance(library.need("sdxl"), Failure)
+    with qtbot.waitSignal(library.needs_forgotten):
+        library.look_at_machine()
+    assert library.need("sdxl") is None and engine.open("plan")
+    with qtbot.assertNotEmitted(library.needs_forgotten):
+        library.look_at_machine()
