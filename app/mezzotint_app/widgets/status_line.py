@@ -1,9 +1,10 @@
 """The line at the foot of the window: the engine, what was just said, the queue, memory."""
 
 from PySide6.QtCore import QSize, QTimer, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from mezzotint_app.resources import icon_in
+from mezzotint_app.widgets.elided_button import ElidedButton
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 
@@ -21,11 +22,11 @@ class StatusLine(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("role", "foot")
-        self.engine = QPushButton()
+        self.engine = ElidedButton()
         self.engine.setProperty("role", "quiet")
         self.engine.setIconSize(_ICON)
         self.engine.setToolTip(self.tr("How the engine does, and its log (Ctrl+L)"))
-        self.queue = QPushButton()
+        self.queue = ElidedButton()
         self.queue.setProperty("role", "quiet")
         self.queue.setToolTip(self.tr("Opens the queue (Ctrl+2)"))
         self.cancel = icon_button("cancel", self.tr("Stop"))
