@@ -40,11 +40,11 @@ QToolButton[role="quiet"] {{ padding: 4px; }}
 QToolButton[role="quiet"]:focus {{ padding: 3px; }}
 QToolButton[role="line"] {{
     background: transparent; color: {text}; border: 1px solid transparent; border-radius: 6px;
-    padding: 5px 8px; text-align: left;
+    padding: 5px 4px; text-align: left;
 }}
 QToolButton[role="line"]:hover {{ background: {raised}; }}
 QToolButton[role="line"]:disabled {{ color: {control}; }}
-QToolButton[role="line"]:focus {{ padding: 4px 7px; }}
+QToolButton[role="line"]:focus {{ padding: 4px 3px; }}
 QToolButton[role="tab"] {{
     background: transparent; color: {muted}; border: 2px solid transparent; border-radius: 8px;
     padding: 8px 4px; font-size: 11px;

@@ -80,7 +80,7 @@ class GalleryBar(QFrame):
         filters = FlowLayout()
         for part in (self.models, self.stars, self.order, self.slider):
             filters.addWidget(part)
-        row.addWidget(self.search, 3)
+        row.addWidget(self.search, 3, Qt.AlignmentFlag.AlignTop)
         row.addLayout(filters, 4)
         row.addWidget(self.details, 0, Qt.AlignmentFlag.AlignTop)
 

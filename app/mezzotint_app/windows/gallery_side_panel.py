@@ -21,8 +21,6 @@ from mezzotint_app.widgets.plain_box import PlainBox
 from mezzotint_app.widgets.star_row import StarRow
 from mezzotint_app.windows.queue_details_pane import action_button
 
-_INDENT = 9  # pixels within a button
-
 
 class GallerySidePanel(QScrollArea):
     """Prompt and settings as plain text, stars, and what can be done."""
@@ -60,7 +58,6 @@ class GallerySidePanel(QScrollArea):
         column.setContentsMargins(16, 4, 12, 12)
         column.setSpacing(8)
         buttons = QVBoxLayout()
-        buttons.setContentsMargins(-_INDENT, 0, 0, 0)  # the drawings stand under the words above them
         buttons.setSpacing(0)
         for action in actions:
             buttons.addWidget(action_button(action))

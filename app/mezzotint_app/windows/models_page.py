@@ -159,7 +159,7 @@ class ModelsPage(QWidget):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setStretchLastSection(True)
         for column, width in enumerate(_WIDTHS):
-            self._table.setColumnWidth(column, width)
+            self._table.setColumnWidth(column, max(width, header.sectionSizeHint(column)))
         return self._table
 
     def _connect(self) -> None:

@@ -23,7 +23,6 @@ from mezzotint_app.widgets.thumbnail_delegate import ThumbnailDelegate
 
 _SIDE = 88
 _TASKS_HEIGHT = 160
-_INDENT = 9  # pixels within a button
 
 
 class QueueDetailsPane(QScrollArea):
@@ -63,7 +62,6 @@ class QueueDetailsPane(QScrollArea):
         self._title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._error.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         buttons = QGridLayout()
-        buttons.setContentsMargins(-_INDENT, 0, 0, 0)  # the drawings stand under the words above them
         buttons.setSpacing(0)
         for number, action in enumerate(actions):
             buttons.addWidget(action_button(action), number // 2, number % 2)

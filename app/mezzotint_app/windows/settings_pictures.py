@@ -11,6 +11,8 @@ from mezzotint_app.widgets.path_list import PathList
 
 _TOKENS = "[date] [time] [seed] [prompt] [model] [width] [height] [steps] [sampler] [index] [count]"
 
+_KNOWN = 360  # pixels: a form gives words that wrap more height than they need
+
 
 class FolderList(PathList):
     """Folders, each chosen or dropped."""
@@ -71,7 +73,9 @@ class PictureSettings(QWidget):
         form.addRow("", self.folder_problem)
         form.addRow(self.tr("Names"), _row(self.template, first))
         words = self.tr("Made of: {tokens}; / begins a folder").format(tokens=_TOKENS)
-        form.addRow("", plain_label(words, role="muted", wrap=True))
+        known = plain_label(words, role="muted", wrap=True)
+        known.setMinimumWidth(_KNOWN)
+        form.addRow("", known)
         form.addRow("", self.template_problem)
         form.addRow(self.tr("Also in the gallery"), self.others)
         align_names(form)
