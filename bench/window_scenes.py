@@ -300,6 +300,13 @@ def _viewer(stage: Stage) -> QWidget:
     return viewer
 
 
+def _get(stage: Stage) -> QWidget:
+    stage.window.dialogs.get_model()
+    dialog = stage.opened(GetModelDialog)
+    stage.wait("the models that are known", lambda: dialog.list.count())
+    return dialog
+
+
 def _dialog(kind: type[QWidget], open_it: Callable[[Stage], object]) -> Callable[[Stage], QWidget]:
     def bring(stage: Stage) -> QWidget:
         open_it(stage)
@@ -322,7 +329,7 @@ SCENES = {
     "mask": Scene(bring=_mask),
     "differences": Scene(bring=_differences),
     "viewer": Scene(bring=_viewer, kept=False),
-    "get": Scene(bring=_dialog(GetModelDialog, lambda stage: stage.window.dialogs.get_model()), kept=False),
+    "get": Scene(bring=_get, kept=False),
     "quantize": Scene(
         bring=_dialog(QuantizeDialog, lambda stage: stage.window.dialogs.quantize("starter-xl")), kept=False
     ),
