@@ -16,7 +16,8 @@ def column(qtbot):
     column = NoticeColumn(first, second)
     QVBoxLayout(window).addWidget(column)
     window.show()
-    return column, first, second
+    yield column, first, second
+    window.close()
 
 
 def test_it_is_there_while_one_of_them_is(column):
