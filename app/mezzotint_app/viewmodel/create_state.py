@@ -118,3 +118,10 @@ def names_of_settings() -> tuple[str, ...]:
 def loras_in_use(settings: CreateSettings) -> tuple[LoraRef, ...]:
     """Those that are on, as a request names them."""
     return tuple(LoraRef(path=one.path, weight=one.weight, sha256=one.sha256) for one in settings.loras if one.on)
+
+
+def with_lora(loras: tuple[LoraChoice, ...], path: str) -> tuple[LoraChoice, ...]:
+    """The list with one more at full weight; one that is in it already is on."""
+    if any(one.path == path for one in loras):
+        return tuple(replace(one, on=True) if one.path == path else one for one in loras)
+    return (*loras, LoraChoice(path=path))

@@ -1,7 +1,17 @@
 """The prompt: plain text with undo, weights and history by the keyboard."""
 
-from PySide6.QtCore import QMimeData, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QKeyEvent, QSyntaxHighlighter, QTextCharFormat, QTextCursor, QTextDocument, QTextOption
+from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QFont,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QSyntaxHighlighter,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextOption,
+)
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
 from mezzotint_app import theme
@@ -74,6 +84,15 @@ class PromptEdit(QPlainTextEdit):
         self._weighs = weighs
 
     # ---- keys
+
+    def event(self, event: QEvent) -> bool:
+        """What is pasted and is no text, such as a picture, is for the window."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            held = QGuiApplication.clipboard().mimeData()
+            if event.matches(QKeySequence.StandardKey.Paste) and not self.canInsertFromMimeData(held):
+                event.ignore()
+                return True
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         """Weights, history and Generate; all else as in any text."""

@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QDialog, QWidget
 
 from mezzotint.protocol import ImageMetadata, ModelInfo
 from mezzotint_app.program import Program
-from mezzotint_app.viewmodel.create_state import LoraChoice
+from mezzotint_app.viewmodel.create_state import with_lora
 from mezzotint_app.viewmodel.differences import DifferencesModel, What
-from mezzotint_app.viewmodel.folder_of_pictures import Pictures, batch_of
+from mezzotint_app.viewmodel.folder_of_pictures import Pictures
 from mezzotint_app.viewmodel.get_model import GetModel
 from mezzotint_app.viewmodel.viewer import ViewerModel
 from mezzotint_app.viewmodel.viewer_keeping import ViewerKeeping
@@ -178,12 +178,11 @@ class Dialogs(QObject):
 
     def _add_lora(self, path: str) -> None:
         chosen = self._program.create.chosen
-        chosen.change(loras=(*chosen.settings().loras, LoraChoice(path=path)))
+        chosen.change(loras=with_lora(chosen.settings().loras, path))
         self.applied.emit()
 
     def _batch(self, pictures: Pictures) -> None:
-        requests = batch_of(self._program.create.request(), pictures.paths)
-        self._program.access.change(lambda store: store.add(requests, title=pictures.folder or None))
+        self._program.create.generate_batch(pictures)
 
     def _hand_over(self, then: Callable[[], None]) -> None:
         self._program.go_on_without_window = True

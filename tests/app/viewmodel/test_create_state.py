@@ -1,5 +1,7 @@
 """Settings are kept per model, and survive the file."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +15,7 @@ from mezzotint_app.viewmodel.create_state import (
     loras_in_use,
     names_of_settings,
     settings_of,
+    with_lora,
     with_settings,
     without,
 )
@@ -64,3 +67,10 @@ def test_single_fields_go_back_to_the_models_own():
 def test_a_lora_that_is_off_is_not_used_and_keeps_its_weight():
     settings = CreateSettings(loras=(LoraChoice(path="a", weight=0.5), LoraChoice(path="b", weight=2.0, on=False)))
     assert [(one.path, one.weight) for one in loras_in_use(settings)] == [("a", 0.5)]
+
+
+def test_a_lora_is_in_the_list_once_and_on(qapp):
+    loras = with_lora(with_lora((), "/a.safetensors"), "/b.safetensors")
+    assert [one.path for one in loras] == ["/a.safetensors", "/b.safetensors"]
+    off = (replace(loras[0], on=False, weight=0.3), loras[1])
+    assert with_lora(off, "/a.safetensors") == (replace(loras[0], weight=0.3), loras[1])
