@@ -418,6 +418,7 @@ def test_a_model_that_is_dropped_can_be_chosen_and_used_at_once(driven, tmp_path
     assert "my-own-model" in driven.say_yes()
     box = driven.page.basics.model_box
     driven.wait("the model in the list", lambda: "my-own-model" in [one.value for one in box.choices()])
+    driven.wait("the message", lambda: "my-own-model" in driven.window.line.message.whole_text())
     driven.choose(box, "my-own-model")
     driven.create.chosen.change(steps=2)
     (image,) = driven.make()

@@ -36,6 +36,7 @@ class ModelLibrary(QObject):
     job_changed = Signal(int)
     told = Signal(str)  # something that did not work, in words
     added = Signal(str)  # a model's id: new by a download or a conversion
+    found = Signal(tuple)  # ids that a place has brought that a person has added; empty: all were there
     hidden_changed = Signal()
     needs_forgotten = Signal()
 
@@ -63,6 +64,7 @@ class ModelLibrary(QObject):
         self._begun: dict[int, Callable[[], int]] = {}  # what begins a job once more
         self._asked: set[tuple[str, str]] = set()
         self._again = False
+        self._before_place: frozenset[str] | None = None  # ids, until the models of a new place are listed
 
     # ---- looking
 
@@ -109,7 +111,7 @@ class ModelLibrary(QObject):
 
     def add_folder(self, path: str) -> None:
         """Models of that folder, of a tree of ComfyUI or A1111, or a single file: nothing is copied."""
-        self._change_places("add_place", path)
+        self._change_places("add_place", path, self._expect_more)
 
     def remove_folder(self, path: str) -> None:
         """It is looked into no more; nothing is deleted."""
@@ -191,6 +193,9 @@ class ModelLibrary(QObject):
         if self._again:
             self._again = False
             self.refresh()
+        elif self._before_place is not None:
+            before, self._before_place = self._before_place, None
+            self.found.emit(tuple(model.id for model in self.models if model.id not in before))
 
     def _not_listed(self, failure: Failure) -> None:
         self.loading, self.unlisted = False, failure.message
@@ -237,8 +242,12 @@ class ModelLibrary(QObject):
             self._needs = kept
             self.needs_forgotten.emit()
 
-    def _change_places(self, method: str, path: str) -> None:
+    def _expect_more(self) -> None:
+        self._before_place = frozenset(model.id for model in self.models)
+
+    def _change_places(self, method: str, path: str, first: Callable[[], None] = lambda: None) -> None:
         def done(places: tuple[ModelPlace, ...]) -> None:
+            first()
             self._placed(places)
             self.refresh()
 

@@ -39,6 +39,7 @@ _SMALLEST = QSize(880, 560)
 _USUAL = QSize(1280, 840)
 _MOST_NOTICES = 6  # that are shown at once, the last ones
 _LONGEST_NOTICE = 2000  # characters of all of them
+_NAMED = 3  # new models that are told by their names
 _SETTLED = 500  # milliseconds after which a place on the screen is kept
 
 
@@ -173,6 +174,8 @@ class MainWindow(QMainWindow):
     def _connect_window(self) -> None:
         program = self.program
         program.told.connect(self.tell)
+        program.library.told.connect(self._models_told)
+        program.library.found.connect(self._models_found)
         program.over.connect(self.untell)
         program.images.told.connect(self.tell)
         program.dropped.message.connect(self.tell)
@@ -189,6 +192,20 @@ class MainWindow(QMainWindow):
         self._settling.timeout.connect(self._keep_place)
 
     # ---- between pages
+
+    def _models_told(self, text: str) -> None:
+        """The Models page shows it itself."""
+        if self.pages.currentIndex() != MODELS:
+            self.tell(text)
+
+    def _models_found(self, identities: tuple[str, ...]) -> None:
+        """What a dropped file or a folder has brought."""
+        if not identities:
+            self.line.tell(self.tr("No model is new there: those that are were in the list."))
+            return
+        names = ", ".join(identities[:_NAMED]) + (", …" if len(identities) > _NAMED else "")
+        told = self.tr("%n model(s) added, to be chosen under Model: {names}", "", len(identities))
+        self.line.tell(told.format(names=names))
 
     def _use_model(self, identity: str) -> None:
         self.program.create.chosen.set_model(identity)

@@ -195,3 +195,29 @@ def test_what_could_not_be_told_is_asked_again_when_the_engine_is_there(qtbot, l
     assert library.need("sdxl") is None and engine.open("plan")
     with qtbot.assertNotEmitted(library.needs_forgotten):
         library.look_at_machine()
+
+
+def test_what_a_new_place_has_brought_is_told_once_it_is_listed(library, service):
+    told = []
+    library.found.connect(told.append)
+    library.refresh()  # is under way when the place comes, and may know nothing of it
+    library.add_folder("/new")
+    service.answer((PLACE,), "add_place")
+    service.answer((SDXL,), "models")
+    assert told == []
+    service.answer((SDXL, replace(SDXL, id="new")), "models")
+    assert told == [("new",)]
+    library.refresh()
+    service.answer((SDXL,), "models")
+    assert told == [("new",)]
+
+
+def test_a_place_with_nothing_new_is_told_too_and_one_that_is_refused_is_not(library, service):
+    told = []
+    library.found.connect(told.append)
+    library.add_folder("/gone")
+    service.fail(method="add_place")
+    library.add_folder("/old")
+    service.answer((PLACE,), "add_place")
+    service.answer((SDXL,), "models")
+    assert told == [()]
