@@ -49,6 +49,7 @@ class ModelsPage(QWidget):
         self.details = ModelDetails(library)
         self._told = NoticeBar("warning", "warning", closable=True)
         self._noticed: tuple[str, ...] = ()
+        self._looked_at: str | None = None  # the model in the details; a list that is read anew forgets its row
         self._build()
         self._connect()
         self._select_first()
@@ -62,7 +63,8 @@ class ModelsPage(QWidget):
         return index.data(ID_ROLE) if index.isValid() else None
 
     def select(self, identity: str) -> None:
-        """Look at that model."""
+        """Look at that model, or do so as soon as it is listed."""
+        self._looked_at = identity
         row = self._table_model.row_of(identity)
         if row is not None:
             self._table.setCurrentIndex(self._sorted.mapFromSource(self._table_model.index(row, NAME)))
@@ -190,6 +192,8 @@ class ModelsPage(QWidget):
         if told != self._noticed:  # once: a person may have closed it
             self._noticed = told
             self._tell("\n".join(told))
+        if self._looked_at is not None and self.current() != self._looked_at:
+            self.select(self._looked_at)
         if self.current() is None:
             self._select_first()
         self.details.show_model(self.current())
@@ -199,6 +203,7 @@ class ModelsPage(QWidget):
             self._table.setCurrentIndex(self._sorted.index(0, NAME))
 
     def _look_at(self, index: QModelIndex) -> None:
+        self._looked_at = index.data(ID_ROLE) or self._looked_at
         self.details.show_model(index.data(ID_ROLE))
 
     def _use(self, index: QModelIndex) -> None:

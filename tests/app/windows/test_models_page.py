@@ -6,6 +6,7 @@ from fake_service import FakeService
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QLabel, QTableView
 
+from mezzotint.library_protocol import GetRequest
 from mezzotint.protocol import Progress
 from mezzotint_app.viewmodel.models import ModelLibrary
 from mezzotint_app.viewmodel.models_table import ID_ROLE
@@ -125,6 +126,12 @@ def test_the_model_that_is_looked_at_stays_so_when_the_list_changes(page, librar
     page.select("pear")
     library.refresh()
     service.answer((model_info(id="aaa", family="sdxl"), *MODELS), "models")
-    assert page.current() in ("pear", "aaa")
-    page.select("pear")
-    assert page.details._id == "pear"
+    assert page.current() == page.details._id == "pear"
+
+
+def test_a_model_that_was_fetched_is_looked_at_once_it_is_listed(page, library, service):
+    library.get(GetRequest(source="owner/new"))
+    service.answer(model_info(id="new", family="sdxl"), "get")
+    assert page.current() == "apple"
+    service.answer((*MODELS, model_info(id="new", family="sdxl")), "models")
+    assert page.current() == page.details._id == "new"
