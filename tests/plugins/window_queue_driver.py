@@ -200,7 +200,7 @@ def task_states(driven, entry):
     return [task.state for task in driven.ask(lambda store: store.entry(entry)).tasks]
 
 
-def run(script):
+def run(script, hands=Driven):
     """`main`, with hands on its window."""
     made = []
 
@@ -215,7 +215,7 @@ def run(script):
 
     def guarded(of, window):
         try:
-            script(Driven(of, window))
+            script(hands(of, window))
         except BaseException:  # noqa: BLE001  told, whatever it is
             tell(failed=traceback.format_exc())
             os._exit(3)
