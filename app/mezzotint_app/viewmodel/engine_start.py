@@ -23,7 +23,7 @@ class StartedEngine(Protocol):
 
 
 class EngineStart(QObject):
-    """A start lasts until `done` is called: a process that answers may still be reading its libraries."""
+    """Two parts: until the engine knows its devices; and, with the first job, until that has read its libraries."""
 
     changed = Signal()  # once a second while it starts
 
@@ -36,7 +36,9 @@ class EngineStart(QObject):
     ) -> None:
         super().__init__(parent)
         self._clock, self._past = clock, past
-        self._since: float | None = None
+        self._since: float | None = None  # when the part began that goes on
+        self._knows = self._has_read = True
+        self._has_job = False
         self._every = Every(clock, _TICK, self.changed.emit)
         self._engine = engine
         engine.changed.connect(self._look)
@@ -47,28 +49,67 @@ class EngineStart(QObject):
 
     def seconds_left(self) -> float | None:
         """None: it never started before, or takes longer than the last time."""
-        usual = self._past.value().engine_seconds if self._past is not None else 0.0
-        if self._since is None or usual <= 0:
+        if self._since is None or self._past is None:
             return None
+        past = self._past.value()
+        usual = past.engine_seconds if not self._knows else past.libraries_seconds
         left = usual - (self._clock.now() - self._since)
-        return left if left > 0 else None
+        if usual <= 0 or left <= 0:
+            return None
+        return left + (past.libraries_seconds if self._has_job and not self._knows else 0.0)
 
-    def done(self, *, worked: bool = True) -> None:
-        """The engine knows what it runs on; not `worked`: it could not tell."""
-        if self._since is not None and worked and self._past is not None:
-            took = round(self._clock.now() - self._since, 1)
-            if 0 < took <= _LONGEST:
-                self._past.change(engine_seconds=took)
-        self._end()
+    def devices_known(self, *, worked: bool = True) -> None:
+        """The first part is over; not `worked`: the engine could not tell."""
+        if self._since is not None and not self._knows and worked:
+            self._learn(engine_seconds=self._took())
+        if not self._knows:
+            self._knows = True
+            self._end()
+        if self._has_job and not self._has_read:
+            self._begin()
+
+    def job_began(self) -> None:
+        """The first one has the engine read its libraries."""
+        self._has_job = True
+        if self._since is None and not self._has_read:
+            self._begin()
+
+    def job_told(self) -> None:
+        """Something of the job: the second part is over."""
+        if self._has_job and self._knows and not self._has_read:
+            if self._since is not None:
+                self._learn(libraries_seconds=self._took())
+            self._end()
+        self._has_read = True
+
+    def job_ended(self) -> None:
+        """Whatever came of it."""
+        self._has_job = False
+        if self._knows:
+            self._end()
 
     def _look(self) -> None:
         state = self._engine.state()
         if state in ("starting", "restarting"):
-            self._since = self._clock.now() if self._since is None else self._since
-            self._every.start()
+            if self._knows:
+                self._knows = self._has_read = self._has_job = False
+                self._end()
+                self._begin()
         elif state != "ready":
+            self._knows = True
             self._end()
+
+    def _begin(self) -> None:
+        self._since = self._clock.now()
+        self._every.start()
 
     def _end(self) -> None:
         self._since = None
         self._every.stop()
+
+    def _took(self) -> float:
+        return round(self._clock.now() - (self._since or 0.0), 1)
+
+    def _learn(self, **seconds: float) -> None:
+        if self._past is not None and all(0 < one <= _LONGEST for one in seconds.values()):
+            self._past.change(**seconds)

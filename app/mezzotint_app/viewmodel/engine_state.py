@@ -281,7 +281,7 @@ class EngineState(QObject):
 
     def _on_ready(self) -> None:
         if self._knows_devices():
-            self._start.done()
+            self._start.devices_known()
         elif not self._asked_info:
             self._asked_info = True
             self._engine.ask(
@@ -292,7 +292,7 @@ class EngineState(QObject):
         """The name of the device is a comfort; the engine's end is told elsewhere."""
         self._asked_info = False
         if knows or self.state() == "ready":
-            self._start.done(worked=knows)
+            self._start.devices_known(worked=knows)
         self.changed.emit()
 
     def _knows_devices(self) -> bool:
@@ -309,11 +309,15 @@ class EngineState(QObject):
 
     def _on_started(self, _task: Task) -> None:
         self._works = True
+        self._start.job_began()
         self._every.start()
         self._look_at_memory()
         self.changed.emit()
 
     def _on_progress(self, _task: Task, event: Event) -> None:
+        if self._start.goes_on():
+            self._start.job_told()
+            self.changed.emit()
         if isinstance(event, Loading) and event.bytes_done < event.bytes_total:
             self._load = (self._load or _Load(event, self._clock.now())).after(event)
             self.changed.emit()
@@ -328,6 +332,7 @@ class EngineState(QObject):
             self._deaths += 1
         if self._deaths >= DEATHS:
             self._set_offer(self._next_rung())
+        self._start.job_ended()
         self._forget_job()
         self.changed.emit()
 
