@@ -26,7 +26,9 @@ class TaskProgress:
     load_left: float | None = None  # seconds until the model is loaded, as it went so far
     image: int = 0  # of the pictures of this task, from 0
     images: int = 1
-    step: int = 0
+    stage: int = 0  # from 0
+    stages: int = 1
+    step: int = 0  # of the stage
     steps: int = 0
     denoised: float = 0.0  # 0..1, of this picture over all of its stages
     saved: int = 0
@@ -71,6 +73,8 @@ class TaskProgress:
             phase="steps",
             image=event.image,
             images=event.images,
+            stage=event.stage,
+            stages=event.stages,
             step=event.step,
             steps=event.steps,
             denoised=min(1.0, denoised),
@@ -131,6 +135,19 @@ class TaskProgress:
                 return translate("QueueProgress", "Loading {model}: {amount}").format(model=self.model, amount=amount)
             case "encoding":
                 return translate("QueueProgress", "Reading the prompt")
+            case "steps" if self.stages > 1:
+                told = translate(
+                    "QueueProgress",
+                    "Picture {picture} of {pictures}, stage {stage} of {stages}: step {step} of {steps}",
+                )
+                return told.format(
+                    picture=self.image + 1,
+                    pictures=self.images,
+                    stage=self.stage + 1,
+                    stages=self.stages,
+                    step=self.step,
+                    steps=self.steps,
+                )
             case "steps":
                 return translate("QueueProgress", "Picture {picture} of {pictures}: step {step} of {steps}").format(
                     picture=self.image + 1, pictures=self.images, step=self.step, steps=self.steps
