@@ -237,7 +237,9 @@ class ModelLibrary(QObject):
         """The engine or the settings are others, perhaps: what no longer holds or was not told is asked again."""
         limits, before = limits_of(self._settings()), self._limits
         self._limits = limits
-        kept = {name: need for name, need in self._needs.items() if limits == before and isinstance(need, Plan)}
+        kept: dict[str, Plan | Failure] = {
+            name: need for name, need in self._needs.items() if limits == before and isinstance(need, Plan)
+        }
         if len(kept) < len(self._needs):
             self._needs = kept
             self.needs_forgotten.emit()

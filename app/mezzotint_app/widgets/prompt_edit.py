@@ -151,9 +151,9 @@ class PromptEdit(QPlainTextEdit):
             self.textCursor().insertText(text)
             self.ensureCursorVisible()
 
-    def canInsertFromMimeData(self, source: QMimeData) -> bool:  # noqa: N802
-        """Words alone; pictures and files are for the page."""
-        return source.hasText() and not source.hasUrls()
+    def canInsertFromMimeData(self, source: QMimeData | None) -> bool:  # noqa: N802
+        """Words alone; pictures and files are for the page. None: the clipboard holds nothing."""
+        return source is not None and source.hasText() and not source.hasUrls()
 
     def _resized(self) -> None:
         if self.height() != self.sizeHint().height():

@@ -188,3 +188,7 @@ def test_what_is_pasted_and_is_no_text_goes_to_the_window(qtbot, held, for_windo
     assert pasted == ([held] if for_window else [])
     assert edit.text() == ("" if for_window else "a house")
     QGuiApplication.clipboard().clear()
+
+
+def test_an_empty_clipboard_is_no_words(edit):
+    assert not edit.canInsertFromMimeData(None)
