@@ -99,6 +99,7 @@ class Driven:
         self.settle()
 
     def make(self, count=1):
+        self.saved.clear(), self.ended.clear()
         self.click(self.page.footer.generate_button())
         self.wait("the pictures", lambda: len(self.saved) == count and self.program.runner.task() is None)
         assert self.ended[-1] is None
@@ -181,6 +182,61 @@ def picture(tmp_path):
 
 def pixels(path):
     return np.asarray(Image.open(path).convert("RGB"))
+
+
+# ---- words, sizes, seeds
+
+
+def test_tokens_weights_history_and_settings_are_those_of_the_model(driven):
+    driven.afresh("starter-xl", "a red house")
+    prompt, lines = driven.page.prompts.prompt, driven.page.prompts.token_lines()
+    driven.wait("the count", lambda: "3 of 75" in lines[0].words())
+    prompt.setFocus()
+    QTest.keyClick(prompt, Qt.Key.Key_End)
+    QTest.keyClick(prompt, Qt.Key.Key_Up, Qt.KeyboardModifier.ControlModifier)
+    assert prompt.text() == "a red (house:1.1)"
+    driven.type_number(driven.page.folds.sampling.steps.spin(), "3")
+    sizes = driven.page.basics.size_picker.parts()
+    driven.choose(sizes["presets"], sizes["presets"].choices()[2].value)
+    wide = driven.create.chosen.size()
+    assert wide[0] > wide[1]
+    driven.click(sizes["lock"])
+    driven.type_number(sizes["width"], str(2 * wide[0]))
+    assert driven.create.chosen.size() == (2 * wide[0], 2 * wide[1])
+    driven.click(sizes["swap"])
+    assert driven.create.chosen.size() == (2 * wide[1], 2 * wide[0])
+    driven.choose(driven.page.basics.model_box, "starter-dit")
+    driven.wait("the count", lambda: "75" not in lines[0].words() and "tokens" in lines[0].words())
+    assert "does not weigh" in lines[0].words()
+    QTest.keyClick(prompt, Qt.Key.Key_Up, Qt.KeyboardModifier.ControlModifier)
+    assert prompt.text() == "a red (house:1.1)" and "nothing was changed" in lines[0].words()
+    assert driven.create.chosen.size() == (128, 128) and driven.create.chosen.settings() == CreateSettings()
+    driven.choose(driven.page.basics.model_box, "starter-xl")
+    assert driven.create.chosen.size() == (2 * wide[1], 2 * wide[0])
+    assert driven.page.folds.sampling.steps.value() == 3
+
+
+def test_the_seed_of_the_last_picture_is_used_again_and_its_words_come_back(driven):
+    driven.afresh("starter-dit", "a small lamp")
+    driven.create.chosen.change(steps=2)
+    (first,) = driven.make()
+    seed = driven.page.basics.seed
+    driven.click(seed.buttons()[2])
+    (again,) = driven.make()
+    assert (again.seed, again.sha256) == (first.seed, first.sha256)
+    driven.click(seed.buttons()[1])
+    (other,) = driven.make()
+    assert other.seed == driven.create.seed.value() != first.seed
+    driven.create.words.set_prompt("a draft")
+    prompt = driven.page.prompts.prompt
+    prompt.setFocus()
+    driven.settle()
+    QTest.keyClick(prompt, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    driven.settle()
+    assert prompt.text() == "a small lamp"
+    QTest.keyClick(prompt, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+    driven.settle()
+    assert prompt.text() == "a draft"
 
 
 # ---- cascades
