@@ -7,7 +7,7 @@ from typing import Any, Literal
 from PySide6.QtCore import QByteArray, QMimeData, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from mezzotint.jobs.store import EntryRow, JobStore, TaskState
-from mezzotint_app.viewmodel.paged_model import Index, PagedModel, Refused, Told
+from mezzotint_app.viewmodel.paged_model import ROW_FLAGS, Index, PagedModel, Refused, Told
 from mezzotint_app.viewmodel.queue_access import QueueAccess
 from mezzotint_app.viewmodel.queue_running import QueueRunning
 from mezzotint_app.viewmodel.queue_watch import QueueWatch
@@ -109,8 +109,7 @@ class QueueModel(PagedModel[EntryRow]):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Entries are dragged, and dropped between others."""
-        flags = super().flags(index)
-        return flags | Qt.ItemFlag.ItemIsDragEnabled if index.isValid() else flags | Qt.ItemFlag.ItemIsDropEnabled
+        return ROW_FLAGS if index.isValid() else Qt.ItemFlag.ItemIsDropEnabled
 
     # ---- order
 

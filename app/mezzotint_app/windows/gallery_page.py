@@ -16,7 +16,7 @@ from mezzotint_app.widgets.confirm import confirm
 from mezzotint_app.widgets.empty_state import EmptyState
 from mezzotint_app.widgets.grid_view import GridView
 from mezzotint_app.widgets.notice_bar import NoticeBar
-from mezzotint_app.widgets.queue_list import selected_rows
+from mezzotint_app.widgets.queue_list import selected_count, selected_rows
 from mezzotint_app.widgets.thumbnail_delegate import ThumbnailDelegate
 from mezzotint_app.windows.gallery_bar import LARGEST, SMALLEST, GalleryBar
 from mezzotint_app.windows.gallery_side_panel import GallerySidePanel
@@ -246,12 +246,12 @@ class GalleryPage(QWidget):
             self._gallery.details.look_at(item)
 
     def _enable_actions(self) -> None:
-        selected, current = selected_rows(self.grid), self._current()
-        self.compare_two.setEnabled(len(selected) == 2)
+        selected, current = selected_count(self.grid), self._current()
+        self.compare_two.setEnabled(selected == 2)
         for action in (*self._panel_actions, self.copy_settings, self.copy_command, self.copy_prompt):
             action.setEnabled(current is not None)
         for action in (self.trash, self.star, *self.ratings):
-            action.setEnabled(bool(selected))
+            action.setEnabled(selected > 0)
         self.copy_prompt.setEnabled(current is not None and bool(current.prompt))
 
     def _set_side(self, side: int) -> None:
@@ -332,7 +332,7 @@ class GalleryPage(QWidget):
             self.grid.setCurrentIndex(self._gallery.model.index(min(stay, count - 1)))
 
     def _show_menu(self, at: QPoint) -> None:
-        if not selected_rows(self.grid):
+        if not selected_count(self.grid):
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -296,14 +296,15 @@ class QueuePage(QWidget):
             self._queue.details.look_at(None if row is None else row.id)
 
     def _enable_actions(self, *_: object) -> None:
-        selected = self.list.selected_rows()
-        rows = [row for at in selected[:_LOOKED_AT] if (row := self._queue.model.peek(at)) is not None]
-        unknown = len(selected) > len(rows)
+        count = self.list.selected_count()
+        looked_at = self.list.selected_rows() if count <= _LOOKED_AT else []
+        rows = [row for at in looked_at if (row := self._queue.model.peek(at)) is not None]
+        unknown = count > len(rows)
         current = self._queue.model.peek(self.list.currentIndex().row())
         self.cancel.setEnabled(unknown or can_cancel(rows))
         self.retry.setEnabled(unknown or can_retry(rows))
         for action in (self.front, self.duplicate, self.remove, self.up, self.down):
-            action.setEnabled(bool(selected))
+            action.setEnabled(count > 0)
         self.edit.setEnabled(current is not None)
         self.folder.setEnabled(current is not None and current.first_image is not None)
 
@@ -347,7 +348,7 @@ class QueuePage(QWidget):
             self.open_full_screen.emit(paths, 0)
 
     def _show_menu(self, at: QPoint) -> None:
-        if not self.list.selected_rows():
+        if not self.list.selected_count():
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
