@@ -12,7 +12,7 @@ from mezzotint_app import resources, theme
 from mezzotint_app.asked_to_end import AskedToEnd
 from mezzotint_app.clock import SystemClock
 from mezzotint_app.garbage import Collector
-from mezzotint_app.handover import go_on_without_window
+from mezzotint_app.handover import command, go_on_without_window
 from mezzotint_app.notifications import Notifications
 from mezzotint_app.program import Program
 from mezzotint_app.single_instance import SingleInstance
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     instance.release()
     asked.release()
     if program.go_on_without_window:
-        go_on_without_window()
+        go_on_without_window(command(program.settings.value()))
     return code
 
 
