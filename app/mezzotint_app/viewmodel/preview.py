@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 
 from mezzotint.jobs.store import Expected, PhaseSeconds, Task
-from mezzotint.protocol import Event, GeneratedImage, Step
+from mezzotint.protocol import Event, GeneratedImage, Notice, Step
 from mezzotint_app import strips
 from mezzotint_app.amounts import left_text
 from mezzotint_app.background import Runs
@@ -22,7 +22,9 @@ from mezzotint_app.viewmodel.queue_progress import TaskProgress
 from mezzotint_app.viewmodel.queue_running import Runner
 
 MOST_RESULTS = 24
+MOST_NOTICES = 5
 LARGEST_PREVIEW = 2 << 20  # characters of base64
+_SAID_ELSEWHERE = ("memory_plan",)  # before the job already
 _JPEG = b"\xff\xd8\xff"
 _LARGEST_SIDE = 4096  # pixels of a preview
 SHOWN_SIDE = 4096  # pixels of a finished picture, at most
@@ -96,6 +98,7 @@ class Preview(QObject):
         self._loading = ""
         self._pinned = False
         self._failure = ""
+        self._notices: tuple[str, ...] = ()
         runner.started.connect(self._started)
         runner.progressed.connect(self._progressed)
         runner.saved.connect(self._saved)
@@ -133,6 +136,10 @@ class Preview(QObject):
         left = left_text(self._seconds_left())
         words = self._progress.words()
         return self.tr("{words}, {left}").format(words=words, left=left) if left else words
+
+    def notices(self) -> tuple[str, ...]:
+        """What was done otherwise than asked in the last job, in its order: foreign text."""
+        return self._notices
 
     def _seconds_left(self) -> float | None:
         """Of the job; of loading, where nothing is known of the rest."""
@@ -180,6 +187,7 @@ class Preview(QObject):
         self._progress = TaskProgress(images=task.request.count)
         self._step_shown = self._waiting = None
         self._pinned = False
+        self._notices = ()
         self._first_stages.begin()
         request = task.request
         self._queue.ask(lambda store: store.expected(request), lambda found: self._expect(task, found), _not_known)
@@ -195,6 +203,8 @@ class Preview(QObject):
             self._started(task)
         self._progress = self._progress.after(event, self._now())
         self._first_stages.hear(event)
+        if isinstance(event, Notice) and event.code not in _SAID_ELSEWHERE and event.message not in self._notices:
+            self._notices = (*self._notices, event.message)[-MOST_NOTICES:]
         if isinstance(event, Step) and event.preview is not None:
             self._waiting = event
             self._decode()

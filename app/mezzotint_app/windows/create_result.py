@@ -8,6 +8,7 @@ from mezzotint_app.background import Runs
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.create import CreateModel
 from mezzotint_app.viewmodel.engine_state import EngineState
+from mezzotint_app.viewmodel.foreign_text import in_one_line
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import plain_label
@@ -15,6 +16,7 @@ from mezzotint_app.widgets.picture_bar import PictureBar
 from mezzotint_app.widgets.picture_view import PictureView
 from mezzotint_app.widgets.result_strip import ResultStrip
 
+_NOTICE = 400  # characters of one that are shown
 _PARTS = 1000  # of the progress bar
 
 
@@ -69,6 +71,10 @@ class CreateResult(QWidget):
         """The one that goes back to what is being made."""
         return self._follow
 
+    def notices(self) -> str:
+        """What was done otherwise than asked."""
+        return "" if self._notices.isHidden() else self._notices.text()
+
     def progress_words(self) -> str:
         """What is said of the job."""
         return self._words.text()
@@ -82,6 +88,8 @@ class CreateResult(QWidget):
 
     def _build_progress(self) -> None:
         self._words = plain_label(wrap=True, selectable=True)
+        self._notices = plain_label(wrap=True, role="warning", selectable=True)
+        self._notices.setAccessibleName(self.tr("What was done otherwise than asked"))
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setAccessibleName(self.tr("Progress of the picture"))
@@ -112,6 +120,7 @@ class CreateResult(QWidget):
         layout.addLayout(tools)
         layout.addWidget(self._bar)
         layout.addLayout(row)
+        layout.addWidget(self._notices)
         layout.addWidget(self.strip)
 
     def _show_image(self) -> None:
@@ -140,6 +149,8 @@ class CreateResult(QWidget):
         self._words.setVisible(bool(line))
         self._bar.setVisible(working or bool(starting))
         self._show_cancel(working=working, starting=bool(starting))
+        self._notices.setText("\n".join(in_one_line(one, _NOTICE) for one in preview.notices()))
+        self._notices.setVisible(bool(preview.notices()))
         self._follow.setVisible(working and not preview.is_following())
         fraction = preview.fraction()
         self._bar.setRange(0, 0 if fraction is None else _PARTS)

@@ -5,7 +5,7 @@ from create_page import clicked, generated, kit_of, page_of
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtTest import QTest
 
-from mezzotint.protocol import Step
+from mezzotint.protocol import Notice, Step
 from mezzotint_app.service import Failure
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.windows.create_page import CreatePage
@@ -110,3 +110,16 @@ def test_while_something_is_made_an_older_picture_can_be_looked_at(kit, page):
     assert not page.result.follow_button().isHidden()
     clicked(page.result.follow_button())
     assert page.result.follow_button().isHidden()
+
+
+def test_what_was_done_otherwise_than_asked_is_told_until_the_next_job(kit, page):
+    running(kit)
+    told = ("torch's own attention is used: the kernels <b>failed</b>", "the picture is decoded in squares")
+    for code, message in (("memory_plan", "memory: streamed"), ("attention", told[0]), ("memory_short", told[1])):
+        for _ in range(2):
+            kit.runner.progressed.emit(kit.runner.task(), Notice(code=code, message=message))
+    assert page.result.notices() == "\n".join(told)
+    kit.runner.end()
+    assert page.result.notices() == "\n".join(told)
+    running(kit)
+    assert page.result.notices() == ""
