@@ -86,6 +86,10 @@ class CreatePage(QWidget):
 
         self._model.copy_command(copy)
 
+    def focus_first(self) -> None:
+        """The keyboard to the prompt."""
+        self.prompts.prompt.setFocus()
+
     def splitter(self) -> QSplitter:
         """Between form and picture; its state can be kept."""
         return self._splitter

@@ -58,10 +58,13 @@ class GalleryPage(QWidget):
         self.empty = EmptyState("gallery")
         self._build()
         self._connect()
-        self.setFocusProxy(self.grid)
         self._set_side(side)
         self.panel.setVisible(state.details)
         self._show_rows()
+
+    def focus_first(self) -> None:
+        """The keyboard to the pictures, or to the way on where there are none."""
+        (self.grid if self._stack.currentIndex() == 0 else self.empty.button).setFocus()
 
     def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
         """Room for a grid and the panel."""

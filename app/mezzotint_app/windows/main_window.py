@@ -72,9 +72,15 @@ class MainWindow(QMainWindow):
         if number <= MODELS:
             self.rail.choose(number)
             self.program.window_state.change(page=number)
-        page = self.pages.widget(number)
-        if page is not None:
-            page.setFocus()
+        # No focus proxies: Tab would go from the rail to the proxy, past all that stands before it.
+        to_page = (
+            self.create_page.focus_first,
+            self.queue_page.focus_first,
+            self.gallery_page.focus_first,
+            self.models_page.focus_first,
+            self.first_run.prompt.setFocus,
+        )
+        to_page[number]()
 
     def tell(self, text: str) -> None:
         """Something a person should read, until it is closed."""
@@ -106,7 +112,6 @@ class MainWindow(QMainWindow):
         for page in (self.create_page, self.queue_page, self.gallery_page, self.models_page, self.first_run):
             self.kept.follow(page)
             self.pages.addWidget(page)
-        self.create_page.setFocusProxy(self.create_page.prompts.prompt)
 
     def _build(self) -> None:
         self.rail = Navigation(

@@ -54,6 +54,10 @@ class ModelsPage(QWidget):
         self._connect()
         self._select_first()
 
+    def focus_first(self) -> None:
+        """The keyboard to the list."""
+        self._table.setFocus()
+
     def sizeHint(self) -> QSize:  # noqa: N802, D102
         return QSize(960, 640)
 

@@ -55,8 +55,11 @@ class QueuePage(QWidget):
         self._summary = plain_label(role="heading", wrap=True)
         self._build()
         self._connect()
-        self.setFocusProxy(self.list)
         self._show_all()
+
+    def focus_first(self) -> None:
+        """The keyboard to the list, or to the way on from an empty one."""
+        (self.list if self._stack.currentIndex() == 0 else self.empty.button).setFocus()
 
     def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
         """Room for the list and the details."""
