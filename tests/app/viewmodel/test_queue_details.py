@@ -76,3 +76,17 @@ def test_pictures_in_sight_have_thumbnails(made):
         image(task, 1).path,
         image(task, 2).path,
     ]
+
+
+def test_one_question_is_under_way_however_many_are_looked_at(made):
+    entries = made.change(lambda store: [store.add([request(str(number))]) for number in range(6)])
+    made.inline.held = True
+    for entry in entries:
+        made.queue.details.look_at(entry)
+    assert len(made.inline.waiting) == 1
+    made.inline.go()
+    assert made.queue.details.entry().row.id == entries[-1]
+    made.inline.held = False
+    made.queue.details.look_at(None)
+    made.queue.details.look_at(entries[0])
+    assert made.queue.details.entry().row.id == entries[0]
