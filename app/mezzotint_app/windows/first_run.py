@@ -1,7 +1,7 @@
 """The first page a person sees: one click makes a picture with the bundled model."""
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.widgets.labels import plain_label
@@ -69,7 +69,9 @@ class FirstRun(QWidget):
         column.addSpacing(24)
         column.addWidget(self._later())
         column.addStretch(3)
-        row = QHBoxLayout(self)
+        content = QWidget()
+        content.setProperty("role", "form")
+        row = QHBoxLayout(content)
         row.setContentsMargins(24, 24, 24, 24)
         row.addStretch(1)
         holder = QWidget()
@@ -77,6 +79,13 @@ class FirstRun(QWidget):
         holder.setLayout(column)
         row.addWidget(holder, 8)
         row.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(content)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(scroll)
 
     def _later(self) -> QWidget:
         holder = QWidget()

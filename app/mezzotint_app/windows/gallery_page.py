@@ -220,12 +220,14 @@ class GalleryPage(QWidget):
                 self.tr("No picture matches"),
                 self.tr("Other words, fewer stars or another model may find some."),
                 self.tr("Show all pictures"),
+                self.tr("Takes search and filters away"),
             )
         else:
             self.empty.show_words(
                 self.tr("Your pictures appear here"),
                 self.tr("Every picture you make is kept in your folder of pictures, and is found here by its prompt."),
                 self.tr("Create pictures"),
+                self.tr("Opens the Create page (Ctrl+1)"),
             )
 
     def _on_from_empty(self) -> None:

@@ -28,7 +28,6 @@ class ModelDetails(QFrame):
         self._title.setProperty("role", "heading")
         self._text = QFormLayout()
         self._text.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        self._text.setContentsMargins(0, 0, 8, 0)
         self._text.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         self._text.setHorizontalSpacing(12)
         self._build()
@@ -55,9 +54,17 @@ class ModelDetails(QFrame):
     # ---- parts
 
     def _build(self) -> None:
+        self._make_buttons()
         content = QWidget()
         content.setProperty("role", "form")
-        content.setLayout(self._text)
+        inside = QVBoxLayout(content)
+        inside.setContentsMargins(0, 0, 8, 0)
+        inside.setSpacing(8)
+        inside.addLayout(self._text)
+        inside.addSpacing(8)
+        for button in self._buttons:
+            inside.addWidget(button)
+        inside.addStretch(1)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setWidget(content)
@@ -68,9 +75,6 @@ class ModelDetails(QFrame):
         column.setSpacing(8)
         column.addWidget(self._title)
         column.addWidget(scroll, 1)
-        self._make_buttons()
-        for button in self._buttons:
-            column.addWidget(button)
 
     def _make_buttons(self) -> None:
         self.use_button = self._button(

@@ -287,6 +287,7 @@ class QueuePage(QWidget):
                 "program was closed or the computer was restarted."
             ),
             self.tr("Create pictures"),
+            self.tr("Opens the Create page (Ctrl+1)"),
         )
 
     def _current_changed(self, *_: object) -> None:
