@@ -156,6 +156,7 @@ class Program(QObject):
             document.over.connect(self.over)
         self.librarian.changed.connect(self._librarian_changed)
         self.runner.told.connect(self.told)
+        self.create.not_queued.connect(self.told)
         self.gallery.scanner.told.connect(self.told)
         self.access.unusable.connect(self.told)
         self.access.over.connect(self.over)

@@ -47,6 +47,9 @@ class Faulty:
     def notice(self):
         return self.window.notice.text()
 
+    def line(self):
+        return self.window.line.message.text()
+
     def engine_notice(self):
         return self.window.engine_notice.trouble.text()
 

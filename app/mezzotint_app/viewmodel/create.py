@@ -41,6 +41,7 @@ class CreateModel(QObject):
 
     changed = Signal()  # anything that decides the request
     noticed = Signal(str)  # something that a person should read
+    not_queued = Signal(str)  # why an entry could not be added
     queued = Signal(int)  # the id of an entry that was added
 
     def __init__(
@@ -156,7 +157,10 @@ class CreateModel(QObject):
         def add(store: "JobStore") -> int:
             return store.add(expand(request), front=front)
 
-        self._queue.change(add, self.queued.emit, lambda error: self.noticed.emit(str(error)))
+        def refused(error: Exception) -> None:
+            self.not_queued.emit(self.tr("Nothing was put into the queue: {0}").format(error))
+
+        self._queue.change(add, self.queued.emit, refused)
         return True
 
     def generate_batch(self, pictures: Pictures) -> bool:
