@@ -237,11 +237,10 @@ def path_of(name):
     return settings_path() if name == "window" else state_path(name)
 
 
-@pytest.mark.parametrize("name", list(HOSTILE))
-def test_whatever_numbers_and_words_a_file_holds_the_window_opens(qtbot, monkeypatch, name):
-    path_of(name).parent.mkdir(parents=True)
-    settings_path().write_text('{"first_run_done": true, "previews": false}')
-    path_of(name).write_text(json.dumps(HOSTILE[name] | ({"first_run_done": True} if name == "window" else {})))
+def test_whatever_numbers_and_words_files_hold_the_window_opens(qtbot, monkeypatch):
+    for name, values in HOSTILE.items():
+        path_of(name).parent.mkdir(parents=True, exist_ok=True)
+        path_of(name).write_text(json.dumps(values | ({"first_run_done": True} if name == "window" else {})))
     with opened(qtbot, monkeypatch, librarian=ENGINE) as faulty:
         for page in range(CREATE, MODELS + 1):
             faulty.window.show_page(page)
@@ -251,27 +250,33 @@ def test_whatever_numbers_and_words_a_file_holds_the_window_opens(qtbot, monkeyp
         faulty.works()
 
 
-@pytest.mark.parametrize("name", list(HOSTILE))
-@pytest.mark.parametrize("content", [b"\xff{", b'{"from_a_newer_version": 1, %s}'], ids=["damaged", "newer"])
-def test_a_file_that_cannot_be_read_is_kept_told_and_what_it_says_is_used(qtbot, monkeypatch, name, content):
-    known = {"window": "theme", "layout": "maximized", "gallery": "order", "create": "prompt"}[name]
-    value = {"window": "dark", "layout": True, "gallery": "oldest", "create": "a house by the sea"}[name]
-    data = content.replace(b"%s", f'"first_run_done": true, "{known}": {json.dumps(value)}'.encode())
-    if name != "window":
-        data = data.replace(b'"first_run_done": true, ', b"")
-        settings_path().parent.mkdir(parents=True, exist_ok=True)
-        settings_path().write_text('{"first_run_done": true}')
-    path_of(name).parent.mkdir(parents=True, exist_ok=True)
-    path_of(name).write_bytes(data)
+KNOWN = {
+    "window": ("theme", "dark"),
+    "layout": ("maximized", True),
+    "gallery": ("order", "oldest"),
+    "create": ("prompt", "a house by the sea"),
+}
+
+
+@pytest.mark.parametrize("is_newer", [True, False], ids=["newer", "damaged"])
+def test_files_that_cannot_be_read_are_kept_told_and_what_they_say_is_used(qtbot, monkeypatch, is_newer):
+    written = {}
+    for name, (field, value) in KNOWN.items():
+        whole = json.dumps({"from_a_newer_version": 1, "first_run_done": True, field: value}).encode()
+        written[name] = whole if is_newer else whole[:-1]
+        path_of(name).parent.mkdir(parents=True, exist_ok=True)
+        path_of(name).write_bytes(written[name])
     with opened(qtbot, monkeypatch, librarian=ENGINE) as faulty:
-        assert "could not be read" in faulty.notice() and "kept as" in faulty.notice()
+        assert faulty.notice().count("could not be read") == faulty.notice().count("kept as") == len(KNOWN)
         program = faulty.program
         documents = {"window": program.settings, "layout": program.window_state}
         documents |= {"gallery": program.gallery_state, "create": program.create_state}
-        assert (getattr(documents[name].value(), known) == value) == (b"newer" in data)
+        for name, (field, value) in KNOWN.items():
+            assert (getattr(documents[name].value(), field) == value) == is_newer
         faulty.works()
-    kept = [path for path in path_of(name).parent.iterdir() if path.name.startswith(f"{path_of(name).name}.")]
-    assert [path.read_bytes() for path in kept] == [data]
+    for name, data in written.items():
+        kept = [path for path in path_of(name).parent.iterdir() if path.name.startswith(f"{path_of(name).name}.")]
+        assert [path.read_bytes() for path in kept] == [data]
 
 
 @pytest.mark.parametrize("name", ["window", "create"])

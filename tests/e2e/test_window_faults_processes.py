@@ -38,6 +38,8 @@ def test_without_an_engine_the_queue_waits_for_one(qtbot, monkeypatch, tmp_path,
         assert faulty.generate()
         faulty.until(lambda: faulty.states() == ["waiting"])
         assert faulty.program.create.words.prompt() == "a house"
+    if how != "missing":
+        return  # once is enough for what follows
     with opened(qtbot, monkeypatch, librarian=ENGINE) as again:  # the next start, of a Mezzotint that was mended
         again.until(lambda: again.states() == ["done"])
         assert again.program.create.words.prompt() == "a house"
@@ -126,7 +128,7 @@ def test_a_job_that_never_says_a_word_can_be_stopped(qtbot, monkeypatch):
 # ---- the librarian
 
 
-@pytest.mark.parametrize("how", list(BROKEN))
+@pytest.mark.parametrize("how", ["absent", "die", "version"])
 def test_without_a_librarian_pictures_are_made_and_the_pages_say_why_they_are_empty(qtbot, monkeypatch, tmp_path, how):
     switch = Switch(tmp_path / "librarian")
     switch.set(how)
