@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast, get_type_hints
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
 from mezzotint.atomic import atomic_write
 from mezzotint.codec import decode, from_json, parse_json, to_json
@@ -15,6 +15,7 @@ from mezzotint.errors import MezzotintError, ProtocolError
 from mezzotint.trouble import meaning, shown, storage_error
 from mezzotint_app.background import Runs
 
+translate = QCoreApplication.translate
 T = TypeVar("T")
 
 MOST = 8 << 20  # bytes of a document
@@ -116,7 +117,10 @@ def _moved_aside(path: Path, reason: str, now: float) -> str:
     aside = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}")
     try:
         path.replace(aside)
-        kept = f"it was kept as {shown(aside)}"
+        kept = translate("Stored", "it was kept as {path}").format(path=shown(aside))
     except OSError:
-        kept = "it could not be moved aside and will be replaced"
-    return f"{shown(path)} could not be read ({reason}); {kept}, and the usual settings stand for what is missing."
+        kept = translate("Stored", "it could not be moved aside and will be replaced")
+    told = translate(
+        "Stored", "{path} could not be read ({reason}); {kept}, and the usual settings stand for what is missing."
+    )
+    return told.format(path=shown(path), reason=reason, kept=kept)

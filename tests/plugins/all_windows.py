@@ -400,7 +400,7 @@ def settle():
 
 def until(condition):
     """Until it is so."""
-    for _ in range(400):
+    for _ in range(6000):  # a busy machine is no failure
         if condition():
             return
         QTest.qWait(10)
