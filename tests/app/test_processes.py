@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from collected_here import collected_here  # noqa: F401
 from fake_clock import FakeClock
 from PySide6.QtCore import QCoreApplication, QEvent
 
