@@ -17,7 +17,7 @@ from mezzotint_app.main import open_window
 from mezzotint_app.program import Program
 from mezzotint_app.windows.main_window import FIRST_RUN, MainWindow
 
-SECONDS = 120.0  # that anything may take
+SECONDS = 600.0  # that anything may take
 SETTLING = 800  # milliseconds until small pictures and animations have come to rest
 
 W = TypeVar("W", bound=QWidget)
