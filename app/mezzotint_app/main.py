@@ -58,6 +58,7 @@ def make_application() -> QApplication:
     application.setApplicationName(NAME)
     application.setApplicationVersion(__version__)
     application.setDesktopFileName("mezzotint")
+    resources.preload()
     application.setWindowIcon(resources.icon("mezzotint"))
     application.setQuitOnLastWindowClosed(False)  # what runs is put back first
     return application

@@ -12,7 +12,7 @@ from mezzotint.jobs.store import JobStore
 from mezzotint_app.awake import KeepAwake
 from mezzotint_app.background import Background, Pool
 from mezzotint_app.processes import ServerProcess
-from mezzotint_app.settings import Settings, settings_path, state_path
+from mezzotint_app.settings import Settings, output_folder, settings_path, state_path
 from mezzotint_app.stored import Stored, read
 from mezzotint_app.supervisor import Supervisor
 from mezzotint_app.viewmodel.create import CreateModel
@@ -34,7 +34,7 @@ from mezzotint_app.window_state import WindowState
 
 T = TypeVar("T")
 
-_LEAVING = 8000  # milliseconds that a job has to end when the window is closed
+_LEAVING = 25_000  # milliseconds for a job to end when the window is closed; the runner ends the engine before
 _KEEPING = 3000  # milliseconds that the last settings have to be written
 
 ENGINE = (sys.executable, "-P", "-m", "mezzotint.server")
@@ -58,6 +58,7 @@ class Program(QObject):
         for thread in (self.files, self._store_thread, self.pool):
             thread.on_unhandled(self._unhandled)
         self.settings = self._stored(settings_path(), Settings)
+        output_folder(Settings())  # which asks the system once: now
         self.window_state = self._stored(state_path("layout"), WindowState)
         self._make_processes(engine, librarian)
         self._make_queue()

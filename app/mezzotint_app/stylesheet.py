@@ -1,5 +1,7 @@
 """The one stylesheet, made of a theme's colours."""
 
+from functools import cache
+
 from mezzotint import paths
 
 _SHEET = """
@@ -153,5 +155,9 @@ QTabWidget::pane {{ border: none; }}
 
 def stylesheet(colours: dict[str, str], name: str) -> str:
     """The stylesheet in these colours; `name` is that of the theme, light or dark."""
-    marks = (paths.assets_folder() / "icons" / "marks").as_posix()
-    return _SHEET.format(**colours, marks=marks, name=name)
+    return _SHEET.format(**colours, marks=_marks(), name=name)
+
+
+@cache
+def _marks() -> str:
+    return (paths.assets_folder() / "icons" / "marks").as_posix()

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from collected_here import collected_here  # noqa: F401
 from fake_clock import FakeClock
 from PySide6.QtCore import QCoreApplication, QEvent
 

@@ -60,7 +60,6 @@ class CreateModel(QObject):
     ) -> None:
         super().__init__(parent)
         self._queue, self._window, self._state, self._pool = queue, settings, state, pool
-        self._usual_folder = output_folder(Settings())  # asked of the system once
         self.images = images
         self.models = ModelChoices(librarian, self)
         self.chosen = ModelSettings(state, self.models, self)
@@ -287,5 +286,4 @@ class CreateModel(QObject):
     def _output(self) -> str:
         """The template in the folder of pictures, in whose own name brackets are no tokens."""
         window = self._window.value()
-        folder = output_folder(window) if window.output_folder else self._usual_folder
-        return str(folder).replace("[", "[[") + os.sep + window.name_template
+        return str(output_folder(window)).replace("[", "[[") + os.sep + window.name_template

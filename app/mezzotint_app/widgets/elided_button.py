@@ -36,6 +36,6 @@ class ElidedButton(QPushButton):
         painter = QStylePainter(self)
         option = QStyleOptionButton()
         self.initStyleOption(option)
-        option.text = self.shown_text()  # type: ignore[attr-defined]
+        option.text = self.shown_text()
         painter.drawControl(QStyle.ControlElement.CE_PushButton, option)
         painter.end()

@@ -3,7 +3,6 @@
 import threading
 
 import pytest
-from collected_here import collected_here  # noqa: F401
 from fake_clock import FakeClock
 
 from mezzotint.errors import StorageError
