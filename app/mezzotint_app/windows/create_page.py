@@ -105,8 +105,8 @@ class CreatePage(QWidget):
         form = self._form = QWidget()
         form.setProperty("role", "form")
         inside = QVBoxLayout(form)
-        inside.setContentsMargins(16, 12, 16, 12)
-        inside.setSpacing(16)
+        inside.setContentsMargins(16, 12, 16, 8)
+        inside.setSpacing(12)
         for part in (self.prompts, self.basics, self.folds):
             inside.addWidget(part)
         inside.addStretch(1)
