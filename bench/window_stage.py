@@ -12,9 +12,11 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from mezzotint.codec import to_json
 from mezzotint.protocol import Step
 from mezzotint_app.main import open_window
 from mezzotint_app.program import Program
+from mezzotint_app.settings import Settings, settings_path
 from mezzotint_app.windows.main_window import FIRST_RUN, MainWindow
 
 SECONDS = 600.0  # that anything may take
@@ -30,15 +32,13 @@ class Stage:
         use_folders(folder)
         self.application = application
         self.saved = self.steps = 0
+        _settle_beforehand(folder, first_run=first_run)
         self.program = Program()
         self.program.runner.saved.connect(self._saved)
         self.program.runner.progressed.connect(self._progressed)
         self.told: list[str] = []
         self.program.told.connect(self.told.append)
         self.program.create.noticed.connect(self.told.append)
-        self.program.settings.change(
-            output_folder=str(folder / "Pictures"), first_run_done=not first_run, notify=False, keep_awake=False
-        )
         self.window = open_window(self.program)
         self.window.resize(*size)
         self.wait("the engine", lambda: self.program.engine.state() == "ready")
@@ -130,6 +130,16 @@ def use_folders(folder: Path) -> None:
     places = {"MODELS": "models", "CONFIG": "config", "CACHE": "cache", "STATE": "state"}
     os.environ.update({f"MEZZOTINT_{name}": str(folder / place) for name, place in places.items()})
     os.environ.update(HOME=str(folder), HF_HOME=str(folder / "hub"))
+
+
+def _settle_beforehand(folder: Path, *, first_run: bool) -> None:
+    """Settings as somebody left them."""
+    settings = Settings(
+        output_folder=str(folder / "Pictures"), first_run_done=not first_run, notify=False, keep_awake=False
+    )
+    path = settings_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(to_json(settings), "utf-8")
 
 
 def compressed(image: QImage) -> bytes:
