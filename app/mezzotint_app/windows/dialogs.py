@@ -26,7 +26,10 @@ from mezzotint_app.windows.viewer import Viewer
 
 
 class Dialogs(QObject):
-    """Everything that opens over the window."""
+    """Everything that opens over the window.
+
+    What a dialog shows belongs to the dialog, and lives on until the last of its questions is answered.
+    """
 
     applied = Signal()  # settings of a picture were taken to the Create page
 
@@ -82,12 +85,11 @@ class Dialogs(QObject):
     def settings_of_picture(self, path: str) -> None:
         """Beside the present ones."""
         program = self._program
-        model = DifferencesModel(program.librarian, program.create.request, program.create.models.all, self)
+        model = DifferencesModel(program.librarian, program.create.request, program.create.models.all)
         dialog = DifferencesDialog(model, program.pixels, self._window)
         model.apply_wanted.connect(self._apply)
         model.use_as_input.connect(program.images.set_picture)
         model.use_as_input.connect(lambda _path: self.applied.emit())
-        dialog.finished.connect(model.deleteLater)
         model.look_at(path)
         self._show("differences", lambda: dialog, anew=True)
 
@@ -131,9 +133,7 @@ class Dialogs(QObject):
         get = GetModel(program.librarian, program.library, program.settings.value().hub_endpoint)
         info = program.engine.info()
         cards = [device.memory_bytes for device in (info.devices if info else ()) if device.id != "cpu"]
-        dialog = GetModelDialog(get, max(cards, default=None), self._window)
-        dialog.finished.connect(get.deleteLater)
-        return dialog
+        return GetModelDialog(get, max(cards, default=None), self._window)
 
     def _make_quantize(self, model: ModelInfo) -> QuantizeDialog:
         dialog = QuantizeDialog(model, self._window)
