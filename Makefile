@@ -46,9 +46,10 @@ fix: $(INSTALLED)/check ## mend what lint can mend, and format
 starter: $(INSTALLED)/base ## train the bundled models, or go on with them: make starter [STEPS=20] [DEVICE=cuda] [ARGS=...]
 	@$(BIN)/python -m mezzotint.training.starter $(if $(STEPS),--steps $(STEPS)) $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
 
-bench: $(INSTALLED)/base ## measure start-up times and the engine against the bare diffusers pipeline
+bench: $(INSTALLED)/app ## measure start-up times, the engine against the bare diffusers pipeline, and the window
 	@$(BIN)/python bench/startup.py
 	@$(BIN)/python bench/overhead.py
+	@$(BIN)/python bench/app.py
 
 setup: $(INSTALLED)/app $(INSTALLED)/test $(INSTALLED)/check $(INSTALLED)/kernels ## install everything that the commands above need
 
@@ -63,8 +64,8 @@ kernels: $(INSTALLED)/kernels ## compile the CUDA kernels into build/kernels: ma
 gpu-check: ## on a machine with a GPU: build, test and measure PART=kernels (the default), linear, memory or streaming
 	@PYTHONPATH=engine:kernels $(or $(PYTHON),python3) -m kernel_build gpu-check $(or $(PART),kernels) $(ARGS)
 
-screenshots: ## (not yet) make the pictures of the window
-	@echo "make screenshots: the window has nothing to show yet" >&2; exit 1
+screenshots: $(INSTALLED)/app ## make the pictures of the window: make screenshots [ARGS="--only create --output /tmp/shots"]
+	@$(BIN)/python bench/screenshots.py $(ARGS)
 
 package: ## (not yet) make installers
 	@echo "make package: there are no installers yet; 'pip install .' installs from this folder" >&2; exit 1

@@ -5,7 +5,7 @@ import re
 from PySide6.QtCore import QObject, QTranslator
 
 _ACCENTS = str.maketrans("aeiouyncsAEIOUYNCS", "áéïöüýñçšÁÉÏÖÜÝÑÇŠ")
-_KEPT = re.compile(r"(\{[^}]*\}|%n|\[[a-z]+\]|https?://\S*)")
+_KEPT = re.compile(r"(\{[^}]*\}|%L?n|\[[a-z]+\]|https?://\S*)")
 _MORE = " ŵïth möré ŵörðš thän ît hàð béföré"
 
 

@@ -4,21 +4,35 @@ python bench/screenshots.py [--only NAME]... [--output DIR] [--scale 2] [--longe
 """
 
 import argparse
+import json
 import os
 import sys
 import tempfile
 from pathlib import Path
 
+# What the window believes to be shown on.
+SCREEN = {
+    "name": "screen",
+    "x": 0,
+    "y": 0,
+    "width": 1920,
+    "height": 1200,
+    "logicalDpi": 96,
+    "logicalBaseDpi": 96,
+    "dpr": 1,
+}
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> int:
     """Make them; 1 when something could not be waited for."""
     options = _parser().parse_args()
-    os.environ["QT_QPA_PLATFORM"] = "offscreen"
     if options.scale != 1:
         os.environ["QT_SCALE_FACTOR"] = f"{options.scale:g}"
     with tempfile.TemporaryDirectory(prefix="mezzotint-screenshots-") as temporary:
+        screen = Path(temporary) / "screen.json"
+        screen.write_text(json.dumps({"screens": [SCREEN]}), "utf-8")
+        os.environ["QT_QPA_PLATFORM"] = f"offscreen:configfile={screen}"
         try:
             return take(options, Path(options.folder or temporary).resolve())
         except TimeoutError as trouble:
@@ -28,6 +42,8 @@ def main() -> int:
 
 def take(options: argparse.Namespace, folder: Path) -> int:
     """Make those that are asked for, with pictures and settings in a folder."""
+    from PySide6.QtCore import QLocale
+
     from mezzotint_app.main import make_application
     from window_scenes import SCENES, take  # Qt reads the environment when it is imported
 
@@ -35,6 +51,7 @@ def take(options: argparse.Namespace, folder: Path) -> int:
     if unknown:
         print(f"no such picture: {', '.join(unknown)}; there are {', '.join(SCENES)}")
         return 1
+    QLocale.setDefault(QLocale(QLocale.Language.English, QLocale.Country.UnitedKingdom))
     application = make_application()
     if options.longer:
         import longer_words

@@ -14,6 +14,8 @@ from mezzotint.jobs.store import JobStore
 from mezzotint.library_protocol import GalleryPage, GalleryQuery, Rating
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef
 from mezzotint.protocol import Stage as PictureStage
+from mezzotint_app.viewmodel.gallery import PictureRole
+from mezzotint_app.widgets.grid_view import GridView
 from mezzotint_app.windows.differences_dialog import DifferencesDialog
 from mezzotint_app.windows.get_model_dialog import GetModelDialog
 from mezzotint_app.windows.leaving_dialog import LeavingDialog
@@ -54,7 +56,7 @@ MADE = (
 )
 _OF_TODAY, _OF_YESTERDAY = 8, 14  # pictures up to which it was that day
 _WAITING = (("two balloons over the sea at dawn", 1), ("a castle in the mountains at night", 4), ("a boat", 2))
-_LONG = 400  # steps of what is being made while it is photographed
+_LONG = 120  # steps of what is being made while it is photographed
 _STROKE = ((0.62, 0.34), (0.7, 0.42), (0.62, 0.5), (0.7, 0.56))  # of a mask, as parts of the canvas
 
 
@@ -112,7 +114,7 @@ def fill(application: QApplication, folder: Path) -> None:
         days = 0 if number < _OF_TODAY else 1 if number < _OF_YESTERDAY else 4
         when = time.time() - days * DAY - 300 * (number + 1)
         os.utime(item.path, (when, when))
-    done.touch()
+    done.write_text("\n".join(Path(item.path).name for item in found[-1].items), "utf-8")
 
 
 def _all_in_gallery(stage: Stage, found: list[GalleryPage]) -> bool:
@@ -124,8 +126,12 @@ def _all_in_gallery(stage: Stage, found: list[GalleryPage]) -> bool:
 
 
 def leave_trouble(folder: Path) -> None:
-    """In the queue: an entry that ended the engine twice, and nothing else that is not done."""
+    """In the queue: an entry that ended the engine twice, and nothing else that is not done; no later pictures."""
     use_folders(folder)
+    first = set((folder / "made").read_text("utf-8").splitlines())
+    for path in (folder / "Pictures").rglob("*.png"):
+        if path.name not in first:
+            path.unlink()
     with JobStore.open().store as store:
         store.remove([row.id for row in store.rows() if row.state != "done"])
         store.resume()
@@ -204,14 +210,25 @@ def _begin_long_work(stage: Stage) -> None:
     stage.make(PROMPT, count=2, steps=_LONG)
     for prompt, count in _WAITING:
         stage.make(prompt, count=count)
-    stage.wait("half of a picture", lambda: (program.create.preview.fraction() or 0) > 0.2)
+    stage.wait("a third of a picture", lambda: stage.steps > _LONG // 3)
 
 
 def _gallery(stage: Stage) -> QWidget:
     stage.page(GALLERY)
     stage.wait("the gallery", lambda: stage.program.gallery.model.rowCount() >= len(MADE))
     stage.window.gallery_page.grid.setFocus()
+    _wait_for_thumbnails(stage, stage.window.gallery_page.grid)
     return stage.window
+
+
+def _wait_for_thumbnails(stage: Stage, grid: GridView) -> None:
+    model = grid.model()
+
+    def are_there() -> bool:
+        return all(model.index(row, 0).data(PictureRole) is not None for row in grid.rows_in_sight())
+
+    QTest.qWait(100)
+    stage.wait("the small pictures", are_there)
 
 
 def _models(stage: Stage) -> QWidget:
@@ -279,8 +296,15 @@ def _viewer(stage: Stage) -> QWidget:
     viewer = stage.opened(Viewer)
     viewer.showNormal()
     viewer.resize(stage.window.size())
-    viewer.info.show()
+    QTest.keyClick(viewer, Qt.Key.Key_I)
     return viewer
+
+
+def _get(stage: Stage) -> QWidget:
+    stage.window.dialogs.get_model()
+    dialog = stage.opened(GetModelDialog)
+    stage.wait("the models that are known", lambda: dialog.list.count())
+    return dialog
 
 
 def _dialog(kind: type[QWidget], open_it: Callable[[Stage], object]) -> Callable[[Stage], QWidget]:
@@ -305,7 +329,7 @@ SCENES = {
     "mask": Scene(bring=_mask),
     "differences": Scene(bring=_differences),
     "viewer": Scene(bring=_viewer, kept=False),
-    "get": Scene(bring=_dialog(GetModelDialog, lambda stage: stage.window.dialogs.get_model()), kept=False),
+    "get": Scene(bring=_get, kept=False),
     "quantize": Scene(
         bring=_dialog(QuantizeDialog, lambda stage: stage.window.dialogs.quantize("starter-xl")), kept=False
     ),

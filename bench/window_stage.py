@@ -1,5 +1,6 @@
 """The running program for pictures of its window: brought to a state as a person brings it there, and photographed."""
 
+import io
 import os
 import time
 from collections.abc import Callable
@@ -11,11 +12,14 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from mezzotint.codec import to_json
+from mezzotint.protocol import Step
 from mezzotint_app.main import open_window
 from mezzotint_app.program import Program
+from mezzotint_app.settings import Settings, settings_path
 from mezzotint_app.windows.main_window import FIRST_RUN, MainWindow
 
-SECONDS = 120.0  # that anything may take
+SECONDS = 600.0  # that anything may take
 SETTLING = 800  # milliseconds until small pictures and animations have come to rest
 
 W = TypeVar("W", bound=QWidget)
@@ -27,15 +31,14 @@ class Stage:
     def __init__(self, application: QApplication, folder: Path, size: tuple[int, int], *, first_run: bool) -> None:
         use_folders(folder)
         self.application = application
-        self.saved = 0
+        self.saved = self.steps = 0
+        _settle_beforehand(folder, first_run=first_run)
         self.program = Program()
         self.program.runner.saved.connect(self._saved)
+        self.program.runner.progressed.connect(self._progressed)
         self.told: list[str] = []
         self.program.told.connect(self.told.append)
         self.program.create.noticed.connect(self.told.append)
-        self.program.settings.change(
-            output_folder=str(folder / "Pictures"), first_run_done=not first_run, notify=False, keep_awake=False
-        )
         self.window = open_window(self.program)
         self.window.resize(*size)
         self.wait("the engine", lambda: self.program.engine.state() == "ready")
@@ -43,6 +46,9 @@ class Stage:
 
     def _saved(self, *_: object) -> None:
         self.saved += 1
+
+    def _progressed(self, _task: object, event: object) -> None:
+        self.steps = event.step if isinstance(event, Step) else 0
 
     def wait(self, what: str, condition: Callable[[], object]) -> None:
         """Until it is so. Raises TimeoutError."""
@@ -104,8 +110,8 @@ class Stage:
         for choice in ("light", "dark"):
             self.program.settings.change(theme=choice)
             QTest.qWait(SETTLING)
-            path = folder / f"{name}-{choice}.png"
-            save(widget.grab().toImage(), path)
+            path = folder / f"{name}-{choice}.webp"
+            path.write_bytes(compressed(widget.grab().toImage()))
             written.append(path)
         return written
 
@@ -126,10 +132,24 @@ def use_folders(folder: Path) -> None:
     os.environ.update(HOME=str(folder), HF_HOME=str(folder / "hub"))
 
 
-def save(image: QImage, path: Path) -> None:
-    """As a small PNG: of few colours where nobody sees it."""
-    image = image.convertToFormat(QImage.Format.Format_RGB888)
-    picture = Image.frombytes(
-        "RGB", (image.width(), image.height()), bytes(image.constBits()), "raw", "RGB", image.bytesPerLine()
+def _settle_beforehand(folder: Path, *, first_run: bool) -> None:
+    """Settings as somebody left them."""
+    settings = Settings(
+        output_folder=str(folder / "Pictures"), first_run_done=not first_run, notify=False, keep_awake=False
     )
-    picture.save(path, optimize=True)
+    path = settings_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(to_json(settings), "utf-8")
+
+
+def compressed(image: QImage) -> bytes:
+    """As WebP, without loss where that is smaller, as for words on plain grounds."""
+    image = image.convertToFormat(QImage.Format.Format_RGB888)
+    size = (image.width(), image.height())
+    picture = Image.frombytes("RGB", size, bytes(image.constBits()), "raw", "RGB", image.bytesPerLine())
+    found = []
+    for options in ({"lossless": True, "quality": 100}, {"quality": 95}):
+        buffer = io.BytesIO()
+        picture.save(buffer, "WEBP", method=6, **options)
+        found.append(buffer.getvalue())
+    return min(found, key=len)

@@ -33,6 +33,12 @@ def duration_text(seconds: float) -> str:
     return QCoreApplication.translate("amounts", "{h} h {m} min").format(h=hours, m=minutes)
 
 
+def about_text(seconds: float) -> str:
+    """How long something takes: "about 3 min"."""
+    words = duration_text(seconds)
+    return words if seconds < 1 else QCoreApplication.translate("amounts", "about {time}").format(time=words)
+
+
 def left_text(seconds: float | None) -> str:
     """What is left: "about 3 min left"; empty where it is not known."""
     if seconds is None:

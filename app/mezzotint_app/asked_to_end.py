@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QObject, QSocketNotifier, Signal
 
 # From the system and a terminal: end, Ctrl-C, the terminal was closed, Ctrl-Break on Windows.
-SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
-)
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
 
 
 class AskedToEnd(QObject):

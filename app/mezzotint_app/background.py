@@ -22,10 +22,13 @@ class Runs(Protocol):
 class Background(QObject):
     """Work in order, on one thread of its own: for whatever is bound to a thread, such as SQLite."""
 
-    _ended = Signal(object, object)
+    _ended = Signal(int, bool, object)
 
     def __init__(self, parent: QObject | None = None, *, threads: int = 1) -> None:
         super().__init__(parent)
+        # Held here until it is told: the last to let go of an object of Qt must be the window's thread.
+        self._begun: dict[int, tuple[Callable[[], Any], Then | None, Failed]] = {}
+        self._count = 0
         self._pool = QThreadPool()
         self._pool.setMaxThreadCount(threads)
         self._pool.setExpiryTimeout(-1)  # a connection stays with the thread that opened it
@@ -38,7 +41,9 @@ class Background(QObject):
 
     def run(self, work: Callable[[], T], then: Callable[[T], None] | None = None, failed: Failed | None = None) -> None:
         """Begin the work, after what was begun before; returns at once."""
-        self._pool.start(_Task(work, then, failed or self._fail, self._ended))
+        self._count += 1
+        self._begun[self._count] = work, then, failed or self._fail
+        self._pool.start(_Task(self._count, work, self._ended))
 
     def finish(self, milliseconds: int = 10_000) -> bool:
         """Wait for all that was begun; for the program's end alone. Whether it all ended in time."""
@@ -47,8 +52,12 @@ class Background(QObject):
     def _fail(self, error: Exception) -> None:
         self._unhandled(error)
 
-    def _tell(self, callback: Callable[[object], None], value: object) -> None:
-        callback(value)
+    def _tell(self, number: int, went_well: bool, value: Any) -> None:  # noqa: ANN401
+        _work, then, failed = self._begun.pop(number)
+        if not went_well:
+            failed(value)
+        elif then is not None:
+            then(value)
 
 
 class Pool(Background):
@@ -59,19 +68,18 @@ class Pool(Background):
 
 
 class _Task(QRunnable):
-    def __init__(self, work: Callable[[], Any], then: Then | None, failed: Failed, ended: Any) -> None:  # noqa: ANN401
+    def __init__(self, number: int, work: Callable[[], Any], ended: Any) -> None:  # noqa: ANN401
         super().__init__()
-        self._work, self._then, self._failed, self._ended = work, then, failed, ended
+        self._number, self._work, self._ended = number, work, ended
 
     def run(self) -> None:
         """On a thread of the pool."""
         try:
             value = self._work()
         except Exception as error:  # noqa: BLE001  told on the window's thread
-            self._ended.emit(self._failed, error)
+            self._ended.emit(self._number, False, error)
         else:
-            if self._then is not None:
-                self._ended.emit(self._then, value)
+            self._ended.emit(self._number, True, value)
 
 
 def _raise(error: Exception) -> None:

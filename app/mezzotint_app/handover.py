@@ -9,10 +9,18 @@ from pathlib import Path
 from PySide6.QtCore import QProcess
 
 from mezzotint import paths
+from mezzotint_app.settings import Settings
 
 COMMAND = (sys.executable, "-P", "-m", "mezzotint", "queue", "run", "--until-empty", "--wait")
 
+KEEP_AWAKE = "--keep-awake"
+
 _log = logging.getLogger("mezzotint_app.handover")
+
+
+def command(settings: Settings) -> tuple[str, ...]:
+    """As the person has settled it."""
+    return (*COMMAND, KEEP_AWAKE) if settings.keep_awake else COMMAND
 
 
 def go_on_without_window(command: Sequence[str] = COMMAND) -> bool:

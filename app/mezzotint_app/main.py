@@ -10,13 +10,16 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 from mezzotint import __version__
 from mezzotint_app import resources, theme
 from mezzotint_app.asked_to_end import AskedToEnd
-from mezzotint_app.handover import go_on_without_window
+from mezzotint_app.clock import SystemClock
+from mezzotint_app.garbage import Collector
+from mezzotint_app.handover import command, go_on_without_window
 from mezzotint_app.notifications import Notifications
 from mezzotint_app.program import Program
 from mezzotint_app.single_instance import SingleInstance
 from mezzotint_app.windows.main_window import MainWindow
 
 NAME = "Mezzotint"
+_SWITCH = 0.001  # seconds after which a thread that works lets the window's have Python
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,6 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     asked = AskedToEnd()
     program = Program()
     window = open_window(program)
+    sys.setswitchinterval(_SWITCH)
+    collector = Collector(SystemClock(program))
+    QTimer.singleShot(0, collector.start)
     asked.asked.connect(window.leave)
     application.commitDataRequest.connect(lambda _manager: program.keep())
     window.closing.connect(lambda: program.leave(application.quit))
@@ -37,11 +43,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if paths:
         QTimer.singleShot(0, lambda: program.dropped.take_paths(paths))
     code = application.exec()
+    collector.stop()
     program.finish()
     instance.release()
     asked.release()
     if program.go_on_without_window:
-        go_on_without_window()
+        go_on_without_window(command(program.settings.value()))
     return code
 
 
@@ -51,6 +58,7 @@ def make_application() -> QApplication:
     application.setApplicationName(NAME)
     application.setApplicationVersion(__version__)
     application.setDesktopFileName("mezzotint")
+    resources.preload()
     application.setWindowIcon(resources.icon("mezzotint"))
     application.setQuitOnLastWindowClosed(False)  # what runs is put back first
     return application

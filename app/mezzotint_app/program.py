@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -12,7 +12,7 @@ from mezzotint.jobs.store import JobStore
 from mezzotint_app.awake import KeepAwake
 from mezzotint_app.background import Background, Pool
 from mezzotint_app.processes import ServerProcess
-from mezzotint_app.settings import Settings, settings_path, state_path
+from mezzotint_app.settings import Settings, output_folder, settings_path, state_path
 from mezzotint_app.stored import Stored, read
 from mezzotint_app.supervisor import Supervisor
 from mezzotint_app.viewmodel.create import CreateModel
@@ -34,7 +34,8 @@ from mezzotint_app.window_state import WindowState
 
 T = TypeVar("T")
 
-_LEAVING = 8000  # milliseconds that a job has to end when the window is closed
+_LEAVING = 25_000  # milliseconds for a job to end when the window is closed; the runner ends the engine before
+_KEEPING = 3000  # milliseconds that the last settings have to be written
 
 ENGINE = (sys.executable, "-P", "-m", "mezzotint.server")
 LIBRARIAN = (sys.executable, "-P", "-m", "mezzotint.librarian")
@@ -44,17 +45,20 @@ class Program(QObject):
     """Made before the window is shown; `begin` starts the processes after it is."""
 
     told = Signal(str)  # something a person should read
+    over = Signal(str)  # the same, which is true no more
 
     def __init__(self, engine: tuple[str, ...] = ENGINE, librarian: tuple[str, ...] = LIBRARIAN) -> None:
         super().__init__()
         self.go_on_without_window = False  # decided when the window is closed with work left
         self.notices: list[str] = []  # of reading what was kept; shown with the window
+        self._librarian_was_lost = False
         self.files = Background(self)
         self._store_thread = Background(self)
         self.pool = Pool(self)
         for thread in (self.files, self._store_thread, self.pool):
             thread.on_unhandled(self._unhandled)
         self.settings = self._stored(settings_path(), Settings)
+        output_folder(Settings())  # which asks the system once: now
         self.window_state = self._stored(state_path("layout"), WindowState)
         self._make_processes(engine, librarian)
         self._make_queue()
@@ -83,11 +87,16 @@ class Program(QObject):
         self.runner.let_go(once)
         QTimer.singleShot(_LEAVING, once)
 
-    def finish(self) -> None:
-        """The last window is gone: keep what is unsaved, end the processes."""
-        for document in (self.settings, self.window_state, self.create_state, self.gallery_state):
+    def keep(self) -> None:
+        """Have on the disk what was changed a moment ago; for the program's end, and for that of the session."""
+        for document in self._documents():
             if document.unsaved():
                 document.save()
+        self.files.finish(_KEEPING)
+
+    def finish(self) -> None:
+        """The last window is gone: keep what is unsaved, end the processes."""
+        self.keep()
         self.awake.finish()
         self.access.close()
         self.librarian.finish(3000)
@@ -106,7 +115,7 @@ class Program(QObject):
     def _make_queue(self) -> None:
         self.access = QueueAccess(self._store_thread, JobStore.open, self)
         self.runner = QueueRunner(self.access, self.engine, self.settings, parent=self)
-        self.engine_state = EngineState(self.engine, self.runner, self.settings, parent=self)
+        self.engine_state = EngineState(self.engine, self.runner, self.settings, parent=self, past=self.window_state)
         self.awake = KeepAwake(self.runner, self.settings, parent=self)
         self.thumbnails = Thumbnails(self.librarian, self.pool, self)
         self.queue = Queue(self.access, self.runner, self.thumbnails, self.files, self)
@@ -117,7 +126,7 @@ class Program(QObject):
         self.picture_places = PicturePlaces(self.settings, self.librarian, self)
         self.pixels = PixelLoader(self.librarian, self.pool, self)
         self.images = ImageInputModel(self.librarian, self.pool, self)
-        self.library = ModelLibrary(self.librarian, self.engine, self)
+        self.library = ModelLibrary(self.librarian, self.engine, self, settings=self.settings.value)
         self.dropped = DropHandler(self.librarian, self.pool, self)
         self.create = CreateModel(
             self.engine,
@@ -143,13 +152,23 @@ class Program(QObject):
         )
 
     def _wire(self) -> None:
-        for document in (self.settings, self.window_state, self.create_state, self.gallery_state):
+        for document in self._documents():
             document.failed.connect(self.told)
+            document.over.connect(self.over)
+        self.librarian.changed.connect(self._librarian_changed)
         self.runner.told.connect(self.told)
+        self.create.not_queued.connect(self.told)
+        self.gallery.scanner.told.connect(self.told)
         self.access.unusable.connect(self.told)
+        self.access.over.connect(self.over)
         self.access.opened.connect(lambda notice: self.told.emit(notice) if notice else None)
         self.library.changed.connect(self._models_changed)
+        self.settings.changed.connect(self.library.look_at_machine)
+        self.engine.changed.connect(self._engine_changed)
         self.queue.watch.changed.connect(self._queue_changed)
+
+    def _documents(self) -> tuple[Stored[Any], ...]:
+        return self.settings, self.window_state, self.create_state, self.gallery_state
 
     def _stored(self, path: Path, kind: type[T]) -> Stored[T]:
         value, notice = read(kind, path)
@@ -163,9 +182,26 @@ class Program(QObject):
         for folder in (masks_folder(), pasted_folder()):
             self.files.run(partial(forget, folder, needed | shown))
 
+    def _librarian_changed(self) -> None:
+        """After its end everything that was asked of it is asked anew, as soon as it answers again."""
+        state = self.librarian.state()
+        if state in ("restarting", "given_up"):
+            self._librarian_was_lost = True
+        elif state == "ready" and self._librarian_was_lost:
+            self._librarian_was_lost = False
+            self.library.refresh()
+            self.gallery.begin()
+            self.queue.model.refresh()
+            self.images.look_again()
+            self.create.words.count_again()
+
     def _models_changed(self) -> None:
         if self.library.listed:
             self.create.models.use(self.library.models)
+
+    def _engine_changed(self) -> None:
+        if self.engine.state() == "ready":
+            self.library.look_at_machine()
 
     def _queue_changed(self) -> None:
         if self.runner.state == "elsewhere":

@@ -21,9 +21,9 @@ def icon_in(name: str, colour: str) -> QIcon:
     return QIcon(_Drawing(name, colour))
 
 
-def preload(names: list[str]) -> None:
-    """Read drawings before the window is shown, so that none is read while it is used."""
-    for name in names:
+def preload() -> None:
+    """Read all drawings before the window is shown, so that none is read while it is used."""
+    for name in names():
         _source(name)
 
 
@@ -32,6 +32,7 @@ def names() -> list[str]:
     return sorted(path.stem for path in icons_folder().glob("*.svg"))
 
 
+@cache
 def icons_folder() -> Path:
     """Where they lie."""
     return paths.assets_folder() / "icons"

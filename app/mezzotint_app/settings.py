@@ -1,6 +1,7 @@
 """What a person has settled for the whole window. What belongs to one model is with the Create page."""
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -51,5 +52,10 @@ def output_folder(settings: Settings) -> Path:
     """Where pictures go."""
     if settings.output_folder:
         return Path(settings.output_folder)
-    pictures = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation)
-    return Path(pictures) / "Mezzotint"
+    return _pictures(str(Path.home())) / "Mezzotint"
+
+
+@cache
+def _pictures(_home: str) -> Path:
+    """The person's own folder of pictures; the system reads files to find it, so it is asked once for each home."""
+    return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation))

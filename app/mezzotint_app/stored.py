@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast, get_type_hints
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
 from mezzotint.atomic import atomic_write
 from mezzotint.codec import decode, from_json, parse_json, to_json
@@ -15,6 +15,7 @@ from mezzotint.errors import MezzotintError, ProtocolError
 from mezzotint.trouble import meaning, shown, storage_error
 from mezzotint_app.background import Runs
 
+translate = QCoreApplication.translate
 T = TypeVar("T")
 
 MOST = 8 << 20  # bytes of a document
@@ -27,6 +28,7 @@ class Stored(QObject, Generic[T]):
 
     changed = Signal()
     failed = Signal(str)  # it could not be written: what happened, and that nothing is lost
+    over = Signal(str)  # what `failed` told is over: it is written
 
     def __init__(self, path: Path, value: T, background: Runs, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -59,15 +61,18 @@ class Stored(QObject, Generic[T]):
         return self._waiting.isActive()
 
     def _written(self) -> None:
-        self._told = ""
+        told, self._told = self._told, ""
+        if told:
+            self.over.emit(told)
 
     def _not_written(self, error: Exception) -> None:
         """Told once, however often it comes again."""
         if not self._waiting.isActive():
             self._waiting.start(_AGAIN)
-        if str(error) != self._told:
-            self._told = str(error)
-            self.failed.emit(self.tr("{0}. What you changed stays in this window; it is tried again.").format(error))
+        words = self.tr("{0}. What you changed stays in this window; it is tried again.").format(error)
+        if words != self._told:
+            self._told = words
+            self.failed.emit(words)
 
 
 def write(path: Path, value: object) -> None:
@@ -112,7 +117,10 @@ def _moved_aside(path: Path, reason: str, now: float) -> str:
     aside = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}")
     try:
         path.replace(aside)
-        kept = f"it was kept as {shown(aside)}"
+        kept = translate("Stored", "it was kept as {path}").format(path=shown(aside))
     except OSError:
-        kept = "it could not be moved aside and will be replaced"
-    return f"{shown(path)} could not be read ({reason}); {kept}, and the usual settings stand for what is missing."
+        kept = translate("Stored", "it could not be moved aside and will be replaced")
+    told = translate(
+        "Stored", "{path} could not be read ({reason}); {kept}, and the usual settings stand for what is missing."
+    )
+    return told.format(path=shown(path), reason=reason, kept=kept)

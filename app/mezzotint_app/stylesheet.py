@@ -1,5 +1,7 @@
 """The one stylesheet, made of a theme's colours."""
 
+from functools import cache
+
 from mezzotint import paths
 
 _SHEET = """
@@ -40,10 +42,11 @@ QToolButton[role="quiet"] {{ padding: 4px; }}
 QToolButton[role="quiet"]:focus {{ padding: 3px; }}
 QToolButton[role="line"] {{
     background: transparent; color: {text}; border: 1px solid transparent; border-radius: 6px;
-    padding: 5px 8px; text-align: left;
+    padding: 5px 4px; text-align: left;
 }}
 QToolButton[role="line"]:hover {{ background: {raised}; }}
-QToolButton[role="line"]:focus {{ padding: 4px 7px; }}
+QToolButton[role="line"]:disabled {{ color: {control}; }}
+QToolButton[role="line"]:focus {{ padding: 4px 3px; }}
 QToolButton[role="tab"] {{
     background: transparent; color: {muted}; border: 2px solid transparent; border-radius: 8px;
     padding: 8px 4px; font-size: 11px;
@@ -56,7 +59,9 @@ QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {{
     background: {surface}; color: {text}; border: 1px solid {control}; border-radius: 6px; padding: 4px 6px;
     selection-background-color: {accent}; selection-color: {accent_text};
 }}
-QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox {{ min-height: 20px; }}
+QLineEdit, QComboBox {{ min-height: 20px; }}
+QSpinBox, QDoubleSpinBox {{ min-height: 17px; }}
+QLineEdit[tall="true"], QPushButton[tall="true"] {{ min-height: 28px; }}
 QLineEdit {{ padding: 4px; }}
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus {{
     border: 2px solid {focus}; padding: 3px 5px;
@@ -96,13 +101,16 @@ QAbstractItemView {{
     background: {surface}; color: {text}; border: 1px solid {line}; border-radius: 6px; outline: none;
 }}
 QAbstractItemView:focus {{ border: 2px solid {focus}; }}
+QListView[role="strip"] {{ background: transparent; border: 2px solid transparent; }}
+QListView[role="strip"]:focus {{ border-color: {focus}; }}
+QListView[role="strip"]::item {{ padding: 4px; border-radius: 6px; }}
 QTableView::item {{ padding: 2px 8px; }}
 QListWidget::item {{ padding: 6px 8px; }}
 QAbstractItemView::item:selected {{ background: {selected}; color: {text}; }}
 QComboBox QAbstractItemView::item:selected {{ background: {accent}; color: {accent_text}; }}
 QHeaderView {{ background: transparent; border: none; border-radius: 0; }}
 QHeaderView::section {{
-    background: {window}; color: {muted}; border: none; border-bottom: 1px solid {line}; padding: 6px 8px;
+    background: {window}; color: {muted}; border: none; border-bottom: 1px solid {line}; padding: 6px 10px;
 }}
 QScrollArea {{ border: none; background: transparent; }}
 QScrollArea:focus {{ border: 1px solid {focus}; }}
@@ -147,5 +155,9 @@ QTabWidget::pane {{ border: none; }}
 
 def stylesheet(colours: dict[str, str], name: str) -> str:
     """The stylesheet in these colours; `name` is that of the theme, light or dark."""
-    marks = (paths.assets_folder() / "icons" / "marks").as_posix()
-    return _SHEET.format(**colours, marks=marks, name=name)
+    return _SHEET.format(**colours, marks=_marks(), name=name)
+
+
+@cache
+def _marks() -> str:
+    return (paths.assets_folder() / "icons" / "marks").as_posix()

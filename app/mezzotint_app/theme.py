@@ -84,10 +84,12 @@ def apply(application: QApplication, choice: Choice = "system") -> None:
     hints = application.styleHints()
     _Current.choice = choice
     scheme = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark, "system": Qt.ColorScheme.Unknown}[choice]
-    application.setStyle("Fusion")
+    first = not application.property("themed")
+    if first:
+        application.setStyle("Fusion")
     hints.setColorScheme(scheme)
     _use(application)
-    if not application.property("themed"):
+    if first:
         application.setProperty("themed", True)
         hints.colorSchemeChanged.connect(lambda _scheme: _use(application))
 
@@ -96,6 +98,7 @@ def _use(application: QApplication) -> None:
     wanted = _Current.choice
     dark = wanted == "dark" or (wanted == "system" and application.styleHints().colorScheme() == Qt.ColorScheme.Dark)
     _Current.colours = DARK if dark else LIGHT
+    application.setStyleSheet("")  # from one sheet to another each widget would be styled several times
     application.setPalette(_palette(_Current.colours))
     application.setStyleSheet(stylesheet(_Current.colours, "dark" if dark else "light"))
     changes().changed.emit()

@@ -11,4 +11,6 @@ class WindowState:
     maximized: bool = False
     page: int = 0
     parts: dict[str, tuple[int, ...]] = field(default_factory=dict)  # pixels of splitters and columns, by their names
+    engine_seconds: float = 0.0  # that the engine took to start the last time; 0: not known
+    libraries_seconds: float = 0.0  # that its first job took until it told something
     told_go_on: bool = False  # whether it was explained that the queue goes on without the window

@@ -17,6 +17,7 @@ from mezzotint.rpc import (
     RpcServer,
     claim_streams,
     end_at_once,
+    give_way,
     leave_interrupts_to_the_starter,
     log_to_stderr,
 )
@@ -81,4 +82,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     leave_interrupts_to_the_starter()
+    give_way()
     sys.exit(main())

@@ -79,7 +79,7 @@ class Plan:
     reasons: tuple[str, ...]
 
 
-# ---- how it was used
+# ---- how it is and was used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,3 +98,15 @@ class MemoryReport:
     peak_ram_bytes: int
     peak_vram_bytes: int | None  # None: no GPU was used, nor one simulated
     phases: tuple[PhaseMemory, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryNow:
+    """What the engine and its machine use at this moment."""
+
+    ram_bytes: int  # of the engine's process
+    ram_free_bytes: int  # of the machine
+    ram_total_bytes: int
+    vram_bytes: int | None  # of the engine on its card; None: there is none
+    vram_free_bytes: int | None
+    vram_total_bytes: int | None

@@ -10,6 +10,7 @@ from typing import Literal
 
 from mezzotint.memory_protocol import GuidancePasses as GuidancePasses
 from mezzotint.memory_protocol import HostTier as HostTier
+from mezzotint.memory_protocol import MemoryNow as MemoryNow
 from mezzotint.memory_protocol import MemoryPolicy as MemoryPolicy
 from mezzotint.memory_protocol import MemoryReport as MemoryReport
 from mezzotint.memory_protocol import PhaseMemory as PhaseMemory
@@ -328,6 +329,9 @@ class GenerateResult:
 # ---- what happens on the way
 
 
+PLANNING = "planning"  # in the place of a model, while one that is new is looked at: hundredths instead of bytes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loading:
     """Weights on their way in."""
@@ -457,18 +461,6 @@ class DeviceInfo:
     id: str
     name: str
     memory_bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryNow:
-    """What the engine and its machine use at this moment."""
-
-    ram_bytes: int  # of the engine's process
-    ram_free_bytes: int  # of the machine
-    ram_total_bytes: int
-    vram_bytes: int | None  # of the engine on its card; None: there is none
-    vram_free_bytes: int | None
-    vram_total_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """JSON-RPC 2.0 for both processes of the engine: one object per line in and out, methods declared as data."""
 
+import contextlib
 import logging
 import os
 import signal
@@ -30,6 +31,8 @@ SERVER_ERROR = -32000
 # waits for others, such as a server. The second and the last can be cancelled.
 Turn = Literal["in order", "newest first", "apart", "waiting"]
 
+_NICENESS = 10
+_BELOW_NORMAL_PRIORITY_CLASS = 0x4000  # of Windows
 _WAITING_THREADS = 4
 _PICTURE_THREADS = max(2, min(4, os.cpu_count() or 1))
 
@@ -386,6 +389,23 @@ def claim_streams() -> tuple[BinaryIO, BinaryIO]:
 def leave_interrupts_to_the_starter() -> None:
     """Ctrl-C in a terminal reaches this process, too; who started it decides when it ends, and puts back what runs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def give_way(platform: str = sys.platform) -> None:
+    """Come after the window at the processor: it is to answer a person at once, whatever is worked at here."""
+    with contextlib.suppress(OSError):  # a comfort
+        if platform == "win32":
+            _use_low_priority()
+        else:
+            os.nice(_NICENESS)
+
+
+def _use_low_priority() -> None:
+    import ctypes
+
+    kernel = ctypes.WinDLL("kernel32")  # type: ignore[attr-defined,unused-ignore]
+    kernel.GetCurrentProcess.restype = ctypes.c_void_p
+    kernel.SetPriorityClass(ctypes.c_void_p(kernel.GetCurrentProcess()), _BELOW_NORMAL_PRIORITY_CLASS)
 
 
 def log_to_stderr() -> None:

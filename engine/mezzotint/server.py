@@ -19,6 +19,7 @@ from mezzotint.rpc import (
     RpcServer,
     claim_streams,
     end_at_once,
+    give_way,
     leave_interrupts_to_the_starter,
     log_to_stderr,
 )
@@ -158,4 +159,5 @@ def _hold(path: Path | None) -> "LockedFile | None":
 
 if __name__ == "__main__":
     leave_interrupts_to_the_starter()
+    give_way()
     sys.exit(main())

@@ -15,6 +15,7 @@ _MEANINGS = {
     errno.EROFS: "the disk is read-only: choose another folder",
     errno.ENAMETOOLONG: "the name is too long: choose a shorter one",
     errno.ENOENT: "no such file or folder: check the path",
+    errno.EEXIST: "something of that name is in the way: move it elsewhere",
     errno.ENOTDIR: "a part of the path is a file, not a folder: choose another path",
     errno.EISDIR: "it is a folder, not a file: choose another name",
     errno.ELOOP: "the links in the path lead in a circle: choose another path",

@@ -10,7 +10,8 @@ import psutil
 import pytest
 
 from mezzotint import paths
-from mezzotint_app.handover import COMMAND, go_on_without_window
+from mezzotint_app.handover import COMMAND, command, go_on_without_window
+from mezzotint_app.settings import Settings
 
 pytestmark = pytest.mark.requires_package("PySide6")
 
@@ -29,6 +30,11 @@ os.rename({str(tmp_path / "part")!r}, {str(done)!r})
     qtbot.waitUntil(done.exists, timeout=30_000)
     assert done.read_text() == repr(("", str(Path.home())))
     assert (paths.state_folder() / "queue.log").read_text() == "what it said"
+
+
+def test_whether_the_computer_stays_awake_is_the_persons_to_say():
+    assert command(Settings(keep_awake=True)) == (*COMMAND, "--keep-awake")
+    assert command(Settings(keep_awake=False)) == COMMAND
 
 
 def test_one_that_cannot_be_started_is_told(qtbot, caplog):
@@ -58,5 +64,5 @@ def test_it_outlives_the_window(qtbot, tmp_path):
 def test_the_command_is_one_that_there_is(qtbot, tmp_path):
     """An empty queue is worked through at once, and nothing is loaded for it."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(COMMAND, capture_output=True, text=True, env=environment, timeout=120)
+    done = subprocess.run(command(Settings()), capture_output=True, text=True, env=environment, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -153,8 +153,11 @@ def test_what_could_not_be_written_waits_is_told_once_and_is_written_later(qtbot
     assert "stays in this window" in told[0]
     assert stored.unsaved()
     full["is"] = False
+    over = []
+    stored.over.connect(over.append)
     stored.save()
     assert not stored.unsaved()
+    assert over == told
     assert read(Document, path) == (Document(name="a"), None)
 
 

@@ -9,7 +9,7 @@ from mezzotint_app import theme
 from mezzotint_app.stylesheet import stylesheet
 
 TEXTS = ["text", "muted", "accent", "danger", "warning", "good"]
-GROUNDS = ["window", "surface", "raised"]
+GROUNDS = ["window", "surface", "raised", "selected"]
 
 
 def luminance(colour):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from collected_here import collected_here  # noqa: F401
 
 from mezzotint import paths
 from mezzotint.jobs.store import JobStore

@@ -1,7 +1,5 @@
 """The engine on small random models: what goes in decides what comes out, and what cannot be done is refused whole."""
 
-import base64
-import io
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -32,11 +30,9 @@ from mezzotint.protocol import (
     Sampling,
     Saved,
     Stage,
-    StageShown,
     Step,
     Transition,
 )
-from mezzotint.stages.decode import to_picture
 
 SIDE = 64
 
@@ -237,54 +233,6 @@ def test_base_larger_base_and_refiner(engine, request_for, tiny_sdxl_folder, tin
     assert middle.sigmas[-1] == pytest.approx(last.sigmas[0])
     recorded = read_metadata(Path(result.images[0].path)).request
     assert run(engine, replace(recorded, output=request.output)).images[0].sha256 == result.images[0].sha256
-
-
-def test_what_the_first_stage_made_is_shown_beside_the_finished_picture(engine, request_for, tiny_sdxl_folder):
-    request = request_for(tiny_sdxl_folder, steps=4, count=2)
-    grown = Cascade(
-        stages=(*request.cascade.stages, Stage(sampling=Sampling(steps=4))),
-        transitions=(Transition(scale=2.0, strength=0.5),),
-    )
-    events = []
-    result = run(engine, replace(request, cascade=grown, previews=True), events)
-    shown = [event for event in events if isinstance(event, StageShown)]
-    assert [(one.image, one.images, one.stage, one.stages) for one in shown] == [(0, 2, 0, 2), (1, 2, 0, 2)]
-    alone = run(engine, replace(request, count=2))
-    for one, small, large in zip(shown, alone.images, result.images, strict=True):
-        picture = Image.open(io.BytesIO(base64.b64decode(one.picture)))
-        assert picture.size == (large.width, large.height)
-        wanted = Image.fromarray(pixels(small)).resize(picture.size, Image.Resampling.BICUBIC)
-        brightness = [np.asarray(each.convert("L")).astype(float) for each in (picture, wanted)]
-        assert np.abs(brightness[0] - brightness[1]).mean() < 2  # it is a JPEG
-    order = [type(event) for event in events if isinstance(event, Saved | StageShown)]
-    assert order == [Saved, StageShown, Saved, StageShown]
-    unseen = run(engine, replace(request, cascade=grown), events := [])
-    assert not any(isinstance(event, StageShown) for event in events)
-    assert [image.sha256 for image in unseen.images] == [image.sha256 for image in result.images]
-
-
-def test_where_memory_is_short_the_first_stage_is_not_shown(engine, request_for, tiny_sdxl_folder, monkeypatch):
-    decoded = []
-
-    def short(model, latents):
-        decoded.append(latents.shape[-1])
-        if len(decoded) > 1:
-            raise RuntimeError("CUDA out of memory: tried to allocate 2 GiB")
-        return to_picture(model, latents)
-
-    monkeypatch.setattr("mezzotint.stages.cascade.to_picture", short)
-    request = request_for(tiny_sdxl_folder, steps=4, previews=True)
-    cascade = Cascade(
-        stages=(*request.cascade.stages, Stage(sampling=Sampling(steps=4))),
-        transitions=(Transition(scale=2.0, strength=0.5),),
-    )
-    events = []
-    result = run(engine, replace(request, cascade=cascade), events)
-    assert len(decoded) == 2
-    assert decoded[0] == 2 * decoded[1]  # the finished picture comes first
-    assert len(result.images) == 1
-    assert result.recoveries == ()
-    assert not any(isinstance(event, StageShown) for event in events)
 
 
 def test_a_split_that_also_grows(engine, request_for, tiny_sdxl_folder, tiny_refiner_folder):

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import signal
 import threading
 
 import pytest
@@ -13,7 +14,7 @@ from mezzotint.codec import decode, decode_event
 from mezzotint.errors import Cancelled, StorageError
 from mezzotint.library_protocol import ThumbnailRequest
 from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, Notice
-from mezzotint.rpc import Connection, Lane, Method, RpcServer
+from mezzotint.rpc import Connection, Lane, Method, RpcServer, leave_interrupts_to_the_starter
 
 SAYS = Notice(code="said", message="hello")
 
@@ -385,3 +386,13 @@ def test_a_lane_that_is_held_says_so():
     assert not lane.stop(0.01)
     let_go.set()
     assert lane.stop(60)
+
+
+def test_ctrl_c_is_left_to_who_started_the_process():
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        leave_interrupts_to_the_starter()
+        signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)

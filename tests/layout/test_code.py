@@ -31,13 +31,20 @@ FORBIDDEN_MODULES = {
     "socketserver",
     "http.server",
 }
+# A pair of sockets inside the process: Python wakes Qt through nothing else on Windows.
+ALLOWED = {("app/mezzotint_app/asked_to_end.py", "socket")}
 FORBIDDEN_UNLESS_FALSE = {"shell", "trust_remote_code", "allow_pickle"}
 QTS_NAME = re.compile(r"[a-z]+[A-Z]")  # overrides of Qt's methods do what Qt says they do
 FORBIDDEN_METHODS = {"setHtml", "bind_and_activate"}
 
 
 def test_no_source_holds_what_is_forbidden(sources):
-    found = [f"{path}:{line}: {what}" for path, tree in sources.items() for line, what in forbidden(tree)]
+    found = [
+        f"{path}:{line}: {what}"
+        for path, tree in sources.items()
+        for line, what in forbidden(tree)
+        if (path.as_posix(), what) not in ALLOWED
+    ]
     assert found == []
 
 

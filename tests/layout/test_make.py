@@ -47,7 +47,7 @@ def test_alone_it_lists_the_commands(make):
     assert {"make run", "make test", "make clean"} <= {line[:10].strip() for line in done.stdout.splitlines()}
 
 
-@pytest.mark.parametrize("target", ["screenshots", "package"])
+@pytest.mark.parametrize("target", ["package"])
 def test_what_does_not_exist_yet_says_so_in_one_line(make, target):
     done = make(target)
     assert done.returncode != 0

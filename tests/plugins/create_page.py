@@ -150,6 +150,7 @@ class Kit:
             life=self.life,
         )
         self.create.noticed.connect(self.said.append)
+        self.create.not_queued.connect(self.said.append)
         self.create.queued.connect(self.entries.append)
         self.create.models.use(self.models)
 

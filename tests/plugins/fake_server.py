@@ -96,7 +96,10 @@ def generate(call, request):
             event(call, "Step", **told, sigma=1.0, preview=None)
             if step == 2:
                 fault(call, request.get("prompt", ""))
-        images.append(picture(request, index))
+        try:
+            images.append(picture(request, index))
+        except OSError as trouble:
+            return error(call, "storage", f"cannot write {trouble.filename}: {trouble.strerror}: choose another folder")
         event(call, "Saved", image=images[-1], images=count)
     for _ in range(2 if request.get("prompt") == "twice" else 1):
         send({"id": call, "result": result(request, images)})
@@ -141,6 +144,7 @@ def flood(call, megabytes):
     sys.stderr.flush()
 
 
+FULL = "cannot write a.png: the disk is full: free some space, or choose another folder"
 OUT_OF_MEMORY = "the GPU ran out of memory: needed 7.9 GB, 6.0 were free"
 FAULTS = {
     "crash": lambda call, _: os.abort(),
@@ -154,6 +158,7 @@ FAULTS = {
     "half": lambda call, _: write('{"jsonrpc": "2.0", "method": "event", "params": {"jo'),
     "long": write_long_line,
     "flood": flood,
+    "full": lambda call, _: error(call, "storage", FULL),
     "memory": lambda call, _: error(call, "out_of_memory", OUT_OF_MEMORY),
 }
 
@@ -163,12 +168,30 @@ def fault(call, words):
     FAULTS.get(name, lambda call, detail: None)(call, detail)
 
 
+MODEL = {
+    "id": "fake",
+    "path": "/fake",
+    "layout": "folder",
+    "family": "sdxl",
+    "variant": "base",
+    "bytes": 1,
+    "source": "models",
+    "defaults": None,
+    "problem": None,
+}
+NOTHING = {  # what a librarian says that knows of one model and of nothing else
+    "models": [MODEL],
+    "inspect": MODEL,
+    **{name: [] for name in ("hidden_models", "places", "notices", "gallery.models", "tokens")},
+    "gallery.query": {"total": 0, "items": []},
+    "gallery.scan": {"added": 0, "removed": 0, "total": 0, "unreadable": 0},
+}
+
+
 def answer(message):
     call, method, params = message.get("id"), message.get("method"), message.get("params")
     match method:
-        case "initialize":
-            return send({"id": call, "result": info()})
-        case "info":
+        case "initialize" | "info":
             return send({"id": call, "result": info()})
         case "cancel":
             _cancelled.add(params.get("job"))
@@ -187,6 +210,8 @@ def answer(message):
             return None
         case "exit":
             os._exit(params["code"])
+        case method if method in NOTHING:
+            return send({"id": call, "result": NOTHING[method]})
     return error(call, "protocol", f"there is no method {method!r}")
 
 

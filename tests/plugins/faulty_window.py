@@ -47,11 +47,26 @@ class Faulty:
     def notice(self):
         return self.window.notice.text()
 
+    def line(self):
+        return self.window.line.message.text()
+
     def engine_notice(self):
         return self.window.engine_notice.trouble.text()
 
     def librarian_notice(self):
         return self.window.librarian_notice.trouble.text()
+
+    def type_prompt(self, text):
+        """By keyboard, as far as Qt is concerned."""
+        edit = self.window.create_page.prompts.prompt
+        edit.selectAll()
+        self.bot.keyClicks(edit, text)
+
+    def generate(self):
+        return self.program.create.generate()
+
+    def drop(self, *paths):
+        self.program.dropped.take_paths([str(path) for path in paths])
 
     def ask(self, prompt):
         """Put a picture into the queue as Generate does; the engine need not be there."""

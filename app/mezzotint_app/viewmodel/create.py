@@ -19,6 +19,7 @@ from mezzotint_app.viewmodel.create_reading import Reading, read_metadata, read_
 from mezzotint_app.viewmodel.create_request import SECOND_PASS_SCALE, Form, request_of
 from mezzotint_app.viewmodel.create_state import CreateState
 from mezzotint_app.viewmodel.create_words import CreateWords
+from mezzotint_app.viewmodel.folder_of_pictures import MOST_PICTURES, Pictures, batch_of
 from mezzotint_app.viewmodel.image_input import ImageInputModel
 from mezzotint_app.viewmodel.model_choices import ModelChoices
 from mezzotint_app.viewmodel.model_settings import ModelSettings
@@ -40,6 +41,7 @@ class CreateModel(QObject):
 
     changed = Signal()  # anything that decides the request
     noticed = Signal(str)  # something that a person should read
+    not_queued = Signal(str)  # why an entry could not be added
     queued = Signal(int)  # the id of an entry that was added
 
     def __init__(
@@ -58,7 +60,6 @@ class CreateModel(QObject):
     ) -> None:
         super().__init__(parent)
         self._queue, self._window, self._state, self._pool = queue, settings, state, pool
-        self._usual_folder = output_folder(Settings())  # asked of the system once
         self.images = images
         self.models = ModelChoices(librarian, self)
         self.chosen = ModelSettings(state, self.models, self)
@@ -116,8 +117,8 @@ class CreateModel(QObject):
         )
         return request_of(form)
 
-    def problems(self) -> dict[str, str]:
-        """What stands in the way, by field; empty: Generate can be pressed."""
+    def problems(self, *, of_batch: bool = False) -> dict[str, str]:
+        """What stands in the way, by field; empty: Generate can be pressed. A batch brings its own pictures."""
         info = self.chosen.info()
         settings = self.chosen.settings()
         found = self.words.alternatives.found()
@@ -133,8 +134,8 @@ class CreateModel(QObject):
                 model_problem=self.models.problem_of(info) if info is not None else None,
                 models_known=self.models.known(),
                 refiner_fits=any(settings.refiner in (one.id, one.path) for one in refiners),
-                has_picture=bool(self.images.inputs()),
-                picture_problem=self.images.problem(),
+                has_picture=of_batch or bool(self.images.inputs()),
+                picture_problem="" if of_batch else self.images.problem(),
                 alternatives_problem=found.problem if found.prompt == self.words.prompt() else None,
             )
         )
@@ -155,7 +156,31 @@ class CreateModel(QObject):
         def add(store: "JobStore") -> int:
             return store.add(expand(request), front=front)
 
-        self._queue.change(add, self.queued.emit, lambda error: self.noticed.emit(str(error)))
+        def refused(error: Exception) -> None:
+            self.not_queued.emit(self.tr("Nothing was put into the queue: {0}").format(error))
+
+        self._queue.change(add, self.queued.emit, refused)
+        return True
+
+    def generate_batch(self, pictures: Pictures) -> bool:
+        """Each of these pictures made anew as the page is filled in, as one entry; whether it could be asked for."""
+        found = self.problems(of_batch=True)
+        if found:
+            self.noticed.emit(next(iter(found.values())))
+            return False
+        request, paths = self.request(), pictures.paths
+        self.words.remember()
+
+        def add(store: "JobStore") -> int:
+            prompts = expand(request, limit=max(1, MOST_PICTURES // len(paths)))
+            wanted = [one for path in paths for prompt in prompts for one in batch_of(prompt, (path,))]
+            return store.add(wanted, title=pictures.folder or None)
+
+        def added(entry: int) -> None:
+            self.noticed.emit(self.tr("%n picture(s) of the batch wait in the queue.", "", len(paths)))
+            self.queued.emit(entry)
+
+        self._queue.change(add, added, lambda error: self.noticed.emit(str(error)))
         return True
 
     def copy_command(self, then: Callable[[str], None]) -> None:
@@ -261,5 +286,4 @@ class CreateModel(QObject):
     def _output(self) -> str:
         """The template in the folder of pictures, in whose own name brackets are no tokens."""
         window = self._window.value()
-        folder = output_folder(window) if window.output_folder else self._usual_folder
-        return str(folder).replace("[", "[[") + os.sep + window.name_template
+        return str(output_folder(window)).replace("[", "[[") + os.sep + window.name_template

@@ -56,6 +56,11 @@ class CreateSettings:
 
 KEPT_FROM_PICTURES = ("prediction_type", "zero_terminal_snr", "weights", "dtype", "vae_tile", "strict")
 _UNSET = CreateSettings()
+_NUMBERS = (
+    *("width", "height", "count", "steps", "guidance_scale", "guidance_rescale", "clip_skip", "refiner_at"),
+    *("second_scale", "second_strength", "vae_tile"),
+)
+_FARTHEST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +79,19 @@ class CreateState:
 
 def settings_of(state: CreateState, model: str) -> CreateSettings:
     """What is set for a model; nothing, where it was never touched."""
-    return state.per_model.get(model, _UNSET)
+    return within_reach(state.per_model.get(model, _UNSET))
+
+
+def within_reach(settings: CreateSettings) -> CreateSettings:
+    """Without numbers that no control could show: a file or a picture may hold any."""
+    beyond = [name for name in _NUMBERS if abs(getattr(settings, name) or 0) > _FARTHEST]
+    heavy = any(abs(one.weight) > _FARTHEST for one in settings.loras)
+    if beyond:
+        settings = without(settings, beyond)
+    if heavy:
+        loras = (replace(one, weight=1.0) if abs(one.weight) > _FARTHEST else one for one in settings.loras)
+        settings = replace(settings, loras=tuple(loras))
+    return settings
 
 
 def with_settings(state: CreateState, model: str, settings: CreateSettings) -> dict[str, CreateSettings]:
@@ -101,3 +118,10 @@ def names_of_settings() -> tuple[str, ...]:
 def loras_in_use(settings: CreateSettings) -> tuple[LoraRef, ...]:
     """Those that are on, as a request names them."""
     return tuple(LoraRef(path=one.path, weight=one.weight, sha256=one.sha256) for one in settings.loras if one.on)
+
+
+def with_lora(loras: tuple[LoraChoice, ...], path: str) -> tuple[LoraChoice, ...]:
+    """The list with one more at full weight; one that is in it already is on."""
+    if any(one.path == path for one in loras):
+        return tuple(replace(one, on=True) if one.path == path else one for one in loras)
+    return (*loras, LoraChoice(path=path))

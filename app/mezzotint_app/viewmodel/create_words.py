@@ -32,6 +32,7 @@ class CreateWords(QObject):
         self.negative_tokens = PromptTokens(librarian, self)
         self.alternatives = PromptAlternatives(pool, self)
         self.alternatives.changed.connect(self._count)
+        self._cut()
         self._history = PromptHistory(state.value().history)
         state.changed.connect(self._update)
         settings.changed.connect(self._forget_if_asked)
@@ -96,6 +97,16 @@ class CreateWords(QObject):
         told = self.tr("The text has {count} characters, and at most {most} can be read. It was not taken.")
         self.refused.emit(told.format(count=len(text), most=LONGEST))
         return False
+
+    def _cut(self) -> None:
+        """A file may hold more than can be read, or shown in time."""
+        kept = self._state.value()
+        texts = {"prompt": kept.prompt, "negative_prompt": kept.negative_prompt}
+        longer = {name: whole_characters(text[:LONGEST]) for name, text in texts.items() if len(text) > LONGEST}
+        if longer:
+            self._state.change(**longer)
+        if any(len(one) > LONGEST for one in kept.history):
+            self._state.change(history=tuple(one for one in kept.history if len(one) <= LONGEST))
 
     def _change(self, **fields: str) -> bool:
         self._state.change(**fields)

@@ -6,11 +6,14 @@ from typing import Literal, Protocol
 from PySide6.QtCore import QObject, Signal, SignalInstance
 
 from mezzotint.jobs.store import Task
-from mezzotint.protocol import EngineInfo, Event, Loading, MemoryNow
+from mezzotint.protocol import PLANNING, EngineInfo, Event, Loading, MemoryNow
+from mezzotint_app.amounts import bytes_of, left_text
 from mezzotint_app.clock import Clock, Every, SystemClock
 from mezzotint_app.service import GONE, Failed, Failure, OnEvent, Then
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
+from mezzotint_app.viewmodel.engine_start import EngineStart
+from mezzotint_app.window_state import WindowState
 
 Rung = Literal["sdpa", "cpu"]  # torch's own attention; the processor
 
@@ -103,14 +106,20 @@ class EngineState(QObject):
         settings: Stored[Settings],
         clock: Clock | None = None,
         parent: QObject | None = None,
+        *,
+        past: Stored[WindowState] | None = None,
     ) -> None:
+        """`past`: where it is kept how long a start takes."""
         super().__init__(parent)
         self._engine, self._jobs, self._settings = engine, jobs, settings
         self._clock = clock or SystemClock(self)
+        self._start = EngineStart(engine, self._clock, past, self)
+        self._start.changed.connect(self.changed)
+        self._put_off = False
         self._works = False
         self._load: _Load | None = None
         self._memory: MemoryNow | None = None
-        self._asked_memory = False
+        self._asked_memory = self._asked_info = False
         self._deaths = 0
         self._offer: Rung | None = None
         self._every = Every(self._clock, _LOOK, self._look_at_memory)
@@ -132,15 +141,45 @@ class EngineState(QObject):
 
     def text(self) -> str:
         """The state in one short line."""
+        if self._load is not None:
+            return self._loading_text(self._load.shown(self._clock.now()))
+        if self.is_starting():
+            return self._with_left(self._starting_text(), self._start.seconds_left())
         if self.state() == "ready":
             return self._ready_text()
         words = {
-            "starting": self.tr("The engine is starting"),
-            "restarting": self.tr("The engine is started again"),
             "given_up": self.tr("The engine does not start"),
             "stopped": self.tr("The engine is stopped"),
         }
         return words.get(self.state(), self.state())
+
+    def is_starting(self) -> bool:
+        """Whether it cannot work yet: it answers a while before it has read all its libraries."""
+        return self.state() in ("starting", "restarting") or (self.state() == "ready" and self._start.goes_on())
+
+    def is_put_off(self) -> bool:
+        """Whether a person has stopped its start, and has not started it since."""
+        return self._put_off
+
+    def can_cancel(self) -> bool:
+        """Whether `cancel` would stop a start or a model on its way in."""
+        return self._load is not None or (self.is_starting() and not self._works)
+
+    def _starting_text(self) -> str:
+        if self.state() == "restarting":
+            return self.tr("The engine is started again")
+        return self.tr("The engine is starting")
+
+    def _loading_text(self, load: "LoadingShown") -> str:
+        if load.model == PLANNING:
+            return self.tr("The engine looks at a new model")
+        amount = bytes_of(load.bytes_done, load.bytes_total)
+        text = self.tr("Loading {model}: {amount}").format(model=load.model, amount=amount)
+        return self._with_left(text, load.seconds_left)
+
+    def _with_left(self, text: str, seconds: float | None) -> str:
+        left = left_text(seconds)
+        return self.tr("{text}, {left}").format(text=text, left=left) if left else text
 
     def _ready_text(self) -> str:
         text = self.tr("The engine works") if self._works else self.tr("The engine is ready")
@@ -179,15 +218,13 @@ class EngineState(QObject):
         """End the engine and start it anew."""
         self._engine.restart()
 
-    def cancel_start(self) -> None:
-        """Do not start it after all."""
-        if self.state() in ("starting", "restarting"):
-            self._engine.stop()
-
-    def cancel_loading(self) -> None:
-        """Stop the job whose model is being loaded."""
+    def cancel(self) -> None:
+        """Stop the job whose model is being loaded; or do not start the engine after all."""
         if self._load is not None:
             self._jobs.stop_now()
+        elif self.can_cancel():
+            self._put_off = True
+            self._engine.stop()
 
     # ---- the way out when it fails
 
@@ -235,11 +272,27 @@ class EngineState(QObject):
     # ---- what happens
 
     def _on_engine(self) -> None:
+        self._put_off = self._put_off and self.state() == "stopped"
         if self.state() == "ready":
-            if not self._knows_devices():
-                self._engine.ask("info", answer=EngineInfo, then=lambda _: self.changed.emit(), failed=_ignore)
+            self._on_ready()
         else:
             self._forget_job()
+        self.changed.emit()
+
+    def _on_ready(self) -> None:
+        if self._knows_devices():
+            self._start.devices_known()
+        elif not self._asked_info:
+            self._asked_info = True
+            self._engine.ask(
+                "info", answer=EngineInfo, then=lambda _: self._told(True), failed=lambda _: self._told(False)
+            )
+
+    def _told(self, knows: bool) -> None:
+        """The name of the device is a comfort; the engine's end is told elsewhere."""
+        self._asked_info = False
+        if knows or self.state() == "ready":
+            self._start.devices_known(worked=knows)
         self.changed.emit()
 
     def _knows_devices(self) -> bool:
@@ -256,11 +309,15 @@ class EngineState(QObject):
 
     def _on_started(self, _task: Task) -> None:
         self._works = True
+        self._start.job_began()
         self._every.start()
         self._look_at_memory()
         self.changed.emit()
 
     def _on_progress(self, _task: Task, event: Event) -> None:
+        if self._start.goes_on():
+            self._start.job_told()
+            self.changed.emit()
         if isinstance(event, Loading) and event.bytes_done < event.bytes_total:
             self._load = (self._load or _Load(event, self._clock.now())).after(event)
             self.changed.emit()
@@ -275,6 +332,7 @@ class EngineState(QObject):
             self._deaths += 1
         if self._deaths >= DEATHS:
             self._set_offer(self._next_rung())
+        self._start.job_ended()
         self._forget_job()
         self.changed.emit()
 
@@ -324,7 +382,3 @@ class _Load:
         if elapsed < _SURE or done <= 0:
             return None
         return max(0.0, (last.bytes_total - last.bytes_done) * elapsed / done)
-
-
-def _ignore(_failure: Failure) -> None:
-    """The name of the device is a comfort; the engine's end is told elsewhere."""

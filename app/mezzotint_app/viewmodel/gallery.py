@@ -11,7 +11,7 @@ from PySide6.QtCore import QMimeData, QModelIndex, QObject, Qt, QTimer, QUrl, Si
 from mezzotint.library_protocol import GalleryItem, GalleryOrder, GalleryPage, GalleryQuery, Rating
 from mezzotint_app.service import Failure, Service
 from mezzotint_app.viewmodel.dates import moment, section
-from mezzotint_app.viewmodel.paged_model import Index, PagedModel, Refused, Told
+from mezzotint_app.viewmodel.paged_model import ROW_FLAGS, Index, PagedModel, Refused, Told
 from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted
 
 ItemRole = Qt.ItemDataRole.UserRole + 1  # GalleryItem, or None while it is under way
@@ -145,8 +145,7 @@ class GalleryModel(PagedModel[GalleryItem]):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Pictures can be dragged into other programs."""
-        flags = super().flags(index)
-        return flags | Qt.ItemFlag.ItemIsDragEnabled if index.isValid() else flags
+        return ROW_FLAGS if index.isValid() else Qt.ItemFlag.NoItemFlags
 
     def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:  # noqa: N802  Qt's name
         """The files themselves."""
@@ -180,7 +179,7 @@ class GalleryModel(PagedModel[GalleryItem]):
     def _sentence(self, item: GalleryItem | None) -> str:
         if item is None:
             return self.tr("Being loaded")
-        words = [item.prompt or self.tr("No prompt is known"), moment(item.made), f"{item.width} x {item.height}"]
+        words = [item.prompt or self.tr("No prompt is known"), moment(item.made), f"{item.width} × {item.height}"]
         if item.rating:
             words.append(self.tr("%n star(s)", "", item.rating))
         return ", ".join(words)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 
-from PySide6.QtCore import QCoreApplication, QFile, QObject, Signal
+from PySide6.QtCore import QCoreApplication, QDir, QFile, QObject, QStandardPaths, Signal
 
 from mezzotint.library_protocol import GalleryItem
 from mezzotint.protocol import ImageMetadata
@@ -22,6 +22,8 @@ Trash = Callable[[str], str]  # a path; why it could not be done, empty if it wa
 def to_trash(path: str) -> str:
     """Move a file to the system's trash, off the window's thread; why it could not be, empty if it was."""
     file = QFile(path)
+    home = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation)
+    QDir().mkpath(home)  # a home that is new has none, and Qt makes the trash in it alone
     if not file.exists() or file.moveToTrash():
         return ""  # what is gone already is gone
     return file.errorString() or translate("GalleryActions", "the system does not say why")

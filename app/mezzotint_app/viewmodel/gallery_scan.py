@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from mezzotint.library_protocol import GalleryScan, GalleryScanned
-from mezzotint.protocol import Event, Progress
+from mezzotint.protocol import Event, Notice, Progress
 from mezzotint_app.service import Failure, Service
 
 AT_ONCE = 0.15  # seconds in which saved pictures are gathered
@@ -22,6 +22,7 @@ class GalleryScanner(QObject):
     changed = Signal()  # whether it runs, and how far it is
     scanned = Signal(object)  # GalleryScanned
     failed = Signal(str)
+    told = Signal(str)  # such as that the index was damaged and is made again
 
     def __init__(
         self,
@@ -103,6 +104,8 @@ class GalleryScanner(QObject):
         if isinstance(event, Progress):
             self._progress = event
             self.changed.emit()
+        elif isinstance(event, Notice):
+            self.told.emit(event.message)
 
     def _take_in(self) -> None:
         files = tuple(self._files)[:MOST_FILES]

@@ -288,11 +288,12 @@ class ImageInputModel(QObject):
             return
         how = request.inpaint
         self.set_picture(init.path, init.sha256)
-        self._strength = request.strength
+        self._strength = None if request.strength is None else min(max(request.strength, 0.0), 1.0)
         self._mask = None if mask is None else Mask(path=mask.path, sha256=mask.sha256)
         self._growth = growth_of(how)
         if how is not None:
-            self._painting = Painting(area=how.area, padding=how.padding, feather=how.feather, fill=how.fill)
+            padding, feather = min(max(how.padding, 0), MAX_PADDING), min(max(how.feather, 0), MAX_FEATHER)
+            self._painting = Painting(area=how.area, padding=padding, feather=feather, fill=how.fill)
         self.changed.emit()
 
     def with_inputs(self, request: GenerateRequest) -> GenerateRequest:

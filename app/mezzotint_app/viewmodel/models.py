@@ -1,6 +1,6 @@
 """The models of this machine, and what is being done with them; all of it is done by the librarian."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from mezzotint.library_protocol import GetRequest, ModelPlace, QuantizeRequest, Verified
 from mezzotint.protocol import Event, ModelInfo, ModelRef, Plan, PlanRequest, Progress, Quantization
 from mezzotint_app.service import Failure, Service
+from mezzotint_app.settings import Settings
 
 JobKind = Literal["get", "quantize", "verify"]
 JobState = Literal["running", "done", "failed", "cancelled"]
@@ -35,20 +36,35 @@ class ModelLibrary(QObject):
     job_changed = Signal(int)
     told = Signal(str)  # something that did not work, in words
     added = Signal(str)  # a model's id: new by a download or a conversion
+    found = Signal(tuple)  # ids that a place has brought that a person has added; empty: all were there
+    hidden_changed = Signal()
+    needs_forgotten = Signal()
 
-    def __init__(self, librarian: Service, engine: Service, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        librarian: Service,
+        engine: Service,
+        parent: QObject | None = None,
+        *,
+        settings: Callable[[], Settings] = Settings,
+    ) -> None:
         super().__init__(parent)
-        self._librarian, self._engine = librarian, engine
+        self._librarian, self._engine, self._settings = librarian, engine, settings
+        self._limits = limits_of(settings())
         self.models: tuple[ModelInfo, ...] = ()
         self.places: tuple[ModelPlace, ...] = ()
         self.notices: tuple[str, ...] = ()
+        self.hidden: tuple[ModelInfo, ...] = ()  # taken off the list; known once `ask_hidden` is answered
         self.loading = False
         self.listed = False  # whether there was an answer yet
+        self.unlisted = ""  # why there was none the last time
         self._details: dict[str, ModelInfo] = {}
         self._needs: dict[str, Plan | Failure] = {}
         self._jobs: dict[int, LibraryJob] = {}
+        self._begun: dict[int, Callable[[], int]] = {}  # what begins a job once more
         self._asked: set[tuple[str, str]] = set()
         self._again = False
+        self._before_place: frozenset[str] | None = None  # ids, until the models of a new place are listed
 
     # ---- looking
 
@@ -80,13 +96,14 @@ class ModelLibrary(QObject):
 
     def need(self, identity: str) -> Plan | Failure | None:
         """How the model would use this machine; asked for when it is not known yet."""
+        limits = self._limits
         if identity not in self._needs and self._first("plan", identity):
             self._engine.ask(
                 "plan",
-                PlanRequest(models=(identity,)),
+                replace(limits, models=(identity,)),
                 answer=Plan,
-                then=lambda plan: self._planned(identity, plan),
-                failed=lambda failure: self._planned(identity, failure),
+                then=lambda plan: self._planned(limits, identity, plan),
+                failed=lambda failure: self._planned(limits, identity, failure),
             )
         return self._needs.get(identity)
 
@@ -94,7 +111,7 @@ class ModelLibrary(QObject):
 
     def add_folder(self, path: str) -> None:
         """Models of that folder, of a tree of ComfyUI or A1111, or a single file: nothing is copied."""
-        self._change_places("add_place", path)
+        self._change_places("add_place", path, self._expect_more)
 
     def remove_folder(self, path: str) -> None:
         """It is looked into no more; nothing is deleted."""
@@ -102,11 +119,28 @@ class ModelLibrary(QObject):
 
     def forget(self, identity: str) -> None:
         """The model leaves the list; its files stay."""
-        self._librarian.ask("forget_model", {"id": identity}, then=lambda _: self.refresh(), failed=self._tell)
+
+        def done(_: object) -> None:
+            self.told.emit(self.tr("{model} is off the list; “Folders…” lists it again.").format(model=identity))
+            self._look_all_over()
+
+        self._librarian.ask("forget_model", {"id": identity}, then=done, failed=self._tell)
 
     def remember(self, identity: str) -> None:
         """The model is listed again."""
-        self._librarian.ask("remember_model", {"id": identity}, then=lambda _: self.refresh(), failed=self._tell)
+        self._librarian.ask("remember_model", {"id": identity}, then=lambda _: self._look_all_over(), failed=self._tell)
+
+    def ask_hidden(self) -> None:
+        """Learn which models were taken off the list."""
+        self._librarian.ask("hidden_models", answer=tuple[ModelInfo, ...], then=self._have_hidden, failed=self._tell)
+
+    def _look_all_over(self) -> None:
+        self.refresh()
+        self.ask_hidden()
+
+    def _have_hidden(self, models: Iterable[ModelInfo]) -> None:
+        self.hidden = tuple(models)
+        self.hidden_changed.emit()
 
     # ---- jobs
 
@@ -135,24 +169,36 @@ class ModelLibrary(QObject):
         """Stop a job; what it has fetched or made so far is gone on with the next time."""
         self._librarian.cancel(call)
 
-    def clear_ended(self) -> None:
-        """Forget jobs that have ended."""
-        self._jobs = {call: job for call, job in self._jobs.items() if job.state == "running"}
-        self.job_changed.emit(0)
+    def again(self, call: int) -> int | None:
+        """Begin a job anew that was stopped or did not work; what was fetched or made is gone on with."""
+        if self._jobs[call].state not in ("failed", "cancelled"):
+            return None
+        begin = self._begun[call]
+        self.dismiss(call)
+        return begin()
+
+    def dismiss(self, call: int) -> None:
+        """Forget a job that has ended."""
+        if self._jobs[call].state != "running":
+            del self._jobs[call], self._begun[call]
+            self.job_changed.emit(call)
 
     # ---- answers
 
     def _listed(self, models: Iterable[ModelInfo]) -> None:
-        self.loading, self.listed = False, True
+        self.loading, self.listed, self.unlisted = False, True, ""
         self.models = tuple(models)
         self._details.clear()
         self.changed.emit()
         if self._again:
             self._again = False
             self.refresh()
+        elif self._before_place is not None:
+            before, self._before_place = self._before_place, None
+            self.found.emit(tuple(model.id for model in self.models if model.id not in before))
 
     def _not_listed(self, failure: Failure) -> None:
-        self.loading = False
+        self.loading, self.unlisted = False, failure.message
         self._tell(failure)
         self.changed.emit()
 
@@ -179,18 +225,31 @@ class ModelLibrary(QObject):
         self._details[identity] = info
         self.details_changed.emit(identity)
 
-    def _planned(self, identity: str, found: Plan | Failure) -> None:
+    def _planned(self, limits: PlanRequest, identity: str, found: Plan | Failure) -> None:
         self._asked.discard(("plan", identity))
+        if limits != self._limits:
+            self.needs_forgotten.emit()
+            return
         self._needs[identity] = found
         self.need_changed.emit(identity)
 
-    def forget_needs(self) -> None:
-        """The machine or its settings are others: plans are asked for again."""
-        self._needs.clear()
-        self.changed.emit()
+    def look_at_machine(self) -> None:
+        """The engine or the settings are others, perhaps: what no longer holds or was not told is asked again."""
+        limits, before = limits_of(self._settings()), self._limits
+        self._limits = limits
+        kept: dict[str, Plan | Failure] = {
+            name: need for name, need in self._needs.items() if limits == before and isinstance(need, Plan)
+        }
+        if len(kept) < len(self._needs):
+            self._needs = kept
+            self.needs_forgotten.emit()
 
-    def _change_places(self, method: str, path: str) -> None:
+    def _expect_more(self) -> None:
+        self._before_place = frozenset(model.id for model in self.models)
+
+    def _change_places(self, method: str, path: str, first: Callable[[], None] = lambda: None) -> None:
         def done(places: tuple[ModelPlace, ...]) -> None:
+            first()
             self._placed(places)
             self.refresh()
 
@@ -208,6 +267,7 @@ class ModelLibrary(QObject):
         )
         started.append(call)
         self._jobs[call] = LibraryJob(call=call, kind=kind, subject=subject)
+        self._begun[call] = lambda: self._begin(method, kind, params, subject, answer)
         self.job_changed.emit(call)
         return call
 
@@ -242,3 +302,13 @@ class ModelLibrary(QObject):
 
     def _tell(self, failure: Failure) -> None:
         self.told.emit(failure.message)
+
+
+def limits_of(settings: Settings) -> PlanRequest:
+    """What of the settings decides how much memory a model takes."""
+    return PlanRequest(
+        models=(),
+        memory=settings.memory,
+        vram_bytes=settings.vram_limit_bytes,
+        ram_bytes=settings.ram_limit_bytes,
+    )

@@ -14,6 +14,7 @@ Index = QModelIndex | QPersistentModelIndex
 NAME, FAMILY, PRECISION, SIZE, NEED, SOURCE = range(6)
 ID_ROLE = int(Qt.ItemDataRole.UserRole)
 SORT_ROLE = ID_ROLE + 1
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class ModelsTable(QAbstractTableModel):
@@ -25,6 +26,7 @@ class ModelsTable(QAbstractTableModel):
         self._shown: tuple[ModelInfo, ...] = library.models
         library.changed.connect(self._refresh)
         library.need_changed.connect(self._need_changed)
+        library.needs_forgotten.connect(self._needs_forgotten)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: N802, B008, D102
         return 0 if parent.isValid() else len(self._shown)
@@ -33,6 +35,8 @@ class ModelsTable(QAbstractTableModel):
         return 0 if parent.isValid() else 6
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:  # noqa: N802, ANN401, D102
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole and section == SIZE:
+            return _RIGHT
         if orientation != Qt.Orientation.Horizontal or role != Qt.ItemDataRole.DisplayRole:
             return None
         return (
@@ -40,7 +44,7 @@ class ModelsTable(QAbstractTableModel):
             self.tr("Family"),
             self.tr("Precision"),
             self.tr("Size"),
-            self.tr("Memory it needs here"),
+            self.tr("Memory needed"),
             self.tr("From"),
         )[section]
 
@@ -56,7 +60,7 @@ class ModelsTable(QAbstractTableModel):
         if role == SORT_ROLE:
             return model.bytes if index.column() == SIZE else self._text(model, index.column()).casefold()
         if role == Qt.ItemDataRole.TextAlignmentRole and index.column() == SIZE:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            return _RIGHT
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return f"{self.headerData(index.column(), Qt.Orientation.Horizontal)}: {self._text(model, index.column())}"
         return None
@@ -103,6 +107,10 @@ class ModelsTable(QAbstractTableModel):
             self.beginResetModel()
             self._shown = self._library.models
             self.endResetModel()
+
+    def _needs_forgotten(self) -> None:
+        if self._shown:
+            self.dataChanged.emit(self.index(0, NEED), self.index(len(self._shown) - 1, NEED))
 
     def _need_changed(self, identity: str) -> None:
         row = self.row_of(identity)

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QTimer, Signal
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
 
-from mezzotint_app.viewmodel.paged_rows import PagedRows
+from mezzotint_app.viewmodel.paged_rows import PagedRows, runs
 
 T = TypeVar("T")
 
@@ -16,7 +16,11 @@ Ask = Callable[[int, int, Told[T], Refused], None]  # offset, limit
 
 PAGE = 200  # rows that are asked at once
 MOST = 4000  # rows that are held
+MOST_RUNS = 24  # of rows that are taken out at once
 AT_ONCE = 2  # pages under way
+_FLAG = Qt.ItemFlag
+# Made once: views ask for them ten thousand times when much is selected.
+ROW_FLAGS = _FLAG.ItemIsSelectable | _FLAG.ItemIsEnabled | _FLAG.ItemNeverHasChildren | _FLAG.ItemIsDragEnabled
 _NOWHERE = QModelIndex()
 
 
@@ -132,19 +136,19 @@ class PagedModel(QAbstractListModel, Generic[T]):
         """Take rows out before whoever keeps them has told so."""
         places = self._rows.places()
         self._floor = self._version + 1
-        for row in sorted((places[key] for key in keys if key in places), reverse=True):
-            self._remove(row, 1)
+        gone = runs([places[key] for key in keys if key in places])
+        for row, count in reversed(gone[:MOST_RUNS]):  # of very many, the others go when the page is there again
+            self._remove(row, count)
         self.refresh()
 
     def move_here(self, rows: Sequence[int], before: int) -> None:
         """Put these rows, in their order, in front of the row `before` (all rows: at the end)."""
         self._floor = self._version + 1
-        above = sorted((row for row in rows if row < before), reverse=True)
-        below = sorted(row for row in rows if row >= before)
-        for shift, row in enumerate(above):
-            self._move(row, before - 1 - shift)
-        for shift, row in enumerate(below):
-            self._move(row, before + shift)
+        self.layoutAboutToBeChanged.emit()
+        old = self.persistentIndexList()
+        to = self._rows.move(rows, before)
+        self.changePersistentIndexList(old, [self.index(to(index.row())) for index in old])
+        self.layoutChanged.emit()
         self.refresh()
 
     # ---- asking
@@ -284,13 +288,6 @@ class PagedModel(QAbstractListModel, Generic[T]):
         self._rows.remove(row, count)
         self.endRemoveRows()
         self.counted.emit(self._rows.total)
-
-    def _move(self, row: int, to: int) -> None:
-        if row == to:
-            return
-        self.beginMoveRows(QModelIndex(), row, row, QModelIndex(), to + (to > row))
-        self._rows.move(row, to)
-        self.endMoveRows()
 
     def _tell_changed(self, first: int, last: int) -> None:
         if last >= first:

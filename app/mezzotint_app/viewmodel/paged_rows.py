@@ -1,10 +1,22 @@
 """Rows of a list too long to be held: those near where a person looks, by their place in the whole."""
 
-from collections.abc import Callable, Hashable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+
+
+def runs(rows: Collection[int]) -> list[tuple[int, int]]:
+    """Rows that follow each other, as the first and the number of them."""
+    found: list[tuple[int, int]] = []
+    for row in sorted(set(rows)):
+        if found and sum(found[-1]) == row:
+            found[-1] = found[-1][0], found[-1][1] + 1
+        else:
+            found.append((row, 1))
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,14 +76,11 @@ class PagedRows(Generic[T]):
         self._rows = {at - count * (at >= row): item for at, item in self._rows.items() if not row <= at < row + count}
         self.total -= count
 
-    def move(self, row: int, to: int) -> None:
-        """Move one row so that it stands at `to`."""
-        item = self._rows.pop(row, None)
-        self.total -= 1
-        self._rows = {at - (at > row): one for at, one in self._rows.items()}
-        self.insert(to, 1)
-        if item is not None:
-            self._rows[to] = item
+    def move(self, rows: Collection[int], before: int) -> Callable[[int], int]:
+        """Put these rows, in their order, in front of the row `before`; where each row of old stands now."""
+        to = _moved(sorted(set(rows)), before)
+        self._rows = {to(at): item for at, item in self._rows.items()}
+        return to
 
     def difference(self, first: int, items: Sequence[T]) -> int | None:
         """The first row of a page that held something else until now; None: no known row did."""
@@ -104,3 +113,15 @@ class PagedRows(Generic[T]):
         for row in far:
             del self._rows[row]
         return far
+
+
+def _moved(moving: Sequence[int], before: int) -> Callable[[int], int]:
+    first = before - bisect_left(moving, before)
+
+    def to(row: int) -> int:
+        rank = bisect_left(moving, row)
+        if rank < len(moving) and moving[rank] == row:
+            return first + rank
+        return row - rank + (len(moving) if row - rank >= first else 0)
+
+    return to

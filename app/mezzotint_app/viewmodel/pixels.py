@@ -16,6 +16,7 @@ from mezzotint.library_protocol import Pixels, PixelsRequest
 from mezzotint.trouble import shown, storage_error
 from mezzotint_app.background import Runs
 from mezzotint_app.service import Failure, Service
+from mezzotint_app.strips import converted
 
 LARGEST_SIDE = 1 << 16  # pixels
 LARGEST_AREA = 100_000_000  # pixels, as the librarian reads at most
@@ -121,7 +122,7 @@ def read_pixels(pixels: Pixels) -> Picture:
     finally:
         _delete(path)
     quick = QImage.Format.Format_ARGB32_Premultiplied if pixels.layout == "rgba" else QImage.Format.Format_RGB32
-    return Picture(image=image.convertToFormat(quick), width=pixels.picture_width, height=pixels.picture_height)
+    return Picture(image=converted(image, quick), width=pixels.picture_width, height=pixels.picture_height)
 
 
 def _check(pixels: Pixels) -> None:

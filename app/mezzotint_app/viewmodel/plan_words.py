@@ -8,7 +8,7 @@ from typing import Literal
 from PySide6.QtCore import QCoreApplication
 
 from mezzotint.protocol import Plan, PlannedPhase
-from mezzotint_app.amounts import bytes_text, duration_text
+from mezzotint_app.amounts import about_text, bytes_text
 
 translate = QCoreApplication.translate
 
@@ -37,7 +37,7 @@ def plan_line(plan: Plan, *, card: bool) -> str:
         else translate("Plan", "Needs {need} of {have} on the card")
     )
     line = needs.format(need=bytes_text(plan.peak_vram_bytes), have=bytes_text(plan.vram_bytes))
-    line += translate("Plan", ", about {time}").format(time=duration_text(plan.seconds))
+    line += f", {about_text(plan.seconds)}"
     ways = ", ".join(_ways(plan))
     faster = _faster(plan, card=card)
     return line + (f": {ways}" if ways else "") + (f"; {faster}" if faster else "")
@@ -94,9 +94,7 @@ def _faster(plan: Plan, *, card: bool) -> str:
         enough = math.ceil((plan.peak_ram_bytes + from_disk) / _GB)
         return translate("Plan", "{ram} GB of RAM would make it faster").format(ram=enough)
     if plan.seconds > plan.seconds_resident * _SLOWER and plan.seconds_resident > 0:
-        return translate("Plan", "about {time} if all of it were on the card").format(
-            time=duration_text(plan.seconds_resident)
-        )
+        return translate("Plan", "{time} if all of it were on the card").format(time=about_text(plan.seconds_resident))
     return ""
 
 

@@ -11,16 +11,20 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 
 from mezzotint.jobs.store import Expected, PhaseSeconds, Task
-from mezzotint.protocol import Event, GeneratedImage, Step
+from mezzotint.protocol import Event, GeneratedImage, Notice, Step
+from mezzotint_app import strips
 from mezzotint_app.amounts import left_text
 from mezzotint_app.background import Runs
 from mezzotint_app.service import Failure
+from mezzotint_app.viewmodel.first_stages import FirstStages
 from mezzotint_app.viewmodel.queue_access import QueueAccess
 from mezzotint_app.viewmodel.queue_progress import TaskProgress
 from mezzotint_app.viewmodel.queue_running import Runner
 
 MOST_RESULTS = 24
+MOST_NOTICES = 5
 LARGEST_PREVIEW = 2 << 20  # characters of base64
+_SAID_ELSEWHERE = ("memory_plan",)  # before the job already
 _JPEG = b"\xff\xd8\xff"
 _LARGEST_SIDE = 4096  # pixels of a preview
 SHOWN_SIDE = 4096  # pixels of a finished picture, at most
@@ -81,6 +85,8 @@ class Preview(QObject):
         super().__init__(parent)
         self._queue, self._runner, self._pixels, self._pool, self._now = queue, runner, pixels, pool, now
         self._image, self._before = QImage(), QImage()
+        self._first_stages = FirstStages(pool, decoded, self)
+        self._first_stages.changed.connect(self.image_changed)
         self._step_shown: Step | None = None
         self._waiting: Step | None = None
         self._decoding = False
@@ -92,6 +98,7 @@ class Preview(QObject):
         self._loading = ""
         self._pinned = False
         self._failure = ""
+        self._notices: tuple[str, ...] = ()
         runner.started.connect(self._started)
         runner.progressed.connect(self._progressed)
         runner.saved.connect(self._saved)
@@ -107,7 +114,8 @@ class Preview(QObject):
 
     def before(self) -> QImage:
         """What the first stage of a cascade ended with, for comparison; null: there is none."""
-        return self._before
+        whole = self._first_stages.image() if self._shown_path else QImage()
+        return self._before if whole.isNull() else whole
 
     def path(self) -> str:
         """Of the finished picture that is shown; empty while one is made."""
@@ -125,9 +133,22 @@ class Preview(QObject):
         """What is being done, and how long it still takes."""
         if self._task is None:
             return self._failure
-        left = left_text(self._progress.seconds_left(self._phases))
+        left = left_text(self._seconds_left())
         words = self._progress.words()
         return self.tr("{words}, {left}").format(words=words, left=left) if left else words
+
+    def notices(self) -> tuple[str, ...]:
+        """What was done otherwise than asked in the last job, in its order: foreign text."""
+        return self._notices
+
+    def _seconds_left(self) -> float | None:
+        """Of the job; of loading, where nothing is known of the rest."""
+        left = self._progress.seconds_left(self._phases)
+        return self._progress.load_left if left is None and self._progress.phase == "loading" else left
+
+    def is_beginning(self) -> bool:
+        """Whether the engine has told nothing of the job yet."""
+        return self._task is not None and self._progress.phase == "starting"
 
     def results(self) -> tuple[Result, ...]:
         """The last finished pictures, the newest first."""
@@ -166,6 +187,8 @@ class Preview(QObject):
         self._progress = TaskProgress(images=task.request.count)
         self._step_shown = self._waiting = None
         self._pinned = False
+        self._notices = ()
+        self._first_stages.begin()
         request = task.request
         self._queue.ask(lambda store: store.expected(request), lambda found: self._expect(task, found), _not_known)
         self.changed.emit()
@@ -179,6 +202,9 @@ class Preview(QObject):
         if self._task is None or self._task.id != task.id:
             self._started(task)
         self._progress = self._progress.after(event, self._now())
+        self._first_stages.hear(event)
+        if isinstance(event, Notice) and event.code not in _SAID_ELSEWHERE and event.message not in self._notices:
+            self._notices = (*self._notices, event.message)[-MOST_NOTICES:]
         if isinstance(event, Step) and event.preview is not None:
             self._waiting = event
             self._decode()
@@ -241,6 +267,7 @@ class Preview(QObject):
 
     def _load(self, path: str) -> None:
         self._loading = path
+        self._first_stages.show(path)
         self._pixels.load(path, SHOWN_SIDE, lambda image: self._loaded(path, image), self._not_loaded, slot="create")
 
     def _loaded(self, path: str, image: QImage) -> None:
@@ -265,7 +292,7 @@ def decoded(data: str) -> QImage:
         return QImage()
     if not written.startswith(_JPEG):
         return QImage()  # only that decoder is to see what came
-    image = QImage.fromData(written)
+    image = strips.decoded(written, "jpg")
     return QImage() if max(image.width(), image.height()) > _LARGEST_SIDE else image
 
 

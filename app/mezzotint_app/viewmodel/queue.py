@@ -7,7 +7,7 @@ from typing import Any, Literal
 from PySide6.QtCore import QByteArray, QMimeData, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from mezzotint.jobs.store import EntryRow, JobStore, TaskState
-from mezzotint_app.viewmodel.paged_model import Index, PagedModel, Refused, Told
+from mezzotint_app.viewmodel.paged_model import ROW_FLAGS, Index, PagedModel, Refused, Told
 from mezzotint_app.viewmodel.queue_access import QueueAccess
 from mezzotint_app.viewmodel.queue_running import QueueRunning
 from mezzotint_app.viewmodel.queue_watch import QueueWatch
@@ -46,6 +46,7 @@ class QueueModel(PagedModel[EntryRow]):
         self._show: Show = "to_do"
         self._side = 128
         self._times: dict[int, float | None] = {}
+        self._asking_times = False
         self._dragged: list[QPersistentModelIndex] = []
         self._ran: int | None = None
         access.opened.connect(lambda _notice: self.begin())
@@ -109,8 +110,7 @@ class QueueModel(PagedModel[EntryRow]):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Entries are dragged, and dropped between others."""
-        flags = super().flags(index)
-        return flags | Qt.ItemFlag.ItemIsDragEnabled if index.isValid() else flags | Qt.ItemFlag.ItemIsDropEnabled
+        return ROW_FLAGS if index.isValid() else Qt.ItemFlag.ItemIsDropEnabled
 
     # ---- order
 
@@ -202,24 +202,47 @@ class QueueModel(PagedModel[EntryRow]):
             self._ran = entry
 
     def _look_at_shown(self) -> None:
-        rows = [row for row in map(self.peek, self.shown_rows()) if row is not None]
+        rows = self._rows_in_sight()
         self._thumbnails.show(
             [wanted for row in rows if (wanted := self._thumbnail_of(row)) is not None], viewer="queue"
         )
+        self._ask_times(rows)
+
+    def _rows_in_sight(self) -> list[EntryRow]:
+        return [row for row in map(self.peek, self.shown_rows()) if row is not None]
+
+    def _untimed(self, rows: Sequence[EntryRow]) -> list[int]:
+        return [row.id for row in rows if row.state == "waiting" and row.id not in self._times]
+
+    def _ask_times(self, rows: Sequence[EntryRow]) -> None:
+        """One question is under way, however fast the list is scrolled; then what is in sight by then is asked."""
+        if self._asking_times:
+            return
         mine = self._running.entry()
-        unknown = [row.id for row in rows if row.state == "waiting" and row.id not in self._times]
-        unknown += [row.id for row in rows if row.state == "running" and row.id != mine]  # another program gets on
+        # An entry that another program works at gets on there.
+        unknown = self._untimed(rows) + [row.id for row in rows if row.state == "running" and row.id != mine]
         if unknown:
+            self._asking_times = True
             self._times.update(dict.fromkeys(unknown))
             self._access.ask(
-                lambda store: {entry: store.expected_entry(entry) for entry in unknown}, self._have_times, _untold
+                lambda store: {entry: store.expected_entry(entry) for entry in unknown},
+                self._have_times,
+                self._have_no_times,
             )
 
     def _have_times(self, times: dict[int, float | None]) -> None:
+        self._asking_times = False
         self._times.update(times)
+        rows = self._rows_in_sight()
+        if self._untimed(rows):  # it was scrolled meanwhile
+            self._ask_times(rows)
         shown = self.shown_rows()
         if len(shown) and any(seconds is not None for seconds in times.values()):
             self.dataChanged.emit(self.index(shown[0]), self.index(shown[-1]))
+
+    def _have_no_times(self, _error: Exception) -> None:
+        """Times are an extra: the page itself tells when the store cannot be read."""
+        self._asking_times = False
 
     def _thumbnail_of(self, row: EntryRow | None) -> Wanted | None:
         return None if row is None or row.first_image is None else Wanted(path=row.first_image, side=self._side)
@@ -229,7 +252,3 @@ class QueueModel(PagedModel[EntryRow]):
             row = self.peek(at)
             if row is not None and row.first_image == path:
                 self.dataChanged.emit(self.index(at), self.index(at), [PictureRole])
-
-
-def _untold(_error: Exception) -> None:
-    """Times are an extra: the page itself tells when the store cannot be read."""

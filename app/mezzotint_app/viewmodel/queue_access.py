@@ -22,6 +22,7 @@ class QueueAccess(QObject):
 
     opened = Signal(object)  # what was mended on the way, in words, or None
     unusable = Signal(str)  # why there is no queue; it is tried again
+    over = Signal(str)  # what `unusable` told is over
     changed = Signal()
 
     def __init__(
@@ -72,9 +73,9 @@ class QueueAccess(QObject):
         self._background.run(self._close)
 
     def _now_open(self, notice: str | None) -> None:
-        if self._told and notice is None:
-            notice = self.tr("The queue can be used again.")
-        self._told = ""
+        told, self._told = self._told, ""
+        if told:
+            self.over.emit(self._words(told))
         self.opened.emit(notice)
 
     def _not_open(self, error: Exception) -> None:
@@ -82,8 +83,13 @@ class QueueAccess(QObject):
             return
         self._again = self._clock.after(_AGAIN, self.open)
         if str(error) != self._told:
+            if self._told:
+                self.over.emit(self._words(self._told))
             self._told = str(error)
-            self.unusable.emit(self.tr("{0}. Nothing is lost; it is tried again by itself.").format(error))
+            self.unusable.emit(self._words(self._told))
+
+    def _words(self, problem: str) -> str:
+        return self.tr("{0}. Nothing is lost; it is tried again by itself.").format(problem)
 
     def _open(self) -> str | None:
         try:

@@ -116,7 +116,7 @@ class PicturesModel(QAbstractListModel):
 
 
 class QueueDetails(QObject):
-    """Follows one entry while it changes."""
+    """Follows one entry while it changes; one question is under way, however fast a person goes through the list."""
 
     changed = Signal()
     failed = Signal(str)
@@ -128,6 +128,7 @@ class QueueDetails(QObject):
         self._access = access
         self._wanted: int | None = None
         self._entry: Entry | None = None
+        self._asking = self._again = False
         self.tasks = TasksModel(self)
         self.pictures = PicturesModel(thumbnails, self)
         watch.changed.connect(self._ask)
@@ -151,26 +152,35 @@ class QueueDetails(QObject):
         if self._entry is None:
             return ""
         state = self._entry.row.state
-        parts = [explained(state), *(text for task in self._entry.tasks for text in task_errors(task)[1:])]
+        parts = [explained(state)]
+        if state != "set_aside":
+            parts += [text for task in self._entry.tasks for text in task_errors(task)[1:]]
         return "\n".join(dict.fromkeys(part for part in parts if part))
 
     def _ask(self) -> None:
         wanted = self._wanted
-        if wanted is not None:
+        self._again = self._asking
+        if wanted is not None and not self._asking:
+            self._asking = True
             self._access.ask(
                 lambda store: store.entry(wanted), self._found, lambda error: self._not_found(wanted, error)
             )
 
     def _found(self, entry: Entry) -> None:
+        self._asking = False
         if entry.row.id == self._wanted and entry != self._entry:
             self._show(entry)
+        if self._again:
+            self._ask()
 
     def _not_found(self, wanted: int, error: Exception) -> None:
-        if wanted != self._wanted:
-            return
-        self._show(None)
-        if not isinstance(error, UsageError):  # it was removed meanwhile: nothing is wrong
-            self.failed.emit(str(error))
+        self._asking = False
+        if wanted == self._wanted:
+            self._show(None)
+            if not isinstance(error, UsageError):  # it was removed meanwhile: nothing is wrong
+                self.failed.emit(str(error))
+        if self._again:
+            self._ask()
 
     def _show(self, entry: Entry | None) -> None:
         self._entry = entry

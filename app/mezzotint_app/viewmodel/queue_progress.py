@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QCoreApplication
 
 from mezzotint.jobs.store import PhaseSeconds
-from mezzotint.protocol import Decoding, Encoding, Event, Loading, Saved, Step
+from mezzotint.protocol import PLANNING, Decoding, Encoding, Event, Loading, Saved, Step
 from mezzotint_app.amounts import bytes_of
 
 translate = QCoreApplication.translate
 
+_SURE = 1.0  # seconds of loading before time left is told
 _ENOUGH = 3  # steps from which on this run's own pace is believed
 
 
@@ -21,9 +22,13 @@ class TaskProgress:
     model: str = ""
     bytes_done: int = 0
     bytes_total: int = 0
+    load_from: tuple[float, int] | None = None  # when loading was first heard of, and how much was loaded then
+    load_left: float | None = None  # seconds until the model is loaded, as it went so far
     image: int = 0  # of the pictures of this task, from 0
     images: int = 1
-    step: int = 0
+    stage: int = 0  # from 0
+    stages: int = 1
+    step: int = 0  # of the stage
     steps: int = 0
     denoised: float = 0.0  # 0..1, of this picture over all of its stages
     saved: int = 0
@@ -35,13 +40,7 @@ class TaskProgress:
         """How far it is once this has happened."""
         match event:
             case Loading():
-                return replace(
-                    self,
-                    phase="loading",
-                    model=event.model,
-                    bytes_done=event.bytes_done,
-                    bytes_total=event.bytes_total,
-                )
+                return self._loaded(event, now)
             case Encoding():
                 return replace(self, phase="encoding")
             case Step():
@@ -52,6 +51,21 @@ class TaskProgress:
                 return replace(self, phase="saved", saved=self.saved + 1, images=event.images, paced_from=None)
         return self
 
+    def _loaded(self, event: Loading, now: float) -> "TaskProgress":
+        goes_on = self.phase == "loading" and (self.model == PLANNING) == (event.model == PLANNING)
+        begun = self.load_from if goes_on and self.load_from is not None else (now, event.bytes_done)
+        seconds, done = now - begun[0], event.bytes_done - begun[1]
+        sure = seconds >= _SURE and done > 0
+        return replace(
+            self,
+            phase="loading",
+            model=event.model,
+            bytes_done=event.bytes_done,
+            bytes_total=event.bytes_total,
+            load_from=begun,
+            load_left=max(0.0, (event.bytes_total - event.bytes_done) * seconds / done) if sure else None,
+        )
+
     def _stepped(self, event: Step, now: float) -> "TaskProgress":
         denoised = (event.stage + event.step / max(1, event.steps)) / max(1, event.stages)
         counted = replace(
@@ -59,6 +73,8 @@ class TaskProgress:
             phase="steps",
             image=event.image,
             images=event.images,
+            stage=event.stage,
+            stages=event.stages,
             step=event.step,
             steps=event.steps,
             denoised=min(1.0, denoised),
@@ -112,11 +128,26 @@ class TaskProgress:
     def words(self) -> str:
         """What is being done, in a few words."""
         match self.phase:
+            case "loading" if self.model == PLANNING:
+                return translate("QueueProgress", "Looking at a new model: {percent} %").format(percent=self.bytes_done)
             case "loading":
                 amount = bytes_of(self.bytes_done, self.bytes_total)
                 return translate("QueueProgress", "Loading {model}: {amount}").format(model=self.model, amount=amount)
             case "encoding":
                 return translate("QueueProgress", "Reading the prompt")
+            case "steps" if self.stages > 1:
+                told = translate(
+                    "QueueProgress",
+                    "Picture {picture} of {pictures}, stage {stage} of {stages}: step {step} of {steps}",
+                )
+                return told.format(
+                    picture=self.image + 1,
+                    pictures=self.images,
+                    stage=self.stage + 1,
+                    stages=self.stages,
+                    step=self.step,
+                    steps=self.steps,
+                )
             case "steps":
                 return translate("QueueProgress", "Picture {picture} of {pictures}: step {step} of {steps}").format(
                     picture=self.image + 1, pictures=self.images, step=self.step, steps=self.steps

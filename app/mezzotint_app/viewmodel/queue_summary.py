@@ -47,7 +47,9 @@ class QueueSummary(QObject):
         super().__init__(parent)
         self._access, self._running, self._runner = access, running, runner
         self._counts = Counts()
-        self._why_paused = ""
+        self._why_paused = self._unusable = ""
+        access.unusable.connect(self._held_up)
+        access.opened.connect(lambda _notice: self._held_up(""))
         watch.changed.connect(self._ask)
         running.changed.connect(self._ran)
         runner.changed.connect(self.changed)
@@ -71,8 +73,8 @@ class QueueSummary(QObject):
             return self._elsewhere()
         if self._running.entry() is not None:
             return self._working()
-        if self._runner.problem():
-            held = translate("QueueSummary", "Held up: {why}").format(why=self._runner.problem().rstrip("."))
+        if problem := self._runner.problem() or self._unusable:
+            held = translate("QueueSummary", "Held up: {why}").format(why=problem.rstrip("."))
             return _joined(held, _waiting(counts.waiting) if counts.waiting else "")
         if counts.paused and counts.waiting:
             return self._paused()
@@ -126,6 +128,10 @@ class QueueSummary(QObject):
                 entries=entries_count(self._counts.trouble)
             )
         return translate("QueueSummary", "Nothing waits")
+
+    def _held_up(self, why: str) -> None:
+        self._unusable = why
+        self.changed.emit()
 
     def _ran(self) -> None:
         if self._running.entry() != self._entry:

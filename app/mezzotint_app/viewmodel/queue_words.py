@@ -6,7 +6,7 @@ from PySide6.QtCore import QCoreApplication, QLocale
 
 from mezzotint.jobs.store import EntryRow, Task, TaskState
 from mezzotint_app import errors
-from mezzotint_app.amounts import duration_text, left_text
+from mezzotint_app.amounts import about_text, duration_text, left_text
 from mezzotint_app.service import Failure
 
 translate = QCoreApplication.translate
@@ -65,8 +65,7 @@ def explained(state: TaskState) -> str:
     return {
         "set_aside": translate(
             "QueueWords",
-            "The engine ended twice while it made this, so it is not begun again by itself. Try a smaller size or "
-            "another memory setting with Edit again, or Retry as it is.",
+            "Try a smaller size or another memory setting with Edit again, or Retry as it is.",
         ),
         "interrupted": translate(
             "QueueWords", "The program ended while this was made. Pictures that were finished are kept. Retry goes on."
@@ -141,7 +140,7 @@ def _about(row: EntryRow, left: float | None) -> str:
     if left is not None and row.state == "running":
         parts.append(left_text(left))
     elif left is not None and row.state == "waiting":
-        parts.append(translate("QueueWords", "takes about {time}").format(time=duration_text(left)))
+        parts.append(translate("QueueWords", "takes {time}").format(time=about_text(left)))
     return " · ".join(parts)
 
 

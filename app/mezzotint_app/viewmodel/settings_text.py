@@ -3,6 +3,7 @@
 from PySide6.QtCore import QCoreApplication
 
 from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, Sampling, Stage
+from mezzotint_app.viewmodel.sampler_choices import shown_name
 
 translate = QCoreApplication.translate
 
@@ -40,14 +41,14 @@ def _one_line(value: object) -> str:
 
 def shown_settings(metadata: ImageMetadata) -> list[tuple[str, str]]:
     """The same for the eye: translated names, one value each."""
-    size = f"{metadata.width} x {metadata.height}" if metadata.width and metadata.height else None
+    size = f"{metadata.width} × {metadata.height}" if metadata.width and metadata.height else None
     said: list[tuple[str, object]] = [
         (translate("SettingsText", "Model"), metadata.model),
         (translate("SettingsText", "Size"), size),
         (translate("SettingsText", "Seed"), metadata.seed),
         (translate("SettingsText", "Steps"), metadata.steps),
-        (translate("SettingsText", "Sampler"), metadata.sampler),
-        (translate("SettingsText", "Schedule"), metadata.schedule),
+        (translate("SettingsText", "Sampler"), metadata.sampler and shown_name(metadata.sampler)),
+        (translate("SettingsText", "Schedule"), metadata.schedule and shown_name(metadata.schedule)),
         (translate("SettingsText", "Guidance"), metadata.guidance_scale),
         (translate("SettingsText", "Strength"), metadata.strength),
         (translate("SettingsText", "Made with"), program_name(metadata.program)),

@@ -41,13 +41,14 @@ class EmptyState(QWidget):
         self._paint_icon()
         theme.changes().changed.connect(self._paint_icon)
 
-    def show_words(self, title: str, words: str, button: str = "") -> None:
+    def show_words(self, title: str, words: str, button: str = "", tip: str = "") -> None:
         """Say this; without words for the button there is none."""
         self._title.setText(title)
         self._words.setText(words)
         self._words.setVisible(bool(words))
         self.button.setText(button)
         self.button.setAccessibleName(button)
+        self.button.setToolTip(tip)
         self.button.setVisible(bool(button))
 
     def title(self) -> str:

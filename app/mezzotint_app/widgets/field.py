@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import plain_label
 
-_BACK = QSize(26, 24)
+_BACK = QSize(26, 20)
 
 
 class Field(QWidget):
@@ -26,8 +26,7 @@ class Field(QWidget):
         self._back.clicked.connect(self._go_back)
         self._hint = plain_label(role="muted", wrap=True)
         self._problem = plain_label(role="error", wrap=True)
-        if resettable:
-            self._name.setMinimumHeight(_BACK.height())  # nothing moves when the button comes
+        self._name.setMinimumHeight(_BACK.height())  # nothing moves when the button comes
         head = QHBoxLayout()
         head.setSpacing(8)
         head.addWidget(self._name, 1)

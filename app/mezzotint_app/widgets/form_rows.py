@@ -2,7 +2,8 @@
 
 from PySide6.QtWidgets import QFormLayout
 
-_HIGHEST = 40  # pixels of a control of one line
+_LINE = 30  # pixels of a control of one line, as the stylesheet makes it
+_HIGHEST = 40
 
 
 def align_names(form: QFormLayout) -> None:
@@ -10,8 +11,6 @@ def align_names(form: QFormLayout) -> None:
     for row in range(form.rowCount()):
         name = form.itemAt(row, QFormLayout.ItemRole.LabelRole)
         field = form.itemAt(row, QFormLayout.ItemRole.FieldRole)
-        if name is None or field is None or name.widget() is None:
-            continue
-        height = field.sizeHint().height()
-        if height <= _HIGHEST:
-            name.widget().setMinimumHeight(height)
+        label = None if name is None else name.widget()
+        if label is not None and field is not None and field.sizeHint().height() <= _HIGHEST:
+            label.setMinimumHeight(_LINE)

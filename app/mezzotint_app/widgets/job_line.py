@@ -1,12 +1,12 @@
-"""One line for long work: what it is, how far, how long yet, and a button that stops it."""
+"""One line for long work: what it is, how far, how long yet; buttons that stop it, try it again, take it away."""
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QToolButton, QVBoxLayout, QWidget
 
 from mezzotint.protocol import Progress
 from mezzotint_app.amounts import bytes_of, bytes_text, left_text
-from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.models import LibraryJob
+from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 
 _STEPS = 1000
@@ -16,6 +16,8 @@ class JobLine(QFrame):
     """Shows a LibraryJob."""
 
     cancel_asked = Signal()
+    again_asked = Signal()
+    dismiss_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -25,12 +27,12 @@ class JobLine(QFrame):
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setMaximumHeight(8)
-        self._cancel = QToolButton()
-        self._cancel.setIcon(icon("cancel"))
-        self._cancel.setIconSize(QSize(18, 18))
-        self._cancel.setProperty("role", "quiet")
-        self._cancel.setToolTip(self.tr("Stop this; what is done so far is gone on with the next time"))
-        self._cancel.clicked.connect(self.cancel_asked)
+        self.cancel = self._button("stop", self.tr("Stop this; what is done so far is gone on with the next time"))
+        self.again = self._button("retry", self.tr("Try again; what is done so far is gone on with"))
+        self.dismiss = self._button("cancel", self.tr("Take this line away"))
+        self.cancel.clicked.connect(self.cancel_asked)
+        self.again.clicked.connect(self.again_asked)
+        self.dismiss.clicked.connect(self.dismiss_asked)
         words = QVBoxLayout()
         words.setSpacing(4)
         for part in (self._title, self._bar, self._state):
@@ -38,7 +40,8 @@ class JobLine(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 8, 8, 8)
         row.addLayout(words, 1)
-        row.addWidget(self._cancel)
+        for button in (self.cancel, self.again, self.dismiss):
+            row.addWidget(button)
 
     def show_job(self, job: LibraryJob) -> None:
         """Show it as it is now."""
@@ -48,13 +51,26 @@ class JobLine(QFrame):
             "verify": self.tr("Checking {subject}"),
         }[job.kind]
         self._title.setText(verb.format(subject=job.subject))
-        self._cancel.setAccessibleName(self.tr("Stop: {title}").format(title=self._title.whole_text()))
-        self._cancel.setVisible(job.state == "running")
+        self._show_buttons(job)
         self._bar.setVisible(job.state == "running")
         self._bar.setAccessibleName(self._title.whole_text())
         self._state.setText(self._words(job))
         if job.state == "running":
             self._show_progress(job.progress)
+
+    def _button(self, name: str, tip: str) -> QToolButton:
+        button = icon_button(name, tip)
+        button.setIconSize(QSize(18, 18))
+        return button
+
+    def _show_buttons(self, job: LibraryJob) -> None:
+        title = self._title.whole_text()
+        self.cancel.setAccessibleName(self.tr("Stop: {title}").format(title=title))
+        self.again.setAccessibleName(self.tr("Try again: {title}").format(title=title))
+        self.dismiss.setAccessibleName(self.tr("Take away: {title}").format(title=title))
+        self.cancel.setVisible(job.state == "running")
+        self.again.setVisible(job.state in ("failed", "cancelled"))
+        self.dismiss.setVisible(job.state != "running")
 
     def _words(self, job: LibraryJob) -> str:
         if job.state == "running":

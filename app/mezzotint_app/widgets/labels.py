@@ -26,6 +26,11 @@ def plain_tooltip(text: str) -> str:
     return f"<qt>{html.escape(text).replace(chr(10), '<br>')}</qt>"
 
 
+def sentence(text: str) -> str:
+    """With a capital at the beginning; the engine's reasons are parts of sentences."""
+    return text[:1].upper() + text[1:]
+
+
 class ElidedLabel(QLabel):
     """One line of plain text, shortened in the middle where there is no room."""
 

@@ -31,7 +31,7 @@ class PathList(DropArea):
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(4)
-        self._layout.addWidget(self._add)
+        self._layout.addWidget(self._add, 0, Qt.AlignmentFlag.AlignLeft)
         self.dropped.connect(self.take)
 
     def show_paths(self, paths: Sequence[str]) -> None:

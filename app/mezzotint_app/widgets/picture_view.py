@@ -227,7 +227,8 @@ class PictureView(QWidget):
             left, top, max(round(where.right() * ratio) - left, 1), max(round(where.bottom() * ratio) - top, 1)
         )
         image = scaled.at(target.width(), target.height())
-        smooth = self._stand_in or target.width() < 3 * image.width()
+        # Pixels are shown as squares to those who zoomed in on them.
+        smooth = self._stand_in or self._follows or target.width() < 3 * image.width()
         picture_painting.paint_image(painter, image, target, self.rect(), ratio, smooth=smooth)
 
     # ---- the line of a comparison

@@ -1,7 +1,17 @@
 """The prompt: plain text with undo, weights and history by the keyboard."""
 
-from PySide6.QtCore import QMimeData, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QKeyEvent, QSyntaxHighlighter, QTextCharFormat, QTextCursor, QTextDocument, QTextOption
+from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QFont,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QSyntaxHighlighter,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextOption,
+)
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
 from mezzotint_app import theme
@@ -75,6 +85,15 @@ class PromptEdit(QPlainTextEdit):
 
     # ---- keys
 
+    def event(self, event: QEvent) -> bool:
+        """What is pasted and is no text, such as a picture, is for the window."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            held = QGuiApplication.clipboard().mimeData()
+            if event.matches(QKeySequence.StandardKey.Paste) and not self.canInsertFromMimeData(held):
+                event.ignore()
+                return True
+        return super().event(event)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         """Weights, history and Generate; all else as in any text."""
         if not self._handled(event):
@@ -132,9 +151,9 @@ class PromptEdit(QPlainTextEdit):
             self.textCursor().insertText(text)
             self.ensureCursorVisible()
 
-    def canInsertFromMimeData(self, source: QMimeData) -> bool:  # noqa: N802
-        """Words alone; pictures and files are for the page."""
-        return source.hasText() and not source.hasUrls()
+    def canInsertFromMimeData(self, source: QMimeData | None) -> bool:  # noqa: N802
+        """Words alone; pictures and files are for the page. None: the clipboard holds nothing."""
+        return source is not None and source.hasText() and not source.hasUrls()
 
     def _resized(self) -> None:
         if self.height() != self.sizeHint().height():

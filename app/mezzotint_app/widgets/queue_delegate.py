@@ -50,7 +50,7 @@ class QueueDelegate(QStyledItemDelegate):
 
     def _paint_ground(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
         if state & QStyle.StateFlag.State_Selected:
-            painter.fillRect(rect, theme.colour("raised"))
+            painter.fillRect(rect, theme.colour("selected"))
             painter.fillRect(QRect(rect.x(), rect.y(), 4, rect.height()), theme.colour("accent"))
         painter.fillRect(QRect(rect.x(), rect.bottom(), rect.width(), 1), theme.colour("line"))
         if state & QStyle.StateFlag.State_HasFocus:

@@ -58,6 +58,10 @@ class QueueList(QListView):
             return self.model().rowCount() if point.y() > 0 else 0
         return index.row() + (point.y() > self.visualRect(index).center().y())
 
+    def selected_count(self) -> int:
+        """How many."""
+        return selected_count(self)
+
     def selected_rows(self) -> list[int]:
         """In order."""
         return selected_rows(self)
@@ -78,6 +82,12 @@ class QueueList(QListView):
         if told != self._told:
             self._told = told
             self.in_sight.emit(*told)
+
+
+def selected_count(view: QAbstractItemView) -> int:
+    """How many rows of a list are selected; of all rows it costs no more than of one."""
+    selection = view.selectionModel().selection()
+    return sum(selection.at(number).height() for number in range(selection.count()))
 
 
 def selected_rows(view: QAbstractItemView) -> list[int]:

@@ -4,9 +4,10 @@ from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QImage
 from shiboken6 import isValid
 
+from mezzotint_app import strips
 from mezzotint_app.background import Runs
 
-_AT_ONCE = 4_000_000  # pixels that are scaled in a few milliseconds
+_AT_ONCE = 2_000_000  # pixels that are scaled in a few milliseconds
 
 
 class ScaledImage(QObject):
@@ -53,7 +54,7 @@ class ScaledImage(QObject):
         image = self._image
         key = image.cacheKey()
         self._working = (key, size)
-        self._pool.run(lambda: scaled(image, size), lambda result: self._done(key, result), self._failed)
+        self._pool.run(lambda: strips.scaled(image, size), lambda result: self._done(key, result), self._failed)
 
     def _done(self, key: int, result: QImage) -> None:
         if not isValid(self):  # the view is gone
@@ -71,5 +72,5 @@ class ScaledImage(QObject):
 
 
 def scaled(image: QImage, size: QSize) -> QImage:
-    """Every pixel counts."""
+    """Every pixel counts; for images that this takes no time with."""
     return image.scaled(size, Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation)

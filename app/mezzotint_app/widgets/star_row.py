@@ -3,7 +3,7 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from mezzotint_app.resources import icon
+from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.widgets.icon_button import icon_button
 
 _MOST = 5
@@ -26,6 +26,7 @@ class StarRow(QWidget):
             button.clicked.connect(lambda _on, number=number: self._choose(number))
             layout.addWidget(button)
             self._buttons.append(button)
+        layout.addStretch()
 
     def show_stars(self, stars: int | None) -> None:
         """Show so many; None: nobody knows, and none can be given."""
@@ -33,7 +34,7 @@ class StarRow(QWidget):
         self.setVisible(stars is not None)
         self.setAccessibleName(self.tr("Rating: %n star(s)", "", self._stars))
         for number, button in enumerate(self._buttons, 1):
-            button.setIcon(icon("star-filled" if number <= self._stars else "star"))
+            button.setIcon(icon_in("star-filled", "accent") if number <= self._stars else icon("star"))
 
     def _choose(self, number: int) -> None:
         self.chosen.emit(0 if number == self._stars else number)

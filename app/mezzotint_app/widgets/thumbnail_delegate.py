@@ -50,13 +50,13 @@ class ThumbnailDelegate(QStyledItemDelegate):
         painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
         area = rect.adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN - (_CAPTION if self._rating is not None else 0))
         if selected:
-            _fill(painter, QRectF(rect).adjusted(1, 1, -1, -1), "raised")
+            _fill(painter, QRectF(rect).adjusted(1, 1, -1, -1), "selected")
         shown = self._paint_picture(painter, area, index)
         if selected:
             self._paint_selected(painter, rect, shown)
         if self._rating is not None:
             self._paint_stars(painter, QRect(rect.x(), area.bottom() + 1, rect.width(), _CAPTION), index)
-        self._paint_heading(painter, rect, index)
+        self._paint_heading(painter, shown, index)
         if state & QStyle.StateFlag.State_HasFocus:
             _frame(painter, QRectF(rect).adjusted(1.5, 1.5, -1.5, -1.5), "focus", 2.5)
         elif state & QStyle.StateFlag.State_MouseOver and not selected:
@@ -112,8 +112,8 @@ class ThumbnailDelegate(QStyledItemDelegate):
         font.setBold(True)
         painter.setFont(font)
         metrics = painter.fontMetrics()
-        text = metrics.elidedText(heading, Qt.TextElideMode.ElideRight, rect.width() - 28)
-        label = QRectF(rect.x() + 4, rect.y() + 4, metrics.horizontalAdvance(text) + 16, metrics.height() + 6)
+        text = metrics.elidedText(heading, Qt.TextElideMode.ElideRight, max(rect.width() - 28, 64))
+        label = QRectF(rect.x() + MARGIN, rect.y() + MARGIN, metrics.horizontalAdvance(text) + 16, metrics.height() + 6)
         _fill(painter, label, "surface")
         _frame(painter, label, "line", 1)
         painter.setPen(theme.colour("text"))

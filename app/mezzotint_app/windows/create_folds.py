@@ -1,6 +1,6 @@
 """The parts of the Create page that not everybody needs, each under a heading."""
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon
@@ -137,7 +137,7 @@ class CreateFolds(QWidget):
             fold.toggled.connect(lambda on, name=name: self._model.remember_fold(name, on))
             layout.addWidget(fold)
         layout.addLayout(kept)
-        layout.addWidget(self._all_own)
+        layout.addWidget(self._all_own, 0, Qt.AlignmentFlag.AlignLeft)
 
     def _show_kept(self) -> None:
         settings = self._model.chosen.settings()

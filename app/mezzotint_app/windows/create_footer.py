@@ -1,6 +1,6 @@
 """Under the form of the Create page: what it needs, what stands in the way, and Generate."""
 
-from PySide6.QtCore import QPoint, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QSizePolicy, QToolButton, QVBoxLayout
 
@@ -23,7 +23,12 @@ class CreateFooter(QFrame):
         self._bar = MemoryBar()
         self._line = plain_label(wrap=True, role="muted", selectable=True)
         self._refused = plain_label(wrap=True, role="warning", selectable=True)
+        self._reasons = plain_label(wrap=True, role="muted", selectable=True)
+        self._reasons.hide()
+        self._why = icon_button("info", self.tr("Why it is planned so"), checkable=True)
+        self._why.toggled.connect(self._show_plan)
         self._problem = plain_label(wrap=True, role="error")
+        self._hint = plain_label(wrap=True, role="muted")  # nobody has done anything wrong yet
         self._generate = QPushButton(icon_in("play", "accent_text"), "")
         self._generate.setProperty("role", "primary")
         self._generate.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -36,7 +41,14 @@ class CreateFooter(QFrame):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 8, 16, 12)
         layout.setSpacing(6)
-        for widget in (self._bar, self._line, self._refused, self._problem):
+        plan = QHBoxLayout()
+        plan.setSpacing(8)
+        plan.addWidget(self._line, 1)
+        plan.addWidget(self._refused, 1)
+        plan.addWidget(self._why, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self._bar)
+        layout.addLayout(plan)
+        for widget in (self._reasons, self._problem, self._hint):
             layout.addWidget(widget)
         layout.addLayout(row)
         model.preflight.changed.connect(self._show_plan)
@@ -47,8 +59,10 @@ class CreateFooter(QFrame):
         """Show what Generate does, and what stands in the way."""
         problems = self._model.problems()
         told = next(iter(problems.values()), "")
-        self._problem.setText(told)
-        self._problem.setVisible(bool(told))
+        is_new = "prompt" in problems and not self._model.words.prompt()
+        for label, is_shown in ((self._problem, not is_new), (self._hint, is_new)):
+            label.setText(told)
+            label.setVisible(is_shown and bool(told))
         count = self._model.pictures()
         words = self.tr("Generate") if count == 1 else self.tr("Generate {count} pictures").format(count=count)
         self._generate.setText(words)
@@ -74,9 +88,17 @@ class CreateFooter(QFrame):
         """What is said of memory and time."""
         return self._refused.text() if not self._refused.isHidden() else self._line.text()
 
+    def why_button(self) -> QToolButton:
+        """The one that shows the reasons."""
+        return self._why
+
+    def reasons(self) -> str:
+        """The reasons, where they are shown."""
+        return "" if self._reasons.isHidden() else self._reasons.text()
+
     def problem(self) -> str:
         """What stands in the way."""
-        return self._problem.text() if not self._problem.isHidden() else ""
+        return self._problem.text()
 
     def _show_plan(self) -> None:
         preflight = self._model.preflight
@@ -87,6 +109,9 @@ class CreateFooter(QFrame):
             label.setToolTip(reasons)
             label.setVisible(is_shown and bool(preflight.line()))
         self._bar.show_segments(preflight.segments())
+        self._why.setVisible(bool(preflight.reasons()))
+        self._reasons.setText("\n".join(preflight.reasons()))
+        self._reasons.setVisible(self._why.isChecked() and bool(preflight.reasons()))
 
     def _build_more(self) -> QToolButton:
         more = icon_button("more", self.tr("More ways to generate"))

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QSplitter, QVBo
 
 from mezzotint_app.background import Runs
 from mezzotint_app.viewmodel.create import CreateModel
+from mezzotint_app.viewmodel.engine_state import EngineState
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.widgets.field import Field
 from mezzotint_app.windows.create_basics import CreateBasics
@@ -29,7 +30,13 @@ class CreatePage(QWidget):
     copied = Signal(str)  # what is on the clipboard now, in words
 
     def __init__(
-        self, model: CreateModel, thumbnails: Thumbnails, pool: Runs | None = None, parent: QWidget | None = None
+        self,
+        model: CreateModel,
+        thumbnails: Thumbnails,
+        pool: Runs | None = None,
+        parent: QWidget | None = None,
+        *,
+        engine: EngineState | None = None,
     ) -> None:
         super().__init__(parent)
         self._model = model
@@ -37,7 +44,7 @@ class CreatePage(QWidget):
         self.basics = CreateBasics(model)
         self.folds = CreateFolds(model)
         self.footer = CreateFooter(model)
-        self.result = CreateResult(model, thumbnails, pool)
+        self.result = CreateResult(model, thumbnails, pool, engine)
         self._soon = self._timer(self.show_model)
         self._sight = self._timer(self._bring_into_sight)  # once everything has its place
         self._build()
@@ -79,6 +86,10 @@ class CreatePage(QWidget):
 
         self._model.copy_command(copy)
 
+    def focus_first(self) -> None:
+        """The keyboard to the prompt."""
+        self.prompts.prompt.setFocus()
+
     def splitter(self) -> QSplitter:
         """Between form and picture; its state can be kept."""
         return self._splitter
@@ -94,8 +105,8 @@ class CreatePage(QWidget):
         form = self._form = QWidget()
         form.setProperty("role", "form")
         inside = QVBoxLayout(form)
-        inside.setContentsMargins(16, 12, 16, 12)
-        inside.setSpacing(16)
+        inside.setContentsMargins(16, 12, 16, 8)
+        inside.setSpacing(12)
         for part in (self.prompts, self.basics, self.folds):
             inside.addWidget(part)
         inside.addStretch(1)

@@ -7,6 +7,8 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QProgressBar, QPushButton, QVB
 from mezzotint_app.background import Runs
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.create import CreateModel
+from mezzotint_app.viewmodel.engine_state import EngineState
+from mezzotint_app.viewmodel.foreign_text import in_one_line
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import plain_label
@@ -14,6 +16,7 @@ from mezzotint_app.widgets.picture_bar import PictureBar
 from mezzotint_app.widgets.picture_view import PictureView
 from mezzotint_app.widgets.result_strip import ResultStrip
 
+_NOTICE = 400  # characters of one that are shown
 _PARTS = 1000  # of the progress bar
 
 
@@ -23,8 +26,15 @@ class CreateResult(QWidget):
     full_screen_wanted = Signal(tuple, int)  # paths, and which
     settings_wanted = Signal(str)
 
-    def __init__(self, model: CreateModel, thumbnails: Thumbnails, pool: Runs | None = None) -> None:
+    def __init__(
+        self,
+        model: CreateModel,
+        thumbnails: Thumbnails,
+        pool: Runs | None = None,
+        engine: EngineState | None = None,
+    ) -> None:
         super().__init__()
+        self._engine = engine
         self._model, self._preview = model, model.preview
         self._image = QImage()
         self._was_picture = False
@@ -43,6 +53,8 @@ class CreateResult(QWidget):
         self._preview.image_changed.connect(self._show_image)
         self._preview.changed.connect(self._show_progress)
         self._preview.results_changed.connect(self._show_results)
+        if engine is not None:
+            engine.changed.connect(self._show_progress)
         self._show_results()
         self._show_image()
         self._show_progress()
@@ -59,6 +71,10 @@ class CreateResult(QWidget):
         """The one that goes back to what is being made."""
         return self._follow
 
+    def notices(self) -> str:
+        """What was done otherwise than asked."""
+        return "" if self._notices.isHidden() else self._notices.text()
+
     def progress_words(self) -> str:
         """What is said of the job."""
         return self._words.text()
@@ -72,6 +88,8 @@ class CreateResult(QWidget):
 
     def _build_progress(self) -> None:
         self._words = plain_label(wrap=True, selectable=True)
+        self._notices = plain_label(wrap=True, role="warning", selectable=True)
+        self._notices.setAccessibleName(self.tr("What was done otherwise than asked"))
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setAccessibleName(self.tr("Progress of the picture"))
@@ -81,9 +99,7 @@ class CreateResult(QWidget):
         self._follow.setAccessibleName(self._follow.text())
         self._follow.clicked.connect(self._preview.follow)
         self._cancel = QPushButton(icon("cancel"), self.tr("Cancel"))
-        self._cancel.setAccessibleName(self.tr("Cancel the picture that is being made"))
-        self._cancel.setToolTip(self.tr("Stop now; pictures that are saved stay"))
-        self._cancel.clicked.connect(self._preview.stop)
+        self._cancel.clicked.connect(self._stop)
 
     def _build(self) -> None:
         tools = QHBoxLayout()
@@ -104,6 +120,7 @@ class CreateResult(QWidget):
         layout.addLayout(tools)
         layout.addWidget(self._bar)
         layout.addLayout(row)
+        layout.addWidget(self._notices)
         layout.addWidget(self.strip)
 
     def _show_image(self) -> None:
@@ -126,16 +143,41 @@ class CreateResult(QWidget):
 
     def _show_progress(self) -> None:
         preview = self._preview
-        working = preview.is_working()
-        self._words.setText(preview.line())
-        self._words.setVisible(bool(preview.line()))
-        self._bar.setVisible(working)
-        self._cancel.setVisible(working)
+        working, starting = preview.is_working(), self._starting_line()
+        line = starting or preview.line()
+        self._words.setText(line)
+        self._words.setVisible(bool(line))
+        self._bar.setVisible(working or bool(starting))
+        self._show_cancel(working=working, starting=bool(starting))
+        self._notices.setText("\n".join(in_one_line(one, _NOTICE) for one in preview.notices()))
+        self._notices.setVisible(bool(preview.notices()))
         self._follow.setVisible(working and not preview.is_following())
         fraction = preview.fraction()
         self._bar.setRange(0, 0 if fraction is None else _PARTS)
         if fraction is not None:
             self._bar.setValue(round(fraction * _PARTS))
+
+    def _starting_line(self) -> str:
+        """What the engine does while it cannot work yet."""
+        engine = self._engine
+        if engine is None or not engine.is_starting():
+            return ""
+        return engine.text() if self._preview.is_beginning() or not self._preview.is_working() else ""
+
+    def _show_cancel(self, *, working: bool, starting: bool) -> None:
+        self._cancel.setVisible(working or starting)
+        if working:
+            self._cancel.setAccessibleName(self.tr("Cancel the picture that is being made"))
+            self._cancel.setToolTip(self.tr("Stop now; pictures that are saved stay"))
+        else:
+            self._cancel.setAccessibleName(self.tr("Do not start the engine now"))
+            self._cancel.setToolTip(self.tr("Pictures wait in the queue until the engine is started"))
+
+    def _stop(self) -> None:
+        if self._preview.is_working():
+            self._preview.stop()
+        elif self._engine is not None:
+            self._engine.cancel()
 
     def _show_results(self) -> None:
         self.strip.show_results(self._preview.results())

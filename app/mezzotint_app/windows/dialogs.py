@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QDialog, QWidget
 
 from mezzotint.protocol import ImageMetadata, ModelInfo
 from mezzotint_app.program import Program
-from mezzotint_app.viewmodel.create_state import LoraChoice
+from mezzotint_app.viewmodel.create_state import with_lora
 from mezzotint_app.viewmodel.differences import DifferencesModel, What
-from mezzotint_app.viewmodel.folder_of_pictures import Pictures, batch_of
+from mezzotint_app.viewmodel.folder_of_pictures import Pictures
 from mezzotint_app.viewmodel.get_model import GetModel
 from mezzotint_app.viewmodel.viewer import ViewerModel
 from mezzotint_app.viewmodel.viewer_keeping import ViewerKeeping
@@ -26,7 +26,10 @@ from mezzotint_app.windows.viewer import Viewer
 
 
 class Dialogs(QObject):
-    """Everything that opens over the window."""
+    """Everything that opens over the window.
+
+    What a dialog shows belongs to the dialog, and lives on until the last of its questions is answered.
+    """
 
     applied = Signal()  # settings of a picture were taken to the Create page
 
@@ -82,12 +85,11 @@ class Dialogs(QObject):
     def settings_of_picture(self, path: str) -> None:
         """Beside the present ones."""
         program = self._program
-        model = DifferencesModel(program.librarian, program.create.request, program.create.models.all, self)
+        model = DifferencesModel(program.librarian, program.create.request, program.create.models.all)
         dialog = DifferencesDialog(model, program.pixels, self._window)
         model.apply_wanted.connect(self._apply)
         model.use_as_input.connect(program.images.set_picture)
         model.use_as_input.connect(lambda _path: self.applied.emit())
-        dialog.finished.connect(model.deleteLater)
         model.look_at(path)
         self._show("differences", lambda: dialog, anew=True)
 
@@ -131,9 +133,7 @@ class Dialogs(QObject):
         get = GetModel(program.librarian, program.library, program.settings.value().hub_endpoint)
         info = program.engine.info()
         cards = [device.memory_bytes for device in (info.devices if info else ()) if device.id != "cpu"]
-        dialog = GetModelDialog(get, max(cards, default=None), self._window)
-        dialog.finished.connect(get.deleteLater)
-        return dialog
+        return GetModelDialog(get, max(cards, default=None), self._window)
 
     def _make_quantize(self, model: ModelInfo) -> QuantizeDialog:
         dialog = QuantizeDialog(model, self._window)
@@ -178,12 +178,11 @@ class Dialogs(QObject):
 
     def _add_lora(self, path: str) -> None:
         chosen = self._program.create.chosen
-        chosen.change(loras=(*chosen.settings().loras, LoraChoice(path=path)))
+        chosen.change(loras=with_lora(chosen.settings().loras, path))
         self.applied.emit()
 
     def _batch(self, pictures: Pictures) -> None:
-        requests = batch_of(self._program.create.request(), pictures.paths)
-        self._program.access.change(lambda store: store.add(requests, title=pictures.folder or None))
+        self._program.create.generate_batch(pictures)
 
     def _hand_over(self, then: Callable[[], None]) -> None:
         self._program.go_on_without_window = True

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from mezzotint_app.resources import icon
+from mezzotint_app.service import Failure
 from mezzotint_app.viewmodel.described_request import file_name
 from mezzotint_app.viewmodel.differences import Difference, DifferencesModel, What
 from mezzotint_app.viewmodel.foreign_text import in_full, in_lines, in_one_line
@@ -40,6 +41,7 @@ class DifferencesDialog(QDialog):
         self._model, self._loader = model, loader
         self._shown_path = ""
         self._loading = 0
+        self._broken = ""  # why there is no picture to be seen
         self.setWindowTitle(self.tr("Settings of a picture"))
         self.resize(760, 560)
         layout = QVBoxLayout(self)
@@ -160,10 +162,10 @@ class DifferencesDialog(QDialog):
         model = self._model
         self._name.setText(in_one_line(file_name(model.path()), _NAME))
         self._facts.setText(self._facts_words())
-        note = model.problem() or model.note()
+        note = "\n".join(part for part in (model.problem() or model.note(), self._broken) if part)
         self._note.setText(in_lines(note, _TIP))
         self._note.setVisible(bool(note))
-        self._use.setEnabled(bool(model.path()) and model.state() != "failed")
+        self._use.setEnabled(bool(model.path()) and model.state() != "failed" and not self._broken)
         self._all.setEnabled(model.says_anything())
         self._prompt.setEnabled(model.says_prompt())
         self._seed.setEnabled(model.says_seed())
@@ -226,15 +228,20 @@ class DifferencesDialog(QDialog):
         path = self._model.path()
         if path == self._shown_path:
             return
-        self._shown_path = path
+        self._shown_path, self._broken = path, ""
         self._thumbnail.show_image(None)
         if self._loader is not None and path:
             self._loading = self._loader.load(
-                path, 2 * _THUMBNAIL.width(), self._thumbnail_is_there, slot="differences"
+                path, 2 * _THUMBNAIL.width(), self._thumbnail_is_there, self._is_broken, slot="differences"
             )
 
     def _thumbnail_is_there(self, image: QImage) -> None:
         self._thumbnail.show_image(image)
+
+    def _is_broken(self, failure: Failure) -> None:
+        """What it says can be used all the same."""
+        self._broken = self.tr("The picture itself cannot be shown: {0}").format(failure.message)
+        self._show()
 
     # ---- what is done
 

@@ -4,6 +4,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from mezzotint_app.viewmodel.engine_state import EngineState
+from mezzotint_app.viewmodel.late_start import LateStart
 from mezzotint_app.widgets.notice_bar import NoticeBar
 
 
@@ -23,6 +24,8 @@ class EngineNotice(QWidget):
         column.addWidget(self.trouble)
         column.addWidget(self.offer)
         self._make_buttons()
+        self._late = LateStart(state.state, state.changed, parent=self)
+        self._late.changed.connect(self._show)
         state.changed.connect(self._show)
         state.offer_changed.connect(self._show)
         self._show()
@@ -33,7 +36,7 @@ class EngineNotice(QWidget):
         self.log_button = self._button(self.tr("Show the log"), self.tr("What the engine said last (Ctrl+L)"))
         self.take_button = self._button(self.tr("Yes"), self.tr("Can be changed back in the settings"))
         self.refuse_button = self._button(self.tr("No"), self.tr("Leaves everything as it is"))
-        self.start_button.clicked.connect(state.start)
+        self.start_button.clicked.connect(state.restart)
         self.log_button.clicked.connect(self.log_asked)
         self.take_button.clicked.connect(state.take_offer)
         self.refuse_button.clicked.connect(state.refuse_offer)
@@ -50,9 +53,20 @@ class EngineNotice(QWidget):
 
     def _show(self) -> None:
         state = self._state
-        troubled = state.state() in ("restarting", "given_up")
-        words = " ".join(part for part in (state.reason(), f"{state.text()}.") if part)
-        self.trouble.show_text(words if troubled else "")
-        self.start_button.setVisible(state.state() == "given_up")
+        self.trouble.show_text(self._words())
+        self.start_button.setVisible(state.state() != "restarting")
         self.offer.show_text(state.offer_text())
         self.setVisible(bool(self.trouble.text() or self.offer.text()))
+
+    def _words(self) -> str:
+        state = self._state
+        if state.state() in ("restarting", "given_up"):
+            return " ".join(part for part in (state.reason(), f"{state.text()}.", self._waits()) if part)
+        if state.is_put_off():
+            return " ".join((self.tr("The engine was not started."), self._waits()))
+        if self._late.is_late():
+            return " ".join((self.tr("The engine takes long to start."), self._waits()))
+        return ""
+
+    def _waits(self) -> str:
+        return self.tr("What you ask for waits in the queue.")

@@ -1,13 +1,13 @@
 """The first page a person sees: one click makes a picture with the bundled model."""
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.widgets.labels import plain_label
 
 _MARK = QSize(96, 96)
-_WIDTH = 560  # pixels of the column
+_WIDTH = 640  # pixels of the column
 
 
 class FirstRun(QWidget):
@@ -23,13 +23,13 @@ class FirstRun(QWidget):
         self.prompt = QLineEdit(self.tr("a red house by the sea at dusk"))
         self.prompt.setAccessibleName(self.tr("What the picture shows"))
         self.prompt.setToolTip(self.tr("Say what the picture shows; the small bundled model knows simple scenes"))
-        self.prompt.setMinimumHeight(36)
+        self.prompt.setProperty("tall", True)
         self.make_button = self._button(
             "create", self.tr("Make my first picture"), self.tr("Uses the small model that comes with Mezzotint")
         )
         self.make_button.setProperty("role", "primary")
         self.make_button.setIcon(icon_in("create", "accent_text"))
-        self.make_button.setMinimumHeight(36)
+        self.make_button.setProperty("tall", True)
         self.folder_button = self._button(
             "folder",
             self.tr("Add my models…"),
@@ -69,7 +69,9 @@ class FirstRun(QWidget):
         column.addSpacing(24)
         column.addWidget(self._later())
         column.addStretch(3)
-        row = QHBoxLayout(self)
+        content = QWidget()
+        content.setProperty("role", "form")
+        row = QHBoxLayout(content)
         row.setContentsMargins(24, 24, 24, 24)
         row.addStretch(1)
         holder = QWidget()
@@ -77,6 +79,13 @@ class FirstRun(QWidget):
         holder.setLayout(column)
         row.addWidget(holder, 8)
         row.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(content)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(scroll)
 
     def _later(self) -> QWidget:
         holder = QWidget()

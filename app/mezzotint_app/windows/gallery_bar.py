@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLineEdit, QSizePo
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.gallery import STARS, GalleryModel
 from mezzotint_app.widgets.flow_layout import FlowLayout
+from mezzotint_app.widgets.icon_button import icon_button
 
 SMALLEST, LARGEST = 96, 384  # points of a picture's side
 
@@ -25,7 +26,7 @@ class GalleryBar(QFrame):
         self.stars = QComboBox()
         self.order = QComboBox()
         self.slider = QSlider(Qt.Orientation.Horizontal)
-        self.details = QToolButton()
+        self.details = icon_button("info", self.tr("Details"), checkable=True)
         self._fill(side, details=details)
         self._build()
         self._connect()
@@ -63,12 +64,9 @@ class GalleryBar(QFrame):
         self.slider.setSingleStep(16)
         self.slider.setPageStep(64)
         self.slider.setValue(side)
-        self.slider.setFixedWidth(120)
+        self.slider.setFixedSize(120, self.details.height())
         _name(self.slider, self.tr("Size of the pictures"), self.tr("Size of the pictures (Ctrl+Plus, Ctrl+Minus)"))
-        self.details.setIcon(icon("info"))
-        self.details.setCheckable(True)
         self.details.setChecked(details)
-        self.details.setProperty("role", "quiet")
         _name(self.details, self.tr("Details"), self.tr("Show how the picture was made, at the side (Ctrl+I)"))
 
     def _build(self) -> None:
@@ -80,10 +78,11 @@ class GalleryBar(QFrame):
         row.setContentsMargins(16, 8, 16, 8)
         row.setSpacing(8)
         filters = FlowLayout()
-        for part in (self.models, self.stars, self.order, self.slider, self.details):
+        for part in (self.models, self.stars, self.order, self.slider):
             filters.addWidget(part)
-        row.addWidget(self.search, 1)
-        row.addLayout(filters, 2)
+        row.addWidget(self.search, 3, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(filters, 4)
+        row.addWidget(self.details, 0, Qt.AlignmentFlag.AlignTop)
 
     def _connect(self) -> None:
         model = self._model

@@ -16,7 +16,7 @@ from mezzotint_app.widgets.confirm import confirm
 from mezzotint_app.widgets.empty_state import EmptyState
 from mezzotint_app.widgets.grid_view import GridView
 from mezzotint_app.widgets.notice_bar import NoticeBar
-from mezzotint_app.widgets.queue_list import selected_rows
+from mezzotint_app.widgets.queue_list import selected_count, selected_rows
 from mezzotint_app.widgets.thumbnail_delegate import ThumbnailDelegate
 from mezzotint_app.windows.gallery_bar import LARGEST, SMALLEST, GalleryBar
 from mezzotint_app.windows.gallery_side_panel import GallerySidePanel
@@ -50,17 +50,21 @@ class GalleryPage(QWidget):
             parent=self,
         )
         self._make_actions()
-        self.bar = GalleryBar(gallery.model, state.side, details=state.details)
+        side = min(max(state.side, SMALLEST), LARGEST)  # whatever stands in the file
+        self.bar = GalleryBar(gallery.model, side, details=state.details)
         self.panel = GallerySidePanel(gallery.details, self._panel_actions)
         self.problem = NoticeBar("error", "danger", closable=True)
         self.status = GalleryStatus(gallery.model, gallery.scanner)
         self.empty = EmptyState("gallery")
         self._build()
         self._connect()
-        self.setFocusProxy(self.grid)
-        self._set_side(state.side)
+        self._set_side(side)
         self.panel.setVisible(state.details)
         self._show_rows()
+
+    def focus_first(self) -> None:
+        """The keyboard to the pictures, or to the way on where there are none."""
+        (self.grid if self._stack.currentIndex() == 0 else self.empty.button).setFocus()
 
     def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
         """Room for a grid and the panel."""
@@ -216,12 +220,14 @@ class GalleryPage(QWidget):
                 self.tr("No picture matches"),
                 self.tr("Other words, fewer stars or another model may find some."),
                 self.tr("Show all pictures"),
+                self.tr("Takes search and filters away"),
             )
         else:
             self.empty.show_words(
                 self.tr("Your pictures appear here"),
                 self.tr("Every picture you make is kept in your folder of pictures, and is found here by its prompt."),
                 self.tr("Create pictures"),
+                self.tr("Opens the Create page (Ctrl+1)"),
             )
 
     def _on_from_empty(self) -> None:
@@ -245,12 +251,12 @@ class GalleryPage(QWidget):
             self._gallery.details.look_at(item)
 
     def _enable_actions(self) -> None:
-        selected, current = selected_rows(self.grid), self._current()
-        self.compare_two.setEnabled(len(selected) == 2)
+        selected, current = selected_count(self.grid), self._current()
+        self.compare_two.setEnabled(selected == 2)
         for action in (*self._panel_actions, self.copy_settings, self.copy_command, self.copy_prompt):
             action.setEnabled(current is not None)
         for action in (self.trash, self.star, *self.ratings):
-            action.setEnabled(bool(selected))
+            action.setEnabled(selected > 0)
         self.copy_prompt.setEnabled(current is not None and bool(current.prompt))
 
     def _set_side(self, side: int) -> None:
@@ -331,7 +337,7 @@ class GalleryPage(QWidget):
             self.grid.setCurrentIndex(self._gallery.model.index(min(stay, count - 1)))
 
     def _show_menu(self, at: QPoint) -> None:
-        if not selected_rows(self.grid):
+        if not selected_count(self.grid):
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -4,10 +4,8 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QFormLayout,
-    QHBoxLayout,
     QScrollArea,
     QSizePolicy,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -15,56 +13,13 @@ from PySide6.QtWidgets import (
 from mezzotint.library_protocol import GalleryItem
 from mezzotint.protocol import ImageMetadata
 from mezzotint_app.amounts import bytes_text
-from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.dates import moment
-from mezzotint_app.viewmodel.gallery import STARS
 from mezzotint_app.viewmodel.gallery_details import GalleryDetails
 from mezzotint_app.viewmodel.settings_text import shown_settings
-from mezzotint_app.widgets.flow_layout import FlowLayout
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 from mezzotint_app.widgets.plain_box import PlainBox
+from mezzotint_app.widgets.star_row import StarRow
 from mezzotint_app.windows.queue_details_pane import action_button
-
-
-class StarRow(QWidget):
-    """Five stars to press; the same one again takes all away."""
-
-    rated = Signal(int)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._stars = 0
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        self._buttons = [self._button(number) for number in range(1, STARS + 1)]
-        for button in self._buttons:
-            row.addWidget(button)
-        row.addStretch()
-        self.show_stars(0)
-
-    def show_stars(self, stars: int) -> None:
-        """Show so many."""
-        self._stars = stars
-        for number, button in enumerate(self._buttons, 1):
-            button.setIcon(icon("star-filled" if number <= stars else "star"))
-            button.setChecked(number <= stars)
-
-    def _button(self, number: int) -> QToolButton:
-        button = QToolButton()
-        button.setProperty("role", "quiet")
-        button.setCheckable(True)
-        button.setIconSize(QSize(18, 18))
-        name = self.tr("1 star") if number == 1 else self.tr("%n stars", "", number)
-        button.setAccessibleName(name)
-        button.setToolTip(f"{name} ({number})")
-        button.clicked.connect(lambda _checked=False: self._clicked(number))
-        return button
-
-    def _clicked(self, number: int) -> None:
-        stars = 0 if number == self._stars else number
-        self.show_stars(stars)
-        self.rated.emit(stars)
 
 
 class GallerySidePanel(QScrollArea):
@@ -85,7 +40,7 @@ class GallerySidePanel(QScrollArea):
         self._values = QFormLayout()
         self._problem = plain_label(role="error", wrap=True, selectable=True)
         self._build(actions)
-        self.stars.rated.connect(self.rated)
+        self.stars.chosen.connect(self.rated)
         details.changed.connect(self._show)
         self._show()
 
@@ -102,7 +57,8 @@ class GallerySidePanel(QScrollArea):
         column = QVBoxLayout(self._form)
         column.setContentsMargins(16, 4, 12, 12)
         column.setSpacing(8)
-        buttons = FlowLayout(spacing=4)
+        buttons = QVBoxLayout()
+        buttons.setSpacing(0)
         for action in actions:
             buttons.addWidget(action_button(action))
         self._name.setProperty("role", "heading")
@@ -125,7 +81,7 @@ class GallerySidePanel(QScrollArea):
         if item is None:
             return
         self._name.setText(item.path.replace("\\", "/").rsplit("/", 1)[-1])
-        self._about.setText(f"{item.width} x {item.height} · {bytes_text(item.bytes)} · {moment(item.made)}")
+        self._about.setText(f"{item.width} × {item.height} · {bytes_text(item.bytes)} · {moment(item.made)}")
         self.stars.show_stars(item.rating)
         prompt = metadata.prompt if metadata is not None and metadata.prompt else item.prompt
         self.prompt.show_text(prompt)

@@ -65,11 +65,12 @@ class GetModelDialog(QDialog):
         self.about = QFormLayout()
         self.about.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         self.about.setHorizontalSpacing(12)
+        self.about.setVerticalSpacing(8)
         self.state = plain_label(wrap=True, role="muted")
 
     def _build(self) -> None:
         column = QVBoxLayout(self)
-        column.setContentsMargins(24, 16, 24, 16)
+        column.setContentsMargins(16, 16, 16, 16)
         column.setSpacing(12)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setChildrenCollapsible(False)
@@ -84,7 +85,7 @@ class GetModelDialog(QDialog):
     def _right(self) -> QWidget:
         right = QWidget()
         column = QVBoxLayout(right)
-        column.setContentsMargins(12, 0, 0, 0)
+        column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(plain_label(self.tr("Which one"), role="heading"))
         row = QHBoxLayout()
         row.addWidget(self.source, 1)
@@ -95,6 +96,7 @@ class GetModelDialog(QDialog):
         content = QWidget()
         content.setProperty("role", "form")
         content.setLayout(self.about)
+        self.about.setContentsMargins(0, 8, 8, 0)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setWidget(content)
@@ -147,6 +149,8 @@ class GetModelDialog(QDialog):
             item.setData(_ID, known.id)
             item.setToolTip(plain_tooltip(known.good_at))
             self.list.addItem(item)
+        if not self._get.source:
+            self.list.setCurrentRow(0)
 
     def _short(self, known: KnownModel) -> str:
         return " · ".join((bytes_text(known.bytes), known.licence, self._fits(known)))
@@ -214,4 +218,6 @@ class GetModelDialog(QDialog):
     def _row(self, name: str, text: str) -> None:
         value = plain_label(text, wrap=True, selectable=True)
         value.setAccessibleName(f"{name}: {text}")
-        self.about.addRow(plain_label(name, role="muted"), value)
+        label = plain_label(name, role="muted")
+        label.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.about.addRow(label, value)

@@ -30,6 +30,7 @@ class LogDialog(QDialog):
         self.lines.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.lines.setAccessibleName(self.tr("Last lines of the log"))
         self.lines.setToolTip(self.tr("What the engine has said of its work"))
+        self.lines.setPlaceholderText(self.tr("The engine has said nothing yet."))
         self.lines.setPlainText("\n".join(lines))
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 16)

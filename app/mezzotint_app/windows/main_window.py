@@ -21,6 +21,7 @@ from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.dropped_data import can_hold, held
 from mezzotint_app.widgets.navigation import Navigation
 from mezzotint_app.widgets.notice_bar import NoticeBar
+from mezzotint_app.widgets.notice_column import NoticeColumn
 from mezzotint_app.widgets.status_line import StatusLine
 from mezzotint_app.windows.create_page import CreatePage
 from mezzotint_app.windows.dialogs import Dialogs
@@ -38,6 +39,7 @@ _SMALLEST = QSize(880, 560)
 _USUAL = QSize(1280, 840)
 _MOST_NOTICES = 6  # that are shown at once, the last ones
 _LONGEST_NOTICE = 2000  # characters of all of them
+_NAMED = 3  # new models that are told by their names
 _SETTLED = 500  # milliseconds after which a place on the screen is kept
 
 
@@ -70,14 +72,24 @@ class MainWindow(QMainWindow):
         if number <= MODELS:
             self.rail.choose(number)
             self.program.window_state.change(page=number)
-        page = self.pages.widget(number)
-        if page is not None:
-            page.setFocus()
+        # No focus proxies: Tab would go from the rail to the proxy, past all that stands before it.
+        to_page = (
+            self.create_page.focus_first,
+            self.queue_page.focus_first,
+            self.gallery_page.focus_first,
+            self.models_page.focus_first,
+            self.first_run.prompt.setFocus,
+        )
+        to_page[number]()
 
     def tell(self, text: str) -> None:
         """Something a person should read, until it is closed."""
         before = [one for one in self.notice.text().split("\n") if one and one not in text.split("\n")]
         self.notice.show_text("\n".join([*before, text][-_MOST_NOTICES:])[-_LONGEST_NOTICE:])
+
+    def untell(self, text: str) -> None:
+        """What was told is true no more."""
+        self.notice.show_text("\n".join(one for one in self.notice.text().split("\n") if one not in text.split("\n")))
 
     def raise_window(self) -> None:
         """In front of all others: somebody started Mezzotint once more."""
@@ -100,7 +112,6 @@ class MainWindow(QMainWindow):
         for page in (self.create_page, self.queue_page, self.gallery_page, self.models_page, self.first_run):
             self.kept.follow(page)
             self.pages.addWidget(page)
-        self.create_page.setFocusProxy(self.create_page.prompts.prompt)
 
     def _build(self) -> None:
         self.rail = Navigation(
@@ -115,16 +126,11 @@ class MainWindow(QMainWindow):
         self.engine_notice = EngineNotice(self.program.engine_state)
         self.librarian_notice = LibrarianNotice(self.program.librarian)
         self.line = StatusLine()
-        notices = QVBoxLayout()
-        notices.setContentsMargins(16, 8, 16, 0)
-        notices.setSpacing(8)
-        notices.addWidget(self.engine_notice)
-        notices.addWidget(self.librarian_notice)
-        notices.addWidget(self.notice)
+        notices = NoticeColumn(self.engine_notice, self.librarian_notice, self.notice)
         column = QVBoxLayout()
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(notices)
+        column.addWidget(notices)
         column.addWidget(self.pages, 1)
         row = QHBoxLayout()
         row.setContentsMargins(0, 0, 0, 0)
@@ -173,6 +179,9 @@ class MainWindow(QMainWindow):
     def _connect_window(self) -> None:
         program = self.program
         program.told.connect(self.tell)
+        program.library.told.connect(self._models_told)
+        program.library.found.connect(self._models_found)
+        program.over.connect(self.untell)
         program.images.told.connect(self.tell)
         program.dropped.message.connect(self.tell)
         program.gallery.reveal.open_folder.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(path)))
@@ -188,6 +197,20 @@ class MainWindow(QMainWindow):
         self._settling.timeout.connect(self._keep_place)
 
     # ---- between pages
+
+    def _models_told(self, text: str) -> None:
+        """The Models page shows it itself."""
+        if self.pages.currentIndex() != MODELS:
+            self.tell(text)
+
+    def _models_found(self, identities: tuple[str, ...]) -> None:
+        """What a dropped file or a folder has brought."""
+        if not identities:
+            self.line.tell(self.tr("No model is new there: those that are were in the list."))
+            return
+        names = ", ".join(identities[:_NAMED]) + (", …" if len(identities) > _NAMED else "")
+        told = self.tr("%n model(s) added, to be chosen under Model: {names}", "", len(identities))
+        self.line.tell(told.format(names=names))
 
     def _use_model(self, identity: str) -> None:
         self.program.create.chosen.set_model(identity)

@@ -45,6 +45,7 @@ class MaskEditor(QDialog):
         side = QScrollArea()
         side.setWidget(self.settings)
         side.setWidgetResizable(True)
+        side.setAccessibleName(self.tr("Settings of mask and frame"))
         side.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         side.setMinimumWidth(self.settings.minimumSizeHint().width() + 24)
         side.setMaximumWidth(340)

@@ -5,7 +5,9 @@ from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QPushButton, QSpin
 
 from mezzotint_app.viewmodel.growth import EDGES, LARGEST_SIDE, STEP, Growth
 from mezzotint_app.viewmodel.image_input import MAX_FEATHER, MAX_PADDING, Painting
+from mezzotint_app.widgets.form_rows import align_names
 from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.spin_room import indent
 
 
 class MaskSettings(QWidget):
@@ -22,17 +24,22 @@ class MaskSettings(QWidget):
         self._area, self._fill = QComboBox(), QComboBox()
         self._padding, self._feather = _pixels(MAX_PADDING), _pixels(MAX_FEATHER)
         self._sides = {edge: _pixels(LARGEST_SIDE, STEP) for edge in EDGES}
+        form = QFormLayout()
+        form.setHorizontalSpacing(12)
+        form.setVerticalSpacing(8)
+        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        self._build_painting(form)
+        self._build_growth(form)
+        align_names(form)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 12, 0)
-        layout.setSpacing(12)
-        self._build_painting(layout)
-        layout.addSpacing(8)
-        self._build_growth(layout)
+        layout.addLayout(form)
         layout.addStretch()
         self._show_painting(painting)
         self.show_growth(growth)
 
-    def _build_painting(self, layout: QVBoxLayout) -> None:
+    def _build_painting(self, form: QFormLayout) -> None:
         for words, area in (
             (self.tr("The whole picture"), "whole"),
             (self.tr("Only the masked part"), "masked"),
@@ -46,7 +53,7 @@ class MaskSettings(QWidget):
             self._fill.addItem(words, fill)
         self._explanation = plain_label(role="muted", wrap=True)
         self._area.currentIndexChanged.connect(lambda _index: self._explain())
-        form = self._form(layout, self.tr("The masked part"))
+        form.addRow(plain_label(self.tr("The masked part"), role="heading"))
         self._add(
             form, self.tr("Work on"), self._area, self.tr("What the model sees and works on at the size you ask for")
         )
@@ -57,8 +64,10 @@ class MaskSettings(QWidget):
         self._add(form, self.tr("Feather"), self._feather, self.tr("Over how much inside its edge old becomes new"))
         self._add(form, self.tr("Begin from"), self._fill, self.tr("What the masked part begins from"))
 
-    def _build_growth(self, layout: QVBoxLayout) -> None:
-        form = self._form(layout, self.tr("Let the picture grow"))
+    def _build_growth(self, form: QFormLayout) -> None:
+        heading = plain_label(self.tr("Let the picture grow"), role="heading")
+        heading.setContentsMargins(0, 16, 0, 0)
+        form.addRow(heading)
         hint = plain_label(
             self.tr("Drag the edges of the frame, or say how much comes to each side."), role="muted", wrap=True
         )
@@ -77,16 +86,6 @@ class MaskSettings(QWidget):
         none.setToolTip(self.tr("Put all edges back to the picture"))
         none.clicked.connect(lambda: self._set_growth(Growth()))
         form.addRow(none)
-
-    def _form(self, layout: QVBoxLayout, title: str) -> QFormLayout:
-        layout.addWidget(plain_label(title, role="heading"))
-        form = QFormLayout()
-        form.setHorizontalSpacing(12)
-        form.setVerticalSpacing(8)
-        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
-        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        layout.addLayout(form)
-        return form
 
     def _add(self, form: QFormLayout, words: str, field: QWidget, tooltip: str) -> QLabel:
         field.setAccessibleName(words)

@@ -8,7 +8,7 @@ from mezzotint_app.amounts import bytes_text
 from mezzotint_app.resources import icon
 from mezzotint_app.service import Failure
 from mezzotint_app.viewmodel.models import ModelLibrary
-from mezzotint_app.widgets.labels import ElidedLabel, plain_label
+from mezzotint_app.widgets.labels import ElidedLabel, plain_label, sentence
 
 
 class ModelDetails(QFrame):
@@ -28,12 +28,12 @@ class ModelDetails(QFrame):
         self._title.setProperty("role", "heading")
         self._text = QFormLayout()
         self._text.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        self._text.setContentsMargins(0, 0, 8, 0)
         self._text.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         self._text.setHorizontalSpacing(12)
         self._build()
         library.details_changed.connect(self._changed)
         library.need_changed.connect(self._changed)
+        library.needs_forgotten.connect(lambda: self.show_model(self._id))
         self.show_model(None)
 
     def show_model(self, identity: str | None) -> None:
@@ -54,9 +54,17 @@ class ModelDetails(QFrame):
     # ---- parts
 
     def _build(self) -> None:
+        self._make_buttons()
         content = QWidget()
         content.setProperty("role", "form")
-        content.setLayout(self._text)
+        inside = QVBoxLayout(content)
+        inside.setContentsMargins(0, 0, 8, 0)
+        inside.setSpacing(8)
+        inside.addLayout(self._text)
+        inside.addSpacing(8)
+        for button in self._buttons:
+            inside.addWidget(button)
+        inside.addStretch(1)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setWidget(content)
@@ -67,9 +75,6 @@ class ModelDetails(QFrame):
         column.setSpacing(8)
         column.addWidget(self._title)
         column.addWidget(scroll, 1)
-        self._make_buttons()
-        for button in self._buttons:
-            column.addWidget(button)
 
     def _make_buttons(self) -> None:
         self.use_button = self._button(
@@ -144,7 +149,9 @@ class ModelDetails(QFrame):
         elif isinstance(need, Failure):
             self._row(self.tr("On this machine"), need.message, "warning")
         elif isinstance(need, Plan):
-            self._row(self.tr("On this machine"), "\n".join(need.reasons), "" if need.fits else "warning")
+            self._row(
+                self.tr("On this machine"), "\n".join(map(sentence, need.reasons)), "" if need.fits else "warning"
+            )
 
     def _row(self, name: str, text: str, role: str = "") -> None:
         value = plain_label(text, wrap=True, role=role, selectable=True)

@@ -4,6 +4,7 @@ from PySide6.QtCore import QModelIndex, QSize, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFileDialog,
+    QFrame,
     QHBoxLayout,
     QHeaderView,
     QLineEdit,
@@ -18,7 +19,7 @@ from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.models import ModelLibrary
 from mezzotint_app.viewmodel.models_table import ID_ROLE, NAME, SORT_ROLE, ModelsTable
 from mezzotint_app.widgets.job_line import JobLine
-from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.notice_bar import NoticeBar
 from mezzotint_app.windows.model_details import ModelDetails
 
 _WIDTHS = (210, 105, 85, 80, 150, 110)  # pixels of the columns at first
@@ -46,11 +47,16 @@ class ModelsPage(QWidget):
         self._jobs = QVBoxLayout()
         self._jobs.setSpacing(8)
         self.details = ModelDetails(library)
-        self._told = plain_label(role="warning", wrap=True)
-        self._told.setVisible(False)
+        self._told = NoticeBar("warning", "warning", closable=True)
+        self._noticed: tuple[str, ...] = ()
+        self._looked_at: str | None = None  # the model in the details; a list that is read anew forgets its row
         self._build()
         self._connect()
         self._select_first()
+
+    def focus_first(self) -> None:
+        """The keyboard to the list."""
+        self._table.setFocus()
 
     def sizeHint(self) -> QSize:  # noqa: N802, D102
         return QSize(960, 640)
@@ -61,7 +67,8 @@ class ModelsPage(QWidget):
         return index.data(ID_ROLE) if index.isValid() else None
 
     def select(self, identity: str) -> None:
-        """Look at that model."""
+        """Look at that model, or do so as soon as it is listed."""
+        self._looked_at = identity
         row = self._table_model.row_of(identity)
         if row is not None:
             self._table.setCurrentIndex(self._sorted.mapFromSource(self._table_model.index(row, NAME)))
@@ -76,11 +83,15 @@ class ModelsPage(QWidget):
 
     def _build(self) -> None:
         page = QVBoxLayout(self)
-        page.setContentsMargins(24, 16, 24, 16)
-        page.setSpacing(12)
-        page.addLayout(self._heading())
-        page.addWidget(self._told)
-        page.addLayout(self._jobs)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(0)
+        page.addWidget(self._bar())
+        below = QVBoxLayout()
+        below.setContentsMargins(16, 12, 16, 16)
+        below.setSpacing(8)
+        below.addWidget(self._told)
+        below.addLayout(self._jobs)
+        page.addLayout(below, 1)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.addWidget(self._make_table())
         split.addWidget(self.details)
@@ -88,18 +99,19 @@ class ModelsPage(QWidget):
         split.setSizes([720, 320])
         split.setObjectName("models")
         split.setChildrenCollapsible(False)
-        page.addWidget(split, 1)
+        below.addWidget(split, 1)
 
-    def _heading(self) -> QHBoxLayout:
-        row = QHBoxLayout()
+    def _bar(self) -> QFrame:
+        bar = QFrame()
+        bar.setProperty("role", "bar")
+        row = QHBoxLayout(bar)
+        row.setContentsMargins(16, 8, 16, 8)
         row.setSpacing(8)
-        row.addWidget(plain_label(self.tr("Models"), role="title"))
         self._filter = QLineEdit()
         self._filter.setPlaceholderText(self.tr("Find a model"))
         self._filter.setAccessibleName(self.tr("Find a model"))
         self._filter.setToolTip(self.tr("Shows the models whose name holds these letters"))
         self._filter.setClearButtonEnabled(True)
-        row.addSpacing(16)
         row.addWidget(self._filter, 1)
         self.get_button = self._button(
             "download",
@@ -113,14 +125,16 @@ class ModelsPage(QWidget):
             self.tr("List the models of a folder, of ComfyUI or of A1111; nothing is copied"),
         )
         self.places_button = self._button(
-            "layers", self.tr("Folders…"), self.tr("Which folders are searched for models")
+            "layers",
+            self.tr("Folders…"),
+            self.tr("Which folders are searched for models, and which models were taken off the list"),
         )
         self.refresh_button = self._button(
             "retry", self.tr("Look again"), self.tr("Search all folders for models again")
         )
         for button in (self.get_button, self.add_button, self.places_button, self.refresh_button):
             row.addWidget(button)
-        return row
+        return bar
 
     def _button(self, name: str, text: str, tip: str, role: str = "") -> QPushButton:
         button = QPushButton(icon_in(name, "accent_text") if role == "primary" else icon(name), text)
@@ -151,7 +165,7 @@ class ModelsPage(QWidget):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setStretchLastSection(True)
         for column, width in enumerate(_WIDTHS):
-            self._table.setColumnWidth(column, width)
+            self._table.setColumnWidth(column, max(width, header.sectionSizeHint(column)))
         return self._table
 
     def _connect(self) -> None:
@@ -173,9 +187,17 @@ class ModelsPage(QWidget):
 
     # ---- what happens
 
+    def message(self) -> str:
+        """What stands above the list."""
+        return self._told.text()
+
     def _refreshed(self) -> None:
-        if self._library.notices:
-            self._tell("\n".join(self._library.notices))
+        told = tuple(one for one in (self._library.unlisted, *self._library.notices) if one)
+        if told != self._noticed:  # once: a person may have closed it
+            self._noticed = told
+            self._tell("\n".join(told))
+        if self._looked_at is not None and self.current() != self._looked_at:
+            self.select(self._looked_at)
         if self.current() is None:
             self._select_first()
         self.details.show_model(self.current())
@@ -185,6 +207,7 @@ class ModelsPage(QWidget):
             self._table.setCurrentIndex(self._sorted.index(0, NAME))
 
     def _look_at(self, index: QModelIndex) -> None:
+        self._looked_at = index.data(ID_ROLE) or self._looked_at
         self.details.show_model(index.data(ID_ROLE))
 
     def _use(self, index: QModelIndex) -> None:
@@ -193,8 +216,7 @@ class ModelsPage(QWidget):
             self.use_asked.emit(model.id)
 
     def _tell(self, message: str) -> None:
-        self._told.setText(message)
-        self._told.setVisible(bool(message))
+        self._told.show_text(message)
 
     def _show_job(self, call: int) -> None:
         wanted = {job.call: job for job in self._library.jobs()}
@@ -205,5 +227,7 @@ class ModelsPage(QWidget):
         if call not in self._lines:
             line = self._lines[call] = JobLine()
             line.cancel_asked.connect(lambda: self._library.cancel(call))
+            line.again_asked.connect(lambda: self._library.again(call))
+            line.dismiss_asked.connect(lambda: self._library.dismiss(call))
             self._jobs.addWidget(line)
         self._lines[call].show_job(wanted[call])

@@ -1,4 +1,4 @@
-"""Which folders are searched for models."""
+"""Which folders are searched for models, and which models were taken off the list."""
 
 from typing import cast
 
@@ -24,7 +24,7 @@ _PLACE = int(Qt.ItemDataRole.UserRole)
 
 
 class PlacesDialog(QDialog):
-    """Lists the folders; those that the person named can be taken off again."""
+    """Lists the folders, of which those that the person named can be taken off again; and models to be listed again."""
 
     def __init__(self, library: ModelLibrary, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,12 +37,26 @@ class PlacesDialog(QDialog):
         self.add_button.setToolTip(self.tr("A folder of models, or the root of ComfyUI or A1111; nothing is copied"))
         self.remove_button = QPushButton(icon("remove"), self.tr("Take off"))
         self.remove_button.setToolTip(self.tr("The folder is searched no more; nothing in it is deleted"))
+        self._make_hidden()
         self._build()
         self.list.currentItemChanged.connect(self._chosen)
         self.add_button.clicked.connect(self._add)
         self.remove_button.clicked.connect(self._remove)
         library.changed.connect(self._show)
+        library.hidden_changed.connect(self._show_hidden)
         self._show()
+        self._show_hidden()
+        library.ask_hidden()
+
+    def _make_hidden(self) -> None:
+        self.hidden = QListWidget()
+        self.hidden.setAccessibleName(self.tr("Models that were taken off the list"))
+        self.hidden.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.list_again_button = QPushButton(icon("undo"), self.tr("List again"))
+        self.list_again_button.setToolTip(self.tr("The model is listed and offered again"))
+        self.list_again_button.clicked.connect(self._list_again)
+        self.hidden.currentItemChanged.connect(lambda *_: self._hidden_chosen())
+        self.hidden.itemActivated.connect(lambda _item: self._list_again())
 
     def _build(self) -> None:
         column = QVBoxLayout(self)
@@ -56,11 +70,18 @@ class PlacesDialog(QDialog):
         row.addWidget(self.add_button)
         row.addWidget(self.remove_button)
         row.addStretch()
+        column.addLayout(row)
+        self._off = QWidget()
+        off = QVBoxLayout(self._off)
+        off.setContentsMargins(0, 8, 0, 0)
+        off.addWidget(plain_label(self.tr("Taken off the list"), role="heading"))
+        off.addWidget(self.hidden, 1)
+        off.addWidget(self.list_again_button, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._off, 1)
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         close.button(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Closes this list"))
         close.rejected.connect(self.reject)
-        row.addWidget(close)
-        column.addLayout(row)
+        column.addWidget(close)
         self.resize(640, 360)
 
     def _show(self) -> None:
@@ -71,6 +92,24 @@ class PlacesDialog(QDialog):
             item.setData(_PLACE, place)
             self.list.addItem(item)
         self._chosen()
+
+    def _show_hidden(self) -> None:
+        self.hidden.clear()
+        for model in self._library.hidden:
+            item = QListWidgetItem(icon("models"), f"{model.id} — {model.path}")
+            item.setToolTip(plain_tooltip(model.path))
+            item.setData(_PLACE, model.id)
+            self.hidden.addItem(item)
+        self._off.setVisible(bool(self._library.hidden))
+        self._hidden_chosen()
+
+    def _hidden_chosen(self) -> None:
+        self.list_again_button.setEnabled(self.hidden.currentItem() is not None)
+
+    def _list_again(self) -> None:
+        item = self.hidden.currentItem()
+        if item is not None:
+            self._library.remember(cast(str, item.data(_PLACE)))
 
     def _line(self, place: ModelPlace) -> str:
         parts = [place.path]

@@ -4,6 +4,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QGridLayout,
     QListView,
     QScrollArea,
     QSizePolicy,
@@ -15,9 +16,8 @@ from PySide6.QtWidgets import (
 from mezzotint_app.viewmodel.queue_details import PictureRole, QueueDetails
 from mezzotint_app.viewmodel.queue_words import pictures_text, state_word
 from mezzotint_app.viewmodel.thumbnails import side_for
-from mezzotint_app.widgets.flow_layout import FlowLayout
 from mezzotint_app.widgets.grid_view import GridView
-from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.labels import plain_label, sentence
 from mezzotint_app.widgets.task_delegate import TaskDelegate
 from mezzotint_app.widgets.thumbnail_delegate import ThumbnailDelegate
 
@@ -61,9 +61,10 @@ class QueueDetailsPane(QScrollArea):
         column.setSpacing(8)
         self._title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._error.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        buttons = FlowLayout(spacing=4)
-        for action in actions:
-            buttons.addWidget(action_button(action))
+        buttons = QGridLayout()
+        buttons.setSpacing(0)
+        for number, action in enumerate(actions):
+            buttons.addWidget(action_button(action), number // 2, number % 2)
         for part in (self._title, self._state, self._error, self._advice):
             column.addWidget(part)
         column.addLayout(buttons)
@@ -115,7 +116,7 @@ class QueueDetailsPane(QScrollArea):
         row = entry.row
         self._title.setText(row.title.strip() or self.tr("Without a prompt"))
         self._state.setText(f"{state_word(row.state)} · {pictures_text(row)}")
-        self._error.setText(row.error or "")
+        self._error.setText(sentence(row.error or ""))
         self._error.setVisible(bool(row.error) and row.state != "waiting")
         advice = self._details.advice()
         self._advice.setText(advice)
@@ -134,7 +135,8 @@ class QueueDetailsPane(QScrollArea):
 def action_button(action: QAction) -> QToolButton:
     """A button of an action, with its drawing and its words."""
     button = QToolButton()
-    button.setProperty("role", "quiet")
+    button.setProperty("role", "line")
+    button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
     button.setDefaultAction(action)
     button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
     button.setAccessibleName(action.text())

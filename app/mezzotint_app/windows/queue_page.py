@@ -55,8 +55,11 @@ class QueuePage(QWidget):
         self._summary = plain_label(role="heading", wrap=True)
         self._build()
         self._connect()
-        self.setFocusProxy(self.list)
         self._show_all()
+
+    def focus_first(self) -> None:
+        """The keyboard to the list, or to the way on from an empty one."""
+        (self.list if self._stack.currentIndex() == 0 else self.empty.button).setFocus()
 
     def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
         """Room for the list and the details."""
@@ -284,6 +287,7 @@ class QueuePage(QWidget):
                 "program was closed or the computer was restarted."
             ),
             self.tr("Create pictures"),
+            self.tr("Opens the Create page (Ctrl+1)"),
         )
 
     def _current_changed(self, *_: object) -> None:
@@ -296,14 +300,15 @@ class QueuePage(QWidget):
             self._queue.details.look_at(None if row is None else row.id)
 
     def _enable_actions(self, *_: object) -> None:
-        selected = self.list.selected_rows()
-        rows = [row for at in selected[:_LOOKED_AT] if (row := self._queue.model.peek(at)) is not None]
-        unknown = len(selected) > len(rows)
+        count = self.list.selected_count()
+        looked_at = self.list.selected_rows() if count <= _LOOKED_AT else []
+        rows = [row for at in looked_at if (row := self._queue.model.peek(at)) is not None]
+        unknown = count > len(rows)
         current = self._queue.model.peek(self.list.currentIndex().row())
         self.cancel.setEnabled(unknown or can_cancel(rows))
         self.retry.setEnabled(unknown or can_retry(rows))
         for action in (self.front, self.duplicate, self.remove, self.up, self.down):
-            action.setEnabled(bool(selected))
+            action.setEnabled(count > 0)
         self.edit.setEnabled(current is not None)
         self.folder.setEnabled(current is not None and current.first_image is not None)
 
@@ -347,7 +352,7 @@ class QueuePage(QWidget):
             self.open_full_screen.emit(paths, 0)
 
     def _show_menu(self, at: QPoint) -> None:
-        if not self.list.selected_rows():
+        if not self.list.selected_count():
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -25,7 +25,9 @@ from mezzotint_app.resources import icon
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.picture_places import PicturePlaces
+from mezzotint_app.widgets.form_rows import align_names
 from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.spin_room import indent
 from mezzotint_app.windows.settings_pictures import PictureSettings
 
 _GB = 1 << 30
@@ -49,12 +51,13 @@ class SettingsDialog(QDialog):
         self.pictures = PictureSettings(places)
         self.tabs = QTabWidget()
         self.tabs.setAccessibleName(self.tr("Settings"))
-        self.tabs.addTab(self._tab(self._pictures()), self.tr("Pictures"))
-        self.tabs.addTab(self._tab(self._looks()), self.tr("Window"))
-        self.tabs.addTab(self._tab(self._machine()), self.tr("Machine"))
-        self.tabs.addTab(self._tab(self._privacy()), self.tr("Privacy"))
+        self.tabs.addTab(_tab(self._with_previews(self.pictures)), self.tr("Pictures"))
+        self.tabs.addTab(_tab(_filled(self._looks())), self.tr("Window"))
+        self.tabs.addTab(_tab(_filled(self._machine())), self.tr("Machine"))
+        self.tabs.addTab(_tab(_filled(self._privacy())), self.tr("Privacy"))
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 12, 16, 16)
+        column.setSpacing(12)
         column.addWidget(self.tabs, 1)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.button(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Everything is kept as it is set"))
@@ -64,18 +67,15 @@ class SettingsDialog(QDialog):
 
     # ---- tabs
 
-    def _pictures(self) -> QFormLayout:
-        form = _form()
-        form.addRow(self.pictures)
-        form.addRow(
-            "",
+    def _with_previews(self, pictures: PictureSettings) -> PictureSettings:
+        pictures.add(
             self._check(
                 "previews",
                 self.tr("Show pictures while they are made"),
                 self.tr("A small preview with every step; costs little"),
-            ),
+            )
         )
-        return form
+        return pictures
 
     def _looks(self) -> QFormLayout:
         form = _form()
@@ -214,18 +214,25 @@ class SettingsDialog(QDialog):
         box.setToolTip(self.tr("0: no limit but what the machine has"))
         box.valueChanged.connect(lambda value: self._settings.change(**{field: int(value * _GB) or None}))
         box.setObjectName(field)
+        indent(box)
         return box
 
-    def _tab(self, form: QFormLayout) -> QWidget:
-        content = QWidget()
-        content.setProperty("role", "form")
-        content.setLayout(form)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidget(content)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        return scroll
+
+def _filled(form: QFormLayout) -> QWidget:
+    align_names(form)
+    content = QWidget()
+    content.setLayout(form)
+    return content
+
+
+def _tab(content: QWidget) -> QScrollArea:
+    content.setProperty("role", "form")
+    scroll = QScrollArea()
+    scroll.setWidgetResizable(True)
+    scroll.setFrameShape(QFrame.Shape.NoFrame)
+    scroll.setWidget(content)
+    scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    return scroll
 
 
 def _form() -> QFormLayout:
@@ -234,5 +241,5 @@ def _form() -> QFormLayout:
     form.setHorizontalSpacing(16)
     form.setVerticalSpacing(12)
     form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
-    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
     return form

@@ -5,10 +5,13 @@ from PySide6.QtWidgets import QFileDialog, QFormLayout, QHBoxLayout, QLabel, QLi
 from mezzotint_app.resources import icon
 from mezzotint_app.settings import DEFAULT_TEMPLATE
 from mezzotint_app.viewmodel.picture_places import PicturePlaces
+from mezzotint_app.widgets.form_rows import align_names
 from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.widgets.path_list import PathList
 
 _TOKENS = "[date] [time] [seed] [prompt] [model] [width] [height] [steps] [sampler] [index] [count]"
+
+_KNOWN = 360  # pixels: a form gives words that wrap more height than they need
 
 
 class FolderList(PathList):
@@ -60,19 +63,26 @@ class PictureSettings(QWidget):
         first = QPushButton(icon("reuse"), self.tr("As at first"))
         first.setToolTip(self.tr("Back to {template}").format(template=DEFAULT_TEMPLATE))
         first.clicked.connect(lambda: self._places.set_template(DEFAULT_TEMPLATE))
-        form = QFormLayout(self)
-        form.setContentsMargins(0, 0, 0, 0)
+        form = self._form = QFormLayout(self)
+        form.setContentsMargins(8, 16, 8, 8)
         form.setHorizontalSpacing(16)
         form.setVerticalSpacing(12)
         form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
-        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         form.addRow(self.tr("Folder"), _row(self.folder, choose))
         form.addRow("", self.folder_problem)
         form.addRow(self.tr("Names"), _row(self.template, first))
         words = self.tr("Made of: {tokens}; / begins a folder").format(tokens=_TOKENS)
-        form.addRow("", plain_label(words, role="muted", wrap=True))
+        known = plain_label(words, role="muted", wrap=True)
+        known.setMinimumWidth(_KNOWN)
+        form.addRow("", known)
         form.addRow("", self.template_problem)
         form.addRow(self.tr("Also in the gallery"), self.others)
+        align_names(form)
+
+    def add(self, control: QWidget) -> None:
+        """One more, last, under the others."""
+        self._form.addRow("", control)
 
     def _problem(self) -> QLabel:
         label = plain_label(role="error", wrap=True)

@@ -20,6 +20,7 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                 ("Ctrl+,", QCoreApplication.translate("Shortcuts", "Settings")),
                 ("F1", QCoreApplication.translate("Shortcuts", "This list")),
                 ("Ctrl+L", QCoreApplication.translate("Shortcuts", "The engine's log")),
+                ("Ctrl+V", QCoreApplication.translate("Shortcuts", "Paste a picture")),
                 ("Ctrl+Q", QCoreApplication.translate("Shortcuts", "Quit")),
             ),
         ),
@@ -36,25 +37,62 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
         (
             QCoreApplication.translate("Shortcuts", "Pictures"),
             (
-                ("Ctrl++, Ctrl+-", QCoreApplication.translate("Shortcuts", "Larger, smaller")),
+                ("+, -", QCoreApplication.translate("Shortcuts", "Larger, smaller")),
                 ("0, 1", QCoreApplication.translate("Shortcuts", "Whole picture, actual size")),
-                ("Ctrl+V", QCoreApplication.translate("Shortcuts", "Paste a starting picture")),
+                (
+                    "Left, Right, Up, Down",
+                    QCoreApplication.translate("Shortcuts", "Move a picture that is larger than its place"),
+                ),
+                (
+                    "Shift+Left, Shift+Right",
+                    QCoreApplication.translate("Shortcuts", "Move the line between two pictures"),
+                ),
+                ("Return", QCoreApplication.translate("Shortcuts", "Full screen")),
+            ),
+        ),
+        (
+            QCoreApplication.translate("Shortcuts", "Full screen"),
+            (
+                ("Left, Right", QCoreApplication.translate("Shortcuts", "Previous, next picture")),
+                ("Home, End", QCoreApplication.translate("Shortcuts", "First, last picture")),
+                ("0, 1, 2, 3, 4, 5", QCoreApplication.translate("Shortcuts", "Stars")),
+                ("C", QCoreApplication.translate("Shortcuts", "Mark, to compare with others")),
+                ("I", QCoreApplication.translate("Shortcuts", "How it was made")),
+                ("Z", QCoreApplication.translate("Shortcuts", "Whole picture, or actual size")),
+                ("Ctrl+C", QCoreApplication.translate("Shortcuts", "Copy the picture")),
+                ("Ctrl+Shift+C", QCoreApplication.translate("Shortcuts", "Copy its settings")),
+                ("Del", QCoreApplication.translate("Shortcuts", "Into the system's trash")),
+                ("Esc", QCoreApplication.translate("Shortcuts", "Close")),
             ),
         ),
         (
             QCoreApplication.translate("Shortcuts", "Mask"),
             (
                 ("[, ]", QCoreApplication.translate("Shortcuts", "Smaller, larger brush")),
+                ("{, }", QCoreApplication.translate("Shortcuts", "Softer, harder brush")),
                 ("B, E", QCoreApplication.translate("Shortcuts", "Brush, eraser")),
+                ("X", QCoreApplication.translate("Shortcuts", "The other of brush and eraser")),
+                (
+                    "Left, Right, Up, Down",
+                    QCoreApplication.translate("Shortcuts", "Move the brush; with Shift in small steps"),
+                ),
                 ("Space", QCoreApplication.translate("Shortcuts", "Paint where the brush is")),
+                ("Return", QCoreApplication.translate("Shortcuts", "Keep the brush down, and lift it")),
+                ("Ctrl+Z, Ctrl+Shift+Z", QCoreApplication.translate("Shortcuts", "Undo, redo")),
+                ("Ctrl+I", QCoreApplication.translate("Shortcuts", "Invert")),
+                ("Ctrl+Shift+A", QCoreApplication.translate("Shortcuts", "Mask everything")),
+                ("Ctrl+Shift+D", QCoreApplication.translate("Shortcuts", "Clear the mask")),
+                ("Ctrl+Return", QCoreApplication.translate("Shortcuts", "Use it")),
+                ("Esc", QCoreApplication.translate("Shortcuts", "Leave it as it was")),
             ),
         ),
         (
             QCoreApplication.translate("Shortcuts", "Gallery"),
             (
                 ("Return", QCoreApplication.translate("Shortcuts", "Full screen")),
-                ("1, 2, 3, 4, 5", QCoreApplication.translate("Shortcuts", "Stars; 0 takes them away")),
-                (".", QCoreApplication.translate("Shortcuts", "A star, or none")),
+                ("0, 1, 2, 3, 4, 5", QCoreApplication.translate("Shortcuts", "Stars; 0 takes them away")),
+                (".", QCoreApplication.translate("Shortcuts", "All stars, or those before")),
+                ("Ctrl++, Ctrl+-", QCoreApplication.translate("Shortcuts", "Larger, smaller")),
                 ("Ctrl+U", QCoreApplication.translate("Shortcuts", "Use its settings")),
                 ("Ctrl+E", QCoreApplication.translate("Shortcuts", "Begin from it")),
                 ("Ctrl+O", QCoreApplication.translate("Shortcuts", "Show in its folder")),
@@ -69,6 +107,7 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
         (
             QCoreApplication.translate("Shortcuts", "Queue"),
             (
+                ("Return", QCoreApplication.translate("Shortcuts", "Look at its pictures")),
                 ("Ctrl+Up, Ctrl+Down", QCoreApplication.translate("Shortcuts", "Earlier, later in the queue")),
                 ("Ctrl+Home", QCoreApplication.translate("Shortcuts", "To the front")),
                 ("Ctrl+Backspace", QCoreApplication.translate("Shortcuts", "Cancel")),
@@ -78,6 +117,10 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                 ("Ctrl+O", QCoreApplication.translate("Shortcuts", "Open the folder of its pictures")),
                 ("Del", QCoreApplication.translate("Shortcuts", "Remove")),
             ),
+        ),
+        (
+            QCoreApplication.translate("Shortcuts", "Models"),
+            (("Return", QCoreApplication.translate("Shortcuts", "Make pictures with it")),),
         ),
     )
 

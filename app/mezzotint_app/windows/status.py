@@ -24,23 +24,34 @@ class Status(QObject):
         self._program, self._line, self._window = program, line, window
         program.engine.changed.connect(self._engine)
         program.engine_state.changed.connect(self._engine)
+        line.cancel_asked.connect(program.engine_state.cancel)
         program.queue.summary.changed.connect(self._queue)
         self._engine()
         self._queue()
 
     def _engine(self) -> None:
-        drawing, colour = _DRAWINGS[self._program.engine.state()]
-        self._line.show_engine(self._program.engine_state.text(), drawing, colour)
+        engine = self._program.engine_state
+        drawing, colour = _DRAWINGS["starting" if engine.is_starting() else engine.state()]
+        self._line.show_engine(engine.text(), drawing, colour)
+        self._line.show_cancel(self._cancel_words())
         self._line.show_memory(self._memory())
+
+    def _cancel_words(self) -> str:
+        engine = self._program.engine_state
+        if not engine.can_cancel():
+            return ""
+        return self.tr("Do not start the engine now") if engine.is_starting() else self.tr("Stop loading")
 
     def _memory(self) -> str:
         now = self._program.engine_state.memory
         if now is None:
             return ""
-        if now.vram_bytes is not None and now.vram_total_bytes is not None:
-            used = now.vram_total_bytes - (now.vram_free_bytes or 0)
-            return self.tr("Graphics memory {used}").format(used=bytes_of(used, now.vram_total_bytes))
-        return self.tr("RAM {used}").format(used=bytes_of(now.ram_bytes, now.ram_total_bytes))
+        ram = self.tr("RAM {used}").format(used=bytes_of(now.ram_bytes, now.ram_total_bytes))
+        if now.vram_bytes is None or now.vram_total_bytes is None:
+            return ram
+        used = now.vram_total_bytes - (now.vram_free_bytes or 0)
+        card = self.tr("Graphics memory {used}").format(used=bytes_of(used, now.vram_total_bytes))
+        return f"{card}   {ram}"
 
     def _queue(self) -> None:
         summary = self._program.queue.summary

@@ -1,12 +1,13 @@
 """How the picture in the viewer was made, as plain text."""
 
-from PySide6.QtWidgets import QFormLayout, QFrame, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QFrame, QVBoxLayout, QWidget
 
 from mezzotint.protocol import ImageMetadata
 from mezzotint_app.viewmodel.foreign_text import in_full, in_lines, in_one_line
 from mezzotint_app.viewmodel.settings_text import shown_settings
 from mezzotint_app.viewmodel.viewer import ViewerModel
 from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.plain_box import PlainBox
 
 _VALUE = 200  # characters that are shown
 
@@ -20,7 +21,7 @@ class ViewerInfo(QFrame):
         self._metadata: ImageMetadata | None = None
         self.setMinimumWidth(220)
         self._state = plain_label(role="muted", wrap=True)
-        self._prompt, self._negative = _reader(self.tr("Prompt")), _reader(self.tr("Negative prompt"))
+        self._prompt, self._negative = PlainBox(self.tr("Prompt")), PlainBox(self.tr("Negative prompt"))
         self._negative_name = plain_label(self.tr("Negative prompt"), role="heading")
         self._prompt_name = plain_label(self.tr("Prompt"), role="heading")
         self._values = QFormLayout()
@@ -32,9 +33,9 @@ class ViewerInfo(QFrame):
         layout.setSpacing(8)
         layout.addWidget(self._state)
         layout.addWidget(self._prompt_name)
-        layout.addWidget(self._prompt, 3)
+        layout.addWidget(self._prompt)
         layout.addWidget(self._negative_name)
-        layout.addWidget(self._negative, 1)
+        layout.addWidget(self._negative)
         layout.addLayout(self._values)
         layout.addStretch()
         model.changed.connect(self._show)
@@ -57,7 +58,7 @@ class ViewerInfo(QFrame):
             name.setVisible(bool(text))
             reader.setVisible(bool(text))
             shown, left_out = in_full(text or "")
-            reader.setPlainText(shown + ("…" if left_out else ""))
+            reader.show_text(shown + ("…" if left_out else ""))
         self._show_values(metadata)
 
     def _show_values(self, metadata: ImageMetadata | None) -> None:
@@ -67,12 +68,3 @@ class ViewerInfo(QFrame):
             label = plain_label(in_lines(value, _VALUE), wrap=True, selectable=True)
             label.setAccessibleName(f"{name}: {in_one_line(value, _VALUE)}")
             self._values.addRow(plain_label(name, role="muted"), label)
-
-
-def _reader(name: str) -> QPlainTextEdit:
-    reader = QPlainTextEdit()
-    reader.setReadOnly(True)
-    reader.setTabChangesFocus(True)
-    reader.setAccessibleName(name)
-    reader.setToolTip(name)
-    return reader

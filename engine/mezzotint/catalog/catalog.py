@@ -2,8 +2,10 @@
 
 import difflib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from mezzotint.catalog.huggingface import PREFIX, scan_cache, snapshot_of
@@ -17,7 +19,7 @@ from mezzotint.checkpoints.foreign_kind import is_pickle_name
 from mezzotint.checkpoints.opening import Checkpoint, open_checkpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder
-from mezzotint.errors import ModelRefused, StorageError, UnknownModel
+from mezzotint.errors import ModelRefused, StorageError, UnknownModel, UsageError
 from mezzotint.families.detection import Detected, detect
 from mezzotint.families.known import family_of
 from mezzotint.families.precision import parts_of, scheme_of
@@ -38,23 +40,33 @@ class FoundModel:
 class Catalog:
     """The models of this machine."""
 
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, places: Places, look_again: Callable[[], Places] | None = None) -> None:
+        """`look_again`: gives the places as they are now; without it they stay what they are."""
+        self._last, self._look_again = places, look_again
 
     @classmethod
     def standard(cls, folders: Sequence[Path] = ()) -> "Catalog":
-        """The catalog of all usual places, and of the folders given."""
-        return cls(standard_places(folders))
+        """The catalog of all usual places, and of the folders given; those that are added later are known at once."""
+        return cls(standard_places(folders), partial(standard_places, tuple(folders)))
+
+    @property
+    def _places(self) -> Places:
+        """Those of before where the settings cannot be read now: what is at work does not stop for that."""
+        if self._look_again is not None:
+            with suppress(UsageError):
+                self._last = self._look_again()
+        return self._last
 
     def models(self, *, hidden: bool = False) -> tuple[ModelInfo, ...]:
         """Every model found; one that cannot be used says why in `problem`. Only headers and configs are read.
 
         Those that the person has taken off the list are left out, unless `hidden`.
         """
+        off = self._places.hidden
         return tuple(
-            replace(_listed(identity, candidate), hidden=self._is_hidden(identity, candidate))
+            replace(_listed(identity, candidate), hidden=_is_hidden(identity, candidate, off))
             for identity, candidate in self._look()[0].items()
-            if hidden or not self._is_hidden(identity, candidate)
+            if hidden or not _is_hidden(identity, candidate, off)
         )
 
     def at(self, path: Path) -> ModelInfo:
@@ -101,10 +113,6 @@ class Catalog:
         """The bundled model that works on a fresh machine."""
         return ModelRef(id=DEFAULT_MODEL)
 
-    def _is_hidden(self, identity: str, candidate: Candidate) -> bool:
-        hidden = self._places.hidden
-        return identity in hidden or str(candidate.path) in hidden
-
     def _look(self) -> tuple[dict[str, Candidate], tuple[str, ...]]:
         places, notices = all_places(self._places)
         found = [_scan(place) for place in places]
@@ -112,6 +120,10 @@ class Catalog:
         for candidate in (candidate for part in found for candidate in part.candidates):
             unique.setdefault(os.path.realpath(candidate.path), candidate)
         return with_ids(tuple(unique.values())), (*notices, *(notice for part in found for notice in part.notices))
+
+
+def _is_hidden(identity: str, candidate: Candidate, hidden: frozenset[str]) -> bool:
+    return identity in hidden or str(candidate.path) in hidden
 
 
 def _scan(place: Place) -> Found:

@@ -72,7 +72,7 @@ def _drain(store: "JobStore", lease: "Lease", arguments: argparse.Namespace, con
     context.interrupt.soften()  # from here on a task may run
     engine = context.make_engine(context.make_catalog(arguments.models_folder))
     form: Format = "jsonl" if arguments.jsonl else "paths"
-    with contextlib.closing(engine), _Reports(context, form) as reports:
+    with contextlib.closing(engine), _awake(arguments.keep_awake, context), _Reports(context, form) as reports:
         return drain(
             store,
             lease,
@@ -83,6 +83,20 @@ def _drain(store: "JobStore", lease: "Lease", arguments: argparse.Namespace, con
             on_begun=reports.begun,
             on_ended=reports.ended,
         )
+
+
+@contextlib.contextmanager
+def _awake(wanted: bool, context: Context) -> Iterator[None]:
+    """Without sleep, where the system lets us; that it does not is told and no failure."""
+    with contextlib.ExitStack() as stack:
+        if wanted:
+            try:
+                from wakepy import keep
+
+                stack.enter_context(keep.running(on_fail="error"))
+            except Exception as error:  # noqa: BLE001  a library that asks many systems, and may not be installed
+                context.terminal.talk(f"notice: the computer may go to sleep: {plain(str(error), 200)}")
+        yield
 
 
 class _Reports(Reporter):

@@ -15,6 +15,7 @@ from mezzotint.families.clip_prompt import has_weights
 from mezzotint.families.lora.prompt_tags import has_lora_tags
 from mezzotint.images.naming import check_output
 from mezzotint.protocol import (
+    PLANNING,
     SCHEMA_VERSION,
     Attention,
     DeviceInfo,
@@ -169,7 +170,7 @@ class Job:
 
     def _on_trace(self, component: str, part: float) -> None:
         """An architecture that is met for the first time is looked at, which takes seconds."""
-        self._on_event(Loading(model="planning", component=component, bytes_done=int(part * 100), bytes_total=100))
+        self._on_event(Loading(model=PLANNING, component=component, bytes_done=int(part * 100), bytes_total=100))
 
     def _memory_report(self, memory: machine.PeakMemory, painter: "Painter", outlay: "Outlay | None") -> MemoryReport:
         phases = painter.placement.measured

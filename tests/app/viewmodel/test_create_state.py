@@ -1,5 +1,7 @@
 """Settings are kept per model, and survive the file."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +15,7 @@ from mezzotint_app.viewmodel.create_state import (
     loras_in_use,
     names_of_settings,
     settings_of,
+    with_lora,
     with_settings,
     without,
 )
@@ -64,3 +67,30 @@ def test_single_fields_go_back_to_the_models_own():
 def test_a_lora_that_is_off_is_not_used_and_keeps_its_weight():
     settings = CreateSettings(loras=(LoraChoice(path="a", weight=0.5), LoraChoice(path="b", weight=2.0, on=False)))
     assert [(one.path, one.weight) for one in loras_in_use(settings)] == [("a", 0.5)]
+
+
+def test_a_lora_is_in_the_list_once_and_on(qapp):
+    loras = with_lora(with_lora((), "/a.safetensors"), "/b.safetensors")
+    assert [one.path for one in loras] == ["/a.safetensors", "/b.safetensors"]
+    off = (replace(loras[0], on=False, weight=0.3), loras[1])
+    assert with_lora(off, "/a.safetensors") == (replace(loras[0], weight=0.3), loras[1])
+
+
+@given(
+    st.builds(
+        CreateSettings,
+        width=st.none() | st.integers(),
+        steps=st.none() | st.integers(),
+        clip_skip=st.none() | st.integers(),
+        count=st.integers(),
+        guidance_scale=st.none() | st.floats(allow_nan=False),
+        loras=st.lists(st.builds(LoraChoice, path=st.just("/x"), weight=st.floats(allow_nan=False))).map(tuple),
+    )
+)
+def test_numbers_that_no_control_can_show_are_the_model_s_own(wild):
+    shown = settings_of(CreateState(per_model={"m": wild}), "m")
+    for name in ("width", "steps", "clip_skip", "count", "guidance_scale"):
+        value, unset = getattr(wild, name), getattr(CreateSettings(), name)
+        assert getattr(shown, name) == (value if value is None or abs(value) <= 1_000_000 else unset)
+    assert [one.path for one in shown.loras] == [one.path for one in wild.loras]
+    assert all(abs(one.weight) <= 1_000_000 for one in shown.loras)

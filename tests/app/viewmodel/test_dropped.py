@@ -9,7 +9,7 @@ from PySide6.QtGui import QImage  # noqa: E402
 
 from mezzotint.library_protocol import Dropped  # noqa: E402
 from mezzotint_app.viewmodel.dropped import DropHandler  # noqa: E402
-from mezzotint_app.viewmodel.dropped_data import Held  # noqa: E402
+from mezzotint_app.viewmodel.dropped_data import MOST_PATHS, Held  # noqa: E402
 
 
 class Heard:
@@ -129,3 +129,9 @@ def test_the_newest_drop_wins(handler, heard, service):
     assert heard.of("show_differences") == []
     service.answer((thing("/b.png", "picture"),), call=2)
     assert heard.of("show_differences") == ["/b.png"]
+
+
+def test_paths_of_a_command_line_are_no_more_than_those_of_a_drop(handler, heard, service):
+    handler.take_paths([f"/{number}.png" for number in range(MOST_PATHS + 7)])
+    assert len(service.last("examine").params["paths"]) == MOST_PATHS
+    assert f"the first {MOST_PATHS} are looked at" in heard.of("message")[0]

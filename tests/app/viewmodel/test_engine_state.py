@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QObject, Signal
 
-from mezzotint.protocol import DeviceInfo, EngineInfo, Loading, MemoryNow, Notice, Step
+from mezzotint.protocol import PLANNING, DeviceInfo, EngineInfo, Loading, MemoryNow, Notice, Step
 from mezzotint_app.service import Failure
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.engine_state import DEATHS, EngineState
+from mezzotint_app.window_state import WindowState
 
 pytestmark = pytest.mark.requires_package("PySide6")
 
@@ -71,6 +72,7 @@ def shown(tmp_path, inline):
 
 def test_the_state_is_told_in_words(shown):
     texts = set()
+    shown.know(CARD)
     for state in ("starting", "ready", "restarting", "given_up", "stopped"):
         shown.engine.become(state)
         texts.add(shown.state.text())
@@ -146,7 +148,7 @@ def test_loading_is_told_with_the_time_that_is_left(shown):
     assert shown.state.loading() is None
 
 
-@given(st.lists(st.tuples(st.integers(0, 10**12), st.floats(0, 1e6)), max_size=10), st.integers(0, 10**12))
+@given(st.lists(st.tuples(st.integers(0, 10**12), st.floats(0, 60)), max_size=10), st.integers(0, 10**12))
 def test_time_left_is_never_negative_nor_made_up(tmp_path_factory, events, total):
     shown = Shown(tmp_path_factory.mktemp("x"), None)
     shown.jobs.started.emit("a task")
@@ -169,20 +171,71 @@ def test_loading_ends_with_the_first_step_and_with_the_engine(shown):
 
 
 def test_loading_can_be_cancelled_and_only_loading(shown):
-    shown.state.cancel_loading()
+    shown.know(CARD)
+    shown.state.cancel()
     assert shown.jobs.stops == 0
     shown.jobs.started.emit("a task")
+    assert not shown.state.can_cancel()
     shown.load(GB)
-    shown.state.cancel_loading()
-    assert shown.jobs.stops == 1
+    assert shown.state.can_cancel()
+    shown.state.cancel()
+    assert shown.jobs.stops == 1 and shown.engine.now == "ready"
 
 
-def test_a_start_can_be_cancelled_and_only_a_start(shown):
-    shown.state.cancel_start()
-    assert shown.engine.now == "ready"
+@pytest.mark.parametrize("state", ["starting", "restarting", "ready"])
+def test_a_start_can_be_cancelled_until_the_engine_knows_its_devices(shown, state):
     shown.engine.become("starting")
-    shown.state.cancel_start()
-    assert shown.engine.now == "stopped"
+    shown.engine.become(state)
+    assert shown.state.is_starting() and shown.state.can_cancel() and not shown.state.is_put_off()
+    shown.state.cancel()
+    assert shown.engine.now == "stopped" and shown.state.is_put_off() and not shown.state.can_cancel()
+    shown.state.start()
+    assert not shown.state.is_put_off()
+
+
+def test_a_start_is_over_when_the_devices_are_known_or_cannot_be_told(shown):
+    for end in (lambda: shown.engine.answer(info(CARD), method="info"), lambda: shown.engine.fail(method="info")):
+        shown.engine.become("starting")
+        starting = shown.state.text()
+        shown.engine.become("ready")
+        assert shown.state.text() == starting and shown.state.is_starting()
+        end()
+        assert shown.state.text() != starting and not shown.state.is_starting() and not shown.state.can_cancel()
+        shown.state.cancel()
+        assert shown.engine.now == "ready"
+
+
+def test_while_a_job_waits_for_the_start_the_engine_is_not_stopped_under_it(shown):
+    shown.engine.become("starting")
+    shown.engine.become("ready")
+    shown.jobs.started.emit("a task")
+    assert shown.state.is_starting() and not shown.state.can_cancel()
+    shown.state.cancel()
+    assert shown.engine.now == "ready"
+
+
+def test_bytes_and_time_left_of_loading_are_told_in_the_line(shown):
+    shown.jobs.started.emit("a task")
+    shown.load(0)
+    assert shown.state.text().endswith("10.0 GB")
+    shown.clock.advance(2)
+    shown.load(2 * GB)
+    assert "2.0 GB of 10.0 GB" in shown.state.text() and "8 s" in shown.state.text()
+    shown.jobs.progressed.emit("a task", Loading(model=PLANNING, component="unet", bytes_done=50, bytes_total=100))
+    assert "bytes" not in shown.state.text() and PLANNING not in shown.state.text()
+
+
+def test_the_line_counts_down_a_start(tmp_path, inline):
+    shown = Shown(tmp_path, inline)
+    past = Stored(tmp_path / "layout.json", WindowState(engine_seconds=5.0), inline)
+    state = EngineState(shown.engine, shown.jobs, shown.settings, shown.clock, past=past)
+    changes = []
+    state.changed.connect(lambda: changes.append(state.text()))
+    shown.engine.become("starting")
+    shown.clock.advance(1)
+    assert "4 s" in changes[-1]
+    shown.clock.advance(5)
+    assert not any(character.isdigit() for character in changes[-1])
 
 
 def test_after_two_deaths_torch_s_attention_is_offered_and_then_the_processor(shown):

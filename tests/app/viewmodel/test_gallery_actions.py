@@ -100,8 +100,11 @@ def test_the_systems_trash_takes_a_file(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     picture = tmp_path / "x.png"
     picture.write_bytes(b"x")
-    problem = to_trash(str(picture))
-    assert bool(problem) == picture.exists()
+    assert to_trash(str(picture)) == ""
+    assert not picture.exists()
+    if sys.platform == "linux":
+        assert (tmp_path / "data" / "Trash" / "files" / "x.png").read_bytes() == b"x"
+        assert str(picture) in (tmp_path / "data" / "Trash" / "info" / "x.png.trashinfo").read_text()
     assert to_trash(str(tmp_path / "gone.png")) == ""
 
 

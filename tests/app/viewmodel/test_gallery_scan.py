@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.library_protocol import GalleryScan, GalleryScanned
-from mezzotint.protocol import Progress
+from mezzotint.protocol import Notice, Progress
 from mezzotint_app.viewmodel.gallery_scan import MOST_FILES, REST, TOGETHER, GalleryScanner
 
 NOTHING_NEW = GalleryScanned(added=0, removed=0, total=0, unreadable=0)
@@ -143,3 +143,12 @@ def test_a_scan_that_failed_is_told(made):
     service.fail("storage", "no such folder")
     assert failed == ["no such folder"]
     assert not scanner.is_running()
+
+
+def test_what_a_person_should_know_of_the_index_is_told(made, qtbot):
+    service, _, _, scanner = made
+    scanner.scan()
+    with qtbot.waitSignal(scanner.told) as told:
+        service.event(Notice(code="gallery", message="the index was damaged and is made again"))
+    assert told.args == ["the index was damaged and is made again"]
+    assert scanner.is_running()

@@ -283,3 +283,27 @@ def test_the_request_keeps_everything_else(model):
     model.set_picture("x")
     request = GenerateRequest(prompt="y", seed=5, count=3)
     assert replace(model.with_inputs(request), images=(), strength=None) == request
+
+
+def test_a_picture_that_could_not_be_read_is_read_when_the_librarian_is_back(model, service):
+    model.look_again()
+    assert not service.asked
+    model.set_picture("/a.png")
+    model.look_again()
+    assert len(service.asked) == 1
+    service.fail("gone", "it ended")
+    assert model.problem() == "it ended"
+    model.look_again()
+    assert len(service.asked) == 2
+    assert model.problem() == ""
+    assert model.is_loading()
+
+
+@given(st.floats(allow_nan=False), st.integers(), st.integers())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_wild_numbers_of_a_request_stay_within_what_can_be_shown(model, strength, padding, feather):
+    inpaint = Inpaint(padding=padding, feather=feather, left=64)
+    model.apply(GenerateRequest(prompt="x", images=(ImageInput(path="/a.png"),), strength=strength, inpaint=inpaint))
+    assert 0 <= model.strength() <= 1
+    assert 0 <= model.inpaint().padding <= 4096
+    assert 0 <= model.inpaint().feather <= 256

@@ -8,6 +8,8 @@ from fake_service import FakeService
 
 from mezzotint.library_protocol import GetRequest, ModelPlace, QuantizeRequest, Verified
 from mezzotint.protocol import ModelRef, Notice, PlanRequest, Progress
+from mezzotint_app.service import Failure
+from mezzotint_app.settings import Settings
 from mezzotint_app.viewmodel.models import ModelLibrary
 
 PLACE = ModelPlace(path="/data/models", source="folder", own=True)
@@ -75,14 +77,6 @@ def test_details_and_needs_are_asked_once(qtbot, library, service, engine):
     assert library.need("sdxl").message == "the engine does not run"
 
 
-def test_needs_are_asked_again_for_another_machine(library, engine):
-    library.need("sdxl")
-    engine.answer("a plan", "plan")
-    library.forget_needs()
-    assert library.need("sdxl") is None
-    assert engine.methods() == ["plan", "plan"]
-
-
 @pytest.mark.parametrize(("act", "method"), [("add_folder", "add_place"), ("remove_folder", "remove_place")])
 def test_folders_come_and_go(library, service, act, method):
     getattr(library, act)("/data/more")
@@ -144,8 +138,86 @@ def test_a_check_tells_its_verdict(library, service, ok, against, words):
     assert words in library.job(call).outcome
 
 
-def test_ended_jobs_can_be_cleared(library, service):
+def test_a_job_that_has_ended_is_taken_away_and_one_that_runs_is_not(library, service):
     done, running = library.verify("sdxl"), library.verify("sdxl")
     service.fail(method="verify", call=done)
-    library.clear_ended()
+    for call in (done, running):
+        library.dismiss(call)
     assert [job.call for job in library.jobs()] == [running]
+
+
+@pytest.mark.parametrize("kind", ["cancelled", "storage"])
+def test_what_did_not_come_to_its_end_is_begun_anew_with_the_same_words(library, service, kind):
+    request = GetRequest(source="owner/name", token="hf_x", endpoint="http://mirror")
+    call = library.get(request)
+    assert library.again(call) is None  # it runs
+    service.fail(kind, "no", method="get")
+    again = library.again(call)
+    assert service.last("get").params == request
+    assert [job.call for job in library.jobs()] == [again]
+    assert library.job(again).kind == "get"
+
+
+def test_models_off_the_list_are_known_and_listed_again(qtbot, library, service):
+    with qtbot.waitSignal(library.told) as told:
+        library.forget("sdxl")
+        service.answer(None, "forget_model")
+    assert "sdxl" in told.args[0] and "Folders" in told.args[0]
+    service.answer((), "models")
+    with qtbot.waitSignal(library.hidden_changed):
+        service.answer((replace(SDXL, hidden=True),), "hidden_models")
+    assert [model.id for model in library.hidden] == ["sdxl"]
+    library.remember("sdxl")
+    assert service.last("remember_model").params == {"id": "sdxl"}
+    service.answer(None, "remember_model")
+    assert service.open("models") and service.open("hidden_models")
+
+
+def test_what_a_model_needs_follows_the_settings(qtbot, service, engine):
+    now = [Settings()]
+    library = ModelLibrary(service, engine, settings=lambda: now[0])
+    library.need("sdxl")
+    assert engine.last("plan").params == PlanRequest(models=("sdxl",))
+    now[0] = Settings(memory="lowest", vram_limit_bytes=4 << 30, theme="dark")
+    library.look_at_machine()
+    with qtbot.waitSignal(library.needs_forgotten):
+        engine.fail(method="plan")  # the answer to what is no longer asked
+    assert library.need("sdxl") is None
+    assert engine.last("plan").params == PlanRequest(models=("sdxl",), memory="lowest", vram_bytes=4 << 30)
+
+
+def test_what_could_not_be_told_is_asked_again_when_the_engine_is_there(qtbot, library, engine):
+    library.need("sdxl")
+    engine.fail("gone", "the engine ended", method="plan")
+    assert isinstance(library.need("sdxl"), Failure)
+    with qtbot.waitSignal(library.needs_forgotten):
+        library.look_at_machine()
+    assert library.need("sdxl") is None and engine.open("plan")
+    with qtbot.assertNotEmitted(library.needs_forgotten):
+        library.look_at_machine()
+
+
+def test_what_a_new_place_has_brought_is_told_once_it_is_listed(library, service):
+    told = []
+    library.found.connect(told.append)
+    library.refresh()  # is under way when the place comes, and may know nothing of it
+    library.add_folder("/new")
+    service.answer((PLACE,), "add_place")
+    service.answer((SDXL,), "models")
+    assert told == []
+    service.answer((SDXL, replace(SDXL, id="new")), "models")
+    assert told == [("new",)]
+    library.refresh()
+    service.answer((SDXL,), "models")
+    assert told == [("new",)]
+
+
+def test_a_place_with_nothing_new_is_told_too_and_one_that_is_refused_is_not(library, service):
+    told = []
+    library.found.connect(told.append)
+    library.add_folder("/gone")
+    service.fail(method="add_place")
+    library.add_folder("/old")
+    service.answer((PLACE,), "add_place")
+    service.answer((SDXL,), "models")
+    assert told == [()]

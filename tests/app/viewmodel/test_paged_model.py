@@ -276,3 +276,29 @@ def test_selected_places_follow_their_things_through_a_refresh(qapp, count, data
         if place.isValid():
             assert model.peek(place.row()).id == key or key not in [thing.id for thing in keeper.things]
     assert model.index(0) != QModelIndex()
+
+
+def test_very_many_that_lie_apart_go_some_at_once_and_the_others_with_the_answer():
+    keeper, model = made(200)
+    model.show_rows(0, 20)
+    settle(keeper)
+    gone = list(range(0, 200, 2))
+    taken = []
+    model.rowsRemoved.connect(lambda _parent, first, last: taken.append(last - first + 1))
+    with checked(model):
+        keeper.things = [thing for thing in keeper.things if thing.id not in gone]
+        model.remove_here(gone)
+        assert sum(taken) == paged_model.MOST_RUNS
+        settle(keeper)
+    assert model.rowCount() == 100
+    assert shown(model) == keeper.things[:21]
+
+
+def test_rows_that_follow_each_other_go_together():
+    keeper, model = made(300)
+    model.show_rows(0, 20)
+    settle(keeper)
+    taken = []
+    model.rowsRemoved.connect(lambda _parent, first, last: taken.append((first, last)))
+    model.remove_here([5, 6, 7, 30])
+    assert taken == [(30, 30), (5, 7)]

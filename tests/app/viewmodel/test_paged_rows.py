@@ -1,9 +1,11 @@
 """Rows that are partly known, beside a plain list."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint_app.viewmodel.paged_rows import PagedRows
+from mezzotint_app.viewmodel.paged_rows import PagedRows, runs
 
 unique = st.lists(st.integers(0, 60), unique=True, max_size=30)
 
@@ -34,11 +36,22 @@ def test_rows_come_go_and_move_as_in_a_list(items, data):
                 rows.remove(at, 1)
                 del plain[at]
             else:
-                to = data.draw(st.integers(0, len(plain) - 1))
-                rows.move(at, to)
-                plain.insert(to, plain.pop(at))
+                moving = sorted({at, *data.draw(st.lists(st.integers(0, len(plain) - 1), max_size=4))})
+                before = data.draw(st.integers(0, len(plain)))
+                to, old = rows.move(moving, before), plain
+                ahead = [row for row in range(before) if row not in moving]
+                order = ahead + moving + [row for row in range(before, len(old)) if row not in moving]
+                plain = [old[row] for row in order]
+                assert [to(row) for row in order] == list(range(len(old)))
         assert as_list(rows) == plain
         assert rows.total == len(plain)
+
+
+@given(st.sets(st.integers(0, 30)))
+def test_runs_are_the_rows_in_as_few_pieces_as_can_be(rows):
+    found = runs(rows)
+    assert [row for first, count in found for row in range(first, first + count)] == sorted(rows)
+    assert all(first + count < following for (first, count), (following, _) in itertools.pairwise(found))
 
 
 @given(unique, unique, st.integers(0, 20))

@@ -10,7 +10,7 @@ from PySide6.QtCore import QBuffer, QByteArray
 from PySide6.QtGui import QColor, QImage
 
 from mezzotint.library_protocol import Pixels
-from mezzotint.protocol import Decoding, Loading, Saved, Step
+from mezzotint.protocol import PLANNING, Decoding, Loading, Saved, StageShown, Step
 from mezzotint_app.service import Failure
 from mezzotint_app.viewmodel.preview import MOST_RESULTS, decoded
 
@@ -134,6 +134,40 @@ def test_what_the_first_stage_ended_with_is_kept_for_comparison(kit):
     assert near(before.pixelColor(4, 4).name(), "green")
     tell(kit, step(1, jpeg("red"), image=1, stages=2))
     assert kit.create.preview.before().isNull()
+
+
+def test_the_first_stage_s_own_picture_takes_the_place_of_its_preview(kit):
+    begin(kit)
+    preview = kit.create.preview
+    tell(kit, step(4, jpeg("green"), stages=2))
+    tell(kit, step(1, jpeg("blue"), stage=1, stages=2))
+    tell(kit, Saved(image=generated("/p.png"), images=2))
+    kit.runner.saved.emit(kit.runner.task(), generated("/p.png"))
+    kit.librarian.answer(pixels_of(kit, "blue"), method="pixels")
+    assert near(preview.before().pixelColor(4, 4).name(), "green")
+    changes = []
+    preview.image_changed.connect(lambda: changes.append(preview.before().width()))
+    tell(kit, StageShown(image=0, images=2, stage=0, stages=2, picture=jpeg("red", side=64)))
+    assert changes == [64] and near(preview.before().pixelColor(40, 40).name(), "red")
+    tell(kit, step(1, jpeg("yellow"), image=1, stages=2))
+    assert preview.before().isNull()
+    kit.runner.end()
+    preview.show_result("/p.png")
+    kit.librarian.answer(pixels_of(kit, "blue"), method="pixels")
+    assert preview.before().width() == 64
+
+
+def test_while_a_model_loads_the_time_until_it_is_there_is_told(kit):
+    now = kit.create.preview._now = lambda: clock[0]
+    clock = [0.0]
+    begin(kit)
+    tell(kit, Loading(model="m", component="unet", bytes_done=0, bytes_total=100 << 20))
+    clock[0] = now() + 10
+    tell(kit, Loading(model="m", component="unet", bytes_done=25 << 20, bytes_total=100 << 20))
+    line = kit.create.preview.line()
+    assert "25.0 MB of 100.0 MB" in line and "30 s" in line
+    tell(kit, Loading(model=PLANNING, component="unet", bytes_done=7, bytes_total=100))
+    assert "7 %" in kit.create.preview.line() and "bytes" not in kit.create.preview.line()
 
 
 @pytest.mark.parametrize("data", ["", "not base64!", base64.b64encode(b"no jpeg").decode(), "A" * (3 << 20)])

@@ -142,3 +142,15 @@ def test_a_count_that_failed_says_so_and_the_next_is_asked(tokens, service, qtbo
     asked(service, qtbot, 2)
     service.answer((count(1),))
     assert tokens.line() == "1 of 75 tokens"
+
+
+def test_what_could_not_be_counted_is_asked_again_when_somebody_counts_again(tokens, service, qtbot):
+    tokens.set("m", "a house")
+    asked(service, qtbot)
+    tokens.ask_again()
+    service.fail("gone")
+    assert "could not be counted" in tokens.line()
+    tokens.ask_again()
+    assert asked(service, qtbot, 2) == TokenRequest(model="m", prompt="a house")
+    service.answer((count(2),))
+    assert tokens.line() == "2 of 75 tokens"

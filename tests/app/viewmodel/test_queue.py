@@ -248,3 +248,20 @@ def test_rows_are_spoken(made):
     model = look(made)
     assert model.index(0).data() == "Waiting: number 0. 0 of 1 picture, m"
     assert model.index(0).data(RowRole).title == "number 0"
+
+
+def test_expected_times_are_asked_once_at_a_time_and_at_last_of_what_is_in_sight(made, monkeypatch):
+    add(made, 60)
+    model = look(made, 5)
+    asked = []
+    monkeypatch.setattr(JobStore, "expected_entry", lambda _store, entry: asked.append(entry) or 7.0)
+    model._times.clear()
+    made.inline.held = True
+    for first in range(0, 50, 5):
+        model.show_rows(first, first + 4)
+    assert len(made.inline.waiting) == 1
+    made.inline.go()
+    ids = made.ids()
+    assert asked == ids[:5] + ids[45:50]
+    assert "7 s" in model.index(46).data(ViewRole).about
+    assert "7 s" not in model.index(20).data(ViewRole).about

@@ -40,7 +40,7 @@ def test_set_aside_is_explained(made):
         made.change(lambda store, task=task: store.died(task.id, because="it ended"))
     made.queue.details.look_at(entry)
     assert made.queue.details.entry().row.state == "set_aside"
-    assert "ended twice" in made.queue.details.advice()
+    assert "Try a smaller size" in made.queue.details.advice()
 
 
 def test_an_entry_that_is_removed_is_no_longer_shown_and_no_trouble(made):
@@ -76,3 +76,17 @@ def test_pictures_in_sight_have_thumbnails(made):
         image(task, 1).path,
         image(task, 2).path,
     ]
+
+
+def test_one_question_is_under_way_however_many_are_looked_at(made):
+    entries = made.change(lambda store: [store.add([request(str(number))]) for number in range(6)])
+    made.inline.held = True
+    for entry in entries:
+        made.queue.details.look_at(entry)
+    assert len(made.inline.waiting) == 1
+    made.inline.go()
+    assert made.queue.details.entry().row.id == entries[-1]
+    made.inline.held = False
+    made.queue.details.look_at(None)
+    made.queue.details.look_at(entries[0])
+    assert made.queue.details.entry().row.id == entries[0]

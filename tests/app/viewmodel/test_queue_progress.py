@@ -117,3 +117,19 @@ def test_what_is_done_is_said_in_words():
 def test_a_notice_changes_nothing():
     progress = TaskProgress(images=2).after(step(3), 0)
     assert progress.after(Notice(code="x", message="y"), 1) == progress
+
+
+def test_of_a_cascade_the_stage_is_told(qapp):
+    one = TaskProgress(images=2).after(step(3), 0).words()
+    several = TaskProgress(images=2).after(step(3, stage=1, stages=3), 0).words()
+    assert "stage" not in one and "stage 2 of 3" in several and "step 3 of 10" in several
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**12), st.floats(0, 1e6)), max_size=10), st.integers(0, 10**12))
+def test_time_left_of_loading_is_never_negative_nor_told_at_once(events, total):
+    progress, now = TaskProgress(), 0.0
+    for done, seconds in events:
+        progress = progress.after(loading(done, total), now)
+        assert progress.load_left is None or (progress.load_left >= 0 and now >= 1)
+        now += seconds
+    assert TaskProgress().after(loading(5, total), now).load_left is None

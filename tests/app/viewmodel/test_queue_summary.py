@@ -130,3 +130,10 @@ def test_entries_that_need_a_look(made):
     made.change(lambda store: store.fail(task.id, "storage", "full"))
     made.runner.end()
     assert text(made) == "Nothing waits; to be looked at: 1 entry"
+
+
+def test_a_queue_that_cannot_be_opened_is_no_empty_one(made):
+    made.access.unusable.emit("it is from a newer Mezzotint.")
+    assert text(made) == "Held up: it is from a newer Mezzotint"
+    made.access.opened.emit(None)
+    assert text(made) == "Nothing waits"

@@ -374,3 +374,16 @@ def test_nothing_is_read_or_written_outside_the_store_s_thread(tmp_path, inline)
     inline.go()
     assert house.runner.state == "idle"
     house.close()
+
+
+@pytest.mark.parametrize("leaving", [True, False])
+def test_an_engine_that_ends_while_the_window_is_left_is_not_the_task_s_fault(house, leaving):
+    entry = house.add("a house")
+    left = []
+    if leaving:
+        house.runner.let_go(lambda: left.append(True))
+    house.engine.die()
+    assert house.states_of(entry) == ["waiting"]
+    [task] = house.look(lambda store: store.entry(entry)).tasks
+    assert task.error_kind == ("put_back" if leaving else "died")
+    assert left == ([True] if leaving else [])

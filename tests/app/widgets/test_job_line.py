@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import QLocale, Qt
-from PySide6.QtWidgets import QProgressBar, QToolButton
+from PySide6.QtWidgets import QProgressBar
 
 from mezzotint.protocol import Progress
 from mezzotint_app.viewmodel.models import LibraryJob
@@ -38,18 +38,27 @@ def test_without_a_total_the_bar_only_moves(line, progress):
 
 
 @pytest.mark.parametrize(
-    ("state", "shown"),
-    [("done", "Done. all is well"), ("failed", "did not work. all is well"), ("cancelled", "Stopped.")],
+    ("state", "shown", "again"),
+    [
+        ("done", "Done. all is well", False),
+        ("failed", "did not work. all is well", True),
+        ("cancelled", "Stopped.", True),
+    ],
 )
-def test_an_end_is_told_and_cannot_be_stopped(line, state, shown):
+def test_an_end_is_told_and_can_be_tried_again_or_taken_away(line, state, shown, again):
     line.show_job(LibraryJob(call=1, kind="quantize", subject="a <b>", state=state, outcome="all is well"))
     assert shown in words(line)
-    assert not line.findChild(QToolButton).isVisible()
+    assert (line.cancel.isVisible(), line.again.isVisible(), line.dismiss.isVisible()) == (False, again, True)
+    assert "a <b>" in line.dismiss.accessibleName()
 
 
 def test_the_button_stops_it(qtbot, line):
     line.show_job(LibraryJob(call=1, kind="get", subject="a"))
-    button = line.findChild(QToolButton)
-    assert "a" in button.accessibleName()
+    assert "a" in line.cancel.accessibleName()
+    assert not line.again.isVisible() and not line.dismiss.isVisible()
     with qtbot.waitSignal(line.cancel_asked):
-        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(line.cancel, Qt.MouseButton.LeftButton)
+    line.show_job(LibraryJob(call=1, kind="get", subject="a", state="failed"))
+    for button, signal in ((line.again, line.again_asked), (line.dismiss, line.dismiss_asked)):
+        with qtbot.waitSignal(signal):
+            qtbot.mouseClick(button, Qt.MouseButton.LeftButton)

@@ -161,6 +161,9 @@ def test_enter_and_a_double_click_activate(view, qtbot):
 
 def test_pixels_are_seen_as_squares_when_they_are_large(view):
     view.show_image(halves(4, 3))
+    fitted = at_pixel(view, 199, 150)
+    assert fitted not in (QColor("#ff0000"), QColor("#0000ff"))  # nobody has zoomed in
+    view.zoom_by(1.0)
     middle = [at_pixel(view, x, 150) for x in (190, 199, 201, 210)]
     assert middle == [QColor("#ff0000")] * 2 + [QColor("#0000ff")] * 2
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QMimeData, Qt, QUrl
-from PySide6.QtGui import QFont, QTextCursor, QTextOption
+from PySide6.QtGui import QFont, QGuiApplication, QImage, QKeySequence, QShortcut, QTextCursor, QTextOption
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
 
 from mezzotint_app.viewmodel.prompt_tokens import LONGEST
 from mezzotint_app.viewmodel.prompt_weights import STEP, changed_weight
@@ -162,3 +163,32 @@ def test_the_box_grows_with_the_text_to_a_point(edit, qtbot):
     middle = edit.sizeHint().height()
     edit.show_text("line\n" * 500)
     assert low < middle < edit.sizeHint().height() < 4 * low
+
+
+@pytest.mark.parametrize(("held", "for_window"), [("picture", True), ("file", True), ("text", False)])
+def test_what_is_pasted_and_is_no_text_goes_to_the_window(qtbot, held, for_window):
+    window, pasted = QWidget(), []
+    edit = PromptEdit("Prompt", "tip", lines=2, parent=window)
+    shortcut = QShortcut(QKeySequence("Ctrl+V"), window)
+    shortcut.activated.connect(lambda: pasted.append(held))
+    qtbot.addWidget(window)
+    window.show()
+    window.activateWindow()
+    assert QTest.qWaitForWindowActive(window)
+    data = QMimeData()
+    if held == "picture":
+        data.setImageData(QImage(4, 4, QImage.Format.Format_RGB32))
+    elif held == "file":
+        data.setUrls([QUrl.fromLocalFile("/a.png")])
+    else:
+        data.setText("a house")
+    QGuiApplication.clipboard().setMimeData(data)
+    edit.setFocus()
+    QTest.keyClick(edit, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+    assert pasted == ([held] if for_window else [])
+    assert edit.text() == ("" if for_window else "a house")
+    QGuiApplication.clipboard().clear()
+
+
+def test_an_empty_clipboard_is_no_words(edit):
+    assert not edit.canInsertFromMimeData(None)

@@ -20,6 +20,16 @@ def test_the_engine_is_told_in_words_and_with_a_drawing(line):
     assert not line.engine.icon().isNull()
 
 
+def test_what_can_be_stopped_can_be_pressed_and_says_what_it_is(qtbot, line):
+    assert not line.cancel.isVisible()
+    line.show_cancel("Stop loading")
+    assert line.cancel.isVisible() and line.cancel.accessibleName() == line.cancel.toolTip() == "Stop loading"
+    with qtbot.waitSignal(line.cancel_asked):
+        qtbot.mouseClick(line.cancel, Qt.MouseButton.LeftButton)
+    line.show_cancel("")
+    assert not line.cancel.isVisible()
+
+
 def test_memory_is_hidden_while_nothing_works(line):
     line.show_memory("RAM 1.0 GB of 8.0 GB")
     assert line.memory.isVisible()

@@ -93,7 +93,11 @@ def test_the_plan_is_shown_in_words_and_as_a_bar(kit, page, qtbot):
     kit.engine.answer(plan(), method="plan")
     assert page.footer.plan_words().startswith("Needs 3.6 GB of 8.0 GB")
     assert "weights 2.0 GB" in page.footer._bar.accessibleName()
-    assert "9.1 GB" in page.footer._line.toolTip()
+    assert "9.1 GB" in page.footer._line.toolTip() and page.footer.reasons() == ""
+    clicked(page.footer.why_button())
+    assert "9.1 GB" in page.footer.reasons()
+    clicked(page.footer.why_button())
+    assert page.footer.reasons() == ""
     kit.create.chosen.change(steps=12)
     qtbot.waitUntil(lambda: bool(kit.engine.open("plan")))
     kit.engine.answer(plan(fits=False, smallest_vram_bytes=9 * GB), method="plan")

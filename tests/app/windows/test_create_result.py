@@ -2,11 +2,13 @@
 
 import pytest
 from create_page import clicked, generated, kit_of, page_of
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtTest import QTest
 
-from mezzotint.protocol import Step
+from mezzotint.protocol import Notice, Step
 from mezzotint_app.service import Failure
+from mezzotint_app.viewmodel.thumbnails import Thumbnails
+from mezzotint_app.windows.create_page import CreatePage
 
 
 @pytest.fixture
@@ -39,6 +41,46 @@ def test_progress_and_cancel(kit, page):
     assert page.result.cancel_button().isHidden()
 
 
+class Engine(QObject):
+    """An EngineState that starts, or does not."""
+
+    changed = Signal()
+
+    def __init__(self):
+        super().__init__()
+        self.starts, self.cancelled = True, 0
+
+    def is_starting(self):
+        return self.starts
+
+    def text(self):
+        return "The engine is starting, about 4 s left"
+
+    def cancel(self):
+        self.cancelled += 1
+
+
+def test_a_start_of_the_engine_is_told_and_can_be_cancelled(kit, qtbot):
+    engine = Engine()
+    page = CreatePage(kit.create, Thumbnails(kit.librarian, kit.pool), kit.pool, engine=engine)
+    qtbot.addWidget(page)
+    page.resize(1000, 700)
+    page.show()
+    assert page.result.progress_words() == engine.text()
+    clicked(page.result.cancel_button())
+    assert engine.cancelled == 1
+    kit.write()
+    running(kit)  # a job has begun, of which nothing is told yet
+    assert page.result.progress_words() == engine.text()
+    clicked(page.result.cancel_button())
+    assert (kit.runner.stopped, engine.cancelled) == (1, 1)
+    engine.starts = False
+    engine.changed.emit()
+    assert page.result.progress_words() == kit.create.preview.line() != engine.text()
+    kit.runner.end()
+    assert page.result.cancel_button().isHidden()
+
+
 def test_results_can_be_shown_opened_and_begun_from(kit, page):
     opened, settings = [], []
     page.open_full_screen.connect(lambda paths, which: opened.append((paths, which)))
@@ -68,3 +110,16 @@ def test_while_something_is_made_an_older_picture_can_be_looked_at(kit, page):
     assert not page.result.follow_button().isHidden()
     clicked(page.result.follow_button())
     assert page.result.follow_button().isHidden()
+
+
+def test_what_was_done_otherwise_than_asked_is_told_until_the_next_job(kit, page):
+    running(kit)
+    told = ("torch's own attention is used: the kernels <b>failed</b>", "the picture is decoded in squares")
+    for code, message in (("memory_plan", "memory: streamed"), ("attention", told[0]), ("memory_short", told[1])):
+        for _ in range(2):
+            kit.runner.progressed.emit(kit.runner.task(), Notice(code=code, message=message))
+    assert page.result.notices() == "\n".join(told)
+    kit.runner.end()
+    assert page.result.notices() == "\n".join(told)
+    running(kit)
+    assert page.result.notices() == ""

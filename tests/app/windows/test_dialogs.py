@@ -2,6 +2,7 @@
 
 import pytest
 from fake_engine import model_info
+from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QDialog
 from shiboken6 import isValid
 
@@ -104,3 +105,20 @@ def test_the_log_grows_while_it_is_open(qtbot, window, program):
     dialog.reject()
     qtbot.waitUntil(lambda: not isValid(dialog))
     program.engine.logged.emit("another line")
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "show"),
+    [
+        ("known_models", (), lambda dialogs: dialogs.get_model()),
+        ("metadata", METADATA, lambda dialogs: dialogs.settings_of_picture("/pictures/a.png")),
+    ],
+)
+def test_an_answer_that_comes_after_the_dialog_is_closed_harms_nobody(qtbot, window, asked, method, answer, show):
+    show(window.dialogs)
+    (dialog,) = opened(window)
+    dialog.reject()
+    qtbot.waitUntil(lambda: not isValid(dialog))
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    asked.answer(answer, method)
+    assert opened(window) == []

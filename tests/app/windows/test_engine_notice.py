@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import QObject, Qt, Signal
 
+from mezzotint_app.viewmodel import late_start
 from mezzotint_app.windows.engine_notice import EngineNotice
 
 
@@ -92,3 +93,16 @@ def test_a_way_out_is_offered_and_not_taken_by_itself(qtbot, state, notice, butt
     assert state.done == []
     qtbot.mouseClick(getattr(notice, button), Qt.MouseButton.LeftButton)
     assert state.done == [done]
+
+
+def test_a_start_that_takes_long_is_told_and_can_be_begun_anew(qtbot, state, monkeypatch):
+    monkeypatch.setattr(late_start, "LATE", 0.0)
+    state.say(state="starting")
+    notice = EngineNotice(state)
+    qtbot.addWidget(notice)
+    qtbot.waitUntil(lambda: "takes long to start" in notice.trouble.text())
+    notice.show()
+    qtbot.mouseClick(notice.start_button, Qt.MouseButton.LeftButton)
+    assert state.done == ["restart"]
+    state.say(state="ready")
+    assert notice.isHidden()

@@ -153,3 +153,12 @@ def test_the_first_picture_is_asked_for_with_one_click(qtbot):
     program.access.ask(lambda store: [row.title for row in store.rows()], titles.extend)
     qtbot.waitUntil(lambda: titles == ["a red house"])
     program.finish()
+
+
+def test_what_is_true_no_more_is_no_longer_told(window, program):
+    program.told.emit("the disk is full")
+    program.told.emit("something else")
+    program.over.emit("the disk is full")
+    assert window.notice.text() == "something else"
+    program.over.emit("something else")
+    assert window.notice.isHidden()

@@ -4,8 +4,9 @@ import pytest
 from fake_engine import model_info
 from fake_service import FakeService
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QTableView
+from PySide6.QtWidgets import QFileDialog, QLabel, QTableView
 
+from mezzotint.library_protocol import GetRequest
 from mezzotint.protocol import Progress
 from mezzotint_app.viewmodel.models import ModelLibrary
 from mezzotint_app.viewmodel.models_table import ID_ROLE
@@ -106,14 +107,18 @@ def test_jobs_come_and_go(qtbot, page, library, service):
     line.cancel_asked.emit()
     assert service.cancelled == [call]
     service.fail(kind="cancelled", method="verify")
-    library.clear_ended()
+    qtbot.mouseClick(line.again, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: len(page.findChildren(JobLine)) == 1 and page.findChildren(JobLine) != [line])
+    (again,) = page.findChildren(JobLine)
+    service.fail(kind="storage", method="verify")
+    qtbot.mouseClick(again.dismiss, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: page.findChildren(JobLine) == [])
 
 
 def test_what_goes_wrong_is_told_in_plain_text(page, library):
     library.told.emit("no <b>room</b>")
     assert page._told.text() == "no <b>room</b>"
-    assert page._told.textFormat() == Qt.TextFormat.PlainText
+    assert all(one.textFormat() == Qt.TextFormat.PlainText for one in page._told.findChildren(QLabel) if one.text())
     assert page._told.isVisible()
 
 
@@ -121,6 +126,12 @@ def test_the_model_that_is_looked_at_stays_so_when_the_list_changes(page, librar
     page.select("pear")
     library.refresh()
     service.answer((model_info(id="aaa", family="sdxl"), *MODELS), "models")
-    assert page.current() in ("pear", "aaa")
-    page.select("pear")
-    assert page.details._id == "pear"
+    assert page.current() == page.details._id == "pear"
+
+
+def test_a_model_that_was_fetched_is_looked_at_once_it_is_listed(page, library, service):
+    library.get(GetRequest(source="owner/new"))
+    service.answer(model_info(id="new", family="sdxl"), "get")
+    assert page.current() == "apple"
+    service.answer((*MODELS, model_info(id="new", family="sdxl")), "models")
+    assert page.current() == page.details._id == "new"

@@ -1,6 +1,7 @@
 """Folders of models."""
 
 import pytest
+from fake_engine import model_info
 from fake_service import FakeService
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
@@ -48,3 +49,16 @@ def test_a_folder_is_added(qtbot, dialog, service, monkeypatch):
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: "/more")
     qtbot.mouseClick(dialog.add_button, Qt.MouseButton.LeftButton)
     assert service.last("add_place").params == {"path": "/more"}
+
+
+def test_models_off_the_list_can_be_listed_again(qtbot, dialog, service):
+    assert dialog.hidden.isHidden() or not dialog.hidden.isVisible()
+    service.answer((model_info(id="mine <b>", path="/m/mine"), model_info(id="other")), "hidden_models")
+    assert dialog.hidden.isVisible() and not dialog.list_again_button.isEnabled()
+    assert "mine <b>" in dialog.hidden.item(0).text() and "/m/mine" in dialog.hidden.item(0).text()
+    dialog.hidden.setCurrentRow(0)
+    qtbot.mouseClick(dialog.list_again_button, Qt.MouseButton.LeftButton)
+    assert service.last("remember_model").params == {"id": "mine <b>"}
+    service.answer(None, "remember_model")
+    service.answer((), "hidden_models")
+    assert not dialog.hidden.isVisible()

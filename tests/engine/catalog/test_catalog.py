@@ -14,6 +14,7 @@ from mezzotint.catalog.places import Places
 from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.errors import MezzotintError, ModelRefused, UnknownModel
+from mezzotint.library.places import add_place
 from mezzotint.protocol import ModelDefaults, ModelInfo, ModelRef
 
 
@@ -263,3 +264,19 @@ def test_hidden_models_are_left_out_of_lists_alone(models, by):
     assert "base" not in ids(catalog)
     assert {info.id for info in catalog.models(hidden=True) if info.hidden} == {"base"}
     assert catalog.find(ModelRef(id="base")).info.id == "base"
+
+
+def test_a_folder_that_is_added_later_is_known_at_once(monkeypatch, tmp_path, tiny_sdxl_folder):
+    """As when the window adds one while the engine runs."""
+    monkeypatch.setenv("MEZZOTINT_CONFIG", str(tmp_path))
+    catalog = Catalog.standard()
+    with pytest.raises(UnknownModel):
+        catalog.find(ModelRef(id=tiny_sdxl_folder.name))
+    add_place(str(tiny_sdxl_folder))
+    assert catalog.find(ModelRef(id=tiny_sdxl_folder.name)).info.path == str(tiny_sdxl_folder)
+    assert tiny_sdxl_folder.name in [model.id for model in catalog.models()]
+    (tmp_path / "config.toml").write_text("[models", "utf-8")  # somebody is writing in it
+    assert catalog.find(ModelRef(id=tiny_sdxl_folder.name)).info.path == str(tiny_sdxl_folder)
+    (tmp_path / "config.toml").unlink()
+    with pytest.raises(UnknownModel):
+        catalog.find(ModelRef(id=tiny_sdxl_folder.name))

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import types
 
 import pytest
 from queue_programs import WritingEngine
@@ -218,3 +219,28 @@ def test_a_real_signal_to_a_real_process(store, add, name):
     assert [task.state for task in store.entry(1).tasks] == ["done", "waiting", "waiting"]
     assert [task.attempts for task in store.entry(1).tasks] == [0, 0, 0]
     assert isinstance(Lease.acquire(), Lease)
+
+
+@pytest.mark.parametrize("trouble", [None, RuntimeError("no bus"), ImportError("No module named 'wakepy'")])
+def test_the_computer_is_kept_awake_where_that_can_be(queue, store, add, monkeypatch, trouble):
+    entered, keep = [], types.ModuleType("wakepy")
+
+    @contextlib.contextmanager
+    def running(on_fail):
+        assert on_fail == "error"
+        if trouble is not None:
+            raise trouble
+        entered.append("in")
+        yield
+        entered.append("out")
+
+    keep.keep = types.SimpleNamespace(running=running)
+    monkeypatch.setitem(sys.modules, "wakepy", keep)
+    add("a")
+    done = queue("--until-empty")
+    assert done.code == 0 and entered == []
+    add("b")
+    done = queue("--until-empty", "--keep-awake")
+    assert done.code == 0 and store.row(2).state == "done"
+    assert entered == (["in", "out"] if trouble is None else [])
+    assert ("may go to sleep" in done.err) == (trouble is not None)

@@ -1,0 +1,115 @@
+"""How long the engine still takes to start, from how long it took the last time."""
+
+from typing import Protocol
+
+from PySide6.QtCore import QObject, Signal, SignalInstance
+
+from mezzotint_app.clock import Clock, Every
+from mezzotint_app.stored import Stored
+from mezzotint_app.window_state import WindowState
+
+_TICK = 1.0  # seconds between two looks at the clock
+_LONGEST = 600.0  # seconds of a start that is worth remembering
+
+
+class StartedEngine(Protocol):
+    """The engine as this knows it."""
+
+    changed: SignalInstance
+
+    def state(self) -> str:
+        """starting, ready, restarting, given_up or stopped."""
+        ...
+
+
+class EngineStart(QObject):
+    """Two parts: until the engine knows its devices; and, with the first job, until that has read its libraries."""
+
+    changed = Signal()  # once a second while it starts
+
+    def __init__(
+        self,
+        engine: StartedEngine,
+        clock: Clock,
+        past: Stored[WindowState] | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._clock, self._past = clock, past
+        self._since: float | None = None  # when the part began that goes on
+        self._knows = self._has_read = True
+        self._has_job = False
+        self._every = Every(clock, _TICK, self.changed.emit)
+        self._engine = engine
+        engine.changed.connect(self._look)
+
+    def goes_on(self) -> bool:
+        """Whether it has begun and is not done."""
+        return self._since is not None
+
+    def seconds_left(self) -> float | None:
+        """None: it never started before, or takes longer than the last time."""
+        if self._since is None or self._past is None:
+            return None
+        past = self._past.value()
+        usual = past.engine_seconds if not self._knows else past.libraries_seconds
+        left = usual - (self._clock.now() - self._since)
+        if usual <= 0 or left <= 0:
+            return None
+        return left + (past.libraries_seconds if self._has_job and not self._knows else 0.0)
+
+    def devices_known(self, *, worked: bool = True) -> None:
+        """The first part is over; not `worked`: the engine could not tell."""
+        if self._since is not None and not self._knows and worked:
+            self._learn(engine_seconds=self._took())
+        if not self._knows:
+            self._knows = True
+            self._end()
+        if self._has_job and not self._has_read:
+            self._begin()
+
+    def job_began(self) -> None:
+        """The first one has the engine read its libraries."""
+        self._has_job = True
+        if self._since is None and not self._has_read:
+            self._begin()
+
+    def job_told(self) -> None:
+        """Something of the job: the second part is over."""
+        if self._has_job and self._knows and not self._has_read:
+            if self._since is not None:
+                self._learn(libraries_seconds=self._took())
+            self._end()
+        self._has_read = True
+
+    def job_ended(self) -> None:
+        """Whatever came of it."""
+        self._has_job = False
+        if self._knows:
+            self._end()
+
+    def _look(self) -> None:
+        state = self._engine.state()
+        if state in ("starting", "restarting"):
+            if self._knows:
+                self._knows = self._has_read = self._has_job = False
+                self._end()
+                self._begin()
+        elif state != "ready":
+            self._knows = True
+            self._end()
+
+    def _begin(self) -> None:
+        self._since = self._clock.now()
+        self._every.start()
+
+    def _end(self) -> None:
+        self._since = None
+        self._every.stop()
+
+    def _took(self) -> float:
+        return round(self._clock.now() - (self._since or 0.0), 1)
+
+    def _learn(self, **seconds: float) -> None:
+        if self._past is not None and all(0 < one <= _LONGEST for one in seconds.values()):
+            self._past.change(**seconds)

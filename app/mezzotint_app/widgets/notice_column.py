@@ -1,0 +1,28 @@
+"""Notices one below the other, above a page; without any it takes no room."""
+
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+
+class NoticeColumn(QWidget):
+    """Hidden while all that is in it is hidden."""
+
+    def __init__(self, *notices: QWidget) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 8, 16, 8)
+        column.setSpacing(8)
+        self._notices = notices
+        for notice in notices:
+            column.addWidget(notice)
+            notice.installEventFilter(self)
+        self._show()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        """What is in it was shown or hidden."""
+        if event.type() in (QEvent.Type.ShowToParent, QEvent.Type.HideToParent):
+            self._show()
+        return super().eventFilter(watched, event)
+
+    def _show(self) -> None:
+        self.setVisible(any(not notice.isHidden() for notice in self._notices))

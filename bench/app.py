@@ -1,0 +1,175 @@
+"""How fast the window is: shown, answering while things go on behind it, with long lists, and at rest.
+
+python bench/app.py [--only start life queue gallery idle] [--json]
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from app_material import environment, fill_queue, write_pictures, write_settings
+
+HERE = Path(__file__).parent
+SHOWN = 1.0  # seconds from the interpreter's start to the first frame
+LATE = 50.0  # milliseconds that the window may be away, and that an input may wait
+IDLE = 1.0  # percent of a core
+PARTS = ("start", "life", "queue", "gallery", "idle")
+LIMIT = 600.0  # seconds that a part may take
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A line of the table."""
+
+    part: str
+    what: str
+    value: float
+    unit: str
+    aim: float | None  # at most; None: told for its own sake
+    note: str = ""
+
+    def holds(self) -> bool:
+        """Whether it is as small as it should be."""
+        return self.aim is None or self.value <= self.aim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the command line asked for."""
+
+    runs: int
+    entries: int
+    pictures: int
+
+
+def main() -> int:
+    """Measure and print a table; 1 when something could not be measured."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--runs", type=int, default=7, help="starts that are measured, after one that is not")
+    parser.add_argument("--entries", type=int, default=10_000, help="entries of the queue")
+    parser.add_argument("--pictures", type=int, default=50_000, help="pictures of the gallery")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON instead")
+    words = parser.parse_args()
+    asked = Asked(runs=words.runs, entries=words.entries, pictures=words.pictures)
+    if sys.platform.startswith("linux") and not {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ):
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    figures = []
+    for part in words.only:
+        try:
+            with tempfile.TemporaryDirectory(prefix="mezzotint-bench-", ignore_cleanup_errors=True) as folder:
+                figures += MEASURES[part](Path(folder), asked)
+        except subprocess.CalledProcessError as failure:
+            print(f"{part} ended with exit code {failure.returncode}:\n{failure.stderr}", file=sys.stderr)
+            return 1
+    if words.json:
+        print(json.dumps([asdict(one) for one in figures], indent=1))
+    else:
+        print_table(figures)
+    return 0
+
+
+def print_table(figures: Sequence[Figure]) -> None:
+    """What was measured, beside what it should be at most."""
+    screen = os.environ.get("QT_QPA_PLATFORM", "the display")
+    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.system()}, drawn on {screen}")
+    print("Gap: the longest that the window's thread was away; in brackets what of it was its own work, the rest it")
+    print(
+        "waited for the processor or for Python. Input: from when a key or a turn of the wheel was due until handled."
+    )
+    for figure in figures:
+        aim = "" if figure.aim is None else f"under {figure.aim:g}"
+        mark = "" if figure.holds() else "OVER"
+        print(f"{figure.part:8} {figure.what:66} {figure.value:9.2f} {figure.unit:3} {aim:10} {mark:4} {figure.note}")
+
+
+# ---- each part, in folders of its own
+
+
+def measure_start(folder: Path, asked: Asked) -> Iterator[Figure]:
+    """From before the interpreter to the first frame on the screen."""
+    write_settings(folder, folder / "pictures")
+    first, *others = [_start(folder) for _ in range(asked.runs + 1)]
+    middle = statistics.median_low(others), f"window shown, median of {asked.runs}", SHOWN
+    worst = max(others), f"window shown, worst of {asked.runs}", SHOWN
+    for (number, worked), what, aim in (middle, worst, (first, "the first start of all, which compiles Python", None)):
+        note = f"{worked:.2f} s of it of the processor"
+        yield Figure(part="start", what=what, value=number, unit="s", aim=aim, note=note)
+
+
+def _start(folder: Path) -> tuple[float, float]:
+    begun = time.monotonic()
+    told = _child("app_start.py", str(begun), folder=folder)
+    if told["torch"]:
+        raise subprocess.CalledProcessError(1, "app_start.py", stderr="torch is loaded in the window's process")
+    return float(told["shown"]), float(told["worked"])
+
+
+def measure_life(folder: Path, asked: Asked) -> Iterator[Figure]:  # noqa: ARG001
+    """A session with its accidents."""
+    write_pictures(folder / "pictures", 3000)
+    write_settings(folder, folder / "pictures")
+    yield from _watched("life", _child("app_scenes.py", "life", folder=folder))
+
+
+def measure_queue(folder: Path, asked: Asked) -> Iterator[Figure]:
+    """A long queue."""
+    write_settings(folder, folder / "pictures")
+    fill_queue(folder / "state" / "queue.sqlite", asked.entries)
+    yield from _watched("queue", _child("app_scenes.py", "queue", folder=folder))
+
+
+def measure_gallery(folder: Path, asked: Asked) -> Iterator[Figure]:
+    """Very many pictures: real files, read by the real librarian."""
+    write_pictures(folder / "pictures", asked.pictures)
+    write_settings(folder, folder / "pictures")
+    yield from _watched("gallery", _child("app_scenes.py", "gallery", folder=folder))
+
+
+def measure_idle(folder: Path, asked: Asked) -> Iterator[Figure]:  # noqa: ARG001
+    """Nothing is done."""
+    write_settings(folder, folder / "pictures")
+    extra = _child("app_scenes.py", "idle", folder=folder)["extra"]
+    share = 100 * extra["worked"] / extra["seconds"]
+    yield Figure(part="idle", what="of a core, everything started and nothing done", value=share, unit="%", aim=IDLE)
+
+
+def _watched(part: str, told: dict) -> Iterator[Figure]:
+    for one in told["watched"]:
+        name, note = one["name"], f"[{one['work']:.0f}] {one['slow']} over 50 ms"
+        yield Figure(part=part, what=f"{name}: gap", value=one["gap"], unit="ms", aim=LATE, note=note)
+        if one["inputs"]:
+            note = f"usually {one['usual_input']:.1f}, of {one['inputs']}"
+            yield Figure(part=part, what=f"{name}: input", value=one["input"], unit="ms", aim=LATE, note=note)
+    for name, number in told["extra"].items():
+        yield Figure(part=part, what=name, value=number, unit="", aim=None)
+
+
+def _child(script: str, *words: str, folder: Path) -> dict:
+    """What a script told that ran as the window's own process."""
+    done = subprocess.run(
+        [sys.executable, str(HERE / script), *words],
+        check=True, capture_output=True, text=True, timeout=LIMIT, env=environment(folder, os.environ), cwd=folder,
+    )  # fmt: skip
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+MEASURES: dict[str, Callable[[Path, Asked], Iterator[Figure]]] = {
+    "start": measure_start,
+    "life": measure_life,
+    "queue": measure_queue,
+    "gallery": measure_gallery,
+    "idle": measure_idle,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

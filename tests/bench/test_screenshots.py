@@ -1,0 +1,56 @@
+"""The script of the screenshots knows what it can make, and what it made lies in assets."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from skip_rules import skip_module_without
+
+skip_module_without("PySide6")
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "assets" / "screenshots"
+MEGABYTE = 2**20
+
+
+@pytest.fixture
+def scenes(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    import window_scenes
+
+    return window_scenes.SCENES
+
+
+def test_each_that_is_kept_is_there_in_both_themes_and_no_other(scenes):
+    wanted = {f"{name}-{theme}.webp" for name, scene in scenes.items() if scene.kept for theme in ("light", "dark")}
+    assert {path.name for path in KEPT.iterdir()} == wanted
+    assert {"create-light.webp", "queue-dark.webp", "gallery-light.webp", "models-dark.webp"} <= wanted
+    assert {"settings-light.webp", "first-run-dark.webp"} <= wanted
+
+
+def test_they_are_pictures_and_small(scenes):
+    assert sum(path.stat().st_size for path in KEPT.iterdir()) < 3 * MEGABYTE
+    for path in KEPT.iterdir():
+        with Image.open(path) as image:
+            assert min(image.size) > 300, path.name
+
+
+def test_a_name_that_is_not_known_is_told(script, monkeypatch, capsys, scenes):
+    monkeypatch.setattr(sys, "argv", ["screenshots.py", "--only", "kitchen"])
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    assert script.main() == 1
+    told = capsys.readouterr().out
+    assert "kitchen" in told
+    assert "gallery" in told
+
+
+def test_what_cannot_be_waited_for_is_told(script, monkeypatch, capsys):
+    def waits(options, folder):
+        raise TimeoutError("waited in vain for the engine")
+
+    monkeypatch.setattr(sys, "argv", ["screenshots.py"])
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    monkeypatch.setattr(script, "take", waits)
+    assert script.main() == 1
+    assert "in vain" in capsys.readouterr().out

@@ -1,0 +1,318 @@
+"""Whether a window can be used by those who do not see it, do not see it well, or have no mouse.
+
+Each check returns faults in words, empty if there is none.
+"""
+
+from collections import Counter
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAccessible, QColor, QIcon, QImage, QRegion
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QMessageBox,
+    QPlainTextEdit,
+    QRadioButton,
+    QScrollArea,
+    QScrollBar,
+    QTabBar,
+    QWidget,
+)
+
+LEAST_CONTRAST = 4.5  # WCAG 2 AA
+_FIELDS = (QAbstractButton, QComboBox, QLineEdit, QAbstractSpinBox, QAbstractSlider, QPlainTextEdit)
+_CLICKED = (*_FIELDS, QAbstractItemView, QTabBar)
+_SHARPNESS = 3  # times as large as on the screen, so that thin strokes have their colour somewhere
+_ELIDED = ("ElidedLabel", "ElidedButton", "FoldHead")  # shorten their words themselves, and tell the whole
+
+
+def controls(window):
+    """All that can be clicked or have the keyboard, and is seen."""
+    return [one for one in _seen(window) if _is_control(one)]
+
+
+def _seen(window):
+    return [one for one in window.findChildren(QWidget) if one.isVisibleTo(window) and one.window() is window]
+
+
+def _is_control(widget):
+    if isinstance(widget, QScrollBar | QMenu) or _is_inner(widget):
+        return False
+    return bool(isinstance(widget, _CLICKED) or widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
+
+
+def _is_inner(widget):
+    """A part of a control that is no control of its own."""
+    parent = widget.parentWidget()
+    while parent is not None:
+        if isinstance(parent, QComboBox | QAbstractSpinBox | QTabBar):
+            return True
+        if isinstance(parent, QAbstractItemView) and not isinstance(widget, _FIELDS):
+            return True
+        parent = parent.parentWidget()
+    return isinstance(widget, QAbstractButton) and widget.objectName().startswith("qt_") and not widget.isEnabled()
+
+
+def told(widget):
+    """What a fault is about."""
+    words = widget.text() if isinstance(widget, QLabel | QAbstractButton | QLineEdit) else ""
+    name = widget.accessibleName() or widget.objectName()
+    above = widget.parentWidget()
+    return f"{type(widget).__name__} {words[:40] or name[:40]!r} in {type(above).__name__ if above else 'nothing'}"
+
+
+# ---- names
+
+
+def spoken_name(widget):
+    """What a screen reader calls it."""
+    found = QAccessible.queryAccessibleInterface(widget)
+    return found.text(QAccessible.Text.Name) if found is not None else ""
+
+
+def unnamed(window):
+    """Controls that are called nothing, or a sign."""
+    return [
+        f"{told(one)} is called {spoken_name(one)!r}"
+        for one in controls(window)
+        if not any(letter.isalnum() for letter in spoken_name(one))
+    ]
+
+
+def untold(window):
+    """Buttons and fields without a tooltip; what the buttons of a question do stands in the question."""
+    if isinstance(window, QMessageBox):
+        return []
+    return [
+        f"{told(one)} has no tooltip"
+        for one in controls(window)
+        if isinstance(one, _FIELDS) and not one.toolTip() and not isinstance(one, QCheckBox | QRadioButton)
+    ]
+
+
+# ---- the keyboard
+
+
+def reachable(window):
+    """What Tab should come to."""
+    return [
+        one
+        for one in _seen(window)
+        if one.focusPolicy() & Qt.FocusPolicy.TabFocus
+        and one.isEnabledTo(window)
+        and one.focusProxy() is None
+        and not isinstance(one, QScrollBar)
+        and not _is_inner(one)
+        and _shows(one)
+    ]
+
+
+def _shows(widget):
+    """Scroll areas with nothing to scroll need no keyboard."""
+    if type(widget) is QScrollArea:
+        return widget.verticalScrollBar().maximum() > 0 or widget.horizontalScrollBar().maximum() > 0
+    return widget.width() > 0 and widget.height() > 0
+
+
+def trapped(window, *, back=False):
+    """What Tab (or Shift+Tab) does not come to, and where it is caught."""
+    wanted = reachable(window)
+    if not wanted:
+        return []
+    key = Qt.Key.Key_Backtab if back else Qt.Key.Key_Tab
+    start = wanted[-1 if back else 0]
+    start.setFocus(Qt.FocusReason.TabFocusReason)
+    visited = [start]
+    for _ in range(3 * len(_seen(window))):
+        QTest.keyClick(
+            QApplication.focusWidget() or window,
+            key,
+            Qt.KeyboardModifier.ShiftModifier if back else Qt.KeyboardModifier.NoModifier,
+        )
+        now = QApplication.focusWidget()
+        if now is None:
+            return [f"the keyboard is lost after {told(visited[-1])}"]
+        if now is visited[-1]:
+            return [f"the keyboard is caught in {told(now)}"]
+        if now is start:
+            break
+        visited.append(now)
+    else:
+        return [f"Tab never comes back to {told(start)}"]
+    reached = {id(one) for one in visited} | {id(one.focusProxy()) for one in visited if one.focusProxy()}
+    return [
+        f"{told(one)} is never reached" for one in wanted if id(one) not in reached and not _stands_for(one, visited)
+    ]
+
+
+def _stands_for(widget, visited):
+    """One of a group is enough: arrow keys go to the others."""
+    if isinstance(widget, QRadioButton):
+        return any(isinstance(one, QRadioButton) and one.parentWidget() is widget.parentWidget() for one in visited)
+    return any(one.parentWidget() is widget for one in visited if isinstance(widget, QComboBox | QAbstractSpinBox))
+
+
+def unseen_focus(window):
+    """Controls that look the same with the keyboard and without."""
+    faults = []
+    for one in reachable(window):
+        QApplication.focusWidget() and QApplication.focusWidget().clearFocus()
+        before = one.grab().toImage()
+        one.setFocus(Qt.FocusReason.TabFocusReason)
+        QApplication.processEvents()
+        if one.grab().toImage() == before:
+            faults.append(f"{told(one)} looks the same with the keyboard")
+    return faults
+
+
+# ---- eyes
+
+
+def pale(window):
+    """Words that do not stand out from what is behind them."""
+    faults = []
+    for one in _seen(window):
+        if not _has_words(one) or not one.isEnabledTo(window):
+            continue
+        found = painted_contrast(one)
+        if found < LEAST_CONTRAST:
+            faults.append(f"{told(one)}: {found:.2f}")
+    return faults
+
+
+def _has_words(widget):
+    if widget.width() < 4 or widget.height() < 4:
+        return False
+    if isinstance(widget, QLabel | QAbstractButton):
+        return bool(widget.text().strip())
+    if isinstance(widget, QComboBox):
+        return bool(widget.currentText())
+    if isinstance(widget, QLineEdit):
+        return bool(widget.text() or widget.placeholderText())
+    if isinstance(widget, QPlainTextEdit):
+        return bool(widget.toPlainText() or widget.placeholderText())
+    return isinstance(widget, QAbstractSpinBox)
+
+
+def painted_contrast(widget):
+    """Of the most frequent colour and the one that is farthest from it; drawings do not count."""
+    icon = widget.icon() if isinstance(widget, QAbstractButton) else None
+    if icon is not None:
+        widget.setIcon(QIcon())
+    try:
+        image = painted(widget)
+    finally:
+        if icon is not None:
+            widget.setIcon(icon)
+    pixels = Counter(memoryview(image.constBits()).cast("I"))
+    ground = luminance(QColor(pixels.most_common(1)[0][0]))
+    return max(contrast(ground, luminance(QColor(one))) for one, count in pixels.items() if count >= _SHARPNESS)
+
+
+def painted(widget):
+    """The place of its words, as it is seen in its window, larger."""
+    bring_into_sight(widget)
+    window, where = widget.window(), _place_of_words(widget)
+    image = QImage(where.size() * _SHARPNESS, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(_SHARPNESS)
+    image.fill(0)
+    window.render(image, QPoint(0, 0), QRegion(where.translated(widget.mapTo(window, QPoint(0, 0)))))
+    return image
+
+
+def bring_into_sight(widget):
+    """As the keyboard does it."""
+    area = widget.parentWidget()
+    while area is not None:
+        if isinstance(area, QScrollArea):
+            area.ensureWidgetVisible(widget, 0, 0)
+        area = area.parentWidget()
+
+
+def _place_of_words(widget):
+    """Without frames, marks and arrows."""
+    where = widget.rect()
+    if isinstance(widget, QLabel):
+        return where
+    if isinstance(widget, QCheckBox | QRadioButton):
+        return where.adjusted(28, 2, 0, -2)
+    if isinstance(widget, QComboBox | QAbstractSpinBox):
+        return where.adjusted(4, 4, -30, -4)
+    if isinstance(widget, QLineEdit) and widget.findChildren(QAbstractButton):
+        return where.adjusted(30, 4, -30, -4)
+    if isinstance(widget, QPlainTextEdit):
+        where.setHeight(min(where.height(), 28))
+        return where.adjusted(4, 4, -4, 0)
+    return where.adjusted(4, 4, -4, -4)
+
+
+def luminance(colour):
+    """As WCAG 2 defines it."""
+    parts = [value / 255 for value in (colour.red(), colour.green(), colour.blue())]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    """Of two luminances."""
+    dark, light = sorted((one, other))
+    return (light + 0.05) / (dark + 0.05)
+
+
+# ---- words
+
+
+def markup(window, hostile):
+    """Foreign text that is, or may be, taken for markup."""
+    faults = []
+    for one in _seen(window):
+        if isinstance(one, QLabel) and "<" in one.text() and one.textFormat() != Qt.TextFormat.PlainText:
+            faults.append(f"{told(one)} may take foreign text for markup")
+        if hostile in one.toolTip():
+            faults.append(f"{told(one)} has a tooltip that may take foreign text for markup")
+    return faults
+
+
+def clipped(window):
+    """Words for which there is no room."""
+    faults = []
+    for one in _seen(window):
+        if type(one).__name__ in _ELIDED or not one.width() or _is_inner(one):
+            continue
+        if isinstance(one, QLabel) and one.text() and one.wordWrap():
+            if one.height() < one.heightForWidth(one.width()) - 1:
+                faults.append(f"{told(one)} is {one.height()} high and needs {one.heightForWidth(one.width())}")
+        elif (isinstance(one, QLabel) and one.text()) or (isinstance(one, QAbstractButton) and one.text()):
+            needed = one.minimumSizeHint().width() if isinstance(one, QLabel) else one.sizeHint().width()
+            if one.width() < needed - 1:
+                faults.append(f"{told(one)} is {one.width()} wide and needs {needed}")
+    return faults + _outside(window)
+
+
+def _outside(window):
+    """What a scroll area that does not scroll sideways hides at its right."""
+    return [
+        f"{told(area)} hides {area.widget().width() - area.viewport().width()} pixels at its right"
+        for area in _seen(window)
+        if isinstance(area, QScrollArea)
+        and area.widget() is not None
+        and area.horizontalScrollBarPolicy() == Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        and area.widget().width() > area.viewport().width()
+    ]
+
+
+def too_large(window, width, height):
+    """Whether it fits a small screen."""
+    least = window.minimumSizeHint().expandedTo(window.minimumSize())
+    if least.width() > width or least.height() > height:
+        return [f"{type(window).__name__} needs at least {least.width()} x {least.height()} pixels"]
+    return []

@@ -1,0 +1,435 @@
+"""Every window, page and dialog with something in it, without processes; what comes from outside is hostile."""
+
+from datetime import datetime
+
+from answering import Answering
+from fake_engine import model_info
+from made_plans import plan
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
+
+from mezzotint.library_protocol import (
+    Dropped,
+    GalleryItem,
+    GalleryPage,
+    GalleryScanned,
+    KnownModel,
+    ModelPlace,
+    Offer,
+    TokenCount,
+)
+from mezzotint.protocol import (
+    Cascade,
+    GeneratedImage,
+    GenerateRequest,
+    ImageMetadata,
+    ModelDefaults,
+    ModelPart,
+    ModelRef,
+    Progress,
+    Sampling,
+    Stage,
+)
+from mezzotint_app.viewmodel.create_state import LoraChoice
+from mezzotint_app.viewmodel.pixels import Picture
+from mezzotint_app.viewmodel.preview import Result
+from mezzotint_app.viewmodel.viewer import ViewerModel
+from mezzotint_app.widgets.confirm import confirm
+from mezzotint_app.windows.get_model_dialog import GetModelDialog
+from mezzotint_app.windows.main_window import CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
+from mezzotint_app.windows.mask_editor import MaskEditor
+from mezzotint_app.windows.viewer import Viewer
+
+HOSTILE = "<b>bold</b> <img src='x'> & more"  # a label that takes it for markup shows it in bold
+NOON = datetime(2026, 11, 21, 12).timestamp()
+MODELS_HERE = (
+    model_info(
+        id="base", family="sdxl", variant="base", source="bundled",
+        defaults=ModelDefaults(width=1024, height=1024, steps=30, guidance_scale=5.0),
+        parts=(ModelPart(name="unet", bytes=5 << 30, layers={"float16": 100}),),
+    ),
+    model_info(id="refiner", family="sdxl", variant="refiner"),
+    model_info(id=f"broken {HOSTILE}", family="", variant="", problem=HOSTILE),
+)  # fmt: skip
+KNOWN = KnownModel(
+    id="a/b",
+    title=HOSTILE,
+    good_at=HOSTILE,
+    licence="Apache-2.0",
+    licence_url="https://example.org",
+    family="sdxl",
+    bytes=7 << 30,
+    smallest_vram_bytes=3 << 30,
+    gated=True,
+    runs=True,
+)
+OFFER = Offer(
+    source="a/b",
+    revision="abc",
+    title=HOSTILE,
+    licence=HOSTILE,
+    files=("a.safetensors", HOSTILE),
+    bytes=7 << 30,
+    bytes_left=2 << 30,
+    free_bytes=90 << 30,
+    target=HOSTILE,
+    problem=None,
+)
+SAID = ImageMetadata(
+    program="a1111",
+    prompt=HOSTILE,
+    negative_prompt=HOSTILE,
+    width=512,
+    height=768,
+    seed=9,
+    steps=20,
+    sampler="euler",
+    schedule="karras",
+    guidance_scale=7.0,
+    strength=None,
+    model=HOSTILE,
+    model_hash=None,
+    request=None,
+    other={},
+)
+
+
+def librarian():
+    """Knows models, pictures and their settings."""
+    return Answering(
+        {
+            "models": MODELS_HERE,
+            "places": (
+                ModelPlace(path="/models", source="models", own=False),
+                ModelPlace(path=HOSTILE, source="folder", own=True, problem=HOSTILE),
+            ),
+            "notices": (HOSTILE,),
+            "inspect": lambda ref: next(one for one in MODELS_HERE if one.id == ref.id),
+            "tokens": tuple(
+                TokenCount(encoder=name, tokens=90, limit=75, chunks=2, cut=0, honours_weights=True)
+                for name in ("text_encoder", "text_encoder_2")
+            ),
+            "metadata": SAID,
+            "gallery.query": lambda query: GalleryPage(
+                total=30, items=tuple(map(_item, range(30)))[query.offset : query.offset + query.limit]
+            ),
+            "gallery.models": ("base", HOSTILE),
+            "gallery.scan": GalleryScanned(added=0, removed=0, total=30, unreadable=1),
+            "known_models": (KNOWN,),
+            "offer": OFFER,
+        }
+    )
+
+
+def engine():
+    """Plans, and does nothing else."""
+    return Answering({"plan": plan(reasons=(HOSTILE,))})
+
+
+def _item(number):
+    return GalleryItem(
+        id=number,
+        path=f"/pictures/{number} {HOSTILE}.png".replace("/b", "b"),
+        width=512,
+        height=768,
+        bytes=1_700_000,
+        made=NOON - 7200 * number,
+        prompt=HOSTILE,
+        model="base",
+        seed=number,
+        rating=number % 6,
+    )
+
+
+def picture(width=200, height=150):
+    """Of one colour."""
+    image = QImage(width, height, QImage.Format.Format_RGB32)
+    image.fill(QColor("#446688"))
+    return image
+
+
+class Windows:
+    """Brings them up one at a time; the program is closed by whoever made it."""
+
+    def __init__(self, program):
+        self.program = program
+        program.settings.change(first_run_done=True)
+        self.main = MainWindow(program)
+        self.main.resize(1024, 680)
+        self.main.show()
+        program.library.refresh()
+        settle()
+
+    # ---- pages
+
+    def _page(self, number):
+        self.main.show_page(number)
+        settle()
+        return self.main
+
+    def create(self):
+        """Everything open, everything in it."""
+        window, create = self._page(CREATE), self.program.create
+        create.words.set_prompt(f"a house {HOSTILE}")
+        create.words.set_negative_prompt("blurry")
+        create.chosen.change(
+            loras=(LoraChoice(path=f"/loras/{HOSTILE}.safetensors"),), embeddings=("/words/hare.pt",),
+            refiner="refiner", second_pass=True, steps=12, vae_tile=512, sampler="heun",
+        )  # fmt: skip
+        self.program.images.set_picture(f"/pictures/{HOSTILE}")
+        self.program.images._loaded(Picture(image=picture(), width=400, height=300))
+        for fold in window.create_page.folds.folds().values():
+            fold.set_open(True)
+        result = window.create_page.result
+        result.view.show_image(picture())
+        result.strip.show_results([Result(path=f"/p/{HOSTILE}", seed=3, width=64, height=64)] * 2)
+        window.tell(HOSTILE)
+        window.line.tell(HOSTILE)
+        window.engine_notice.trouble.show_text(HOSTILE)
+        window.engine_notice.offer.show_text(HOSTILE)
+        window.engine_notice.show()
+        settle()
+        return window
+
+    def create_at_first(self):
+        """With nothing done yet."""
+        return self._page(CREATE)
+
+    def queue(self):
+        """Entries in every state, and what is asked about."""
+        made = []
+        self.program.access.change(_fill, made.append)
+        until(lambda: made)
+        window = self._page(QUEUE)
+        page = window.queue_page
+        until(lambda: self.program.queue.model.rowCount() >= len(made[0]))
+        until(lambda: page.details._form.isVisible())
+        for bar in (page.interrupted, page.elsewhere, page.problem):
+            bar.show_text(HOSTILE)
+        settle()
+        return window
+
+    def queue_at_first(self):
+        """Nothing was ever asked for."""
+        return self._page(QUEUE)
+
+    def gallery(self):
+        """Pictures, and one of them closely."""
+        self.program.gallery.begin()
+        window = self._page(GALLERY)
+        until(lambda: self.program.gallery.model.peek(0) is not None)
+        window.gallery_page.problem.show_text(HOSTILE)
+        until(lambda: self.program.gallery.details.metadata() is not None)
+        settle()
+        return window
+
+    def gallery_at_first(self):
+        """Before the first picture."""
+        self.program.librarian.answers["gallery.query"] = GalleryPage(total=0, items=())
+        return self._page(GALLERY)
+
+    def models(self):
+        """With a job of each kind, and one that failed."""
+        window, library = self._page(MODELS), self.program.library
+        until(lambda: library.models)
+        calls = [library.quantize("base", "int8"), library.verify("base")]
+        settle()
+        call = library._begin("get", "get", None, HOSTILE, None)
+        library._advanced(call, Progress(what=HOSTILE, done=5, total=9, unit="bytes"))
+        assert len(calls) == 2
+        return window
+
+    def first_run(self):
+        """The welcome."""
+        self.main.rail.setVisible(False)
+        return self._page(FIRST_RUN)
+
+    # ---- dialogs
+
+    def _dialog(self, name):
+        settle()
+        return self.main.dialogs._open[name]
+
+    def settings_pictures(self):
+        """The first tab."""
+        return self._settings(0)
+
+    def settings_window(self):
+        """The second."""
+        return self._settings(1)
+
+    def settings_machine(self):
+        """The third."""
+        return self._settings(2)
+
+    def settings_privacy(self):
+        """The fourth."""
+        return self._settings(3)
+
+    def _settings(self, tab):
+        self.main.dialogs.settings()
+        dialog = self._dialog("settings")
+        dialog.tabs.setCurrentIndex(tab)
+        settle()
+        return dialog
+
+    def keys(self):
+        """All shortcuts."""
+        self.main.dialogs.keys()
+        return self._dialog("keys")
+
+    def log(self):
+        """The engine's."""
+        self.main.dialogs.log()
+        dialog = self._dialog("log")
+        dialog.add(HOSTILE)
+        return dialog
+
+    def places(self):
+        """Folders of models."""
+        self.main.dialogs.places()
+        return self._dialog("places")
+
+    def get_model(self):
+        """With an offer."""
+        self.main.dialogs.get_model()
+        dialog = self._dialog("get")
+        assert isinstance(dialog, GetModelDialog)
+        until(lambda: dialog.list.count())
+        dialog.look_button.click()
+        settle()
+        return dialog
+
+    def quantize(self):
+        """A smaller copy."""
+        self.main.dialogs.quantize("base")
+        return self._dialog("quantize")
+
+    def leaving(self):
+        """With work left."""
+        self.main.dialogs.leave(lambda: None)
+        return self._dialog("leaving")
+
+    def differences(self):
+        """Of a stranger's picture."""
+        self.main.dialogs.settings_of_picture("/pictures/a.png")
+        dialog = self._dialog("differences")
+        until(lambda: dialog._model.metadata() is not None)
+        settle()
+        return dialog
+
+    def mask(self):
+        """Something is painted."""
+        model = self.program.images
+        model.set_picture("/pictures/a.png")
+        model._loaded(Picture(image=picture(), width=400, height=300))
+        editor = MaskEditor(model, model.picture(), self.main)
+        editor.resize(1000, 660)
+        editor._picture_is_there(picture(400, 300))
+        editor.show()
+        settle()
+        return editor
+
+    def viewer(self):
+        """Beside how the picture was made."""
+        model = ViewerModel(self.program.librarian, self.program.pool, self.main, rating_of=lambda _path: 3)
+        viewer = self._viewer = Viewer(model)
+        viewer.open_at([f"/pictures/{HOSTILE}", "/pictures/b.png"], 0)
+        viewer.showNormal()
+        viewer.resize(1024, 680)
+        viewer.view.show_image(picture())
+        viewer.info.show()
+        settle()
+        return viewer
+
+    def question(self):
+        """Asked once more."""
+        return confirm(self.main, "Title", HOSTILE, "Do it", lambda _: None, do_not_ask="Not again")
+
+    def dropped(self):
+        """A model was dropped on the window."""
+        questions = self.main.dialogs.questions
+        questions.ask_model(Dropped(path=f"/models/{HOSTILE}", kind="model", detail=HOSTILE))
+        settle()
+        box = questions.open_question()
+        assert isinstance(box, QMessageBox)
+        return box
+
+    def close(self):
+        """All of them."""
+        for widget in QApplication.topLevelWidgets():
+            if widget is not self.main and isinstance(widget, QWidget) and widget.isVisible():
+                widget.close()
+        self.main.leave()
+        settle()
+
+
+NAMES = (
+    "create",
+    "create_at_first",
+    "queue",
+    "queue_at_first",
+    "gallery",
+    "gallery_at_first",
+    "models",
+    "first_run",
+    "settings_pictures",
+    "settings_window",
+    "settings_machine",
+    "settings_privacy",
+    "keys",
+    "log",
+    "places",
+    "get_model",
+    "quantize",
+    "leaving",
+    "differences",
+    "mask",
+    "viewer",
+    "question",
+    "dropped",
+)
+
+
+def settle():
+    """Let what was asked be answered, and what was changed be shown."""
+    for _ in range(3):
+        QTest.qWait(15)
+
+
+def until(condition):
+    """Until it is so."""
+    for _ in range(6000):  # a busy machine is no failure
+        if condition():
+            return
+        QTest.qWait(10)
+    raise AssertionError("waited in vain")
+
+
+def _fill(store):
+    """Done, failed, set aside, cancelled, waiting."""
+
+    def request(prompt, count=1):
+        stage = Stage(model=ModelRef(id="base"), width=512, height=512, sampling=Sampling(steps=20))
+        return GenerateRequest(prompt=prompt, count=count, cascade=Cascade(stages=(stage,)))
+
+    made = [store.add([request(f"done {HOSTILE}", 2)])]
+    task = store.claim("test")
+    for index in range(2):
+        path = f"/pictures/{index} {HOSTILE}.png"
+        store.saved(
+            task.id, GeneratedImage(path=path, width=8, height=8, seed=index, index=index, sha256=f"{index}" * 64)
+        )
+    store.finish(task.id)
+    made.append(store.add([request("failed"), request("failed")], front=True))
+    store.fail(store.claim("test").id, "failed", HOSTILE)
+    store.fail(store.claim("test").id, "failed", HOSTILE)
+    made.append(store.add([request("set aside")], front=True))
+    for _ in range(2):
+        store.died(store.claim("test").id, because=HOSTILE)
+    made.append(store.add([request("cancelled")]))
+    store.cancel([made[-1]])
+    made.append(store.add([request(HOSTILE, 3)]))
+    store.pause()
+    return made[1:3] + made[4:]  # what is shown at first: what is to do, and problems
