@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from PySide6.QtCore import QPoint, QPointF, Qt, QTimer
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractItemView, QAbstractScrollArea, QApplication, QWidget
@@ -188,6 +188,7 @@ class Scenes:
         for widget in QApplication.topLevelWidgets():
             if widget is not self.window and widget.isVisible():
                 widget.close()
+        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)  # in a loop within a loop nobody else does
         self.monitor.rest(100)
 
     def paste(self, text: str) -> None:
