@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer
@@ -22,6 +23,9 @@ from mezzotint_app.main import open_window
 from mezzotint_app.program import Program
 from mezzotint_app.settings import output_folder
 from mezzotint_app.windows.main_window import CREATE, GALLERY, MODELS, QUEUE, MainWindow
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # also where Python keeps a script's folder out of it
+
 from stalls import StallMonitor
 
 KEYS = 60.0  # milliseconds between two keys of somebody who types fast
