@@ -10,9 +10,10 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QPoint, QPointF, Qt, QTimer
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractItemView, QAbstractScrollArea, QApplication, QWidget
@@ -22,6 +23,9 @@ from mezzotint_app.main import open_window
 from mezzotint_app.program import Program
 from mezzotint_app.settings import output_folder
 from mezzotint_app.windows.main_window import CREATE, GALLERY, MODELS, QUEUE, MainWindow
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # also where Python keeps a script's folder out of it
+
 from stalls import StallMonitor
 
 KEYS = 60.0  # milliseconds between two keys of somebody who types fast
@@ -188,6 +192,7 @@ class Scenes:
         for widget in QApplication.topLevelWidgets():
             if widget is not self.window and widget.isVisible():
                 widget.close()
+        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)  # in a loop within a loop nobody else does
         self.monitor.rest(100)
 
     def paste(self, text: str) -> None:

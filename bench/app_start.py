@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication
 
 import mezzotint_app.main
+from mezzotint_app.windows.main_window import MainWindow
 
 _BEGUN = float(sys.argv[1])  # of the monotonic clock, before this interpreter was started
 
@@ -19,13 +20,13 @@ class Watched(QApplication):
     def notify(self, receiver: QObject, event: QEvent) -> bool:
         """As Qt does."""
         handled = super().notify(receiver, event)
-        if event.type() == QEvent.Type.Expose and type(self.activeWindow()).__name__ in ("MainWindow", "NoneType"):
-            _end(any(type(one).__name__ == "MainWindow" and one.isVisible() for one in self.topLevelWidgets()))
+        if event.type() == QEvent.Type.Expose:
+            _end(any(isinstance(one, MainWindow) and one.isVisible() for one in self.topLevelWidgets()))
         return handled
 
 
 def _end(there: bool) -> None:
-    """At once: only the start is measured."""
+    """At once: only the start is measured. Another window than ours is a message that it could not be opened."""
     told = {"shown": time.monotonic() - _BEGUN, "worked": time.process_time(), "torch": "torch" in sys.modules}
     sys.stdout.write(json.dumps(told) + "\n")
     sys.stdout.flush()

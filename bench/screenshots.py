@@ -21,7 +21,8 @@ SCREEN = {
     "logicalBaseDpi": 96,
     "dpr": 1,
 }
-ROOT = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
 
 
 def main() -> int:
@@ -42,6 +43,7 @@ def main() -> int:
 
 def take(options: argparse.Namespace, folder: Path) -> int:
     """Make those that are asked for, with pictures and settings in a folder."""
+    sys.path.insert(0, str(HERE))  # also where Python keeps a script's folder out of it
     from PySide6.QtCore import QLocale
 
     from mezzotint_app.main import make_application

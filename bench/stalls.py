@@ -86,7 +86,7 @@ class StallMonitor(QObject):
         threading.Thread(target=self._look, args=(file, threading.get_ident()), daemon=True).start()
 
     def _look(self, file: TextIO, thread: int) -> None:
-        explained = self._last
+        explained: object = None
         while True:
             time.sleep(_EXPLAINED / 4)
             away = self._now() - self._last[0]

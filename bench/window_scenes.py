@@ -187,6 +187,7 @@ def _open_folds(stage: Stage, *names: str) -> None:
 def _working(stage: Stage) -> QWidget:
     _begin_long_work(stage)
     stage.page(CREATE)
+    _open_folds(stage)
     stage.program.create.words.set_prompt(PROMPT)
     return stage.window
 

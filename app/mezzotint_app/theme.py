@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Literal
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
@@ -87,20 +87,32 @@ def apply(application: QApplication, choice: Choice = "system") -> None:
     first = not application.property("themed")
     if first:
         application.setStyle("Fusion")
-    hints.setColorScheme(scheme)
-    _use(application)
+    with QSignalBlocker(hints):
+        hints.setColorScheme(scheme)
+    _use(application, _wanted(application))
     if first:
         application.setProperty("themed", True)
-        hints.colorSchemeChanged.connect(lambda _scheme: _use(application))
+        hints.colorSchemeChanged.connect(lambda _scheme: _follow(application))
 
 
-def _use(application: QApplication) -> None:
-    wanted = _Current.choice
-    dark = wanted == "dark" or (wanted == "system" and application.styleHints().colorScheme() == Qt.ColorScheme.Dark)
-    _Current.colours = DARK if dark else LIGHT
+def _follow(application: QApplication) -> None:
+    """The system may also tell, later, of what was changed here."""
+    wanted = _wanted(application)
+    if wanted is not _Current.colours:
+        _use(application, wanted)
+
+
+def _wanted(application: QApplication) -> dict[str, str]:
+    choice = _Current.choice
+    dark = choice == "dark" or (choice == "system" and application.styleHints().colorScheme() == Qt.ColorScheme.Dark)
+    return DARK if dark else LIGHT
+
+
+def _use(application: QApplication, colours: dict[str, str]) -> None:
+    _Current.colours = colours
     application.setStyleSheet("")  # from one sheet to another each widget would be styled several times
-    application.setPalette(_palette(_Current.colours))
-    application.setStyleSheet(stylesheet(_Current.colours, "dark" if dark else "light"))
+    application.setPalette(_palette(colours))
+    application.setStyleSheet(stylesheet(colours, "dark" if colours is DARK else "light"))
     changes().changed.emit()
 
 

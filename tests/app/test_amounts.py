@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QLocale
 
-from mezzotint_app.amounts import bytes_of, bytes_text, duration_text, left_text
+from mezzotint_app.amounts import about_text, bytes_of, bytes_text, duration_text, left_text
 
 
 @pytest.fixture(autouse=True)
@@ -47,3 +47,8 @@ def test_what_is_not_known_is_not_told():
     assert left_text(None) == ""
     assert "3 min" in left_text(180)
     assert left_text(0.2) == "nearly done"
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.2, "under 1 s"), (35, "about 35 s"), (7500, "about 2 h 5 min")])
+def test_how_long_something_takes(seconds, words):
+    assert about_text(seconds) == words

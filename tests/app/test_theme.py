@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
 
 from mezzotint_app import theme
@@ -50,6 +51,22 @@ def test_a_theme_is_used(qapp, qtbot, choice, colours):
     assert theme.colour("text") == QColor(colours["text"])
     assert qapp.palette().color(QPalette.ColorRole.Window) == QColor(colours["window"])
     assert theme.is_dark() == (choice == "dark")
+
+
+def test_the_system_is_followed_and_what_it_tells_twice_is_done_once(qapp, monkeypatch):
+    theme.apply(qapp, "light")
+    told = []
+
+    def hear():
+        told.append(theme.is_dark())
+
+    with monkeypatch.context() as system:
+        theme.changes().changed.connect(hear)
+        for wanted in (theme.DARK, theme.DARK, theme.LIGHT, theme.LIGHT):
+            system.setattr(theme, "_wanted", lambda _application, wanted=wanted: wanted)
+            qapp.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Unknown)
+        theme.changes().changed.disconnect(hear)
+    assert told == [True, False]
 
 
 @pytest.mark.parametrize(("colours", "name"), [(theme.LIGHT, "light"), (theme.DARK, "dark")])

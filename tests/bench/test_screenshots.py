@@ -1,5 +1,7 @@
 """The script of the screenshots knows what it can make, and what it made lies in assets."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -54,3 +56,11 @@ def test_what_cannot_be_waited_for_is_told(script, monkeypatch, capsys):
     monkeypatch.setattr(script, "take", waits)
     assert script.main() == 1
     assert "in vain" in capsys.readouterr().out
+
+
+def test_the_script_finds_its_parts_where_python_keeps_its_folder_out_of_the_path():
+    words = [sys.executable, str(ROOT / "bench" / "screenshots.py"), "--only", "nothing"]
+    env = os.environ | {"PYTHONSAFEPATH": "1"}
+    done = subprocess.run(words, capture_output=True, text=True, env=env)
+    assert (done.returncode, done.stderr) == (1, ""), done.stderr
+    assert done.stdout.startswith("no such picture: nothing")

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QTabWidget,
     QVBoxLayout,
     QWidget,
@@ -169,6 +170,7 @@ class SettingsDialog(QDialog):
         )
         forget = QPushButton(icon("trash"), self.tr("Forget all remembered prompts"))
         forget.setToolTip(self.tr("Pictures keep the prompts that they were made with"))
+        forget.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         forget.clicked.connect(lambda: self._forget_prompts())
         form.addRow(forget)
         endpoint = QLineEdit(self._settings.value().hub_endpoint)

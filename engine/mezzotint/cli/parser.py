@@ -54,6 +54,14 @@ class Parser(argparse.ArgumentParser):
         """Refuse the words."""
         raise UsageError(f"{message} (see `{self.prog} --help`)")
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> object:
+        """As argparse does; but `--negative=--` is a value, which it drops up to Python 3.12."""
+        if action.option_strings and action.nargs is None and arg_strings == ["--"]:
+            value = self._get_value(action, "--")
+            self._check_value(action, value)
+            return value
+        return super()._get_values(action, arg_strings)
+
 
 def make_parser() -> argparse.ArgumentParser:
     """The whole command line."""

@@ -98,7 +98,8 @@ def tidy(most_bytes: int) -> None:
     wanted = most_bytes * _KEPT_SHARE if total > most_bytes else total
     abandoned = time.time() - _ABANDONED
     for used, size, path in files:
-        if total > wanted or (used < abandoned and path.name.startswith(TEMPORARY_PREFIX)):
+        half = path.name.startswith(TEMPORARY_PREFIX)  # another thread may be writing it just now
+        if used < abandoned if half else total > wanted:
             with contextlib.suppress(OSError):
                 path.unlink()
                 total -= size

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from create_forms import FORMS
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mezzotint.cli.generate_options import options_of
@@ -13,7 +13,7 @@ from mezzotint.cli.parser import make_parser
 from mezzotint.cli.request import request_of as request_of_words
 from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, LoraRef, Output, Stage, Transition
 from mezzotint_app.viewmodel.command_line import command_line, quoted
-from mezzotint_app.viewmodel.create_request import request_of
+from mezzotint_app.viewmodel.create_request import Form, request_of
 
 
 def parsed(words):
@@ -34,6 +34,7 @@ def comparable(request):
 
 
 @given(FORMS)
+@example(Form(model="--", prompt="--", negative_prompt="--", images=(ImageInput(path="--"),)))
 @settings(max_examples=150)
 def test_the_command_lines_own_parser_reads_the_same_request(form):
     request = request_of(form)

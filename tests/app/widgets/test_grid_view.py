@@ -197,3 +197,17 @@ def test_what_of_a_selection_is_in_sight(qtbot):
     assert region.rectCount() <= 60
     view.selectionModel().select(model.index(4999), QItemSelectionModel.SelectionFlag.ClearAndSelect)
     assert view.visualRegionForSelection(view.selectionModel().selection()).isEmpty()
+
+
+@pytest.mark.parametrize("count", [0, 1, 50_000])
+def test_all_are_selected_without_a_look_at_each(qtbot, monkeypatch, count):
+    view, model = shown(qtbot, count)
+    asked = []
+    monkeypatch.setattr(Numbers, "rowCount", lambda self, parent=NOWHERE: asked.append(1) or len(self.numbers))
+    qtbot.keyClick(view, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    selected = view.selectionModel().selection()
+    assert [(span.top(), span.bottom()) for span in (selected.at(at) for at in range(selected.count()))] == (
+        [(0, count - 1)] if count else []
+    )
+    assert len(asked) < 200
+    assert len(model.numbers) == count

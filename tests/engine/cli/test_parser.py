@@ -48,3 +48,13 @@ def test_the_version(capsys):
 def test_a_mistake_is_one_line_that_names_the_help(words):
     with pytest.raises(UsageError, match=r"^[^\n]*--help`\)$"):
         make_parser().parse_args(words)
+
+
+def test_two_hyphens_can_be_a_value():
+    arguments = make_parser().parse_args(["generate", "--negative=--", "--init=--", "--", "--"])
+    assert (arguments.negative, arguments.init, arguments.prompt) == ("--", "--", "--")
+
+
+def test_two_hyphens_are_checked_as_every_value_is():
+    with pytest.raises(UsageError, match="steps"):
+        make_parser().parse_args(["generate", "--steps=--", "a house"])

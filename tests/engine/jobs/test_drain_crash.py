@@ -1,6 +1,7 @@
 """Processes that die while they work through a queue: nothing is lost, and nothing is made twice."""
 
 import itertools
+import os
 import random
 import subprocess
 import sys
@@ -25,7 +26,8 @@ def program(path, tmp_path):
 
     def start(*death, device="cpu"):
         words = [sys.executable, str(PROGRAM), str(path), str(tmp_path / "leases"), device, *map(str, death)]
-        return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        env = os.environ | {"PYTHONSAFEPATH": "1"}  # some machines are set up so
+        return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
 
     return start
 

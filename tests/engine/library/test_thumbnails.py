@@ -139,6 +139,8 @@ def test_halves_of_a_process_that_died_go(picture):
     os.utime(old, (1000, 1000))
     tidy(1 << 30)
     assert kept() and path.exists() and new.exists() and not old.exists()
+    tidy(0)
+    assert new.exists() and not path.exists()  # what another thread is writing just now is no use to remove
 
 
 def test_the_whole_stays_bounded(tmp_path, monkeypatch):
