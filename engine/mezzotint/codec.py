@@ -135,6 +135,8 @@ def _decode(hint: object, data: object, path: str) -> object:
 
 
 def _decode_scalar(hint: object, data: object, path: str) -> object:
+    if hint is object:  # any JSON value, which whoever takes it looks at
+        return data
     if hint is float and isinstance(data, int | float) and not isinstance(data, bool):
         return _decode_float(data, path)
     if hint in (str, int, bool) and type(data) is hint:  # `is`: True is no int

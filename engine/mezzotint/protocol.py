@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mezzotint.batch_protocol import DryRows as DryRows
 from mezzotint.memory_protocol import GuidancePasses as GuidancePasses
 from mezzotint.memory_protocol import HostTier as HostTier
 from mezzotint.memory_protocol import MemoryNow as MemoryNow
@@ -410,7 +411,7 @@ class Progress:
     seconds_left: float | None = None
 
 
-Event = Loading | Encoding | Step | Decoding | Saved | StageShown | Notice | Progress
+Event = Loading | Encoding | Step | Decoding | Saved | StageShown | Notice | Progress | DryRows
 OnEvent = Callable[[Event], None]
 IsCancelled = Callable[[], bool]
 

@@ -8,13 +8,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mezzotint import protocol
+from mezzotint import batch_protocol, protocol
 from mezzotint.codec import MAX_DEPTH, decode, decode_event, encode, from_json, parse_json, to_json
 from mezzotint.errors import ProtocolError
 from mezzotint.protocol import Event, GenerateRequest, ImageInput, Notice, Stage, Step
 
-BOUNDARY = [cls for cls in vars(protocol).values() if dataclasses.is_dataclass(cls)]
+TYPES = {name: cls for one in (protocol, batch_protocol) for name, cls in vars(one).items()}
+BOUNDARY = [cls for cls in TYPES.values() if dataclasses.is_dataclass(cls)]
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
 
 
 def values(cls):
@@ -29,6 +35,8 @@ def drawn(hint):
         return values(hint)
     if typing.get_origin(hint) is tuple and arguments[-1] is Ellipsis:
         return st.lists(drawn(arguments[0]), max_size=3).map(tuple)
+    if arguments == (str, object):
+        return st.dictionaries(st.text(), ANY_JSON, max_size=3)
     if arguments and typing.get_origin(hint) not in (tuple, dict, typing.Literal):
         return st.one_of([drawn(one) for one in arguments])
     return st.from_type(hint)

@@ -14,6 +14,7 @@ BOUNDARY = {
     "mezzotint",
     "mezzotint.protocol",
     "mezzotint.library_protocol",
+    "mezzotint.batch_protocol",
     "mezzotint.codec",
     "mezzotint.errors",
     "mezzotint.trouble",
@@ -24,6 +25,7 @@ BOUNDARY = {
 STANDARD_LIBRARY_ONLY = {
     "protocol.py": {"mezzotint"},
     "memory_protocol.py": set(),
+    "batch_protocol.py": set(),
     "library_protocol.py": {"mezzotint"},
     "errors.py": set(),
     "trouble.py": {"mezzotint"},
