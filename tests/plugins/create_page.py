@@ -42,6 +42,9 @@ class FakeRunner(QObject):
     def held_by(self):
         return ""
 
+    def is_lent(self):
+        return False
+
     def pause(self):
         self.state = "paused"
 

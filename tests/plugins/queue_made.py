@@ -26,6 +26,7 @@ class FakeRunner(QObject):
         self.state = "idle"
         self.running = None
         self.who = self.trouble = ""
+        self.lent = False
         self.done = []
 
     def task(self):
@@ -33,6 +34,9 @@ class FakeRunner(QObject):
 
     def held_by(self):
         return self.who
+
+    def is_lent(self):
+        return self.lent
 
     def problem(self):
         return self.trouble

@@ -25,7 +25,7 @@ class LeaseKeeper(QObject):
         self._queue, self._clock = queue, clock
         self._lease: Lease | None = None
         self._held: Held | None = None
-        self._given_back = False
+        self._given_back = self._lent = False
 
     def lease(self) -> Lease | None:
         """Ours, or none."""
@@ -33,12 +33,34 @@ class LeaseKeeper(QObject):
 
     def held_by(self) -> str:
         """Who has it instead; empty: nobody."""
+        if self._lent:
+            return self.tr("A batch")
         return "" if self._held is None else str(self._held)
+
+    def is_lent(self) -> bool:
+        """Whether a process of this window has it, by our leave."""
+        return self._lent
 
     def take(self) -> None:
         """Have it as soon as it is free."""
-        if not self._given_back:
+        if not self._given_back and not self._lent and self._lease is None:
             self._queue.ask(lambda store: runner_work.take(store, self.tr("the window")), self._taken, self._not_taken)
+
+    def lend(self, because: str, then: Callable[[], None]) -> None:
+        """Let a process of this window have it, until `take_back`; to be called while it is ours."""
+        lease, self._lease, self._lent = self._lease, None, True
+        self.changed.emit()
+        if lease is not None:
+            self._queue.ask(
+                lambda store: runner_work.release(store, lease, because), lambda _: then(), lambda _: then()
+            )
+
+    def take_back(self) -> None:
+        """That process has ended: have it again as soon as it is free."""
+        if self._lent:
+            self._lent = False
+            self.take()
+            self.changed.emit()
 
     def give_back(self, because: str, then: Callable[[], None]) -> None:
         """Let others have it, for good; what was claimed under it waits again."""
@@ -52,7 +74,10 @@ class LeaseKeeper(QObject):
             )
 
     def _taken(self, found: Taken | Held) -> None:
-        if isinstance(found, Held):
+        if self._lent or self._lease is not None:  # asked before it was lent, or twice
+            if isinstance(found, Taken):
+                found.lease.release()
+        elif isinstance(found, Held):
             was = self.held_by()
             self._held = found
             self._clock.after(_AGAIN, self.take)

@@ -36,6 +36,10 @@ class Runner(Protocol):
         """Which program drains the queue, where it is not this one."""
         ...
 
+    def is_lent(self) -> bool:
+        """Whether a process of this window makes pictures meanwhile."""
+        ...
+
     def problem(self) -> str:
         """Why nothing goes on though the queue is not paused; empty: nothing is wrong."""
         ...

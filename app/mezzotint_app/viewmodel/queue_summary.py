@@ -114,6 +114,10 @@ class QueueSummary(QObject):
         return translate("QueueSummary", "Paused; {entries}").format(entries=entries)
 
     def _elsewhere(self) -> str:
+        if self._runner.is_lent():
+            waiting = self._counts.waiting
+            line = translate("QueueSummary", "A batch is being made; the queue goes on after it")
+            return _joined(line, _waiting(waiting) if waiting else "")
         who = self._runner.held_by() or translate("QueueSummary", "another program")
         line = translate("QueueSummary", "{who} makes the pictures of this queue").format(who=who)
         counts, row = self._counts, self._counts.running

@@ -96,6 +96,7 @@ class QueueRunner(QObject):
         self._problem = self._told_trouble = ""
         self._asking = self._again = self._settling = False
         self._leaving: Callable[[], None] | None = None
+        self._borrower: Callable[[], None] | None = None
         self._engine_must_end = False
         self._nothing_at: int | None = None  # the store's version when nothing was to be done
         self._made = self._failed = 0
@@ -125,6 +126,10 @@ class QueueRunner(QObject):
     def held_by(self) -> str:
         """Which program works at the queue instead; empty: none."""
         return self._keeper.held_by()
+
+    def is_lent(self) -> bool:
+        """Whether a process of this window makes pictures meanwhile."""
+        return self._keeper.is_lent()
 
     def problem(self) -> str:
         """Why nothing goes on though the queue is not paused; empty: nothing is wrong."""
@@ -160,6 +165,17 @@ class QueueRunner(QObject):
             self._clock.after(_LEAVING, self._stop_engine)
         elif not self._asking and not self._settling:
             self._leave()
+
+    def lend(self, then: Callable[[], None]) -> None:
+        """Let a process of this window make pictures, as soon as nothing is left to do here; `take_back` ends that."""
+        self._borrower = then
+        self._look()
+
+    def take_back(self) -> None:
+        """That process has ended, or is not wanted any more: go on."""
+        self._borrower = None
+        self._nothing_at = None
+        self._keeper.take_back()
 
     # ---- beginning and end
 
@@ -204,6 +220,8 @@ class QueueRunner(QObject):
             self._leave()
         elif self._may_claim() and now.version != self._nothing_at:
             self._claim()
+        elif self._may_lend():
+            self._lend()
         elif self._again:
             self._again = False
             self._look()
@@ -225,6 +243,23 @@ class QueueRunner(QObject):
             and self._leaving is None
             and self._engine.state() == "ready"
         )
+
+    def _may_lend(self) -> bool:
+        """An engine that starts is about to work; one that was given up is not waited for."""
+        return (
+            self._borrower is not None
+            and self._keeper.lease() is not None
+            and self._task is None
+            and not self._settling
+            and not self._engine_must_end
+            and self._leaving is None
+            and (self._paused or self._engine.state() in ("ready", "given_up", "stopped"))
+        )
+
+    def _lend(self) -> None:
+        then, self._borrower = self._borrower, None
+        if then is not None:
+            self._keeper.lend(self.tr("a batch was begun"), then)
 
     def _claim(self) -> None:
         lease = self._keeper.lease()
@@ -257,7 +292,7 @@ class QueueRunner(QObject):
         elif self._made or self._failed:
             made, failed, self._made, self._failed = self._made, self._failed, 0, 0
             self.drained.emit(made, failed)
-        if self._again or self._leaving is not None:
+        if self._again or self._leaving is not None or self._borrower is not None:
             self._again = False
             self._look()
 
