@@ -1,0 +1,177 @@
+"""The Batch page as it is filled in, and the job that it says."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from PySide6.QtCore import QCoreApplication
+
+from mezzotint.codec import parse_json
+from mezzotint.errors import MezzotintError
+
+translate = QCoreApplication.translate
+
+Job = dict[str, Any]  # as a job file in JSON
+
+Source = Literal["folder", "words", "requests"]
+Work = Literal["change", "again"]
+Choices = Literal["all", "one"]
+PictureFormat = Literal["png", "jpg", "webp"]
+Existing = Literal["rename", "skip", "overwrite"]
+
+VERSION = 1  # of job files
+STRENGTH = 0.6
+MOST_LIMIT = 1_000_000_000
+_MOST_VALUES = 1000  # of a setting that is tried with several
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixRow:
+    """A setting that every picture is made with several values of."""
+
+    setting: str = ""
+    values: str = ""  # with commas between
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchForm:
+    """Every field has a default, so that a file of an older version is taken. Paths are whole ones."""
+
+    source: Source = "folder"
+    folder: str = ""
+    work: Work = "change"  # again: from what each picture says of itself
+    recursive: bool = False
+    glob: str = ""  # patterns with semicolons between
+    limit: int = 0  # pictures, the first ones; 0: all
+    masks: str = ""
+    sidecars: bool = False
+    prompts: str = ""  # one in each line
+    prompts_file: str = ""
+    table: str = ""
+    template: str = ""
+    wildcards: str = ""
+    choices: Choices = "all"
+    strength: float = STRENGTH
+    settings: dict[str, str] = field(default_factory=dict)  # of a job by their names; each value as JSON
+    matrix: tuple[MatrixRow, ...] = ()
+    requests: str = ""  # whole requests of a job that was opened, as JSON
+    title: str = ""
+    output: str = ""  # empty: a folder of this name below that of pictures
+    name: str = ""
+    format: PictureFormat = "png"
+    keep_tree: bool = True
+    existing: Existing = "rename"
+
+
+def job_of(form: BatchForm, output: str) -> Job:
+    """The job; `output` is where its pictures go."""
+    parts: Job = {
+        "version": VERSION,
+        "title": form.title,
+        "settings": settings_in(form),
+        "prompts": {} if form.source == "requests" else _prompts(form),
+        "input": _input(form) if form.source == "folder" else {},
+        "matrix": {row.setting: values_of(row) for row in form.matrix if row.setting and row.values.strip()},
+        "output": _output(form, output),
+        "request": _read(form.requests, []) if form.source == "requests" else [],
+    }
+    return {name: value for name, value in parts.items() if value}
+
+
+def settings_in(form: BatchForm) -> Job:
+    """The settings that hold for every picture."""
+    found = {name: value for name, text in form.settings.items() if (value := _read(text, None)) is not None}
+    if form.source == "folder" and form.work == "change":
+        found["strength"] = form.strength
+    return found
+
+
+def as_texts(settings: Mapping[str, object]) -> dict[str, str]:
+    """Settings as the form keeps them."""
+    return {name: json.dumps(value) for name, value in settings.items()}
+
+
+def lines_of(text: str) -> list[str]:
+    """The prompts, without lines that hold nothing."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def patterns_of(text: str) -> list[str]:
+    """The patterns of file names."""
+    return [part.strip() for part in text.split(";") if part.strip()]
+
+
+def values_of(row: MatrixRow) -> list[str | int | float | bool]:
+    """What is written with commas between, as a job writes it."""
+    return [_value(part.strip()) for part in row.values.split(",") if part.strip()][:_MOST_VALUES]
+
+
+def problems_of(form: BatchForm) -> dict[str, str]:
+    """What stands in the way, by field; empty: it can be looked at and begun."""
+    found: dict[str, str] = {}
+    if form.source == "folder" and not form.folder.strip():
+        found["folder"] = translate("Batch", "Choose a folder with pictures.")
+    elif form.source == "words" and not (lines_of(form.prompts) or form.prompts_file.strip() or form.table.strip()):
+        found["prompts"] = translate("Batch", "Write a prompt in each line, or choose a file with prompts.")
+    if form.template.strip() and not form.table.strip():
+        found["template"] = translate("Batch", "The pattern is filled in from a table: choose the table, too.")
+    settings = [row.setting for row in form.matrix if row.values.strip()]
+    if len(set(settings)) < len(settings):
+        found["matrix"] = translate("Batch", "A setting stands there twice: put its values into one line.")
+    elif "seed" in settings and "seed" in form.settings:
+        found["matrix"] = translate("Batch", "The seed is fixed already: let it be drawn on the Create page first.")
+    return found
+
+
+def _prompts(form: BatchForm) -> Job:
+    said: Job = {
+        "list": lines_of(form.prompts),
+        "file": form.prompts_file.strip(),
+        "table": form.table.strip(),
+        "template": form.template.strip() if form.table.strip() else "",
+        "wildcards": form.wildcards.strip(),
+        "choices": form.choices if form.choices != "all" else "",
+    }
+    return {name: value for name, value in said.items() if value}
+
+
+def _input(form: BatchForm) -> Job:
+    said: Job = {
+        "folder": form.folder.strip(),
+        "work": form.work if form.work != "change" else "",
+        "recursive": form.recursive,
+        "glob": patterns_of(form.glob),
+        "limit": form.limit if form.limit > 0 else 0,
+        "masks": form.masks.strip() if form.work == "change" else "",
+        "sidecars": form.sidecars,
+    }
+    return {name: value for name, value in said.items() if value}
+
+
+def _output(form: BatchForm, folder: str) -> Job:
+    said: Job = {"folder": folder, "name": form.name.strip()}
+    said |= {"format": form.format if form.format != "png" else ""}
+    said |= {"existing": form.existing if form.existing != "rename" else ""}
+    found = {name: value for name, value in said.items() if value}
+    return found if form.keep_tree else found | {"keep-tree": False}
+
+
+def _value(text: str) -> str | int | float | bool:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            value = kind(text)
+        except ValueError:
+            continue
+        if value == value and abs(value) != float("inf"):  # noqa: PLR0124  no NaN: JSON has none
+            return value
+    return text
+
+
+def _read(text: str, otherwise: Any) -> Any:  # noqa: ANN401  any JSON
+    try:
+        return parse_json(text) if text else otherwise
+    except MezzotintError:
+        return otherwise
