@@ -21,7 +21,7 @@ from mezzotint.batch.job import (
     Work,
 )
 from mezzotint.batch.job_text import line_in_json, line_in_toml
-from mezzotint.batch.limits import MAX_CELLS, MAX_PROMPT
+from mezzotint.batch.limits import MAX_CELLS, MAX_PROMPT, MOST_TOGETHER
 from mezzotint.batch.settings import Options
 from mezzotint.batch.words import WORDS, is_text, read_settings, shown
 from mezzotint.checkpoints.plain_text import plain
@@ -38,10 +38,10 @@ Table = Mapping[str, object]
 T = TypeVar("T")
 
 
-def read_job(path: Path) -> JobFile:
+def read_job(path: Path, most_bytes: int = MOST_BYTES) -> JobFile:
     """The job that a .toml or .json file says. UsageError names the line and the field that cannot be."""
     try:
-        data = read_limited(path, MOST_BYTES)
+        data = read_limited(path, most_bytes)
     except ModelRefused as error:
         raise StorageError(str(error)) from None
     return parse_job(data, path.name)
@@ -59,6 +59,11 @@ def parse_job(data: bytes, name: str) -> JobFile:
     return _Reader(name=name, text=text, is_json=is_json).job()
 
 
+def job_of_data(data: Mapping[str, object], name: str = "the job") -> JobFile:
+    """The job that the JSON form of its file says. UsageError names the field that cannot be."""
+    return _Reader(name=name, text="", is_json=True).job_of(dict(data))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reader:
     """One file, and how its errors are told."""
@@ -69,7 +74,10 @@ class _Reader:
 
     def job(self) -> JobFile:
         """All of it."""
-        data = self._parsed()
+        return self.job_of(self._parsed())
+
+    def job_of(self, data: dict[str, Any]) -> JobFile:
+        """What the parts say."""
         self._check_version(data)
         self._check_names(data, _TABLES, ())
         job = JobFile(
@@ -185,7 +193,7 @@ class _Reader:
         )
 
     def _output(self, table: Table) -> JobOutput:
-        self._check_names(table, ("folder", "name", "format", "keep-tree", "existing"), ("output",))
+        self._check_names(table, ("folder", "name", "format", "keep-tree", "existing", "batch-size"), ("output",))
         here = ("output",)
         return JobOutput(
             folder=self._get(table, "folder", _path, "out", here),
@@ -193,6 +201,7 @@ class _Reader:
             format=self._get(table, "format", _among(get_args(PictureFormat)), "png", here),
             keep_tree=self._get(table, "keep-tree", _yes_no, True, here),
             existing=self._get(table, "existing", _among(get_args(Existing)), "rename", here),
+            batch_size=self._get(table, "batch-size", _batch_size, None, here),
         )
 
     def _requests(self, data: object) -> tuple[GenerateRequest, ...]:
@@ -285,6 +294,14 @@ def _listed(value: object) -> list[object]:
 def _yes_no(value: object) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{shown(value)} will not do; give true or false")
+    return value
+
+
+def _batch_size(value: object) -> int | None:
+    if value == "auto":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_TOGETHER:
+        raise ValueError(f'{shown(value)} will not do; give a whole number from 1 to {MOST_TOGETHER}, or "auto"')
     return value
 
 

@@ -42,14 +42,14 @@ def write_job(job: JobFile, path: Path, *, overwrite: bool = False) -> None:
 def toml_of(job: JobFile) -> str:
     """The job as TOML; what is not said is not written."""
     document = tomlkit.document()
-    for name, value in _parts(job).items():
+    for name, value in data_of(job).items():
         document.add(name, _with_lines(tomlkit.item(value)))
     return tomlkit.dumps(document)
 
 
 def json_of(job: JobFile) -> str:
     """The job as JSON."""
-    return json.dumps(_parts(job), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(data_of(job), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _with_lines(item: Any) -> Any:  # noqa: ANN401  tomlkit's items have no common type of use here
@@ -61,7 +61,8 @@ def _with_lines(item: Any) -> Any:  # noqa: ANN401  tomlkit's items have no comm
     return item
 
 
-def _parts(job: JobFile) -> dict[str, Any]:
+def data_of(job: JobFile) -> dict[str, Any]:
+    """The JSON form of the job, as plain data; what is not said is not in it."""
     parts: dict[str, Any] = {
         "version": job.schema_version,
         "title": job.title,

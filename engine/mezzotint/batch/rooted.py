@@ -39,8 +39,10 @@ def _stage(stage: Stage, base: Path) -> Stage:
 
 
 def _model(model: ModelRef, base: Path) -> ModelRef:
+    return replace(model, id=whole_model(model.id, base))
+
+
+def whole_model(name: str, base: Path) -> str:
     """An id of the catalog stays one, even where a folder has its name: the engine takes ids first."""
-    looks_like_path = model.id.startswith(".") or Path(model.id).suffix.lower() in _MODEL_FILES
-    if not looks_like_path or not os.path.lexists(base / model.id):
-        return model
-    return replace(model, id=whole(model.id, base))
+    looks_like_path = name.startswith(".") or Path(name).suffix.lower() in _MODEL_FILES
+    return whole(name, base) if looks_like_path and os.path.lexists(base / name) else name
