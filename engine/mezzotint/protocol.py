@@ -20,6 +20,11 @@ from mezzotint.memory_protocol import PlannedComponent as PlannedComponent
 from mezzotint.memory_protocol import PlannedPhase as PlannedPhase
 from mezzotint.memory_protocol import PlanRequest as PlanRequest
 from mezzotint.memory_protocol import Quantization as Quantization
+from mezzotint.model_protocol import DeviceInfo as DeviceInfo
+from mezzotint.model_protocol import EngineInfo as EngineInfo
+from mezzotint.model_protocol import ModelDefaults as ModelDefaults
+from mezzotint.model_protocol import ModelInfo as ModelInfo
+from mezzotint.model_protocol import ModelPart as ModelPart
 
 SCHEMA_VERSION = 1
 
@@ -164,6 +169,13 @@ class GenerateRequest:
     compile: bool = False  # blocks of the network that makes pictures: a slow first picture, then faster ones
     strict: bool = False  # where memory runs short, nothing is done that would change the picture
     output: Output = field(default_factory=Output)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateManyRequest:
+    """Several requests at once; those that are alike are made together, which takes less time than one by one."""
+
+    requests: tuple[GenerateRequest, ...]  # 1 to 64, each of count 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,6 +337,31 @@ class GenerateResult:
     compiled: bool = False
     recoveries: tuple[str, ...] = ()  # what was done when memory ran short
     inpaint: InpaintUsed | None = None  # None: no part of a picture was made anew by itself
+    together: int = 1  # pictures that were denoised at once with it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why one of several requests came to nothing."""
+
+    kind: str  # of the error, such as image_refused
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManyOutcome:
+    """What became of one of several requests: one of the two."""
+
+    result: GenerateResult | None
+    failure: Failure | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateManyResult:
+    """What became of several requests."""
+
+    schema_version: int
+    outcomes: tuple[ManyOutcome, ...]  # in the order of the requests
 
 
 # ---- what happens on the way
@@ -411,68 +448,22 @@ class Progress:
     seconds_left: float | None = None
 
 
-Event = Loading | Encoding | Step | Decoding | Saved | StageShown | Notice | Progress | DryRows
+Told = Loading | Encoding | Step | Decoding | Saved | StageShown | Notice | Progress | DryRows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfRequest:
+    """What a request among several tells; a step of pictures that are made together is told for each of them."""
+
+    request: int  # its place among them, from 0
+    event: Told
+
+
+Event = Told | OfRequest
 OnEvent = Callable[[Event], None]
 IsCancelled = Callable[[], bool]
 
-# ---- models, machines, pictures
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelDefaults:
-    """What a model is best run with when nothing is said."""
-
-    width: int
-    height: int
-    steps: int
-    guidance_scale: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelPart:
-    """One network of a model, as its files hold it."""
-
-    name: str
-    bytes: int
-    layers: dict[str, int]  # how many have weights of each precision: int8, int4, float16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelInfo:
-    """A model as the catalog lists it."""
-
-    id: str
-    path: str
-    layout: Literal["folder", "file"]
-    family: str  # empty: refused
-    variant: str
-    bytes: int
-    source: str  # bundled, models, folder, huggingface, a1111, comfyui, path
-    defaults: ModelDefaults | None
-    problem: str | None  # why it is refused
-    scheme: str = ""  # of the network that makes pictures, where it is quantized: int8, int4
-    parts: tuple[ModelPart, ...] = ()  # told when one model is looked at, not in lists
-    hidden: bool = False  # taken off the list by the person
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceInfo:
-    """A device that can run models."""
-
-    id: str
-    name: str
-    memory_bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineInfo:
-    """What the engine is and runs on."""
-
-    schema_version: int
-    version: str
-    versions: dict[str, str]
-    devices: tuple[DeviceInfo, ...]
-    threads: int
+# ---- pictures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

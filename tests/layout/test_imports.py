@@ -25,6 +25,7 @@ BOUNDARY = {
 STANDARD_LIBRARY_ONLY = {
     "protocol.py": {"mezzotint"},
     "memory_protocol.py": set(),
+    "model_protocol.py": set(),
     "batch_protocol.py": set(),
     "library_protocol.py": {"mezzotint"},
     "errors.py": set(),
