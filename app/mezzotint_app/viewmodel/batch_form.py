@@ -1,14 +1,11 @@
 """The Batch page as it is filled in, and the job that it says."""
 
-import json
-from collections.abc import Mapping
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from PySide6.QtCore import QCoreApplication
-
-from mezzotint.codec import parse_json
-from mezzotint.errors import MezzotintError
 
 translate = QCoreApplication.translate
 
@@ -53,9 +50,9 @@ class BatchForm:
     wildcards: str = ""
     choices: Choices = "all"
     strength: float = STRENGTH
-    settings: dict[str, str] = field(default_factory=dict)  # of a job by their names; each value as JSON
+    settings: dict[str, object] = field(default_factory=dict)  # as a job says them
     matrix: tuple[MatrixRow, ...] = ()
-    requests: str = ""  # whole requests of a job that was opened, as JSON
+    requests: tuple[object, ...] = ()  # whole ones of a job that was opened
     title: str = ""
     output: str = ""  # empty: a folder of this name below that of pictures
     name: str = ""
@@ -74,22 +71,17 @@ def job_of(form: BatchForm, output: str) -> Job:
         "input": _input(form) if form.source == "folder" else {},
         "matrix": {row.setting: values_of(row) for row in form.matrix if row.setting and row.values.strip()},
         "output": _output(form, output),
-        "request": _read(form.requests, []) if form.source == "requests" else [],
+        "request": list(form.requests) if form.source == "requests" else [],
     }
     return {name: value for name, value in parts.items() if value}
 
 
 def settings_in(form: BatchForm) -> Job:
     """The settings that hold for every picture."""
-    found = {name: value for name, text in form.settings.items() if (value := _read(text, None)) is not None}
+    found: Job = dict(form.settings)
     if form.source == "folder" and form.work == "change":
         found["strength"] = form.strength
     return found
-
-
-def as_texts(settings: Mapping[str, object]) -> dict[str, str]:
-    """Settings as the form keeps them."""
-    return {name: json.dumps(value) for name, value in settings.items()}
 
 
 def lines_of(text: str) -> list[str]:
@@ -127,10 +119,10 @@ def problems_of(form: BatchForm) -> dict[str, str]:
 def _prompts(form: BatchForm) -> Job:
     said: Job = {
         "list": lines_of(form.prompts),
-        "file": form.prompts_file.strip(),
-        "table": form.table.strip(),
+        "file": _path(form.prompts_file),
+        "table": _path(form.table),
         "template": form.template.strip() if form.table.strip() else "",
-        "wildcards": form.wildcards.strip(),
+        "wildcards": _path(form.wildcards),
         "choices": form.choices if form.choices != "all" else "",
     }
     return {name: value for name, value in said.items() if value}
@@ -138,12 +130,12 @@ def _prompts(form: BatchForm) -> Job:
 
 def _input(form: BatchForm) -> Job:
     said: Job = {
-        "folder": form.folder.strip(),
+        "folder": _path(form.folder),
         "work": form.work if form.work != "change" else "",
         "recursive": form.recursive,
         "glob": patterns_of(form.glob),
         "limit": form.limit if form.limit > 0 else 0,
-        "masks": form.masks.strip() if form.work == "change" else "",
+        "masks": _path(form.masks) if form.work == "change" else "",
         "sidecars": form.sidecars,
     }
     return {name: value for name, value in said.items() if value}
@@ -157,6 +149,17 @@ def _output(form: BatchForm, folder: str) -> Job:
     return found if form.keep_tree else found | {"keep-tree": False}
 
 
+def whole(path: str, base: str) -> str:
+    """A whole path; one that is whole already, or begins in the home folder, is that."""
+    expanded = os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111  somebody's home may be unknown
+    return os.path.normpath(Path(base) / expanded)
+
+
+def _path(text: str) -> str:
+    """What was typed there, from the home folder on."""
+    return whole(text.strip(), str(Path.home())) if text.strip() else ""
+
+
 def _value(text: str) -> str | int | float | bool:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
@@ -165,13 +168,6 @@ def _value(text: str) -> str | int | float | bool:
             value = kind(text)
         except ValueError:
             continue
-        if value == value and abs(value) != float("inf"):  # noqa: PLR0124  no NaN: JSON has none
+        if value == value and abs(value) != float("inf"):
             return value
     return text
-
-
-def _read(text: str, otherwise: Any) -> Any:  # noqa: ANN401  any JSON
-    try:
-        return parse_json(text) if text else otherwise
-    except MezzotintError:
-        return otherwise

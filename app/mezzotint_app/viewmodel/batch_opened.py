@@ -1,7 +1,5 @@
 """A job file as the Batch page shows it: paths whole, and what has no place there told."""
 
-import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -16,7 +14,7 @@ from mezzotint_app.viewmodel.batch_form import (
     Job,
     MatrixRow,
     PictureFormat,
-    as_texts,
+    whole,
 )
 
 translate = QCoreApplication.translate
@@ -33,7 +31,7 @@ def form_of(job: Job, base: str) -> tuple[BatchForm, str]:
     strength = settings.get("strength", STRENGTH)
     lines = [str(one) for one in _listed(prompts.get("list"))]
     told = _told(lines, settings)
-    requests = job.get("request") or []
+    requests = job.get("request")
     form = BatchForm(
         source="requests" if requests else "folder" if given else "words",
         folder=_path(given.get("folder"), base),
@@ -50,9 +48,9 @@ def form_of(job: Job, base: str) -> tuple[BatchForm, str]:
         wildcards=_path(prompts.get("wildcards"), base),
         choices=_among(prompts.get("choices"), Choices, "all"),
         strength=float(strength) if isinstance(strength, int | float) else STRENGTH,
-        settings=as_texts(settings if not given else {k: v for k, v in settings.items() if k != "strength"}),
+        settings={name: value for name, value in settings.items() if not given or name != "strength"},
         matrix=tuple(_row(name, values) for name, values in _table(job, "matrix").items()),
-        requests=json.dumps(requests) if requests else "",
+        requests=tuple(_listed(requests)),
         title=str(job.get("title") or ""),
         output=_path(output.get("folder") or "out", base),
         name=str(output.get("name") or ""),
@@ -81,12 +79,6 @@ def _rooted(name: str, value: object, base: str) -> object:
         is_path = value.startswith(".") or Path(value).suffix.lower() in _MODEL_FILES
         return whole(value, base) if is_path else value
     return value
-
-
-def whole(path: str, base: str) -> str:
-    """A whole path; one that is whole already, or begins in the home folder, is that."""
-    expanded = str(Path(path).expanduser()) if path.startswith("~") else path
-    return os.path.normpath(Path(base) / expanded)
 
 
 def _path(value: object, base: str) -> str:

@@ -34,14 +34,14 @@ def said_by(request: GenerateRequest, *, with_pictures: bool = False) -> Said:
     return Said(settings={name: value for name, value in found.items() if value is not None}, left_out=tuple(left_out))
 
 
-def job_of_request(request: GenerateRequest, folder: str, name: str) -> dict[str, Any]:
+def job_of_request(request: GenerateRequest, folder: str) -> dict[str, Any]:
     """The job that makes the pictures of the Create page."""
     said = said_by(request, with_pictures=True)
     return {
         "version": 1,
         "settings": said.settings,
         "prompts": {"list": [request.prompt]},
-        "output": {"folder": folder} | ({"name": name} if name else {}),
+        "output": {"folder": folder},
     }
 
 

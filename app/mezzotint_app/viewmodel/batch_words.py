@@ -1,0 +1,184 @@
+"""How a batch stands, in words."""
+
+from PySide6.QtCore import QCoreApplication, QLocale
+
+from mezzotint.batch_protocol import BatchStatus, BatchTaskRow, DryRow, DryTotals
+from mezzotint_app.amounts import about_text, bytes_text, duration_text, left_text
+from mezzotint_app.viewmodel.batch_state import Batch
+from mezzotint_app.viewmodel.foreign_text import in_one_line
+
+translate = QCoreApplication.translate
+
+_LONGEST = 160  # characters of a name or a prompt
+
+
+def number(count: int) -> str:
+    """As people write it here: 1,204."""
+    return QLocale().toString(count)
+
+
+def state_words(batch: Batch, waiting: str) -> str:
+    """One or two lines: figures while it runs, what its folder holds while it rests."""
+    if batch.stage == "waiting":
+        return waiting
+    if batch.stage == "resting":
+        return _resting(batch)
+    return _running(batch)
+
+
+def fraction(batch: Batch) -> float | None:
+    """The part that is done; None: not known."""
+    progress, status = batch.progress, batch.status
+    if batch.stage in ("running", "stopping"):
+        if progress is None or not progress.total:
+            return None
+        ended = progress.done + progress.failed + progress.set_aside + progress.skipped
+        return min(1.0, (ended + progress.already + progress.left_failed) / progress.total)
+    if status is None or not status.total:
+        return None
+    return min(1.0, status.done / status.total)
+
+
+def is_whole(batch: Batch) -> bool:
+    """Whether nothing is left to be made, as far as is known."""
+    status = batch.status
+    return status is not None and status.is_ended and not (status.failed or status.set_aside)
+
+
+def step_words(batch: Batch) -> str:
+    """The picture that is being made."""
+    step = batch.step
+    if step is None:
+        return ""
+    name = in_one_line(step.input or step.prompt or step.output, _LONGEST)
+    return translate("Batch", "{name}: step {step} of {steps}").format(name=name, step=step.step, steps=step.steps)
+
+
+def _running(batch: Batch) -> str:
+    progress = batch.progress
+    if progress is None:
+        return translate("Batch", "Begins: the model is being loaded.")
+    made = progress.done + progress.already
+    parts = [
+        translate("Batch", "{done} of {total} made").format(done=number(made), total=number(progress.total))
+        if progress.total is not None
+        else translate("Batch", "{done} made").format(done=number(made))
+    ]
+    if batch.failed:
+        parts.append(translate("Batch", "{count} failed").format(count=number(batch.failed)))
+    if progress.skipped:
+        parts.append(translate("Batch", "{count} passed over").format(count=number(progress.skipped)))
+    if progress.per_second:
+        parts.append(rate_text(progress.per_second))
+    parts.append(left_text(progress.seconds_left))
+    if progress.vram_bytes is not None:
+        parts.append(translate("Batch", "{size} of graphics memory").format(size=bytes_text(progress.vram_bytes)))
+    line = " · ".join(part for part in parts if part)
+    if batch.stage == "stopping":
+        line += ". " + translate("Batch", "Stops after this picture.")
+    return line
+
+
+def rate_text(per_second: float) -> str:
+    """Pictures in a second, a minute or an hour, whichever says something."""
+    for scale, words in (
+        (1, translate("Batch", "{rate} a second")),
+        (60, translate("Batch", "{rate} a minute")),
+        (3600, translate("Batch", "{rate} an hour")),
+    ):
+        if per_second * scale >= 1 or scale == 3600:
+            return words.format(rate=QLocale().toString(per_second * scale, "f", 1))
+    return ""
+
+
+def _resting(batch: Batch) -> str:
+    status = batch.status
+    if status is None:
+        return batch.unknown or translate("Batch", "Nothing is made yet.")
+    line = status_words(status)
+    if status.running:
+        owner = status.running[0]
+        where = translate("Batch", "Another program makes its pictures now (process {pid} on {host}).")
+        return f"{line}. {where.format(pid=owner.pid or '?', host=in_one_line(owner.host, 60) or '?')}"
+    if status.failed or status.set_aside or not status.is_ended:
+        return f"{line}." if status.is_ended else f"{line}. {translate('Batch', 'It can be gone on with.')}"
+    return f"{line}. {translate('Batch', 'Everything is done.')}"
+
+
+def status_words(status: BatchStatus) -> str:
+    """What a folder holds."""
+    done, total = number(status.done), status.total
+    line = (
+        translate("Batch", "{done} of {total} made").format(done=done, total=number(total))
+        if total is not None
+        else translate("Batch", "{done} made").format(done=done)
+    )
+    failed = status.failed + status.set_aside
+    if failed:
+        line += ", " + translate("Batch", "{count} failed").format(count=number(failed))
+    if status.skipped:
+        line += ", " + translate("Batch", "{count} passed over").format(count=number(status.skipped))
+    return line
+
+
+# ---- what would be made
+
+
+def does_words(does: str) -> str:
+    """What would become of one row."""
+    return {
+        "make": translate("Batch", "make"),
+        "rename": translate("Batch", "make, new name"),
+        "overwrite": translate("Batch", "replace"),
+        "done": translate("Batch", "done before"),
+        "skip": translate("Batch", "pass over"),
+        "refuse": translate("Batch", "cannot be made"),
+    }.get(does, does)
+
+
+def row_name(row: DryRow | BatchTaskRow) -> str:
+    """The picture that goes in, or the words."""
+    words = row.prompt if isinstance(row, DryRow) else ""
+    return in_one_line(row.input or words or row.output or "", _LONGEST)
+
+
+def totals_words(totals: DryTotals) -> str:
+    """So many to make, so many not and why, how long, how much room."""
+    parts = [translate("Batch", "{count} to make").format(count=number(totals.to_make))]
+    for does, words in (
+        ("done", translate("Batch", "{count} done before")),
+        ("rename", translate("Batch", "{count} get a new name, since the old one is taken")),
+        ("overwrite", translate("Batch", "{count} replace files")),
+        ("refuse", translate("Batch", "{count} cannot be made")),
+    ):
+        if totals.does.get(does):
+            parts.append(words.format(count=number(totals.does[does])))
+    kept = totals.does.get("skip", 0) - sum(totals.skipped.values())
+    if kept > 0:
+        parts.append(translate("Batch", "{count} are there already").format(count=number(kept)))
+    for kind, count in sorted(totals.skipped.items()):
+        words = translate("Batch", "{count} passed over ({why})")
+        parts.append(words.format(count=number(count), why=in_one_line(kind.replace("_", " "), 60)))
+    return ", ".join(parts) + "."
+
+
+def room_words(totals: DryTotals) -> str:
+    """Time and room; empty where nothing is to be made."""
+    if not totals.to_make:
+        return ""
+    if totals.seconds is None:
+        time = translate("Batch", "How long it takes is not known yet.")
+    elif totals.how_known == "measured":
+        time = translate("Batch", "It takes {time}.").format(time=about_text(totals.seconds))
+    else:
+        words = translate("Batch", "It takes {time}, as far as can be told before.")
+        time = words.format(time=about_text(totals.seconds))
+    room = translate("Batch", "The pictures need about {size}").format(size=bytes_text(totals.bytes))
+    if totals.free_bytes is None:
+        return f"{time} {room}."
+    return f"{time} {room}; " + translate("Batch", "{size} are free.").format(size=bytes_text(totals.free_bytes))
+
+
+def seconds_words(seconds: float | None) -> str:
+    """Of one row."""
+    return "" if seconds is None else duration_text(seconds)

@@ -1,0 +1,261 @@
+"""The batches that were begun in this window: which there are, which one runs, which wait for it."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+from PySide6.QtCore import QObject, Signal
+
+from mezzotint.batch_protocol import BatchFolder, BatchStatus, BatchTaskRow, BatchWrite, BatchWritten
+from mezzotint_app.background import Runs
+from mezzotint_app.batch_process import MakeProcess, command
+from mezzotint_app.clock import Clock, SystemClock, Wait
+from mezzotint_app.service import Failure, Service
+from mezzotint_app.stored import Stored
+from mezzotint_app.viewmodel.batch_form import Job
+from mezzotint_app.viewmodel.batch_run import BatchRun, Outcome
+from mezzotint_app.viewmodel.batch_state import MOST, Batch, BatchesState, KnownBatch
+from mezzotint_app.viewmodel.batch_turn import BatchTurn
+
+_LEAVING = 15.0  # seconds that a picture has to be finished when the window is closed
+
+
+class Batches(QObject):
+    """One runs at a time; pictures are never touched here."""
+
+    changed = Signal()  # which there are
+    batch_changed = Signal(str)  # the id of one
+    added = Signal(str)
+    refused = Signal(str)  # why one could not be begun
+    settled = Signal(str, object)  # id, BatchTaskRow: a picture is made, or could not be
+    ended = Signal(str)  # a run of it
+
+    def __init__(
+        self,
+        librarian: Service,
+        files: Runs,
+        state: Stored[BatchesState],
+        turn: BatchTurn,
+        make: MakeProcess,
+        folder: Path,
+        parent: QObject | None = None,
+        *,
+        clock: Clock | None = None,
+        run_command: tuple[str, ...] | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._librarian, self._files, self._state = librarian, files, state
+        self._turn, self._make, self._folder = turn, make, folder
+        self._clock = clock or SystemClock(self)
+        self._base = run_command
+        self._batches = {one.id: Batch(known=one) for one in state.value().batches[:MOST]}
+        self._waiting: deque[tuple[str, bool]] = deque()  # ids, and whether what failed is tried again
+        self._run: BatchRun | None = None
+        self._asked: dict[str, int] = {}  # status, under way
+        self._logs: dict[str, tuple[str, ...]] = {}
+        self._leaving: Callable[[], None] | None = None
+        self._last_wait: Wait | None = None
+        turn.changed.connect(self._turn_changed)
+
+    # ---- what there is
+
+    def all(self) -> tuple[Batch, ...]:
+        """The newest first."""
+        return tuple(self._batches[one.id] for one in self._state.value().batches if one.id in self._batches)
+
+    def get(self, identity: str) -> Batch | None:
+        """One of them."""
+        return self._batches.get(identity)
+
+    def of_folder(self, folder: str) -> Batch | None:
+        """The one whose pictures go there."""
+        return next((one for one in self.all() if Path(one.known.folder) == Path(folder)), None)
+
+    def words_of_waiting(self, identity: str) -> str:
+        """Why a batch that is to be made is not made yet."""
+        if self._run is None and self._waiting and self._waiting[0][0] == identity:
+            return self._turn.words()
+        return self.tr("Waits for the batch before it.")
+
+    def log(self, identity: str) -> tuple[str, ...]:
+        """What its last run here said."""
+        return self._run.log() if self._run is not None and self._run.id == identity else self._logs.get(identity, ())
+
+    def work_left(self) -> bool:
+        """Whether one runs, or waits to."""
+        return self._run is not None or bool(self._waiting)
+
+    # ---- what a person says
+
+    def add(self, job: Job, title: str, folder: str) -> None:
+        """Keep a job, and make its pictures as soon as it is its turn."""
+        before = self.of_folder(folder)
+        if before is not None and before.stage != "resting":
+            self.refused.emit(self.tr("A batch for this folder is being made already: stop it first."))
+            return
+        identity = before.known.id if before is not None else uuid4().hex[:12]
+        path = self._folder / f"{identity}.toml"
+        known = KnownBatch(id=identity, title=title, folder=folder, job=str(path))
+        self._files.run(
+            lambda: self._folder.mkdir(parents=True, exist_ok=True),
+            lambda _none: self._write(job, known),
+            lambda error: self.refused.emit(str(error)),
+        )
+
+    def go_on(self, identity: str, *, retry_failed: bool = False) -> None:
+        """Make what is missing; with `retry_failed` also what could not be made before."""
+        batch = self._batches.get(identity)
+        if batch is None or batch.stage != "resting" or self._leaving is not None:
+            return
+        self._waiting.append((identity, retry_failed))
+        self._set(identity, stage="waiting", problem="", notice="", progress=None, step=None, silent=False)
+        self._next()
+
+    def stop(self, identity: str, *, now: bool = False) -> None:
+        """After the picture that is being made, or at once; what waits does not begin."""
+        if self._run is not None and self._run.id == identity:
+            self._run.stop(now=now)
+            self._set(identity, stage="stopping")
+            return
+        self._waiting = deque(one for one in self._waiting if one[0] != identity)
+        batch = self._batches.get(identity)
+        if batch is not None and batch.stage == "waiting":
+            self._set(identity, stage="resting")
+            self._next()
+
+    def remove(self, identity: str) -> None:
+        """Take it off the list, with the copy of its job; its pictures stay, and so does its manifest."""
+        batch = self._batches.get(identity)
+        if batch is None or batch.stage in ("running", "stopping"):
+            return
+        self.stop(identity)
+        del self._batches[identity]
+        self._keep(tuple(one for one in self._state.value().batches if one.id != identity))
+        if Path(batch.known.job).parent == self._folder:
+            self._files.run(lambda: Path(batch.known.job).unlink(missing_ok=True), None, lambda _error: None)
+
+    def refresh(self, identity: str) -> None:
+        """Ask what its folder holds; one question at a time."""
+        batch = self._batches.get(identity)
+        if batch is None or identity in self._asked:
+            return
+
+        def known(status: BatchStatus) -> None:
+            self._asked.pop(identity, None)
+            self._set(identity, status=status, unknown="")
+
+        def unknown(failure: Failure) -> None:
+            self._asked.pop(identity, None)
+            # Where there is no manifest yet, nothing is wrong.
+            self._set(identity, status=None, unknown="" if failure.kind == "storage" else failure.message)
+
+        self._asked[identity] = self._librarian.ask(
+            "batch_status", BatchFolder(folder=batch.known.folder), answer=BatchStatus, then=known, failed=unknown
+        )
+
+    def refresh_all(self) -> None:
+        """Of all that rest; others tell by themselves."""
+        for batch in self.all():
+            self.refresh(batch.known.id)
+
+    def let_go(self, then: Callable[[], None]) -> None:
+        """Stop after the picture that is being made, or at once where that takes long; for the window's end."""
+        self._leaving = then
+        self._waiting.clear()
+        if self._run is None:
+            self._gone()
+            return
+        run = self._run
+        self.stop(run.id)
+        self._last_wait = self._clock.after(_LEAVING, lambda: run.stop(now=True))
+
+    def finish(self, milliseconds: int) -> None:
+        """End what still runs; only for when the last window is gone."""
+        if self._run is not None:
+            self._run.finish(milliseconds)
+
+    # ---- inside
+
+    def _write(self, job: Job, known: KnownBatch) -> None:
+        self._librarian.ask(
+            "batch_write",
+            BatchWrite(job=job, path=known.job, overwrite=True),
+            answer=BatchWritten,
+            then=lambda _written: self._written(known),
+            failed=lambda failure: self.refused.emit(failure.message),
+        )
+
+    def _written(self, known: KnownBatch) -> None:
+        others = tuple(one for one in self._state.value().batches if one.id != known.id)
+        self._batches[known.id] = replace(self._batches.get(known.id) or Batch(known=known), known=known)
+        self._keep((known, *others)[:MOST])
+        self.added.emit(known.id)
+        self.go_on(known.id)
+
+    def _keep(self, batches: tuple[KnownBatch, ...]) -> None:
+        self._state.change(batches=batches)
+        self.changed.emit()
+
+    def _set(self, identity: str, **fields: object) -> None:
+        batch = self._batches.get(identity)
+        if batch is None:
+            return
+        now = replace(batch, **fields)  # type: ignore[arg-type]
+        if now != batch:
+            self._batches[identity] = now
+            self.batch_changed.emit(identity)
+
+    def _next(self) -> None:
+        if self._run is not None:
+            return
+        if not self._waiting:
+            self._turn.give_back()
+        elif self._turn.is_ours():
+            self._begin()
+        else:
+            self._turn.take(self._begin)
+
+    def _begin(self) -> None:
+        if self._run is not None or not self._waiting:
+            self._next()
+            return
+        identity, retry = self._waiting.popleft()
+        words = command(self._batches[identity].known.job, retry_failed=retry)
+        if self._base is not None:
+            words = command(self._batches[identity].known.job, retry_failed=retry, base=self._base)
+        run = self._run = BatchRun(identity, self._make(words), self)
+        run.changed.connect(lambda: self._set(identity, **run.shown()))
+        run.settled.connect(lambda row: self._settled(identity, row))
+        run.ended.connect(lambda outcome: self._ended(run, outcome))
+        self._set(identity, stage="running", progress=None, step=None, silent=False)
+        for waiting, _ in self._waiting:
+            self.batch_changed.emit(waiting)
+        run.start()
+
+    def _settled(self, identity: str, row: BatchTaskRow) -> None:
+        self.settled.emit(identity, row)
+
+    def _ended(self, run: BatchRun, outcome: Outcome) -> None:
+        self._logs[run.id] = run.log()
+        self._run = None
+        run.deleteLater()
+        self._set(run.id, stage="resting", step=None, notice="", silent=False, problem=outcome.problem)
+        self.refresh(run.id)
+        self.ended.emit(run.id)
+        if self._leaving is not None:
+            self._gone()
+        else:
+            self._next()
+
+    def _gone(self) -> None:
+        if self._last_wait is not None:
+            self._last_wait.stop()
+        then, self._leaving = self._leaving, None
+        if then is not None:
+            then()
+
+    def _turn_changed(self) -> None:
+        if self._waiting and self._run is None:
+            self.batch_changed.emit(self._waiting[0][0])
