@@ -14,7 +14,7 @@ class Heard(Silent):
     """Remembers."""
 
     def __init__(self):
-        self.records, self.notices, self.figures = [], [], []
+        self.records, self.notices, self.figures, self.events = [], [], [], []
 
     def settled(self, record, progress):
         self.records.append(record)
@@ -25,6 +25,9 @@ class Heard(Silent):
     def notice(self, code, message):
         self.notices.append((code, message))
 
+    def event(self, task, event):
+        self.events.append((task.output, event))
+
 
 class Batch:
     """Runs over a folder, each with an engine of its own."""
@@ -34,23 +37,23 @@ class Batch:
         self.heard = Heard()
         self.engines = []
 
-    def run(self, stream, engine=None, workers=1, stopping=lambda: False, **how):
-        """One run; `workers`: how many, or those themselves."""
+    def run(self, stream, engine=None, workers=1, stopping=lambda: False, together=1, **how):
+        """One run; `workers`: how many, or those themselves; `together`: pictures at a time."""
         self.heard, self.engines = Heard(), []
         if isinstance(workers, int):
-            workers = self.workers(workers, engine)
+            workers = self.workers(workers, engine, together)
         with Owner.take(self.folder, None), Manifest.open(self.folder) as manifest:
             one = Run(iter(stream), self.folder, manifest, workers, self.heard, how=How(**how), stopping=stopping)
             return one.run()
 
-    def workers(self, count, engine=None):
+    def workers(self, count, engine=None, together=1):
         """Engines in this process."""
 
         def make():
             self.engines.append(engine or StandIn())
             return self.engines[-1]
 
-        return [EngineWorker(make) for _ in range(count)]
+        return [EngineWorker(make, together) for _ in range(count)]
 
     def tasks(self, count, prompt=None):
         return [task(number, self.folder, prompt) for number in range(count)]

@@ -1,6 +1,6 @@
 """A batch over a fast engine that writes small real pictures, in processes that may be killed; by name, as a program.
 
-python batch_programs.py run OUT TASKS [--devices N] [--shard I/N] [--retry-failed]    the run
+python batch_programs.py run OUT TASKS [--devices N] [--shard I/N] [--retry-failed] [--together N]    the run
 python batch_programs.py serve --hold FILE                                             a worker of it
 """
 
@@ -10,6 +10,8 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # where Python keeps a program's own folder out of it
 
 from fake_engine import VERSIONS, result_of
 from PIL import Image
@@ -25,7 +27,20 @@ from mezzotint.errors import DeviceLost, ImageRefused, MezzotintError, NoDevice
 from mezzotint.images.record import PictureRecord
 from mezzotint.images.writing import pixels_sha256, write_picture
 from mezzotint.jobs.locked_file import LockedFile
-from mezzotint.protocol import SCHEMA_VERSION, GeneratedImage, GenerateRequest, Output, Saved, Step
+from mezzotint.protocol import (
+    SCHEMA_VERSION,
+    Cascade,
+    Failure,
+    GeneratedImage,
+    GenerateManyResult,
+    GenerateRequest,
+    ManyOutcome,
+    OfRequest,
+    Output,
+    Saved,
+    Stage,
+    Step,
+)
 from mezzotint.server import serve
 
 SIDE = 16
@@ -35,7 +50,8 @@ def task(number, folder, prompt=None, **changes):
     """A task that paints its number."""
     words = prompt if prompt is not None else f"number {number}"
     name = f"{number % 10}/{number:05d}.png"
-    request = GenerateRequest(prompt=words, seed=number, output=Output(path=str(Path(folder, name))))
+    cascade = Cascade(stages=(Stage(),))
+    request = GenerateRequest(prompt=words, cascade=cascade, seed=number, output=Output(path=str(Path(folder, name))))
     values = {
         "key": hashlib.sha256(f"{words} {number}".encode()).hexdigest(),
         "request": request,
@@ -59,6 +75,7 @@ class StandIn:
     def __init__(self, catalog=None, at=lambda point: None):
         self.at = at
         self.requests = []
+        self.groups = []  # how many were made together each time
         self.closed = False
 
     def generate(self, request, on_event, cancelled):
@@ -72,6 +89,25 @@ class StandIn:
         self.at("written")
         on_event(Saved(image=image, images=1))
         return replace(result_of(request, [image]), seed=request.seed, notices=())
+
+    def generate_many(self, request, on_event, cancelled):
+        """One after the other; what one of them meets harms no other, but for a lost device and the end."""
+        self.groups.append(len(request.requests))
+        outcomes = []
+        for index, one in enumerate(request.requests):
+            result = failure = None
+            try:
+                result = self.generate(
+                    one, lambda event, index=index: on_event(OfRequest(request=index, event=event)), cancelled
+                )
+            except DeviceLost:
+                raise
+            except MezzotintError as error:
+                failure = Failure(kind=error.kind, message=str(error))
+            except Exception as error:  # noqa: BLE001  as the engine does
+                failure = Failure(kind="bug", message=f"unexpected {type(error).__name__}: please report it")
+            outcomes.append(ManyOutcome(result=result, failure=failure))
+        return GenerateManyResult(schema_version=SCHEMA_VERSION, outcomes=tuple(outcomes))
 
     def write(self, request):
         """By the way of all pictures: encoded with their record, under a name that is free."""
@@ -133,14 +169,17 @@ def serving(hold):
     return [sys.executable, __file__, "serve", "--hold", str(hold)]
 
 
-def workers_of(owner, devices):
+def workers_of(owner, devices, together=1):
     """An engine here, or so many processes."""
     if not devices:
-        return [EngineWorker(StandIn)]
-    return [ProcessWorker(serving(owner.hold_of_worker(number)), dict(os.environ)) for number in range(devices)]
+        return [EngineWorker(StandIn, together)]
+    return [
+        ProcessWorker(serving(owner.hold_of_worker(number)), dict(os.environ), most=together)
+        for number in range(devices)
+    ]
 
 
-def run(folder, tasks, *, devices=0, shard=None, how=None, listener=None, stream=None):
+def run(folder, tasks, *, devices=0, shard=None, how=None, listener=None, stream=None, together=1):
     """One run over so many tasks; how it ended."""
     with Owner.take(folder, shard) as owner, Manifest.open(folder, shard) as manifest:
         manifest.note("run", {"schema_version": 1})
@@ -149,7 +188,7 @@ def run(folder, tasks, *, devices=0, shard=None, how=None, listener=None, stream
             iter(mine),
             folder,
             manifest,
-            workers_of(owner, devices),
+            workers_of(owner, devices, together),
             listener or Silent(),
             how=how or How(),
             stopping=lambda: False,
@@ -170,6 +209,7 @@ def main(words=None):
     running.add_argument("--devices", type=int, default=0)
     running.add_argument("--shard", type=parsed)
     running.add_argument("--retry-failed", action="store_true")
+    running.add_argument("--together", type=int, default=1)
     below.add_parser("serve").add_argument("--hold", type=Path)
     asked = parser.parse_args(words)
     if asked.what == "serve":
@@ -183,6 +223,7 @@ def main(words=None):
             shard=asked.shard,
             how=How(retry_failed=asked.retry_failed),
             listener=Telling(),
+            together=asked.together,
         )
     except MezzotintError as error:
         sys.stderr.write(f"{error.kind}: {error}\n")

@@ -35,7 +35,16 @@ class TaskEnded:
     task: BatchTask
     result: GenerateResult | None
     error: BaseException | None
-    seconds: float
+    seconds: float  # its share of those that were made together
+    is_shared: bool = False  # the error: of several that were made together, nobody knows which of them is to blame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupBroke:
+    """Something ended the making of several tasks together; each of them is told of besides."""
+
+    tasks: int
+    error: BaseException
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +54,8 @@ class WorkerLeft:
     error: BaseException | None
 
 
-Message = Came | StreamEnded | TaskEnded | WorkerLeft
+Message = Came | StreamEnded | TaskEnded | GroupBroke | WorkerLeft
+Begin = Callable[[BatchTask, bool], None]  # a task, and whether it is made together with others
 Inbox = queue.SimpleQueue[Message]
 
 
@@ -93,7 +103,7 @@ class Crew:
         dispatcher: Dispatcher,
         inbox: Inbox,
         *,
-        begin: Callable[[BatchTask], None],
+        begin: Begin,
         tell: Callable[[BatchTask, Event], None],
     ) -> None:
         self._dispatcher, self._inbox, self._begin, self._tell = dispatcher, inbox, begin, tell
@@ -110,26 +120,45 @@ class Crew:
     def _work(self, number: int, worker: Worker) -> None:
         error: BaseException | None = None
         try:
-            while (task := self._dispatcher.take(number)) is not None:
-                ended = self._make(worker, task)
-                self._inbox.put(ended)
-                if isinstance(ended.error, WorkerUnusable):
-                    error = ended.error
+            while error is None and self._dispatcher.wait():
+                worker.ready()
+                if not (tasks := self._dispatcher.take(number, worker.most)):
                     break
+                error = self._make(worker, tasks)
         finally:
             try:
                 worker.close()
             finally:
                 self._inbox.put(WorkerLeft(error=error))
 
-    def _make(self, worker: Worker, task: BatchTask) -> TaskEnded:
+    def _make(self, worker: Worker, tasks: list[BatchTask]) -> WorkerUnusable | None:
+        """Tell what became of each; why the worker is of no more use, if so."""
         started = time.monotonic()
-        result: GenerateResult | None = None
-        error: BaseException | None = None
+        outcomes: Sequence[GenerateResult | BaseException] = []
+        broke: BaseException | None = None
         try:
-            if worker.in_this_process:
-                self._begin(task)
-            result = worker.make(task.request, lambda event: self._tell(task, event))
-        except BaseException as caught:  # noqa: BLE001  one task that cannot be made does not keep the others from it
-            error = caught
-        return TaskEnded(task=task, result=result, error=error, seconds=time.monotonic() - started)
+            outcomes = self._made(worker, tasks)
+        except BaseException as caught:  # noqa: BLE001  what cannot be made does not keep the others from it
+            broke = caught
+            outcomes = [caught] * len(tasks)
+        is_shared = broke is not None and len(tasks) > 1
+        if broke is not None and is_shared:
+            self._inbox.put(GroupBroke(tasks=len(tasks), error=broke))
+        seconds = (time.monotonic() - started) / len(tasks)
+        for task, outcome in zip(tasks, outcomes, strict=True):
+            self._inbox.put(_ended(task, outcome, seconds, is_shared))
+        return broke if isinstance(broke, WorkerUnusable) else None
+
+    def _made(self, worker: Worker, tasks: list[BatchTask]) -> Sequence[GenerateResult | BaseException]:
+        if worker.in_this_process:
+            for task in tasks:
+                self._begin(task, len(tasks) > 1)
+        if len(tasks) == 1:
+            return [worker.make(tasks[0].request, lambda event: self._tell(tasks[0], event))]
+        return worker.make_many([task.request for task in tasks], lambda index, event: self._tell(tasks[index], event))
+
+
+def _ended(task: BatchTask, outcome: GenerateResult | BaseException, seconds: float, is_shared: bool) -> TaskEnded:
+    if isinstance(outcome, BaseException):
+        return TaskEnded(task=task, result=None, error=outcome, seconds=seconds, is_shared=is_shared)
+    return TaskEnded(task=task, result=outcome, error=None, seconds=seconds)

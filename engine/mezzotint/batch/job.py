@@ -50,6 +50,7 @@ class JobOutput:
     format: PictureFormat = "png"
     keep_tree: bool = True  # folders below the output folder as below the input folder
     existing: Existing = "rename"  # what happens where a file of that name is there already
+    batch_size: int | None = None  # pictures that are made together; None: as is usual for the device
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,14 +1,20 @@
 """What the manifests of a folder say, held so that hundreds of thousands of tasks fit: the last word on each."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mezzotint.batch.record import FAILURES, SCHEMA_VERSION, Record, Status, is_record, read_lines
 from mezzotint.batch.shards import manifests_in
 from mezzotint.errors import StorageError
 from mezzotint.trouble import shown, storage_error
+
+UnderWay = Literal["alone", "together"]
+
+_BEGINS: dict[str, UnderWay] = {"begun": "alone", "begun_together": "together"}
+_DIED = {"alone": "died", "together": "died_together"}
+_MARKS = (*_BEGINS, *_DIED.values(), "released")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,8 +24,9 @@ class Known:
     status: Status | None = None
     output: str = ""
     attempts: int = 0
-    deaths: int = 0  # of processes that were making it, since its last record
-    under_way: bool = False  # begun, by a process in which the engine was, and not ended
+    deaths: int = 0  # of processes that were making it alone, since its last record
+    is_suspect: bool = False  # a process ended while it made this with others: nobody knows which of them is to blame
+    under_way: UnderWay | None = None  # begun, by a process in which the engine was, and not ended
 
 
 NOTHING = Known()
@@ -67,8 +74,8 @@ class KnownTasks:
     def _end_all(self) -> None:
         """What was under way when its process ended has ended it, as far as anyone knows."""
         for key, known in list(self._tasks.items()):
-            if known.under_way:
-                self.mark("died", key)
+            if known.under_way is not None:
+                self.mark(_DIED[known.under_way], key)
 
     def get(self, key: str) -> Known:
         """The last word on a task."""
@@ -79,19 +86,18 @@ class KnownTasks:
         self._settle(record.key, record.status, record.output, record.attempts)
 
     def mark(self, what: str, key: str) -> None:
-        """`begun`, `released` or `died`; anything else is for other readers."""
-        before = self.get(key)
-        if what not in ("begun", "released", "died"):
+        """One of the marks that the manifest has; anything else is for other readers."""
+        if what not in _MARKS:
             return
-        deaths = before.deaths + (what == "died")
-        if what == "begun" and before.under_way:
-            deaths += 1  # begun by two runs, of which the first has ended without a word
-        self._tasks[key] = Known(
-            status=before.status,
-            output=before.output,
-            attempts=before.attempts,
-            deaths=deaths,
-            under_way=what == "begun",
+        before = self.get(key)
+        ended = what  # also that of a run before, which has ended without a word where two have begun the task
+        if what in _BEGINS and before.under_way is not None:
+            ended = _DIED[before.under_way]
+        self._tasks[key] = replace(
+            before,
+            deaths=before.deaths + (ended == "died"),
+            is_suspect=before.is_suspect or ended == "died_together",
+            under_way=_BEGINS.get(what),
         )
 
     def _settle(self, key: str, status: Status, output: str, attempts: object) -> None:

@@ -3,7 +3,8 @@
 A line is written as soon as it is known, so that it outlives this process, and synced with others together, so that it
 outlives the machine: at most `sync_tasks` lines or `sync_seconds` later. Lines are records (see record.py), and beside
 them `{"run": ...}` when a run begins, `{"ended": ...}` when one has gone through all of its tasks, and, as marks of
-what was under way, `{"begun": KEY}`, `{"released": KEY}` and `{"died": KEY}`.
+what was under way, `{"begun": KEY}`, `{"released": KEY}` and `{"died": KEY}`; the first and the last for tasks that are
+made together with others, of which one alone may be to blame, are `begun_together` and `died_together`.
 """
 
 import contextlib
@@ -120,19 +121,17 @@ class Manifest:
             self._since = self._clock() if self._since is None else self._since
             self._append(line_of(record))
 
-    def begin(self, key: str) -> None:
-        """This process is about to make it: should it end on the way, the next one knows."""
-        self._mark("begun", key)
+    def begin(self, key: str, *, together: bool = False) -> None:
+        """This process is about to make it, or it and others: should it end on the way, the next one knows."""
+        self._mark("begun_together" if together else "begun", key)
 
     def release(self, key: str) -> None:
         """It was given up in good order."""
         self._mark("released", key)
 
-    def died(self, key: str) -> int:
-        """A process ended while it made this; how many have by now."""
-        with self._lock:
-            self._mark("died", key)
-            return self._known.get(key).deaths
+    def died(self, key: str, *, together: bool = False) -> None:
+        """A process ended while it made this, or this and others."""
+        self._mark("died_together" if together else "died", key)
 
     def note(self, what: str, facts: Mapping[str, object]) -> None:
         """How the run goes: `run` and `ended`."""

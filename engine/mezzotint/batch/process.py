@@ -6,11 +6,18 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mezzotint import errors
+from mezzotint.batch.outcomes import OnEventOf, Outcome, error_of, outcomes_of, told_apart
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.codec import decode, decode_event, encode, parse_json, to_json
 from mezzotint.errors import MezzotintError, ProtocolError
-from mezzotint.protocol import SCHEMA_VERSION, GenerateRequest, GenerateResult, OnEvent
+from mezzotint.protocol import (
+    SCHEMA_VERSION,
+    GenerateManyRequest,
+    GenerateManyResult,
+    GenerateRequest,
+    GenerateResult,
+    OnEvent,
+)
 
 _PATIENCE = 20.0  # seconds that it has to end when asked to
 _LAST_LINES = 20
@@ -58,6 +65,15 @@ class EngineProcess:
         answer = self._call("generate", encode(request), on_event)
         try:
             return decode(GenerateResult, answer)
+        except ProtocolError as error:
+            raise self._ended(f"its answer is none: {error}") from error
+
+    def generate_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
+        """What became of each. Raises the MezzotintError that ended all of them, or ProcessEnded."""
+        hear = told_apart(on_event, len(requests))
+        answer = self._call("generate_many", encode(GenerateManyRequest(requests=tuple(requests))), hear)
+        try:
+            return outcomes_of(decode(GenerateManyResult, answer), len(requests))
         except ProtocolError as error:
             raise self._ended(f"its answer is none: {error}") from error
 
@@ -132,12 +148,7 @@ class EngineProcess:
 
 
 def _error(told: Mapping[str, Any]) -> MezzotintError:
-    """The error that it met, of its own class where that is known here."""
+    """The error that it met."""
     data = told.get("data")
     kind = str(data.get("kind")) if isinstance(data, dict) else MezzotintError.kind
-    kinds = {
-        one.kind: one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, MezzotintError)
-    }
-    found = kinds.get(kind, MezzotintError)(str(told.get("message")))
-    found.kind = kind
-    return found
+    return error_of(kind, str(told.get("message")))

@@ -7,15 +7,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from mezzotint.batch.crew import WINDOW, Ahead, Came, Crew, Inbox, Message, StreamEnded, TaskEnded, WorkerLeft
+from mezzotint.batch.crew import (
+    WINDOW,
+    Ahead,
+    Came,
+    Crew,
+    GroupBroke,
+    Inbox,
+    Message,
+    StreamEnded,
+    TaskEnded,
+    WorkerLeft,
+)
 from mezzotint.batch.dispatch import Dispatcher
-from mezzotint.batch.found import found_picture, is_taken
-from mezzotint.batch.job import Existing
+from mezzotint.batch.how import How as How
 from mezzotint.batch.listener import Listener
 from mezzotint.batch.manifest import Manifest
 from mezzotint.batch.pause import Pause
 from mezzotint.batch.progress import Progress, Tally
-from mezzotint.batch.record import FAILURES, Record
+from mezzotint.batch.record import Record
 from mezzotint.batch.records import (
     change_of_input,
     done_record,
@@ -23,10 +33,8 @@ from mezzotint.batch.records import (
     failed_record,
     kind_of,
     no_task_record,
-    passed_over_record,
-    relative,
-    set_aside_record,
 )
+from mezzotint.batch.standing import Before, Standing
 from mezzotint.batch.tasks import BatchTask, Skipped
 from mezzotint.batch.workers import Worker, WorkerDied, WorkerUnusable
 from mezzotint.errors import Cancelled, DeviceLost, MezzotintError, NoDevice, StorageError
@@ -34,18 +42,8 @@ from mezzotint.errors import Cancelled, DeviceLost, MezzotintError, NoDevice, St
 Stopped = Literal["finished", "interrupted"]
 Stream = Iterator[BatchTask | Skipped]
 
-DEATHS = 2  # of processes that were making a task, after which it is set aside
 _LOOK = 0.1  # seconds between looks at what nobody tells: Ctrl-C, and the time
 _TELL = 0.5  # seconds between figures
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class How:
-    """What a person decides about a run."""
-
-    existing: Existing = "rename"
-    retry_failed: bool = False
-    waits_for_room: bool = False  # when the disk is full: wait until it is not, or end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +80,10 @@ class Run:
             workers,
             self._dispatcher,
             self._inbox,
-            begin=lambda task: manifest.begin(task.key),
+            begin=lambda task, together: manifest.begin(task.key, together=together),
             tell=listener.event,
         )
+        self._standing = Standing(folder, manifest, how)
         self._tally = Tally(clock)
         self._pause = Pause(folder, clock)
         self._at_work = len(workers)
@@ -176,6 +175,8 @@ class Run:
                 self._end_of_stream(error)
             case TaskEnded():
                 self._task_ended(message)
+            case GroupBroke():
+                self._group_broke(message)
             case WorkerLeft(error=error):
                 self._left(error)
 
@@ -203,11 +204,20 @@ class Run:
         elif item.key in self._under_way:  # named twice: the same picture under the same name
             self._came -= 1
             self._ahead.settled()
-        elif self._is_settled(item):
+        elif (settled := self._standing.settled(item)) is not None:
             self._ahead.settled()
+            self._was_settled(settled)
         else:
             self._under_way.add(item.key)
-            self._dispatcher.add(self._as_asked(item))
+            self._dispatcher.add(self._as_asked(item), alone=self._standing.is_suspect(item))
+
+    def _was_settled(self, settled: Record | Before) -> None:
+        if settled == "already":
+            self._tally.already += 1
+        elif settled == "left_failed":
+            self._tally.left_failed += 1
+        else:
+            self._manifest.add(settled)
 
     def _no_task(self, item: Skipped) -> None:
         self._ahead.settled()
@@ -216,48 +226,6 @@ class Run:
             self._tally.already += 1
         else:
             self._manifest.add(record)
-
-    def _is_settled(self, task: BatchTask) -> bool:
-        """Whether nothing is to be made; what that rests on is written down."""
-        known = self._manifest.known(task.key)
-        if known.status == "done" and is_taken(self._folder / known.output):
-            self._tally.already += 1
-            return True
-        if known.status in FAILURES and not self._how.retry_failed:
-            self._tally.left_failed += 1
-            return True
-        return self._is_found(task) or self._is_passed_over(task) or self._is_poison(task, "")
-
-    def _is_found(self, task: BatchTask) -> bool:
-        image = found_picture(task, self._folder, lambda path: self._is_anothers(task, path))
-        if image is None:
-            return False
-        self._add(task, done_record(task, image, self._folder, attempts=self._attempts(task), seconds=None, facts={}))
-        return True
-
-    def _is_anothers(self, task: BatchTask, path: Path) -> bool:
-        return self._manifest.key_of_output(relative(path, self._folder)) not in (None, task.key)
-
-    def _is_passed_over(self, task: BatchTask) -> bool:
-        if self._how.existing != "skip" or not is_taken(self._folder / task.output):
-            return False
-        if self._manifest.known(task.key).status == "skipped":
-            self._tally.already += 1
-        else:
-            self._manifest.add(passed_over_record(task))
-        return True
-
-    def _is_poison(self, task: BatchTask, why: str) -> bool:
-        deaths = self._manifest.known(task.key).deaths
-        if deaths < DEATHS or (self._how.retry_failed and not why):
-            return False
-        words = f"{deaths} processes ended while they made it" + (f", the last: {why}" if why else "")
-        self._add(task, set_aside_record(task, words, attempts=self._attempts(task) - 1))
-        return True
-
-    def _attempts(self, task: BatchTask) -> int:
-        known = self._manifest.known(task.key)
-        return known.attempts + known.deaths + 1
 
     def _as_asked(self, task: BatchTask) -> BatchTask:
         output = replace(task.request.output, overwrite=self._how.existing == "overwrite")
@@ -269,18 +237,31 @@ class Run:
         task, error = ended.task, ended.error
         if error is None and ended.result is not None:
             self._made(ended)
+        elif isinstance(error, WorkerDied | DeviceLost):
+            self._died(task, error, ended.is_shared)
+        elif isinstance(error, Cancelled | WorkerUnusable):
+            self._again(task)
+        elif isinstance(error, NoDevice):
+            self._manifest.release(task.key)
+            self._end(error)
+        elif ended.is_shared and isinstance(error, Exception):
+            self._again_alone(task)
         elif isinstance(error, StorageError) and self._pause.is_for_room(task, error):
             self._again(task)
             self._hold_for_room(error)
-        elif isinstance(error, WorkerDied | DeviceLost):
-            self._died(task, error)
-        elif isinstance(error, Cancelled | WorkerUnusable):
-            self._manifest.release(task.key)
-            self._again(task)
         elif isinstance(error, Exception):
             self._failed(task, error, ended.seconds)
         else:
             self._end(error)
+
+    def _group_broke(self, broke: GroupBroke) -> None:
+        if isinstance(broke.error, Exception) and not isinstance(
+            broke.error, Cancelled | WorkerUnusable | NoDevice | DeviceLost
+        ):
+            words = f"{broke.tasks} pictures were being made together: {kind_of(broke.error)[1]}"
+            if isinstance(broke.error, WorkerDied):
+                words = f"{broke.tasks} pictures were being made together, and {broke.error}"
+            self._listener.notice("together_failed", f"{words}; those that are missing are tried again one at a time")
 
     def _made(self, ended: TaskEnded) -> None:
         result = ended.result
@@ -288,35 +269,49 @@ class Run:
             return self._failed(ended.task, MezzotintError("no picture came: try again"), ended.seconds)
         self._tally.took(result.memory.peak_vram_bytes)
         self._pause.wrote(Path(result.images[0].path))
-        attempts = self._attempts(ended.task)
+        attempts = self._standing.attempts(ended.task)
         facts = facts_of(result)
         image = result.images[0]
         record = done_record(ended.task, image, self._folder, attempts=attempts, seconds=ended.seconds, facts=facts)
         return self._add(ended.task, record)
 
     def _failed(self, task: BatchTask, error: Exception, seconds: float) -> None:
-        if isinstance(error, NoDevice):
-            self._manifest.release(task.key)
-            return self._end(error)
         kind, words = kind_of(error)
         change = change_of_input(task.request) if isinstance(error, StorageError) else None
         if change is not None:
             kind, words = "input_changed", change
-        record = failed_record(task, kind, words, attempts=self._attempts(task), seconds=seconds)
-        return self._add(task, record)
+        record = failed_record(task, kind, words, attempts=self._standing.attempts(task), seconds=seconds)
+        self._add(task, record)
 
-    def _died(self, task: BatchTask, error: WorkerDied | DeviceLost) -> None:
-        """Its picture may be there for all that; if not, someone else tries, and then nobody."""
-        if not self._is_found(task):
-            self._manifest.died(task.key)
-            if not self._is_poison(task, str(error)):
+    def _died(self, task: BatchTask, error: WorkerDied | DeviceLost, is_shared: bool) -> None:
+        """Its picture may be there for all that; if not, someone else tries, and then nobody.
+
+        Of several that were made together each is tried alone, and what that comes to is counted.
+        """
+        found = self._standing.found(task)
+        if found is None:
+            self._manifest.died(task.key, together=is_shared)
+            found = self._standing.poison(task, str(error))
+        if found is not None:
+            self._add(task, found)
+        else:
+            if not is_shared:
                 self._listener.notice("worker_died", f"{task.output}: {error}; it is tried once more")
-                self._again(task)
+            self._dispatcher.add_first(task, alone=True)
         if isinstance(error, DeviceLost):  # of the engine in this process, which can do no more
             self._end(error)
 
     def _again(self, task: BatchTask) -> None:
-        self._dispatcher.add_first(task)
+        self._manifest.release(task.key)
+        self._dispatcher.add_first(task, alone=self._standing.is_suspect(task))
+
+    def _again_alone(self, task: BatchTask) -> None:
+        """What went wrong may be another's fault; its own picture may be there."""
+        found = self._standing.found(task)
+        if found is not None:
+            return self._add(task, found)
+        self._manifest.release(task.key)
+        return self._dispatcher.add_first(task, alone=True)
 
     def _add(self, task: BatchTask, record: Record) -> None:
         if task.key in self._under_way:

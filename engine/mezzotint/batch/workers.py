@@ -3,19 +3,22 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from mezzotint.batch.outcomes import OnEventOf, Outcome, outcomes_of, told_apart
 from mezzotint.batch.process import EngineProcess, ProcessEnded
 from mezzotint.errors import DeviceLost, MezzotintError, UsageError
-from mezzotint.protocol import GenerateRequest, GenerateResult, OnEvent
+from mezzotint.protocol import GenerateManyRequest, GenerateRequest, GenerateResult, OnEvent
 
 if TYPE_CHECKING:
     from mezzotint.engine import Engine
 
 MOST_DEVICES = 64
+ON_PROCESSOR, ON_CARD = 4, 8  # pictures made together where nobody says how many; the engine takes fewer of large ones
 _WAITS = (1.0, 2.0, 4.0, 8.0, 0.0)  # seconds after each start that fails
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
@@ -31,12 +34,21 @@ class WorkerUnusable(MezzotintError):
 
 
 class Worker(Protocol):
-    """Makes one picture at a time. It is used by one thread, and starts with its first picture."""
+    """Makes pictures, one or several at a time. It is used by one thread, and starts with its first picture."""
 
     in_this_process: bool  # what ends it ends the run, which then cannot tell of it
 
+    def ready(self) -> None:
+        """There is work: do what takes long before any is chosen, for meanwhile more comes. Raises nothing."""
+
+    def most(self, request: GenerateRequest) -> int:
+        """How many pictures like this one it is given at a time."""
+
     def make(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
         """The pictures of a request, on the disk. Raises a MezzotintError, WorkerDied, or WorkerUnusable."""
+
+    def make_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
+        """What became of each. Raises, as `make` does, what ended all of them."""
 
     def close(self) -> None:
         """Let go of all it holds."""
@@ -47,15 +59,38 @@ class EngineWorker:
 
     in_this_process = True
 
-    def __init__(self, make_engine: "Callable[[], Engine]") -> None:
-        self._make_engine = make_engine
+    def __init__(self, make_engine: "Callable[[], Engine]", most: int | None = 1) -> None:
+        """`most` pictures at a time; None: as is usual for the device."""
+        self._make_engine, self._most = make_engine, most
         self._engine: Engine | None = None
+        self._has_card = False
+
+    def ready(self) -> None:
+        """See what it runs on, if it matters; what goes wrong is met again with the first picture."""
+        if self._most is None and self._engine is None:
+            with suppress(Exception):
+                self._has_card = any(device.id != "cpu" for device in self._opened().info().devices)
+
+    def most(self, request: GenerateRequest) -> int:
+        """Of the device that the request is for."""
+        if self._most is not None:
+            return self._most
+        return ON_CARD if self._has_card and request.device != "cpu" else ON_PROCESSOR
 
     def make(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
         """Made here; never stopped halfway."""
+        return self._opened().generate(request, on_event, lambda: False)
+
+    def make_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
+        """Made here; never stopped halfway."""
+        hear = told_apart(on_event, len(requests))
+        many = GenerateManyRequest(requests=tuple(requests))
+        return outcomes_of(self._opened().generate_many(many, hear, lambda: False), len(requests))
+
+    def _opened(self) -> "Engine":
         if self._engine is None:
             self._engine = self._make_engine()
-        return self._engine.generate(request, on_event, lambda: False)
+        return self._engine
 
     def close(self) -> None:
         """What is loaded, too."""
@@ -69,16 +104,39 @@ class ProcessWorker:
     in_this_process = False
 
     def __init__(
-        self, command: Sequence[str], environ: Mapping[str, str], *, sleep: Callable[[float], None] = time.sleep
+        self,
+        command: Sequence[str],
+        environ: Mapping[str, str],
+        *,
+        most: int = 1,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._command, self._environ, self._sleep = command, environ, sleep
+        self._command, self._environ, self._most, self._sleep = command, environ, most, sleep
         self._process: EngineProcess | None = None
+
+    def ready(self) -> None:
+        """Nothing: starting it is tried more than once, and what comes of that is told of a picture."""
+
+    def most(self, _: GenerateRequest) -> int:
+        """Of its device."""
+        return self._most
 
     def make(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
         """Made there. The process sees its own device alone, and takes that by itself."""
         process = self._started()
-        try:
+        with self._told_if_it_dies():
             return process.generate(replace(request, device="auto"), on_event)
+
+    def make_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
+        """Made there."""
+        process = self._started()
+        with self._told_if_it_dies():
+            return process.generate_many([replace(one, device="auto") for one in requests], on_event)
+
+    @contextmanager
+    def _told_if_it_dies(self) -> Iterator[None]:
+        try:
+            yield
         except (ProcessEnded, DeviceLost) as ended:  # after a lost device it ends by itself
             self.close()
             raise WorkerDied(str(ended)) from ended
@@ -118,6 +176,11 @@ def server_command(hold: Path, models_folders: Sequence[Path]) -> list[str]:
     """The engine's process, which holds a file while it lives."""
     words = [sys.executable, "-P", "-m", "mezzotint.server", "--hold", str(hold)]
     return words + [word for folder in models_folders for word in ("--models-folder", str(folder))]
+
+
+def usual_together(device: str) -> int:
+    """How many pictures a process on this device is given at a time, where nobody says."""
+    return ON_PROCESSOR if device == "cpu" else ON_CARD
 
 
 def device_environment(device: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -2,10 +2,10 @@
 
 import argparse
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 from mezzotint.batch.job import Choices, Existing, InputFolder, JobFile, JobOutput, PictureFormat, Prompts
-from mezzotint.batch.limits import MAX_SEED
+from mezzotint.batch.limits import MAX_SEED, MOST_TOGETHER
 from mezzotint.cli.argument_types import integer, text
 from mezzotint.cli.generate_options import add_how_options, add_look_options, options_of
 from mezzotint.cli.inpaint_options import add_inpaint_options
@@ -141,6 +141,11 @@ def seeds(words: str) -> tuple[int, ...]:
     return found
 
 
+def batch_size(words: str) -> int | Literal["auto"]:
+    """How many pictures are made together."""
+    return "auto" if words == "auto" else integer(1, MOST_TOGETHER, 4)(words)
+
+
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """How a batch is run, whatever it makes."""
     group = parser.add_argument_group("run")
@@ -149,6 +154,14 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--watch", action="store_true", help="wait for new pictures in the folder, until Ctrl-C")
     group.add_argument(
         "--devices", metavar="N,N", help="a process for each of these CUDA devices, such as 0,1 (or cpu)"
+    )
+    group.add_argument("--wait", action="store_true", help="wait while another program makes pictures on the device")
+    group.add_argument(
+        "--batch-size",
+        metavar="N",
+        type=batch_size,
+        help="make so many pictures together, or auto (default: as the job says, else auto: 4 on a processor, 8 on a "
+        "card, fewer where memory is short); 1: the same pixels however the work is divided",
     )
     group.add_argument(
         "--shard",

@@ -1,17 +1,20 @@
 """A batch from its job to its exit code, whichever command said the job."""
 
 import argparse
+import contextlib
 import os
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from mezzotint import __version__
 from mezzotint.batch.counting import expected_tasks
+from mezzotint.batch.devices import has_card, lease_names, leased
 from mezzotint.batch.job import JobFile
+from mezzotint.batch.leftovers import sweep
 from mezzotint.batch.manifest import Manifest
 from mezzotint.batch.owner import Owner
 from mezzotint.batch.record import SCHEMA_VERSION
@@ -26,6 +29,7 @@ from mezzotint.batch.workers import (
     device_environment,
     parsed_devices,
     server_command,
+    usual_together,
 )
 from mezzotint.cli.batch_show import Form, Show, summary
 from mezzotint.cli.context import Context
@@ -77,18 +81,25 @@ def _made(
 ) -> Ended:
     folder, stopped = output_folder(job, base), threading.Event()
     stream = _stream(job, base, shard, stopped, arguments.watch)
+    together = _together(arguments.batch_size, job)
     with (
         stopped_in_good_order(context),
         Owner.take(folder, shard) as owner,
-        Manifest.open(folder, shard) as manifest,
         Show(context, form, shown(folder)) as show,
+        leased(
+            lease_names(devices, job.settings.device, os.environ, has_card),
+            waits=arguments.wait,
+            tell=lambda words: show.notice("waiting", words),
+        ),
+        Manifest.open(folder, shard) as manifest,
     ):
         _begin(manifest, shard, show)
+        _beside("sweeping", lambda: sweep(folder, manifest.path.stat().st_mtime, stopped))
         run = Run(
             stream,
             folder,
             manifest,
-            _workers(devices, owner, catalog, arguments.models_folder, context),
+            _workers(devices, owner, catalog, arguments.models_folder, context, together),
             show,
             how=How(
                 existing=job.output.existing,
@@ -98,10 +109,10 @@ def _made(
             stopping=context.interrupt.asked,
         )
         context.interrupt.last_words = lambda: manifest.release_now(run.under_way())
-        context.interrupt.finishes = "this picture"
+        context.interrupt.finishes = "this picture" if together == 1 else "the pictures that are being made"
         context.interrupt.soften()
         if not arguments.watch:
-            _count_beside(run, lambda: expected_tasks(job, base=base, shard=shard))
+            _beside("counting", lambda: run.expect(expected_tasks(job, base=base, shard=shard)))
         try:
             return run.run()
         finally:
@@ -134,26 +145,40 @@ def _begin(manifest: Manifest, shard: Shard | None, show: Show) -> None:
 
 
 def _workers(
-    devices: tuple[str, ...] | None, owner: Owner, catalog: "Catalog", folders: list[Path], context: Context
+    devices: tuple[str, ...] | None,
+    owner: Owner,
+    catalog: "Catalog",
+    folders: list[Path],
+    context: Context,
+    together: int | None,
 ) -> list[Worker]:
     if devices is None:
-        return [EngineWorker(lambda: context.make_engine(catalog))]
+        return [EngineWorker(lambda: context.make_engine(catalog), together)]
     return [
-        ProcessWorker(server_command(owner.hold_of_worker(number), folders), device_environment(device))
+        ProcessWorker(
+            server_command(owner.hold_of_worker(number), folders),
+            device_environment(device),
+            most=together or usual_together(device),
+        )
         for number, device in enumerate(devices)
     ]
 
 
-def _count_beside(run: Run, count: Callable[[], int]) -> None:
-    """Counted while the first pictures are made; what cannot be counted is only not told."""
+def _together(asked: int | Literal["auto"] | None, job: JobFile) -> int | None:
+    """How many pictures are made together; None: as is usual for the device."""
+    if asked is None:
+        return job.output.batch_size
+    return None if asked == "auto" else asked
 
-    def work() -> None:
-        try:
-            run.expect(count())
-        except MezzotintError:
-            return  # the run meets the same, and says so
 
-    threading.Thread(target=work, name="batch: counting", daemon=True).start()
+def _beside(name: str, work: Callable[[], object]) -> None:
+    """Done while the first pictures are made; a failure is only not told."""
+
+    def quietly() -> None:
+        with contextlib.suppress(MezzotintError, OSError):  # the run meets the same, and says so
+            work()
+
+    threading.Thread(target=quietly, name=f"batch: {name}", daemon=True).start()
 
 
 def _finished(ended: Ended, context: Context, form: Form) -> int:

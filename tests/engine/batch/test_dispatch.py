@@ -19,7 +19,7 @@ def of_model(number, model, side=64):
 
 
 def taken(dispatcher, count, taker=0):
-    return [dispatcher.take(taker).request.seed for _ in range(count)]
+    return [dispatcher.take(taker)[0].request.seed for _ in range(count)]
 
 
 def test_those_of_one_model_and_shape_come_together():
@@ -34,7 +34,7 @@ def test_two_that_take_share_the_models():
     dispatcher = Dispatcher()
     for number in range(6):
         dispatcher.add(of_model(number, "ab"[number % 2]))
-    order = [dispatcher.take(taker).request.seed for taker in (0, 1, 0, 1, 0, 1)]
+    order = [dispatcher.take(taker)[0].request.seed for taker in (0, 1, 0, 1, 0, 1)]
     assert order == [0, 1, 2, 3, 4, 5]
 
 
@@ -64,7 +64,7 @@ def test_each_is_handed_out_once(models, takers):
     for number, model in enumerate(models):
         dispatcher.add(of_model(number, model))
     count = min(len(models), len(takers))
-    found = [dispatcher.take(taker).request.seed for taker in takers[:count]]
+    found = [dispatcher.take(taker)[0].request.seed for taker in takers[:count]]
     found += taken(dispatcher, len(models) - count)
     assert Counter(found) == Counter(range(len(models)))
 
@@ -79,7 +79,7 @@ def test_held_nothing_is_handed_out_until_it_goes_on_and_at_the_end_nothing_more
     dispatcher.hold(False)
     dispatcher.end()
     thread.join()
-    assert got[-1] is None
+    assert got[-1] == []
 
 
 def test_affinity_is_of_what_has_to_be_prepared():

@@ -157,6 +157,15 @@ class Unusable:
 
     in_this_process = False
 
+    def ready(self):
+        return None
+
+    def most(self, request):
+        return 2
+
+    def make_many(self, requests, on_event):
+        return self.make(requests[0], on_event)
+
     def make(self, request, on_event):
         raise WorkerUnusable("the engine's process did not start 5 times")
 

@@ -1,0 +1,48 @@
+"""What becomes of pictures that are made together: of each a result, or the error that it met."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from mezzotint import errors
+from mezzotint.errors import MezzotintError, ProtocolError
+from mezzotint.protocol import Event, GenerateManyResult, GenerateResult, ManyOutcome, OfRequest, OnEvent
+
+Outcome: TypeAlias = GenerateResult | MezzotintError
+OnEventOf = Callable[[int, Event], None]  # the place of a request among those that are made together, and what it tells
+
+
+def outcomes_of(answer: GenerateManyResult, count: int) -> list[Outcome]:
+    """In the order of the requests. ProtocolError for an answer that is about more of them, or fewer."""
+    if len(answer.outcomes) != count:
+        raise ProtocolError(f"{count} pictures were asked for together, and {len(answer.outcomes)} are told of")
+    return [_outcome(one) for one in answer.outcomes]
+
+
+def _outcome(one: ManyOutcome) -> Outcome:
+    if one.result is not None:
+        return one.result
+    if one.failure is None:
+        return MezzotintError("neither a picture nor an error was told: try again")
+    return error_of(one.failure.kind, one.failure.message)
+
+
+def error_of(kind: str, message: str) -> MezzotintError:
+    """An error that was met elsewhere, of its own class where that is known here."""
+    kinds = {
+        one.kind: one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, MezzotintError)
+    }
+    found = kinds.get(kind, MezzotintError)(message)
+    found.kind = kind
+    return found
+
+
+def told_apart(on_event: OnEventOf, count: int) -> OnEvent:
+    """One who hears of several requests; what is of none of them alone is told of the first."""
+
+    def hear(event: Event) -> None:
+        if not isinstance(event, OfRequest):
+            on_event(0, event)
+        elif 0 <= event.request < count:
+            on_event(event.request, event.event)
+
+    return hear

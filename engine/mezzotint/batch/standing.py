@@ -1,0 +1,64 @@
+"""How a task stands before it is made, or made again: by what the manifest says, and by the pictures that are there."""
+
+from pathlib import Path
+from typing import Literal
+
+from mezzotint.batch.found import found_picture, is_taken
+from mezzotint.batch.how import How
+from mezzotint.batch.manifest import Manifest
+from mezzotint.batch.record import FAILURES, Record
+from mezzotint.batch.records import done_record, passed_over_record, relative, set_aside_record
+from mezzotint.batch.tasks import BatchTask
+
+Before = Literal["already", "left_failed"]
+
+DEATHS = 2  # of processes that were making a task alone, after which it is set aside
+
+
+class Standing:
+    """What is known of the tasks of one output folder."""
+
+    def __init__(self, folder: Path, manifest: Manifest, how: How) -> None:
+        self._folder, self._manifest, self._how = folder, manifest, how
+
+    def settled(self, task: BatchTask) -> Record | Before | None:
+        """Why nothing is to be made: a record to be written, or that it was settled before. None: it is to be made."""
+        known = self._manifest.known(task.key)
+        if known.status == "done" and is_taken(self._folder / known.output):
+            return "already"
+        if known.status in FAILURES and not self._how.retry_failed:
+            return "left_failed"
+        return self.found(task) or self._passed_over(task) or (None if self._how.retry_failed else self.poison(task))
+
+    def found(self, task: BatchTask) -> Record | None:
+        """Its picture is there, and only the manifest could not say so any more."""
+        image = found_picture(task, self._folder, lambda path: self._is_anothers(task, path))
+        if image is None:
+            return None
+        return done_record(task, image, self._folder, attempts=self.attempts(task), seconds=None, facts={})
+
+    def _is_anothers(self, task: BatchTask, path: Path) -> bool:
+        return self._manifest.key_of_output(relative(path, self._folder)) not in (None, task.key)
+
+    def _passed_over(self, task: BatchTask) -> Record | Before | None:
+        if self._how.existing != "skip" or not is_taken(self._folder / task.output):
+            return None
+        return "already" if self._manifest.known(task.key).status == "skipped" else passed_over_record(task)
+
+    def poison(self, task: BatchTask, why: str = "") -> Record | None:
+        """It has ended as many processes as a task may. `why`: how the last one ended."""
+        deaths = self._manifest.known(task.key).deaths
+        if deaths < DEATHS:
+            return None
+        words = f"{deaths} processes ended while they made it" + (f", the last: {why}" if why else "")
+        return set_aside_record(task, words, attempts=self.attempts(task) - 1)
+
+    def is_suspect(self, task: BatchTask) -> bool:
+        """Whether it was among those with which a process ended: it is made alone now."""
+        known = self._manifest.known(task.key)
+        return known.is_suspect or known.deaths > 0
+
+    def attempts(self, task: BatchTask) -> int:
+        """Which one is under way, or would be next."""
+        known = self._manifest.known(task.key)
+        return known.attempts + known.deaths + known.is_suspect + 1
