@@ -1,18 +1,20 @@
 """All that the manifests of an output folder say, put together: the last word on each task, and how the runs went."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from mezzotint.batch.record import FAILURES, Record, is_record, read_lines
-from mezzotint.batch.shards import manifests_in, shard_of_name
+from mezzotint.batch.shards import MOST_SHARDS, manifests_in, shard_of_name
 from mezzotint.batch.tasks import Shard
 from mezzotint.errors import StorageError
 from mezzotint.trouble import shown, storage_error
 
 _NAMES = tuple(one.name for one in fields(Record))
 _TEXTS = ("input", "input_hash", "settings_hash", "kind", "error", "pixels_sha256", "time")
+_LARGEST = 1 << 63
 
 
 @dataclass(slots=True, kw_only=True)
@@ -21,10 +23,49 @@ class Journal:
 
     path: Path
     shard: Shard | None
-    records: dict[str, Record] = field(default_factory=dict)  # the last one of each task
+    records: dict[str, Record] = field(default_factory=dict)  # the last one of each task, in the order they ended
     outputs: dict[str, str] = field(default_factory=dict)  # the task whose picture each was last
+    run: dict[str, Any] = field(default_factory=dict)  # how its last run began
+    total: int | None = None  # tasks of its last run, where it has counted them
     is_ended: bool = False  # its last run went through all of its tasks
     damaged: int = 0  # lines that cannot be read
+    end: int = 0  # bytes that were read
+
+    def read_on(self, keep: Callable[[Record], Record] = lambda record: record) -> Iterator[None]:
+        """Take the lines that are new, one at each step. `keep`: what is kept of each. StorageError."""
+        try:
+            for line in read_lines(self.path, self.end):
+                self._take(line.value, keep)
+                self.end = line.end
+                yield
+        except OSError as error:
+            raise storage_error("read", self.path, error) from error
+
+    def _take(self, line: dict[str, Any] | None, keep: Callable[[Record], Record]) -> None:
+        if line is None:
+            self.damaged += 1
+        elif is_record(line):
+            self._settle(keep(_record(line)))
+        elif isinstance(line.get("run"), dict):
+            self.run, self.total, self.is_ended = line["run"], None, False
+        else:
+            self._take_total(line)
+
+    def _settle(self, record: Record) -> None:
+        before = self.outputs.get(record.output)
+        if record.status == "done" and before is not None and before != record.key:
+            self.records.pop(before, None)  # it had this name, and was replaced
+        self.records.pop(record.key, None)
+        self.records[record.key] = record
+        if record.output:
+            self.outputs[record.output] = record.key
+
+    def _take_total(self, line: dict[str, Any]) -> None:
+        for name in ("counted", "ended"):
+            told = line.get(name)
+            if isinstance(told, dict):
+                self.is_ended = name == "ended"
+                self.total = _whole_number(told.get("total")) if "total" in told else self.total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,43 +92,32 @@ class Ledger:
     def shards_without_manifest(self) -> list[Shard]:
         """Of jobs in parts, those parts of which there is nothing."""
         there = {journal.shard for journal in self.journals if journal.shard is not None}
-        counts = sorted({shard.count for shard in there})
+        counts = sorted({shard.count for shard in there if shard.count <= MOST_SHARDS})
         every = (Shard(index=index, count=count) for count in counts for index in range(count))
         return [shard for shard in every if shard not in there]
 
 
 def read_ledger(folder: Path) -> Ledger:
     """The manifests of a folder. StorageError when there is none, or one cannot be read."""
+    journals = tuple(map(journal_of, manifest_paths(folder)))
+    for journal in journals:
+        for _ in journal.read_on():
+            pass
+    return Ledger(folder=folder, journals=journals)
+
+
+def manifest_paths(folder: Path) -> list[Path]:
+    """The manifests of a folder. StorageError when there is none."""
     paths = manifests_in(folder)
     if not paths:
         what = "holds no manifest of a batch" if folder.is_dir() else "is no folder"
         raise StorageError(f"{shown(folder)} {what}: give the output folder of a batch")
-    return Ledger(folder=folder, journals=tuple(map(_journal, paths)))
+    return paths
 
 
-def _journal(path: Path) -> Journal:
-    journal = Journal(path=path, shard=shard_of_name(path.name))
-    try:
-        for line in read_lines(path):
-            _take(journal, line.value)
-    except OSError as error:
-        raise storage_error("read", path, error) from error
-    return journal
-
-
-def _take(journal: Journal, line: dict[str, Any] | None) -> None:
-    if line is None:
-        journal.damaged += 1
-    elif is_record(line):
-        record = _record(line)
-        before = journal.outputs.get(record.output)
-        if record.status == "done" and before is not None and before != record.key:
-            journal.records.pop(before, None)  # it had this name, and was replaced
-        journal.records[record.key] = record
-        if record.output:
-            journal.outputs[record.output] = record.key
-    elif "run" in line or "ended" in line:
-        journal.is_ended = "ended" in line
+def journal_of(path: Path) -> Journal:
+    """A manifest of which nothing is read yet."""
+    return Journal(path=path, shard=shard_of_name(path.name))
 
 
 def _record(line: dict[str, Any]) -> Record:
@@ -95,12 +125,22 @@ def _record(line: dict[str, Any]) -> Record:
     known = {name: line[name] for name in _NAMES if name in line}
     known |= {name: None for name in _TEXTS if not isinstance(known.get(name), str)}
     known["settings_hash"], known["time"] = known["settings_hash"] or "", known["time"] or ""
-    for name, kinds in (("seed", int), ("seconds", int | float), ("attempts", int), ("engine", dict)):
-        if not isinstance(known.get(name), kinds):
-            known.pop(name, None)
+    known["seed"], known["attempts"] = _whole_number(known.get("seed")), _whole_number(known.get("attempts")) or 0
+    known["seconds"] = _seconds(known.get("seconds"))
+    if not isinstance(known.get("engine"), dict):
+        known.pop("engine", None)
     return Record(**known)
 
 
-def failures_of(records: dict[str, Record]) -> Iterator[Record]:
+def _whole_number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST else None
+
+
+def _seconds(value: object) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LARGEST
+    return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type]
+
+
+def failures_of(records: Mapping[str, Record]) -> Iterator[Record]:
     """What could not be made."""
     return (record for record in records.values() if record.status in FAILURES)

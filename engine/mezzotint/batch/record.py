@@ -6,13 +6,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
 
+from mezzotint.checkpoints.regular_file import open_regular
 from mezzotint.codec import decode, to_json
+from mezzotint.errors import ModelRefused, StorageError
 
 SCHEMA_VERSION = 1
 
 Status = Literal["done", "failed", "skipped", "set_aside"]
 STATUSES: tuple[str, ...] = get_args(Status)
 FAILURES = ("failed", "set_aside")
+_LONGEST_LINE = 1 << 20  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,18 +61,28 @@ class ReadLine:
     end: int  # bytes from the start of the file to the end of the line
 
 
-def read_lines(path: Path) -> Iterator[ReadLine]:
-    """Every whole line; a last one that was torn off by a crash is not among them."""
-    with open(path, "rb") as file:
-        yield from _lines(file)
+def read_lines(path: Path, start: int = 0) -> Iterator[ReadLine]:
+    """Every whole line from there on; a last one that was torn off by a crash, or is being written, is not among them.
+
+    OSError when it cannot be read, StorageError when it is no file at all.
+    """
+    try:
+        file = open_regular(path)
+    except ModelRefused as error:
+        raise StorageError(str(error)) from None
+    with file:
+        file.seek(start)
+        yield from _lines(file, start)
 
 
-def _lines(file: BinaryIO) -> Iterator[ReadLine]:
-    end = 0
-    for line in file:
-        if not line.endswith(b"\n"):
+def _lines(file: BinaryIO, end: int) -> Iterator[ReadLine]:
+    while line := file.readline(_LONGEST_LINE):
+        length, is_whole = len(line), line.endswith(b"\n")
+        while not is_whole and (rest := file.readline(_LONGEST_LINE)):  # not of ours: passed over, and not kept
+            length, line, is_whole = length + len(rest), b"-", rest.endswith(b"\n")
+        if not is_whole:
             return
-        end += len(line)
+        end += length
         if line.strip():
             yield ReadLine(value=_value(line), end=end)
 

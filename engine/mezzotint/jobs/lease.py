@@ -97,6 +97,16 @@ def owner_is_alive(owner: str, folder: Path | None = None, *, lock: Lock = SYSTE
     return _held(path).owner == owner
 
 
+def holder(device: str, folder: Path | None = None, *, lock: Lock = SYSTEM_LOCK) -> Held | None:
+    """Who has a device at the moment; nothing is written. StorageError when the folder cannot be used."""
+    path = _path(device, folder)
+    file = LockedFile.take(path, lock)
+    if file is None:
+        return _held(path)
+    file.release()
+    return None
+
+
 def _path(device: str, folder: Path | None) -> Path:
     return (folder or paths.state_folder() / "leases") / f"{_plain(device)}.lock"
 
