@@ -1,15 +1,13 @@
 """Output folders that somebody looks at: what was read of their manifests is kept, and only what is new is read."""
 
 import contextlib
-import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from mezzotint.batch.ledger import Journal, Ledger, journal_of, manifest_paths
+from mezzotint.batch.ledger import Journal, Ledger, journal_of, manifest_paths, short_record
 from mezzotint.batch.record import FAILURES, Record
 from mezzotint.batch.status import figures_of, sum_gone
 from mezzotint.batch_protocol import BatchFolder, BatchStatus, BatchTaskPage, BatchTaskRow, BatchTasks
@@ -19,7 +17,7 @@ from mezzotint.trouble import shown, storage_error
 MOST_ROWS = 1000  # of one page
 MOST_BYTES = 2 << 30  # of all manifests of a folder
 _MOST_FOLDERS = 4
-_LONGEST_ERROR = 1000  # characters
+_LONGEST_TEXT = 1500  # characters of a name or an error that are kept
 _LONGEST_NAME = 4096
 _PATIENCE = 0.1  # seconds between looks whether it is still wanted
 _Identity = tuple[int, int]
@@ -134,22 +132,8 @@ def _check(cancelled: IsCancelled) -> None:
         raise Cancelled("stopped")
 
 
-def _slim(record: Record) -> Record:
-    """What a page shows, and no more: there may be hundreds of thousands."""
-    return replace(
-        record,
-        input=None if record.input is None else record.input[:_LONGEST_NAME],
-        input_hash=None,
-        settings_hash="",
-        kind=None if record.kind is None else sys.intern(record.kind[:100]),
-        error=None if record.error is None else record.error[:_LONGEST_ERROR],
-        pixels_sha256=None,
-        engine=_NO_FACTS,
-        time="",
-    )
-
-
-_NO_FACTS: dict[str, str] = {}
+def _slim(line: dict[str, Any]) -> Record:
+    return short_record(line, _LONGEST_TEXT)
 
 
 def _is_asked_for(record: Record, asked: BatchTasks) -> bool:

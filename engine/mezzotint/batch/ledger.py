@@ -1,6 +1,7 @@
 """All that the manifests of an output folder say, put together: the last word on each task, and how the runs went."""
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -15,6 +16,8 @@ from mezzotint.trouble import shown, storage_error
 _NAMES = tuple(one.name for one in fields(Record))
 _TEXTS = ("input", "input_hash", "settings_hash", "kind", "error", "pixels_sha256", "time")
 _LARGEST = 1 << 63
+
+Keep = Callable[[dict[str, Any]], Record]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,21 +34,21 @@ class Journal:
     damaged: int = 0  # lines that cannot be read
     end: int = 0  # bytes that were read
 
-    def read_on(self, keep: Callable[[Record], Record] = lambda record: record) -> Iterator[None]:
-        """Take the lines that are new, one at each step. `keep`: what is kept of each. StorageError."""
+    def read_on(self, keep: "Keep | None" = None) -> Iterator[None]:
+        """Take the lines that are new, one at each step. `keep`: the record of a line. StorageError."""
         try:
             for line in read_lines(self.path, self.end):
-                self._take(line.value, keep)
+                self._take(line.value, keep or _record)
                 self.end = line.end
                 yield
         except OSError as error:
             raise storage_error("read", self.path, error) from error
 
-    def _take(self, line: dict[str, Any] | None, keep: Callable[[Record], Record]) -> None:
+    def _take(self, line: dict[str, Any] | None, keep: "Keep") -> None:
         if line is None:
             self.damaged += 1
         elif is_record(line):
-            self._settle(keep(_record(line)))
+            self._settle(keep(line))
         elif isinstance(line.get("run"), dict):
             self.run, self.total, self.is_ended = line["run"], None, False
         else:
@@ -118,6 +121,30 @@ def manifest_paths(folder: Path) -> list[Path]:
 def journal_of(path: Path) -> Journal:
     """A manifest of which nothing is read yet."""
     return Journal(path=path, shard=shard_of_name(path.name))
+
+
+def short_record(line: dict[str, Any], longest: int) -> Record:
+    """Who and what, and no facts: there may be hundreds of thousands. Texts are cut."""
+    kind = line.get("kind")
+    return Record(
+        key=line["key"],
+        status=line["status"],
+        output=line["output"],
+        input=_short(line.get("input"), longest),
+        seed=_whole_number(line.get("seed")),
+        kind=sys.intern(kind[:100]) if isinstance(kind, str) else None,
+        error=_short(line.get("error"), longest),
+        seconds=_seconds(line.get("seconds")),
+        attempts=_whole_number(line.get("attempts")) or 0,
+        engine=_NO_FACTS,
+    )
+
+
+_NO_FACTS: dict[str, str] = {}
+
+
+def _short(value: object, longest: int) -> str | None:
+    return value[:longest] if isinstance(value, str) else None
 
 
 def _record(line: dict[str, Any]) -> Record:
