@@ -8,13 +8,20 @@ from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from mezzotint import paths
 from mezzotint.jobs.store import JobStore
 from mezzotint_app.awake import KeepAwake
 from mezzotint_app.background import Background, Pool
+from mezzotint_app.batch_process import COMMAND as BATCH
+from mezzotint_app.batch_process import BatchProcess
 from mezzotint_app.processes import ServerProcess
 from mezzotint_app.settings import Settings, output_folder, settings_path, state_path
 from mezzotint_app.stored import Stored, read
 from mezzotint_app.supervisor import Supervisor
+from mezzotint_app.viewmodel.batch import BatchModel
+from mezzotint_app.viewmodel.batch_state import BatchesState
+from mezzotint_app.viewmodel.batch_turn import BatchTurn
+from mezzotint_app.viewmodel.batches import Batches
 from mezzotint_app.viewmodel.create import CreateModel
 from mezzotint_app.viewmodel.create_state import CreateState
 from mezzotint_app.viewmodel.dropped import DropHandler
@@ -47,8 +54,14 @@ class Program(QObject):
     told = Signal(str)  # something a person should read
     over = Signal(str)  # the same, which is true no more
 
-    def __init__(self, engine: tuple[str, ...] = ENGINE, librarian: tuple[str, ...] = LIBRARIAN) -> None:
+    def __init__(
+        self,
+        engine: tuple[str, ...] = ENGINE,
+        librarian: tuple[str, ...] = LIBRARIAN,
+        batch: tuple[str, ...] = BATCH,
+    ) -> None:
         super().__init__()
+        self._batch = batch
         self.go_on_without_window = False  # decided when the window is closed with work left
         self.notices: list[str] = []  # of reading what was kept; shown with the window
         self._librarian_was_lost = False
@@ -63,6 +76,7 @@ class Program(QObject):
         self._make_processes(engine, librarian)
         self._make_queue()
         self._make_models()
+        self._make_batches()
         self._wire()
 
     # ---- life
@@ -73,6 +87,7 @@ class Program(QObject):
         self.engine.start()
         self.library.refresh()
         self.gallery.begin()
+        self.batches.refresh_all()
         self.access.ask(lambda store: store.given_pictures(), self._forget_own_pictures, lambda _error: None)
 
     def leave(self, then: Callable[[], None]) -> None:
@@ -84,7 +99,8 @@ class Program(QObject):
                 left.append(True)
                 then()
 
-        self.runner.let_go(once)
+        # First the batch: it may still make a picture with what the queue has lent it.
+        self.batches.let_go(lambda: self.runner.let_go(once))
         QTimer.singleShot(_LEAVING, once)
 
     def keep(self) -> None:
@@ -98,6 +114,7 @@ class Program(QObject):
         """The last window is gone: keep what is unsaved, end the processes."""
         self.keep()
         self.awake.finish()
+        self.batches.finish(5000)
         self.access.close()
         self.librarian.finish(3000)
         self.engine.finish(5000)
@@ -151,6 +168,21 @@ class Program(QObject):
             self,
         )
 
+    def _make_batches(self) -> None:
+        self.batches_state = self._stored(state_path("batches"), BatchesState)
+        turn = BatchTurn(self.runner, self.engine, self.access, parent=self)
+        self.batches = Batches(
+            self.librarian,
+            self.files,
+            self.batches_state,
+            turn,
+            BatchProcess,
+            paths.state_folder() / "batches",
+            self,
+            run_command=self._batch,
+        )
+        self.batch = BatchModel(self.create, self.librarian, self.batches, self.batches_state, self.settings, self)
+
     def _wire(self) -> None:
         for document in self._documents():
             document.failed.connect(self.told)
@@ -166,9 +198,11 @@ class Program(QObject):
         self.settings.changed.connect(self.library.look_at_machine)
         self.engine.changed.connect(self._engine_changed)
         self.queue.watch.changed.connect(self._queue_changed)
+        self.batches.settled.connect(lambda _batch, _row: self.gallery.others_work())
+        self.batches.ended.connect(lambda _batch: self.gallery.others_work())
 
     def _documents(self) -> tuple[Stored[Any], ...]:
-        return self.settings, self.window_state, self.create_state, self.gallery_state
+        return self.settings, self.window_state, self.create_state, self.gallery_state, self.batches_state
 
     def _stored(self, path: Path, kind: type[T]) -> Stored[T]:
         value, notice = read(kind, path)
@@ -191,6 +225,7 @@ class Program(QObject):
             self._librarian_was_lost = False
             self.library.refresh()
             self.gallery.begin()
+            self.batches.refresh_all()
             self.queue.model.refresh()
             self.images.look_again()
             self.create.words.count_again()

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from mezzotint.batch_protocol import BatchFolder, BatchStatus, BatchTaskRow, BatchWrite, BatchWritten
 from mezzotint_app.background import Runs
-from mezzotint_app.batch_process import MakeProcess, command
+from mezzotint_app.batch_process import COMMAND, MakeProcess, command
 from mezzotint_app.clock import Clock, SystemClock, Wait
 from mezzotint_app.service import Failure, Service
 from mezzotint_app.stored import Stored
@@ -43,7 +43,7 @@ class Batches(QObject):
         parent: QObject | None = None,
         *,
         clock: Clock | None = None,
-        run_command: tuple[str, ...] | None = None,
+        run_command: tuple[str, ...] = COMMAND,
     ) -> None:
         super().__init__(parent)
         self._librarian, self._files, self._state = librarian, files, state
@@ -222,9 +222,7 @@ class Batches(QObject):
             self._next()
             return
         identity, retry = self._waiting.popleft()
-        words = command(self._batches[identity].known.job, retry_failed=retry)
-        if self._base is not None:
-            words = command(self._batches[identity].known.job, retry_failed=retry, base=self._base)
+        words = command(self._batches[identity].known.job, retry_failed=retry, base=self._base)
         run = self._run = BatchRun(identity, self._make(words), self)
         run.changed.connect(lambda: self._set(identity, **run.shown()))
         run.settled.connect(lambda row: self._settled(identity, row))

@@ -21,6 +21,7 @@ class DropHandler(QObject):
     show_differences = Signal(str)  # a picture's path
     add_model = Signal(object)  # Dropped: a model, or a folder of models
     add_lora = Signal(object)  # Dropped
+    job = Signal(str)  # the path of a job file
     batch = Signal(object)  # Pictures: a folder, or several pictures
     pasted = Signal(object)  # QImage: pixels without a file
     message = Signal(str)  # for the person, plain text
@@ -85,9 +86,11 @@ class DropHandler(QObject):
                 self.add_model.emit(one)
             elif one.kind == "lora":
                 self.add_lora.emit(one)
+            elif one.kind == "job":
+                self.job.emit(one.path)
             elif one.kind == "picture_folder":
                 self._list(one.path)
-        self._tell_rest([one for one in found if one.kind in ("job", "unknown")])
+        self._tell_rest([one for one in found if one.kind == "unknown"])
 
     def _list(self, folder: str) -> None:
         number = self._newest
@@ -111,6 +114,4 @@ class DropHandler(QObject):
 
     def _words(self, one: Dropped) -> str:
         name, detail = in_one_line(file_name(one.path), 80), in_one_line(one.detail)
-        if one.kind == "job":
-            return self.tr("{0} is a job file: this version cannot run those yet.").format(name)
         return self.tr("{0}: {1}").format(name, detail)

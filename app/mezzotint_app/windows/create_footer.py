@@ -16,6 +16,7 @@ class CreateFooter(QFrame):
 
     generate_wanted = Signal(bool)  # at the front of the queue
     copy_wanted = Signal()
+    save_wanted = Signal()  # as a job
 
     def __init__(self, model: CreateModel) -> None:
         super().__init__()
@@ -81,7 +82,7 @@ class CreateFooter(QFrame):
         return self._more
 
     def actions_of_more(self) -> list[QAction]:
-        """Front of the queue; copy as command line."""
+        """Front of the queue; copy as command line; save as a job."""
         return self._ways.actions()
 
     def plan_words(self) -> str:
@@ -120,5 +121,7 @@ class CreateFooter(QFrame):
         front.triggered.connect(lambda: self.generate_wanted.emit(True))
         copy = menu.addAction(icon("command"), self.tr("Copy as command line"))
         copy.triggered.connect(self.copy_wanted)
+        save = menu.addAction(icon("save"), self.tr("Save as job…"))
+        save.triggered.connect(self.save_wanted)
         more.clicked.connect(lambda: menu.popup(more.mapToGlobal(QPoint(0, -menu.sizeHint().height()))))
         return more

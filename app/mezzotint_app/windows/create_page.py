@@ -27,6 +27,7 @@ class CreatePage(QWidget):
     told = Signal(str)  # something that a person should read
     open_full_screen = Signal(tuple, int)  # paths, and which
     show_settings_of = Signal(str)
+    save_wanted = Signal()  # what is set, as a job file
     copied = Signal(str)  # what is on the clipboard now, in words
 
     def __init__(
@@ -147,6 +148,7 @@ class CreatePage(QWidget):
         self.prompts.generate_wanted.connect(self.generate)
         self.footer.generate_wanted.connect(self.generate)
         self.footer.copy_wanted.connect(self.copy_command)
+        self.footer.save_wanted.connect(self.save_wanted)
         self.result.full_screen_wanted.connect(self.open_full_screen)
         self.result.settings_wanted.connect(self.show_settings_of)
         for keys, front in (("Ctrl+Return", False), ("Ctrl+Shift+Return", True), ("Ctrl+Enter", False)):

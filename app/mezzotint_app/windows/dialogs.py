@@ -1,9 +1,10 @@
 """Opens the dialogs; each is there once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
 from mezzotint.protocol import ImageMetadata, ModelInfo
 from mezzotint_app.program import Program
@@ -13,6 +14,7 @@ from mezzotint_app.viewmodel.folder_of_pictures import Pictures
 from mezzotint_app.viewmodel.get_model import GetModel
 from mezzotint_app.viewmodel.viewer import ViewerModel
 from mezzotint_app.viewmodel.viewer_keeping import ViewerKeeping
+from mezzotint_app.windows.batch_log_dialog import BatchLogDialog
 from mezzotint_app.windows.differences_dialog import DifferencesDialog
 from mezzotint_app.windows.dropped_questions import DroppedQuestions
 from mezzotint_app.windows.get_model_dialog import GetModelDialog
@@ -32,6 +34,7 @@ class Dialogs(QObject):
     """
 
     applied = Signal()  # settings of a picture were taken to the Create page
+    batch_wanted = Signal()  # something was taken to the Batch page
 
     def __init__(self, program: Program, window: QWidget) -> None:
         super().__init__(window)
@@ -43,6 +46,8 @@ class Dialogs(QObject):
         self.questions.model_accepted.connect(program.library.add_folder)
         self.questions.lora_accepted.connect(self._add_lora)
         self.questions.batch_accepted.connect(self._batch)
+        self.questions.folder_accepted.connect(self._batch_of_folder)
+        program.dropped.job.connect(self._open_job)
         program.dropped.show_differences.connect(self.settings_of_picture)
         program.dropped.pasted.connect(program.images.paste)
 
@@ -67,6 +72,20 @@ class Dialogs(QObject):
     def log(self) -> None:
         """How the engine does."""
         self._show("log", self._make_log)
+
+    def batch_log(self, title: str, lines: Sequence[str]) -> None:
+        """What the last run of a batch has said."""
+        self._show("batch log", lambda: BatchLogDialog(title, lines, self._window), anew=True)
+
+    def save_as_job(self) -> None:
+        """What is set on the Create page, as a file."""
+        program = self._program
+        dialog = QFileDialog(self._window, self.tr("Save as a job"))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters([self.tr("Jobs") + " (*.toml)"])
+        dialog.setDefaultSuffix("toml")
+        dialog.fileSelected.connect(lambda path: program.batch.save_request(program.create.request(), path))
+        self._show("save job", lambda: dialog, anew=True)
 
     def places(self) -> None:
         """Folders of models."""
@@ -108,8 +127,9 @@ class Dialogs(QObject):
     def leave(self, then: Callable[[], None]) -> None:
         """The window is closed with work left: what is to become of it."""
         choice = self._program.settings.value().when_closed
-        if choice == "ask":
-            dialog = LeavingDialog(self._window)
+        batch = self._program.batches.work_left()
+        if choice == "ask" or (choice == "go_on" and batch):
+            dialog = LeavingDialog(self._window, batch=batch, queue=self._program.queue.summary.work_left())
             dialog.go_on.connect(lambda: self._hand_over(then))
             dialog.stop.connect(then)
             self._show("leaving", lambda: dialog, anew=True)
@@ -183,6 +203,16 @@ class Dialogs(QObject):
 
     def _batch(self, pictures: Pictures) -> None:
         self._program.create.generate_batch(pictures)
+
+    def _batch_of_folder(self, pictures: Pictures) -> None:
+        is_deep = any(Path(path).parent != Path(pictures.folder) for path in pictures.paths)
+        self._program.batch.use_folder(pictures.folder)
+        self._program.batch.change(recursive=is_deep)
+        self.batch_wanted.emit()
+
+    def _open_job(self, path: str) -> None:
+        self._program.batch.open_job(path)
+        self.batch_wanted.emit()
 
     def _hand_over(self, then: Callable[[], None]) -> None:
         self._program.go_on_without_window = True

@@ -12,6 +12,7 @@ from mezzotint_app.viewmodel.dropped import DropHandler
 from mezzotint_app.viewmodel.folder_of_pictures import Pictures
 from mezzotint_app.viewmodel.foreign_text import in_lines
 
+_FEW = 12  # pictures of a folder that become an entry of the queue; more are a batch
 _MOST = 20  # questions from one drop; nobody answers more
 
 
@@ -21,6 +22,7 @@ class DroppedQuestions(QObject):
     model_accepted = Signal(str)  # the path of a model, or of a folder of models
     lora_accepted = Signal(str)
     batch_accepted = Signal(object)  # Pictures
+    folder_accepted = Signal(object)  # Pictures, for the Batch page
 
     def __init__(self, handler: DropHandler, window: QWidget) -> None:
         super().__init__(window)
@@ -56,7 +58,10 @@ class DroppedQuestions(QObject):
         )
 
     def ask_batch(self, pictures: Pictures) -> None:
-        """Whether to make each of these pictures anew."""
+        """Whether to make each of these pictures anew; of a large folder the Batch page makes more."""
+        if pictures.folder and len(pictures.paths) > _FEW:
+            self._ask_folder(pictures)
+            return
         count = len(pictures.paths)
         words = self.tr("Make %n picture(s) anew with the present settings?", "", count)
         more = self.tr("They become one entry of the queue: each is a starting picture once. The originals stay.")
@@ -71,6 +76,18 @@ class DroppedQuestions(QObject):
             self.batch_accepted,
             pictures,
         )
+
+    def _ask_folder(self, pictures: Pictures) -> None:
+        count = len(pictures.paths)
+        words = (
+            self.tr("Make a batch of this folder with %n picture(s)?", "", count)
+            if pictures.complete
+            else self.tr("Make a batch of this folder with more than %n picture(s)?", "", count)
+        )
+        more = self.tr("The Batch page opens: look there at what would be made before you start. The originals stay.")
+        name = in_lines(file_name(pictures.folder), 120)
+        yes = self.tr("Open the Batch page")
+        self._put(self.tr("Batch"), words, f"{name}\n{more}", yes, self.folder_accepted, pictures)
 
     def _put(self, title: str, words: str, more: str, yes: str, accepted: object, value: object) -> None:
         self._waiting.append(lambda: self._box(title, words, more, yes, accepted, value))

@@ -23,6 +23,7 @@ from mezzotint_app.widgets.navigation import Navigation
 from mezzotint_app.widgets.notice_bar import NoticeBar
 from mezzotint_app.widgets.notice_column import NoticeColumn
 from mezzotint_app.widgets.status_line import StatusLine
+from mezzotint_app.windows.batch_page import BatchPage
 from mezzotint_app.windows.create_page import CreatePage
 from mezzotint_app.windows.dialogs import Dialogs
 from mezzotint_app.windows.engine_notice import EngineNotice
@@ -34,7 +35,7 @@ from mezzotint_app.windows.models_page import ModelsPage
 from mezzotint_app.windows.queue_page import QueuePage
 from mezzotint_app.windows.status import Status
 
-CREATE, QUEUE, GALLERY, MODELS, FIRST_RUN = range(5)
+CREATE, QUEUE, GALLERY, MODELS, BATCH, FIRST_RUN = range(6)
 _SMALLEST = QSize(880, 560)
 _USUAL = QSize(1280, 840)
 _MOST_NOTICES = 6  # that are shown at once, the last ones
@@ -69,7 +70,7 @@ class MainWindow(QMainWindow):
     def show_page(self, number: int) -> None:
         """Go to a page; it gets the keys."""
         self.pages.setCurrentIndex(number)
-        if number <= MODELS:
+        if number <= BATCH:
             self.rail.choose(number)
             self.program.window_state.change(page=number)
         # No focus proxies: Tab would go from the rail to the proxy, past all that stands before it.
@@ -78,6 +79,7 @@ class MainWindow(QMainWindow):
             self.queue_page.focus_first,
             self.gallery_page.focus_first,
             self.models_page.focus_first,
+            self.batch_page.focus_first,
             self.first_run.prompt.setFocus,
         )
         to_page[number]()
@@ -106,10 +108,18 @@ class MainWindow(QMainWindow):
         self.queue_page = QueuePage(program.queue)
         self.gallery_page = GalleryPage(program.gallery)
         self.models_page = ModelsPage(program.library)
+        self.batch_page = BatchPage(program.batch)
         self.first_run = FirstRun()
         self.pages = QStackedWidget()
         self.kept = KeptLayout(program.window_state, self)
-        for page in (self.create_page, self.queue_page, self.gallery_page, self.models_page, self.first_run):
+        for page in (
+            self.create_page,
+            self.queue_page,
+            self.gallery_page,
+            self.models_page,
+            self.batch_page,
+            self.first_run,
+        ):
             self.kept.follow(page)
             self.pages.addWidget(page)
 
@@ -120,6 +130,7 @@ class MainWindow(QMainWindow):
                 ("queue", self.tr("Queue")),
                 ("gallery", self.tr("Gallery")),
                 ("models", self.tr("Models")),
+                ("batch", self.tr("Batch")),
             )
         )
         self.notice = NoticeBar("info", "text", closable=True)
@@ -153,6 +164,7 @@ class MainWindow(QMainWindow):
         self.rail.help_asked.connect(dialogs.keys)
         self.create_page.told.connect(self.line.tell)
         self.create_page.copied.connect(self.line.tell)
+        self.create_page.save_wanted.connect(dialogs.save_as_job)
         self.create_page.open_full_screen.connect(lambda paths, index: dialogs.view(list(paths), index))
         self.create_page.show_settings_of.connect(dialogs.settings_of_picture)
         self.queue_page.edit_again.connect(self._edit_again)
@@ -170,7 +182,11 @@ class MainWindow(QMainWindow):
         self.models_page.quantize_asked.connect(dialogs.quantize)
         self.models_page.places_asked.connect(dialogs.places)
         self.models_page.reveal_asked.connect(self.program.gallery.reveal.show)
+        self.batch_page.told.connect(self._batch_told)
+        self.batch_page.folder_asked.connect(self._open_folder)
+        self.batch_page.log_asked.connect(dialogs.batch_log)
         dialogs.applied.connect(lambda: self.show_page(CREATE))
+        dialogs.batch_wanted.connect(lambda: self.show_page(BATCH))
         self.first_run.make_asked.connect(self._first_picture)
         self.first_run.skipped.connect(lambda: self._first_run_over(CREATE))
         self.first_run.add_folder_asked.connect(self._first_folder)
@@ -184,8 +200,8 @@ class MainWindow(QMainWindow):
         program.over.connect(self.untell)
         program.images.told.connect(self.tell)
         program.dropped.message.connect(self.tell)
-        program.gallery.reveal.open_folder.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(path)))
-        program.queue.reveal.open_folder.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(path)))
+        program.gallery.reveal.open_folder.connect(self._open_folder)
+        program.queue.reveal.open_folder.connect(self._open_folder)
         self.engine_notice.log_asked.connect(self.dialogs.log)
         self.line.engine_asked.connect(self.dialogs.log)
         self.line.queue_asked.connect(lambda: self.show_page(QUEUE))
@@ -196,7 +212,17 @@ class MainWindow(QMainWindow):
         self._settling.setInterval(_SETTLED)
         self._settling.timeout.connect(self._keep_place)
 
+    def _open_folder(self, path: str) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(path))
+
     # ---- between pages
+
+    def _batch_told(self, text: str) -> None:
+        """What stands in the way of a batch, or what became of a job file."""
+        if self.pages.currentIndex() == BATCH:
+            self.tell(text)
+        else:
+            self.line.tell(text)
 
     def _models_told(self, text: str) -> None:
         """The Models page shows it itself."""
@@ -269,7 +295,7 @@ class MainWindow(QMainWindow):
             self.rail.setVisible(False)
             self.show_page(FIRST_RUN)
             return
-        self.show_page(state.page if CREATE <= state.page <= MODELS else CREATE)
+        self.show_page(state.page if CREATE <= state.page <= BATCH else CREATE)
 
     def _keep_place(self) -> None:
         self.kept.keep()
@@ -289,7 +315,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802, D102
         # At a logout nobody is asked: what is left waits for the next start.
-        if self._leaving or _is_saving_session() or not self.program.queue.summary.work_left():
+        if self._leaving or _is_saving_session() or not self._work_left():
             self._keep_place()
             event.accept()
             if not self._closed:
@@ -298,6 +324,9 @@ class MainWindow(QMainWindow):
             return
         event.ignore()
         self.dialogs.leave(lambda: QTimer.singleShot(0, self.leave))  # a close within a close is none
+
+    def _work_left(self) -> bool:
+        return self.program.queue.summary.work_left() or self.program.batches.work_left()
 
 
 def _is_saving_session() -> bool:

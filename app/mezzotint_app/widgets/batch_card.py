@@ -1,0 +1,221 @@
+"""One batch in the list: how far it is, what can be done with it, and what could not be made."""
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QListView,
+    QProgressBar,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mezzotint_app.resources import icon, icon_in
+from mezzotint_app.viewmodel.batch_failures import BatchFailures
+from mezzotint_app.viewmodel.batch_state import Batch
+from mezzotint_app.viewmodel.batch_words import fraction, is_whole, number, state_words, step_words
+from mezzotint_app.widgets.flow_layout import FlowLayout
+from mezzotint_app.widgets.labels import ElidedLabel, plain_label
+from mezzotint_app.widgets.plain_box import PlainBox
+
+_STEPS = 1000
+_LIST = 170  # pixels of what failed
+_DRAWING = QSize(20, 20)
+_DRAWINGS = {
+    "waiting": ("waiting", "muted"),
+    "running": ("play", "accent"),
+    "stopping": ("finish", "accent"),
+    "resting": ("pause", "muted"),
+}
+
+
+class BatchCard(QFrame):
+    """Shows a Batch; the buttons tell what is wanted."""
+
+    stop_asked = Signal()
+    stop_now_asked = Signal()
+    go_on_asked = Signal()
+    retry_asked = Signal()
+    folder_asked = Signal()
+    gallery_asked = Signal()
+    log_asked = Signal()
+    remove_asked = Signal()
+    failures_asked = Signal(bool)  # whether they are to be seen
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("role", "card")
+        self._title_text = ""
+        self._state = QLabel()
+        self.title = ElidedLabel()
+        self.title.setProperty("role", "heading")
+        self.folder = ElidedLabel()
+        self.folder.setProperty("role", "muted")
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setMaximumHeight(8)
+        self.words = plain_label(wrap=True, selectable=True)
+        self.now = ElidedLabel()
+        self.now.setProperty("role", "muted")
+        self.problem = plain_label(wrap=True, role="error", selectable=True)
+        self._make_buttons()
+        self._make_failures()
+        self._build()
+
+    def show_batch(self, batch: Batch, waiting: str, *, in_gallery: bool, has_log: bool) -> None:
+        """Show it as it is now."""
+        title = batch.known.title or batch.known.folder
+        self.title.setText(title)
+        self.folder.setText(batch.known.folder)
+        self.setAccessibleName(self.tr("Batch: {title}").format(title=title))
+        self._show_state(batch)
+        self.words.setText(state_words(batch, waiting))
+        self.now.setText(step_words(batch))
+        self.now.setVisible(bool(self.now.whole_text()))
+        troubles = [batch.problem, batch.notice if batch.stage in ("running", "stopping") else ""]
+        if batch.silent:
+            troubles.append(
+                self.tr("Nothing has been heard of it for some minutes. Stop it at once, and go on: nothing is lost.")
+            )
+        self.problem.setText("\n".join(one for one in troubles if one))
+        self.problem.setVisible(bool(self.problem.text()))
+        self._show_buttons(batch, title, in_gallery=in_gallery, has_log=has_log)
+
+    def show_failures(self, model: BatchFailures | None) -> None:
+        """The list of what could not be made; None: it is closed."""
+        self._failures.setVisible(model is not None)
+        self.failed.setChecked(model is not None)
+        if model is None:
+            self.list.setModel(None)
+            return
+        self.list.setModel(model)
+        self.list.selectionModel().currentChanged.connect(lambda now, _before: self._show_failure(now.row()))
+        model.answered.connect(lambda: self._show_failure(self.list.currentIndex().row()))
+        model.failed.connect(self.whole.show_text)
+        model.refresh()
+
+    # ---- parts
+
+    def _make_buttons(self) -> None:
+        self.stop = self._button("finish", self.tr("Stop"), self.tr("Finish the picture that is being made, then stop"))
+        self.stop_now = self._button(
+            "stop", self.tr("Stop at once"), self.tr("The picture that is being made is made anew when it goes on")
+        )
+        self.go_on = self._button("play", self.tr("Go on"), self.tr("Make what is missing; nothing is made twice"))
+        self.go_on.setProperty("role", "primary")
+        self.go_on.setIcon(icon_in("play", "accent_text"))
+        self.retry = self._button(
+            "retry", self.tr("Retry failed"), self.tr("Try again what could not be made, and make what is missing")
+        )
+        self.open = self._button("folder", self.tr("Open folder"), self.tr("Open the folder with its pictures"))
+        self.gallery = self._button(
+            "gallery", self.tr("Show in the gallery"), self.tr("Its folder becomes one of those of the gallery")
+        )
+        self.failed = self._button("warning", "", self.tr("Which pictures could not be made, and why"))
+        self.failed.setCheckable(True)
+        self.log = self._button("log", self.tr("Log"), self.tr("What it has said of its work, for finding a fault"))
+        self.remove = self._button(
+            "cancel", self.tr("Take off the list"), self.tr("Its pictures stay where they are; nothing is deleted")
+        )
+        for button, signal in (
+            (self.stop, self.stop_asked),
+            (self.stop_now, self.stop_now_asked),
+            (self.go_on, self.go_on_asked),
+            (self.retry, self.retry_asked),
+            (self.open, self.folder_asked),
+            (self.gallery, self.gallery_asked),
+            (self.log, self.log_asked),
+            (self.remove, self.remove_asked),
+        ):
+            button.clicked.connect(lambda _checked=False, signal=signal: signal.emit())
+        self.failed.clicked.connect(self.failures_asked)
+
+    def _button(self, drawing: str, text: str, tip: str) -> QPushButton:
+        button = QPushButton(icon(drawing), text)
+        button.setToolTip(tip)
+        return button
+
+    def _make_failures(self) -> None:
+        self.list = QListView()
+        self.list.setUniformItemSizes(True)
+        self.list.setAccessibleName(self.tr("What could not be made"))
+        self.list.setToolTip(self.tr("Choose one to read the whole of its error"))
+        self.list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setFixedHeight(_LIST)
+        self.whole = PlainBox(self.tr("The whole error"))
+        self._failures = QWidget()
+        column = QVBoxLayout(self._failures)
+        column.setContentsMargins(0, 4, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self.list)
+        column.addWidget(self.whole)
+        self._failures.setVisible(False)
+
+    def _build(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(self._state)
+        head.addWidget(self.title, 1)
+        buttons = FlowLayout()
+        for button in (
+            self.stop, self.stop_now, self.go_on, self.retry, self.failed, self.open, self.gallery, self.log,
+            self.remove,
+        ):  # fmt: skip
+            buttons.addWidget(button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 10, 12, 12)
+        layout.setSpacing(6)
+        layout.addLayout(head)
+        for part in (self.folder, self.bar, self.words, self.now, self.problem):
+            layout.addWidget(part)
+        layout.addLayout(buttons)
+        layout.addWidget(self._failures)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+
+    # ---- shown
+
+    def _show_state(self, batch: Batch) -> None:
+        drawing, colour = _DRAWINGS[batch.stage]
+        if batch.stage == "resting" and batch.problem:
+            drawing, colour = "error", "danger"
+        elif batch.stage == "resting" and is_whole(batch):
+            drawing, colour = "done", "good"
+        self._state.setPixmap(icon_in(drawing, colour).pixmap(_DRAWING, self.devicePixelRatioF()))
+        part = fraction(batch)
+        self.bar.setVisible(batch.stage != "resting" or part is not None)
+        self.bar.setAccessibleName(self.title.whole_text())
+        if part is None and batch.stage in ("running", "stopping"):
+            self.bar.setRange(0, 0)
+        else:
+            self.bar.setRange(0, _STEPS)
+            self.bar.setValue(round((part or 0.0) * _STEPS))
+
+    def _show_buttons(self, batch: Batch, title: str, *, in_gallery: bool, has_log: bool) -> None:
+        resting, works = batch.stage == "resting", batch.stage in ("running", "stopping")
+        elsewhere = batch.status is not None and bool(batch.status.running) and resting
+        self.stop.setVisible(batch.stage in ("running", "waiting"))
+        self.stop_now.setVisible(works)
+        self.go_on.setVisible(resting and not is_whole(batch) and not elsewhere)
+        self.retry.setVisible(resting and batch.failed > 0 and not elsewhere)
+        self.failed.setVisible(batch.failed > 0)
+        self.failed.setText(self.tr("Failed: {count}").format(count=number(batch.failed)))
+        self.gallery.setVisible(not in_gallery)
+        self.log.setVisible(has_log and bool(batch.problem or batch.silent))
+        self.remove.setVisible(not works)
+        for button in (
+            self.stop, self.stop_now, self.go_on, self.retry, self.open, self.gallery, self.log, self.remove,
+            self.failed,
+        ):  # fmt: skip
+            button.setAccessibleName(self.tr("{what}: {title}").format(what=button.text(), title=title))
+
+    def _show_failure(self, row: int) -> None:
+        model = self.list.model()
+        item = model.peek(row) if isinstance(model, BatchFailures) else None
+        self.whole.show_text("" if item is None else "\n".join(p for p in (item.output, item.error or item.kind) if p))

@@ -1,0 +1,35 @@
+"""What the last run of a batch has said, for finding a fault."""
+
+from collections.abc import Sequence
+
+from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QVBoxLayout, QWidget
+
+from mezzotint_app.widgets.labels import plain_label
+
+
+class BatchLogDialog(QDialog):
+    """Plain text."""
+
+    def __init__(self, title: str, lines: Sequence[str], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("The batch's log"))
+        self.lines = QPlainTextEdit()
+        self.lines.setReadOnly(True)
+        self.lines.setTabChangesFocus(True)
+        self.lines.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.lines.setAccessibleName(self.tr("Last lines of the log"))
+        self.lines.setToolTip(self.tr("What the batch has said of its work"))
+        self.lines.setPlainText("\n".join(lines))
+        buttons = QDialogButtonBox()
+        copy = buttons.addButton(self.tr("Copy"), QDialogButtonBox.ButtonRole.ActionRole)
+        copy.setToolTip(self.tr("Copies all lines, to report a fault"))
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.lines.toPlainText()))
+        buttons.addButton(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Closes the log"))
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.addWidget(plain_label(title, role="heading", wrap=True))
+        column.addWidget(self.lines, 1)
+        column.addWidget(buttons)
+        self.resize(760, 480)

@@ -1,0 +1,107 @@
+"""Where the pictures of a batch go and what they are called; how they are made, in a line."""
+
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
+
+from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.batch import BatchModel
+from mezzotint_app.viewmodel.batch_form import BatchForm
+from mezzotint_app.widgets.batch_path import BatchPath
+from mezzotint_app.widgets.choice_box import Choice, ChoiceBox
+from mezzotint_app.widgets.elided_button import ElidedButton
+from mezzotint_app.widgets.field import Field
+from mezzotint_app.widgets.fold import Fold
+from mezzotint_app.widgets.labels import plain_label
+
+
+class BatchWhere(QWidget):
+    """Shows a BatchForm's second half."""
+
+    def __init__(self, model: BatchModel) -> None:
+        super().__init__()
+        self._model = model
+        self.settings = plain_label(wrap=True, role="muted", selectable=True)
+        self.take = ElidedButton()
+        self.take.setText(self.tr("Take over from the Create page"))
+        self.take.setIcon(icon("reuse"))
+        self.take.setAccessibleName(self.take.text())
+        self.take.setToolTip(self.tr("Model, size, steps and all else as they are set there now"))
+        self.output = BatchPath(
+            self.tr("Folder for the new pictures"),
+            self.tr("Where they go; run again for the same folder, only what is missing is made"),
+            "folder",
+        )
+        self.name = QLineEdit()
+        self.name.setAccessibleName(self.tr("Names"))
+        self.name.setPlaceholderText(self.tr("as the pictures, or the prompts"))
+        self.name.setToolTip(self.tr("A pattern such as [stem]-[seed]; the ending follows from the format"))
+        self.format = ChoiceBox(self.tr("Format"), self.tr("PNG loses nothing; the others are smaller"))
+        self.existing = ChoiceBox(
+            self.tr("Where a file has that name already"),
+            self.tr("Pictures of this batch that are there are never made twice; this is about other files"),
+        )
+        self.keep_tree = QCheckBox(self.tr("Folders as in the folder of pictures"))
+        self.keep_tree.setAccessibleName(self.keep_tree.text())
+        self.keep_tree.setToolTip(self.tr("Otherwise all pictures go into one folder"))
+        self._build()
+        self._connect()
+
+    def show_form(self, form: BatchForm) -> None:
+        """Show what is filled in."""
+        self.settings.setText(self._model.words_of_settings())
+        self.output.show_path(form.output, self._model.output())
+        if self.name.text() != form.name:
+            self.name.setText(form.name)
+        self.format.show_choices(
+            [
+                Choice(value="png", name="PNG"),
+                Choice(value="jpg", name="JPEG"),
+                Choice(value="webp", name="WebP"),
+            ],
+            form.format,
+        )
+        self.existing.show_choices(
+            [
+                Choice(value="rename", name=self.tr("give the new one another name")),
+                Choice(value="skip", name=self.tr("leave it, and make nothing")),
+                Choice(value="overwrite", name=self.tr("replace it")),
+            ],
+            form.existing,
+        )
+        self.keep_tree.blockSignals(True)
+        self.keep_tree.setChecked(form.keep_tree)
+        self.keep_tree.blockSignals(False)
+        self.keep_tree.setVisible(form.source == "folder" and form.recursive)
+        names = [form.name, form.format.upper() if form.format != "png" else ""]
+        self._names.set_summary(", ".join(part for part in names if part))
+
+    def _build(self) -> None:
+        body = QWidget()
+        inside = QVBoxLayout(body)
+        inside.setContentsMargins(0, 0, 0, 0)
+        inside.setSpacing(8)
+        for part in (
+            Field(self.tr("Names"), self.name),
+            Field(self.tr("Format"), self.format),
+            Field(self.tr("Where a file has that name already"), self.existing),
+            self.keep_tree,
+        ):
+            inside.addWidget(part)
+        self._names = Fold(self.tr("Names and format"), self.tr("Patterns of names, format, files of that name"), body)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(plain_label(self.tr("How they are made")))
+        layout.addWidget(self.settings)
+        layout.addWidget(self.take)
+        layout.addSpacing(4)
+        layout.addWidget(Field(self.tr("Folder for the new pictures"), self.output))
+        layout.addWidget(self._names)
+
+    def _connect(self) -> None:
+        change = self._model.change
+        self.take.clicked.connect(self._model.take_settings)
+        self.output.edited.connect(lambda path: change(output=path))
+        self.name.editingFinished.connect(lambda: change(name=self.name.text()))
+        self.format.chosen.connect(lambda value: change(format=value))
+        self.existing.chosen.connect(lambda value: change(existing=value))
+        self.keep_tree.toggled.connect(lambda checked: change(keep_tree=checked))
