@@ -13,6 +13,7 @@ from mezzotint.cli.batch_show import Form
 from mezzotint.cli.context import Context
 from mezzotint.codec import encode
 from mezzotint.jobs.store import JobStore
+from mezzotint.stages.planning import planned
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
@@ -34,7 +35,9 @@ def show_dry_run(
             job,
             base,
             sizes=Sizes(catalog.find, catalog.default()),
-            times=Times(store.expected, default_model=catalog.default().id),
+            times=Times(
+                store.expected, lambda asked: planned(asked, lambda: catalog), default_model=catalog.default().id
+            ),
             shard=shard,
             is_done=is_done,
         )

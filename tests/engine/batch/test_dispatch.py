@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mezzotint.batch.dispatch import Dispatcher, affinity
 from mezzotint.protocol import Cascade, ModelRef, Stage
+from mezzotint.stages.together import batch_key
 
 
 def of_model(number, model, side=64):
@@ -67,6 +68,53 @@ def test_each_is_handed_out_once(models, takers):
     found = [dispatcher.take(taker)[0].request.seed for taker in takers[:count]]
     found += taken(dispatcher, len(models) - count)
     assert Counter(found) == Counter(range(len(models)))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=30),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(1, 6), st.integers(0, 6)), max_size=60),
+)
+def test_groups_are_of_one_kind_and_no_larger_than_asked_and_each_is_handed_out_once(kinds, takes):
+    dispatcher = Dispatcher()
+    coming = [(of_model(number, model), alone) for number, (model, alone) in enumerate(kinds)]
+    alone = {number for number, (_, is_alone) in enumerate(kinds) if is_alone}
+    waiting, found = 0, []
+    for taker, most, come in takes:
+        for one, is_alone in coming[:come]:
+            dispatcher.add(one, alone=is_alone)
+            waiting += 1
+        coming = coming[come:]
+        if waiting:
+            group = [one.request for one in dispatcher.take(taker, lambda _, most=most: most)]
+            assert 1 <= len(group) <= most
+            assert len({batch_key(one) for one in group}) == 1
+            assert len(group) == 1 or not alone & {one.seed for one in group}
+            waiting -= len(group)
+            found += [one.seed for one in group]
+    while waiting:
+        group = dispatcher.take(0)
+        found += [one.request.seed for one in group]
+        waiting -= len(group)
+    assert sorted(found) == list(range(len(kinds) - len(coming)))
+
+
+def test_a_group_is_as_large_as_what_has_come():
+    dispatcher = Dispatcher()
+    for number in range(6):
+        dispatcher.add(of_model(number, "ab"[number == 2]))
+    assert [one.request.seed for one in dispatcher.take(0, lambda _: 4)] == [0, 1, 3, 4]
+    dispatcher.add(of_model(6, "a"))
+    dispatcher.add(of_model(7, "a"))
+    dispatcher.add_first(of_model(8, "a"))
+    assert [one.request.seed for one in dispatcher.take(0, lambda _: 4)] == [8, 5, 6, 7]
+
+
+def test_what_the_engine_makes_alone_is_handed_out_alone():
+    dispatcher = Dispatcher()
+    for number in range(3):
+        one = of_model(number, "a")
+        dispatcher.add(replace(one, request=replace(one.request, compile=True)))
+    assert len(dispatcher.take(0, lambda _: 4)) == 1
 
 
 def test_held_nothing_is_handed_out_until_it_goes_on_and_at_the_end_nothing_more():

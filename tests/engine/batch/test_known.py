@@ -46,6 +46,19 @@ def test_a_failure_takes_nothing_from_the_picture_that_is_there():
     assert known.get("old").status == "done"
 
 
+def test_one_that_was_begun_with_others_is_suspected_and_has_no_death():
+    known = KnownTasks()
+    for what in ("begun_together", "begun_together", "released", "died_together"):
+        known.mark(what, "a")
+    assert (known.get("a").deaths, known.get("a").is_suspect, known.get("a").under_way) == (0, True, None)
+    known.mark("begun", "a")
+    assert known.get("a").under_way == "alone"
+    known.mark("begun_together", "a")
+    assert (known.get("a").deaths, known.get("a").under_way) == (1, "together")
+    known.add(record("a", "done", "a.png"))
+    assert known.get("a") == NOTHING.__class__(status="done", output="a.png")
+
+
 def test_marks_of_later_versions_are_passed_over():
     known = KnownTasks()
     known.mark("admired", "a")

@@ -116,6 +116,19 @@ def test_what_was_begun_and_never_ended_has_cost_a_process(tmp_path):
         assert manifest.failures() == 1
 
 
+def test_of_those_that_were_begun_together_nobody_knows_which_has_cost_the_process(tmp_path):
+    with Manifest.open(tmp_path) as manifest:
+        for number in range(3):
+            manifest.begin(f"key {number}", together=True)
+        manifest.add(record(0))
+        manifest.release("key 1")
+    with Manifest.open(tmp_path) as manifest:
+        assert [manifest.known(f"key {number}").is_suspect for number in range(3)] == [False, False, True]
+        assert not any(manifest.known(f"key {number}").deaths for number in range(3))
+        manifest.died("key 1", together=True)
+        assert manifest.known("key 1").is_suspect
+
+
 def test_given_up_by_hand_at_once(tmp_path):
     with Manifest.open(tmp_path) as manifest:
         manifest.begin("key 1")

@@ -159,8 +159,12 @@ class Gone(BaseException):
 
 
 @settings(max_examples=25)
-@given(st.lists(st.tuples(st.sampled_from(["begun", "written"]), st.integers(1, 6)), max_size=5), st.integers(0, 2**16))
-def test_ended_anywhere_and_run_again_each_is_there_once(tmp_path_factory, ends, seed):
+@given(
+    st.lists(st.tuples(st.sampled_from(["begun", "written"]), st.integers(1, 6)), max_size=5),
+    st.integers(0, 2**16),
+    st.sampled_from([1, 1, 3, 4]),
+)
+def test_ended_anywhere_and_run_again_each_is_there_once(tmp_path_factory, ends, seed, together):
     """As if the power had gone, too: of the manifest any part may be lost that was not synced."""
     batch = Batch(tmp_path_factory.mktemp("batch"))
     rng = random.Random(seed)
@@ -173,11 +177,11 @@ def test_ended_anywhere_and_run_again_each_is_there_once(tmp_path_factory, ends,
                 raise Gone
 
         with contextlib.suppress(Gone):
-            batch.run(batch.tasks(8), StandIn(at=at))
+            batch.run(batch.tasks(8), StandIn(at=at), together=together)
         path = batch.folder / "mezzotint-manifest.jsonl"
         data = path.read_bytes()
         path.write_bytes(data[: rng.randrange(len(data) + 1)] if rng.random() < 0.5 else data)
-    ended = batch.run(batch.tasks(8), retry_failed=True)
+    ended = batch.run(batch.tasks(8), retry_failed=True, together=together)
     assert ended.failures == 0
     assert batch.pictures() == sorted(one.output for one in batch.tasks(8))
     for one in batch.tasks(8):

@@ -69,24 +69,35 @@ def small_disk(monkeypatch):
     return make
 
 
+@pytest.mark.parametrize("together", [1, 4])
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES, errno.EROFS])
-def test_without_a_terminal_no_room_ends_the_run_and_the_next_goes_on(batch, small_disk, error):
+def test_without_a_terminal_no_room_ends_the_run_and_the_next_goes_on(batch, small_disk, error, together):
     disk = small_disk(4, looks=10**6, error=error)
     with pytest.raises(StorageError):
-        batch.run(batch.tasks(10), OnDisk(disk))
+        batch.run(batch.tasks(10), OnDisk(disk), together=together)
     assert len(batch.pictures()) == 4
     assert {record.status for record in batch.records().values()} == {"done"}
-    ended = batch.run(batch.tasks(10))
+    ended = batch.run(batch.tasks(10), together=together)
     assert (ended.progress.done, ended.progress.already, ended.failures) == (6, 4, 0)
     assert len(batch.pictures()) == 10
 
 
-def test_on_a_terminal_it_waits_and_says_so(batch, small_disk):
+@pytest.mark.parametrize("together", [1, 4])
+def test_on_a_terminal_it_waits_and_says_so(batch, small_disk, together):
     disk = small_disk(4, looks=3)
-    ended = batch.run(batch.tasks(10), OnDisk(disk), waits_for_room=True)
+    ended = batch.run(batch.tasks(10), OnDisk(disk), waits_for_room=True, together=together)
     assert (ended.stopped, ended.progress.done, ended.failures) == ("finished", 10, 0)
     assert [code for code, _ in batch.heard.notices] == ["paused", "resumed"]
     assert "the disk is full" in batch.heard.notices[0][1]
+
+
+def test_one_that_waited_for_room_has_cost_no_process(batch, small_disk):
+    disk = small_disk(0, looks=10**6)
+    for _ in range(3):
+        with pytest.raises(StorageError):
+            batch.run(batch.tasks(1), OnDisk(disk))
+    with Manifest.open(batch.folder) as manifest:
+        assert manifest.known(batch.tasks(1)[0].key).deaths == 0
 
 
 def test_asked_to_stop_while_it_waits(batch, small_disk):
