@@ -51,7 +51,7 @@ bench: $(INSTALLED)/app ## measure start-up times, the engine against the bare d
 	@$(BIN)/python bench/overhead.py
 	@$(BIN)/python bench/app.py
 
-setup: $(INSTALLED)/app $(INSTALLED)/test $(INSTALLED)/check $(INSTALLED)/kernels ## install everything that the commands above need
+setup: $(INSTALLED)/app $(INSTALLED)/test $(INSTALLED)/check $(INSTALLED)/kernels $(INSTALLED)/ray ## install everything that the commands above need
 
 clean: ## remove .venv, build leftovers and caches; pictures in out/ stay
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -78,6 +78,7 @@ $(INSTALLED)/app: EXTRA := [app]
 $(INSTALLED)/test: EXTRA := [test]
 $(INSTALLED)/check: EXTRA := [check]
 $(INSTALLED)/kernels: EXTRA := [kernels]
+$(INSTALLED)/ray: EXTRA := [ray]
 
 $(INSTALLED)/%: $(VENV)/made pyproject.toml constraints.txt
 	@echo "Installing mezzotint$(EXTRA) into $(VENV)" >&2

@@ -18,7 +18,10 @@ from collections.abc import Generator
 
 import pytest
 
-INSTALL_LINES = {"PySide6": "make setup, or pip install -c constraints.txt -e '.[app]'"}
+INSTALL_LINES = {
+    "PySide6": "make setup, or pip install -c constraints.txt -e '.[app]'",
+    "ray": "make setup, or pip install -c constraints.txt -e '.[ray]'",
+}
 # A package that is there may still lack libraries of the system: the module that needs them, and how to get them.
 SYSTEM_LIBRARIES = {"PySide6": ("PySide6.QtWidgets", "sudo apt-get install libegl1 libgl1 libxkbcommon0 libdbus-1-3")}
 
