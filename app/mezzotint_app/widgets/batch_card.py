@@ -94,7 +94,7 @@ class BatchCard(QFrame):
             return
         self.list.setModel(model)
         self.list.selectionModel().currentChanged.connect(lambda now, _before: self._show_failure(now.row()))
-        model.answered.connect(lambda: self._show_failure(self.list.currentIndex().row()))
+        model.answered.connect(self._fit)
         model.failed.connect(self.whole.show_text)
         model.refresh()
 
@@ -148,7 +148,7 @@ class BatchCard(QFrame):
         self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.list.setFixedHeight(_LIST)
+        self.list.setSpacing(2)
         self.whole = PlainBox(self.tr("The whole error"))
         self._failures = QWidget()
         column = QVBoxLayout(self._failures)
@@ -189,7 +189,7 @@ class BatchCard(QFrame):
             drawing, colour = "done", "good"
         self._state.setPixmap(icon_in(drawing, colour).pixmap(_DRAWING, self.devicePixelRatioF()))
         part = fraction(batch)
-        self.bar.setVisible(batch.stage != "resting" or part is not None)
+        self.bar.setVisible(batch.stage in ("running", "stopping") or part is not None)
         self.bar.setAccessibleName(self.title.whole_text())
         if part is None and batch.stage in ("running", "stopping"):
             self.bar.setRange(0, 0)
@@ -214,6 +214,16 @@ class BatchCard(QFrame):
             self.failed,
         ):  # fmt: skip
             button.setAccessibleName(self.tr("{what}: {title}").format(what=button.text(), title=title))
+
+    def _fit(self) -> None:
+        """As high as its rows need, within bounds."""
+        model = self.list.model()
+        if isinstance(model, BatchFailures):
+            row = self.list.fontMetrics().lineSpacing() + 8
+            self.list.setFixedHeight(min(_LIST, max(2, model.rowCount()) * row + 8))
+            if not self.list.currentIndex().isValid() and model.rowCount():
+                self.list.setCurrentIndex(model.index(0))
+            self._show_failure(self.list.currentIndex().row())
 
     def _show_failure(self, row: int) -> None:
         model = self.list.model()

@@ -18,7 +18,7 @@ from mezzotint_app.viewmodel.batch_words import number, room_words, totals_words
 from mezzotint_app.widgets.empty_state import EmptyState
 from mezzotint_app.widgets.labels import plain_label
 
-_WIDTHS = (110, 200, 220, 95, 90, 70)  # pixels of the columns at first
+_WIDTHS = (130, 170, 190, 90, 90, 65)  # pixels of the columns at first
 _ROW = 28
 
 
@@ -60,7 +60,7 @@ class BatchLookPane(QWidget):
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         rows.setDefaultSectionSize(_ROW)
         header = self.table.horizontalHeader()
-        header.setObjectName("batch table")
+        header.setObjectName("batch-table")
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setStretchLastSection(True)
         for column, width in enumerate(_WIDTHS):

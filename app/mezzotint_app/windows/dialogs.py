@@ -75,7 +75,7 @@ class Dialogs(QObject):
 
     def batch_log(self, title: str, lines: Sequence[str]) -> None:
         """What the last run of a batch has said."""
-        self._show("batch log", lambda: BatchLogDialog(title, lines, self._window), anew=True)
+        self._show("batch-log", lambda: BatchLogDialog(title, lines, self._window), anew=True)
 
     def save_as_job(self) -> None:
         """What is set on the Create page, as a file."""
@@ -85,7 +85,7 @@ class Dialogs(QObject):
         dialog.setNameFilters([self.tr("Jobs") + " (*.toml)"])
         dialog.setDefaultSuffix("toml")
         dialog.fileSelected.connect(lambda path: program.batch.save_request(program.create.request(), path))
-        self._show("save job", lambda: dialog, anew=True)
+        self._show("save-job", lambda: dialog, anew=True)
 
     def places(self) -> None:
         """Folders of models."""

@@ -15,7 +15,7 @@ from mezzotint_app.viewmodel.dropped_data import MOST_PATHS, Held  # noqa: E402
 class Heard:
     def __init__(self, handler):
         self.all = []
-        for name in ("show_differences", "add_model", "add_lora", "batch", "pasted", "message", "busy"):
+        for name in ("show_differences", "add_model", "add_lora", "job", "batch", "pasted", "message", "busy"):
             getattr(handler, name).connect(lambda value, name=name: self.all.append((name, value)))
 
     def of(self, name):
@@ -94,9 +94,9 @@ def test_a_hundred_useless_things_are_a_few_messages(handler, heard, service):
     assert "97" in heard.of("message")[-1]
 
 
-def test_a_job_file_says_that_it_cannot_be_run_yet(handler, heard, service):
+def test_a_job_file_is_opened(handler, heard, service):
     drop(handler, service, thing("/job.toml", "job"))
-    assert "job.toml is a job file" in heard.of("message")[0]
+    assert heard.of("job") == ["/job.toml"] and heard.of("message") == []
 
 
 def test_too_many_things_are_told(handler, heard, service):

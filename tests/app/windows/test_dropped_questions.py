@@ -97,9 +97,24 @@ def test_strangers_words_are_plain_and_bounded(questions, handler):
     say(questions, False)
 
 
-def test_the_count_is_told_first(questions, handler):
-    handler.batch.emit(Pictures(folder="/many", paths=tuple(f"/{n}.png" for n in range(123)), complete=False))
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_large_folder_goes_to_the_batch_page_and_its_count_is_told_first(questions, handler, accepted, complete):
+    went = []
+    questions.folder_accepted.connect(went.append)
+    pictures = Pictures(folder="/many", paths=tuple(f"/many/{n}.png" for n in range(123)), complete=complete)
+    handler.batch.emit(pictures)
     box = questions.open_question()
-    assert "123" in box.text()
-    assert "more pictures" in box.informativeText()
-    say(questions, False)
+    assert "123" in box.text() and ("more than" in box.text()) is not complete
+    assert "many" in box.informativeText() and "Batch page" in box.informativeText()
+    say(questions, True)
+    assert went == [pictures] and accepted == []
+
+
+def test_a_few_pictures_become_an_entry_of_the_queue(questions, handler, accepted):
+    few = Pictures(folder="/few", paths=tuple(f"/few/{n}.png" for n in range(12)), complete=False)
+    loose = Pictures(folder="", paths=tuple(f"/{n}.png" for n in range(40)))
+    for pictures in (few, loose):
+        handler.batch.emit(pictures)
+        assert ("more pictures" in questions.open_question().informativeText()) is not pictures.complete
+        say(questions, True)
+    assert accepted == [("batch_accepted", few), ("batch_accepted", loose)]

@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 
 from mezzotint_app.windows.leaving_dialog import LeavingDialog
 
@@ -31,3 +32,15 @@ def test_staying_decides_nothing(qtbot, dialog, leave):
         else:
             qtbot.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
+
+
+@pytest.mark.parametrize("queue", [True, False])
+def test_a_batch_stops_and_only_the_queue_goes_on_without_the_window(qtbot, queue):
+    dialog = LeavingDialog(batch=True, queue=queue)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    words = " ".join(label.text() for label in dialog.findChildren(QLabel))
+    assert "batch is being made" in words and ("queue is not empty" in words) is queue
+    assert dialog.go_on_button.isVisible() is queue
+    with qtbot.assertNotEmitted(dialog.go_on), qtbot.waitSignal(dialog.stop):
+        qtbot.mouseClick(dialog.stop_button, Qt.MouseButton.LeftButton)
