@@ -1,20 +1,18 @@
 """The one door: a request goes in, pictures come out."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mezzotint import machine
 from mezzotint.attention.selection import AttentionBackends
 from mezzotint.catalog.catalog import Catalog
-from mezzotint.errors import DeviceLost, MezzotintError, OutOfMemory
 from mezzotint.memory.machine_probe import machine_facts
-from mezzotint.memory.shortage import is_device_shortage, is_lost, is_ram_shortage
 from mezzotint.protocol import (
     SCHEMA_VERSION,
     DecodeRequest,
     EngineInfo,
     GeneratedImage,
+    GenerateManyRequest,
+    GenerateManyResult,
     GenerateRequest,
     GenerateResult,
     IsCancelled,
@@ -23,8 +21,10 @@ from mezzotint.protocol import (
     PlanRequest,
 )
 from mezzotint.quantization.product_selection import ProductBackends
+from mezzotint.stages.endings import told_as_ours
 from mezzotint.stages.finishing import finish
-from mezzotint.stages.job import Job
+from mezzotint.stages.job import Job, Means
+from mezzotint.stages.many import Many
 from mezzotint.stages.planning import planned
 
 if TYPE_CHECKING:
@@ -71,19 +71,29 @@ class Engine:
         Everything that can be refused is refused before weights are read. Raises a MezzotintError; Cancelled within
         one step of `cancelled()` turning true. Pictures saved before then stay.
         """
-        job = Job(
-            request=request,
+        with told_as_ours():
+            return Job(request, self._means(), on_event, cancelled).run()
+
+    def generate_many(
+        self, request: GenerateManyRequest, on_event: OnEvent, cancelled: IsCancelled
+    ) -> GenerateManyResult:
+        """Make the pictures of several requests, those that are alike together; each is saved as soon as it is made.
+
+        One that comes to nothing is an outcome and harms no other. Raises what ends them all: Cancelled within one
+        step, OutOfMemory where models have no room, DeviceLost; UsageError for too many. Pictures saved stay.
+        """
+        with told_as_ours():
+            return Many(request, self._means(), on_event, cancelled).run()
+
+    def _means(self) -> Means:
+        return Means(
             find=self._catalog.find,
             default_model=self._catalog.default(),
             workroom=self._room(),
             attention=self._attention,
             products=self._products,
-            on_event=on_event,
-            cancelled=cancelled,
             facts=self._facts,
         )
-        with _memory_errors():
-            return job.run()
 
     def plan(self, request: PlanRequest) -> Plan:
         """How models would use this machine's memory, or another's; nothing is loaded. Raises a MezzotintError."""
@@ -98,7 +108,7 @@ class Engine:
 
     def decode(self, request: DecodeRequest, on_event: OnEvent, cancelled: IsCancelled) -> GeneratedImage:
         """Finish a picture whose latents a job has left behind, and save it. Raises a MezzotintError."""
-        with _memory_errors():
+        with told_as_ours():
             return finish(
                 request,
                 find=self._catalog.find,
@@ -108,29 +118,3 @@ class Engine:
                 on_event=on_event,
                 cancelled=cancelled,
             )
-
-
-@contextmanager
-def _memory_errors() -> Iterator[None]:
-    """What torch and Python raise when memory ends, as our own error."""
-    try:
-        yield
-    except MezzotintError:
-        raise
-    except (MemoryError, RuntimeError) as error:
-        if is_ram_shortage(error):
-            raise OutOfMemory(
-                f"the machine ran out of memory (RAM): {_first_line(error)}; use a smaller size or close other programs"
-            ) from error
-        if is_device_shortage(error):
-            raise OutOfMemory(f"the GPU ran out of memory: {_first_line(error)}; use a smaller size") from error
-        if is_lost(error):
-            raise DeviceLost(
-                f"the GPU's driver gave up: {_first_line(error)}; start again, and if it comes back, try "
-                "--attention sdpa or another driver"
-            ) from error
-        raise
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0][:200] or type(error).__name__

@@ -175,7 +175,7 @@ class GenerateRequest:
 class GenerateManyRequest:
     """Several requests at once; those that are alike are made together, which takes less time than one by one."""
 
-    requests: tuple[GenerateRequest, ...]  # 1 to 64, each of count 1
+    requests: tuple[GenerateRequest, ...]  # 1 to 64; those of a count above 1 are made alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from mezzotint.errors import Busy, DeviceLost, MezzotintError
 from mezzotint.offline import offline_environment
-from mezzotint.protocol import DecodeRequest, GenerateRequest, PlanRequest
+from mezzotint.protocol import DecodeRequest, GenerateManyRequest, GenerateRequest, PlanRequest
 from mezzotint.rpc import (
     GRACE,
     Connection,
@@ -69,6 +69,11 @@ class Server:
         return {
             "generate": Method(
                 params=GenerateRequest, run=lambda asked, tell, stop: engine().generate(asked, tell, stop), job=True
+            ),
+            "generate_many": Method(
+                params=GenerateManyRequest,
+                run=lambda asked, tell, stop: engine().generate_many(asked, tell, stop),
+                job=True,
             ),
             "decode": Method(
                 params=DecodeRequest, run=lambda asked, tell, stop: engine().decode(asked, tell, stop), job=True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from mezzotint.checkpoints.opening import Checkpoint
 from mezzotint.families.detection import Detected
+from mezzotint.families.known_words import KnownWords
 from mezzotint.protocol import GuidancePasses
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class LoadedModel:
     quantization: "Mapping[str, Choice]" = field(default_factory=dict)  # of components that are quantized as they load
     loras: "Adapters | None" = None  # what LoRAs are in the networks; None: there never were any
     passes: GuidancePasses = "batched"  # of the halves of the guidance
+    at_once: int = 0  # pictures in one pass, of those that are denoised together; 0: all
+    known_words: KnownWords = field(default_factory=KnownWords)  # what its text encoders have made of words
     vae_tile: int = 0  # pixels of the side of the squares that pictures are decoded in; 0: whole
     lowered: bool = False  # quantized further in a job that ran out of memory
     attention: "AttentionSession | None" = None  # what attends in the networks now; None: what diffusers put there
@@ -82,7 +85,8 @@ class LoadedModel:
 class Conditioning:
     """What the prompt became: the tensors a denoiser is given beside the latents.
 
-    With guidance each tensor holds the negative prompt first, then the prompt: `(2, ...)`; without, `(1, ...)`.
+    With guidance each tensor holds the negative prompt first, then the prompt: `(2, ...)`; without, `(1, ...)`. Of n
+    pictures that are denoised together all negative prompts come first, then all prompts: `(2n, ...)`.
     """
 
     guided: bool
@@ -140,4 +144,4 @@ class Family(Protocol):
     def predict(
         self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """The network's guided output for a scaled sample `(1, c, h, w)`, of the same shape."""
+        """The network's guided output for a scaled sample `(n, c, h, w)`, of the same shape."""

@@ -4,21 +4,33 @@ from collections.abc import Callable, Mapping
 
 import torch
 
+from mezzotint.families.conditionings import part_of
 from mezzotint.families.family import Conditioning
 from mezzotint.protocol import GuidancePasses
 
 Ask = Callable[[torch.Tensor, Mapping[str, torch.Tensor]], torch.Tensor]  # a network, with a sample for each row
 
 
-def guided_output(ask: Ask, sample: torch.Tensor, conditioning: Conditioning, passes: GuidancePasses) -> torch.Tensor:
-    """The guided output for a sample `(1, c, h, w)`: both halves in one pass, or one after the other in less memory."""
+def guided_output(
+    ask: Ask, sample: torch.Tensor, conditioning: Conditioning, passes: GuidancePasses, at_once: int = 0
+) -> torch.Tensor:
+    """The guided output for a sample `(n, c, h, w)`: both halves in one pass, or one after the other in less memory.
+
+    `at_once`: with how many pictures the network is asked at a time; 0: with all.
+    """
+    pictures = sample.shape[0]
+    if 0 < at_once < pictures:
+        parts = [slice(first, first + at_once) for first in range(0, pictures, at_once)]
+        return torch.cat(
+            [guided_output(ask, sample[part], part_of(conditioning, part, pictures), passes) for part in parts]
+        )
     tensors = conditioning.tensors
     if not conditioning.guided:
         return ask(sample, tensors).float()
     if passes == "batched":
         output = ask(torch.cat([sample] * 2), tensors).float()
     else:
-        halves = ({name: tensor[half : half + 1] for name, tensor in tensors.items()} for half in range(2))
+        halves = ({name: each[half : half + pictures] for name, each in tensors.items()} for half in (0, pictures))
         output = torch.cat([ask(sample, half).float() for half in halves])
     return guide(output, conditioning.guidance_scale, conditioning.guidance_rescale)
 

@@ -70,7 +70,7 @@ class PixArt:
     def predict(
         self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """The transformer's guided output for a scaled sample `(1, c, h, w)`, of the same shape."""
+        """The transformer's guided output for a scaled sample `(n, c, h, w)`, of the same shape."""
         from mezzotint.families.guidance import guided_output
 
         # Attention of ours skips what lies beyond a length; diffusers' own knows the mask only.
@@ -88,7 +88,7 @@ class PixArt:
             )[0]
             return output[:, : sample.shape[1]]  # a learned variance, if there is one, is not sampled with
 
-        return guided_output(ask, sample, conditioning, model.passes)
+        return guided_output(ask, sample, conditioning, model.passes, model.at_once)
 
 
 def _encode_text(model: LoadedModel, prompt: str) -> "tuple[torch.Tensor, torch.Tensor]":

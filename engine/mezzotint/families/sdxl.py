@@ -77,7 +77,7 @@ class Sdxl:
     def predict(
         self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """The U-Net's guided output for a scaled sample `(1, c, h, w)`, of the same shape."""
+        """The U-Net's guided output for a scaled sample `(n, c, h, w)`, of the same shape."""
         from mezzotint.families.guidance import guided_output
 
         def ask(rows: "torch.Tensor", tensors: "Mapping[str, torch.Tensor]") -> "torch.Tensor":
@@ -90,7 +90,7 @@ class Sdxl:
                 return_dict=False,
             )[0]
 
-        return guided_output(ask, sample, conditioning, model.passes)
+        return guided_output(ask, sample, conditioning, model.passes, model.at_once)
 
 
 def _encoders(model: LoadedModel) -> "list[ClipEncoder]":

@@ -83,12 +83,13 @@ def _decoders(model: ModelFootprint) -> Iterator[ComponentFootprint]:
 
 
 def _denoising(task: Task, stage: StageTask, guidance: GuidancePasses, phase: int) -> Work:
-    steps, work, positions = stage.steps * task.count, stage.model.denoiser.work, _positions(stage)
+    work, positions, batch = stage.model.denoiser.work, _positions(stage), stage.batch
+    steps = stage.steps * -(-task.count // batch)
     if not stage.guided:
-        return Work(phase, steps, work.at(positions))
+        return Work(phase, steps, work.at(positions, batch))
     if guidance == "batched":
-        return Work(phase, steps, work.at(positions, 2))
-    return Work(phase, 2 * steps, work.at(positions) * _SEQUENTIAL)
+        return Work(phase, steps, work.at(positions, 2 * batch))
+    return Work(phase, 2 * steps, work.at(positions, batch) * _SEQUENTIAL)
 
 
 def _positions(stage: StageTask) -> float:
@@ -107,6 +108,11 @@ def tiled(stage: StageTask, tile: int) -> tuple[float, int]:
 def _tiles(length: int, tile: int) -> int:
     step = tile - tile // _OVERLAP
     return 1 if length <= tile else -(-(length - tile) // step) + 1
+
+
+def turns(task: Task) -> int:
+    """How often the phases follow one another: pictures that are denoised together pass them together."""
+    return -(-task.count // min(stage.batch for stage in task.stages))
 
 
 def tile_choices(task: Task) -> tuple[int, ...]:
@@ -132,13 +138,14 @@ def _encoding(task: Task, stage: StageTask, calibration: Calibration) -> int:
 
 
 def _stage_bytes(task: Task, stage: StageTask, guidance: GuidancePasses, calibration: Calibration) -> int:
-    batch, part = 2 if stage.guided and guidance == "batched" else 1, stage.model.denoiser
-    return _live(task, stage, part, _positions(stage), batch, calibration) + _kept_text(task, stage, part)
+    halves, part = 2 if stage.guided and guidance == "batched" else 1, stage.model.denoiser
+    live = _live(task, stage, part, _positions(stage), halves * stage.batch, calibration)
+    return live + _kept_text(task, stage, part)
 
 
 def _kept_text(task: Task, stage: StageTask, part: ComponentFootprint) -> int:
     """The words, and what is made of them once for all steps: of both halves, however these take their turns."""
-    rows, size = 2 if stage.guided else 1, 4 if is_wide(part, task.dtype) else 2
+    rows, size = stage.batch * (2 if stage.guided else 1), 4 if is_wide(part, task.dtype) else 2
     return rows * stage.model.text_tokens * part.kept_text * size
 
 

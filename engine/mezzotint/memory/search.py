@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mezzotint.memory.costs import Layout
-from mezzotint.memory.phases import Part
+from mezzotint.memory.phases import Part, turns
 from mezzotint.memory.problem import Frontier, Hosts, Limits, Precision, Problem
 from mezzotint.protocol import GuidancePasses
 
@@ -118,7 +118,7 @@ def presences(problem: Problem, part: Part) -> Iterator[tuple[tuple[int, ...], i
         yield (0,), 1
     else:
         runs = sum(phase - 1 not in part.phases for phase in part.phases)
-        yield part.phases, runs * problem.task.count
+        yield part.phases, runs * turns(problem.task)
         yield tuple(range(1, last + 1)), 1
     yield tuple(range(last + 1)), 0
 

@@ -21,6 +21,7 @@ class StageTask:
     height: int
     steps: int  # that it takes itself
     guided: bool  # a second pass for the negative prompt
+    batch: int = 1  # pictures that are denoised together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """All stages of a picture, in order: the cascade at work."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -13,6 +13,7 @@ from mezzotint.acceleration.compiled_blocks import CompiledBlocks
 from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
 from mezzotint.errors import Cancelled, OutOfMemory
+from mezzotint.families.conditionings import joined, moved
 from mezzotint.families.family import Conditioning, LoadedModel, Network, PromptInputs
 from mezzotint.images.canvas import fit
 from mezzotint.images.writing import write_preview
@@ -40,9 +41,11 @@ from mezzotint.stages.placement import Placement
 from mezzotint.stages.plate import Plate
 from mezzotint.stages.preview import Previewer, as_text
 from mezzotint.stages.resolving import resolved_stage
+from mezzotint.stages.sampler_state import Generators
 from mezzotint.stages.schedule import Walk, add_noise, initial_noise, plan_walk
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 from mezzotint.stages.transition import ThroughPixels, cross
+from mezzotint.stages.words import encoded, prompt_inputs
 
 
 def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]:
@@ -108,6 +111,11 @@ class Painter:
         return self._models[-1].vae_tile
 
     @property
+    def at_once(self) -> int:
+        """Pictures in one pass of a network, after memory ran short; 0: all that are made together."""
+        return max(model.at_once for model in self._models)
+
+    @property
     def guidance_passes(self) -> GuidancePasses:
         """Whether any stage took the halves of the guidance one after the other."""
         return "sequential" if any(model.passes == "sequential" for model in self._models) else "batched"
@@ -149,25 +157,35 @@ class Painter:
 
     def encode(self, embeddings: tuple[Path, ...]) -> None:
         """Turn the words of every stage into conditioning."""
-        stages = self._setup.stages
+        self._conditionings = self.conditionings(self._setup.stages, embeddings)
+
+    def conditionings(self, stages: Sequence[StageSetup], embeddings: tuple[Path, ...]) -> list[Conditioning]:
+        """What the words of stages like those of this cascade become; what is known of them is not made again."""
+        found = []
         with self._clock.phase("encode"):
             for index, (stage, model) in enumerate(zip(stages, self._models, strict=True)):
                 self._stop_if_asked()
                 self._on_event(Encoding(stage=index, stages=len(stages)))
                 self._loras.put_on(index, model)
-                inputs = PromptInputs(
-                    prompt=stage.prompt,
-                    negative_prompt=stage.negative_prompt,
-                    width=stage.width,
-                    height=stage.height,
-                    guidance_scale=stage.guidance_scale,
-                    guidance_rescale=stage.guidance_rescale,
-                    clip_skip=stage.clip_skip,
-                    embeddings=embeddings,
-                )
-                with self._placement.phase("encode", model, text_encoders(model)) as working:
-                    conditioning = working.try_again(partial(stage.family.encode, model, inputs))
-                self._conditionings.append(conditioning)
+
+                def encode(inputs: PromptInputs, stage: StageSetup = stage, model: LoadedModel = model) -> Conditioning:
+                    with self._placement.phase("encode", model, text_encoders(model)) as working:
+                        return working.try_again(partial(stage.family.encode, model, inputs))
+
+                found.append(encoded(model, prompt_inputs(stage, embeddings), self._loras.used(index), encode))
+        return found
+
+    def make_together(
+        self, seeds: Sequence[int], given: Sequence[Inputs], conditionings: Sequence[Conditioning]
+    ) -> list[torch.Tensor]:
+        """The latents `(1, c, h, w)` of pictures of one stage and one shape, each from its own seed and words."""
+        generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
+        self._walks = plan_walks(self._setup, self._models[0].device)
+        self._conditionings = [moved(joined(conditionings), self._models[0].device)]
+        with self._clock.stage(0):
+            each = zip(given, generators, strict=True)
+            first = torch.cat([self._first_latents(inputs.init, generator) for inputs, generator in each])
+            return list(torch.split(self._denoise(0, 0, first, generators, None).latents, 1))
 
     def make(self, index: int, seed: int, given: Inputs) -> torch.Tensor:
         """The latents `(1, c, h, w)` of one picture, from its seed alone."""
@@ -229,9 +247,9 @@ class Painter:
         self._used = [model_used(stage, cache, self._cancelled) for stage in self._setup.stages]
         return self._used
 
-    def resolved(self) -> tuple[ResolvedStage, ...]:
-        """Every stage with every value that was used."""
-        stages = zip(self._setup.stages, self._walks, self._used, strict=True)
+    def resolved(self, stages_like: Sequence[StageSetup] | None = None) -> tuple[ResolvedStage, ...]:
+        """Every stage with every value that was used; of stages that differ from this cascade's in their words."""
+        stages = zip(stages_like or self._setup.stages, self._walks, self._used, strict=True)
         resolved = (resolved_stage(stage, walk, used) for stage, walk, used in stages)
         return tuple(replace(stage, loras=self._loras.used(index)) for index, stage in enumerate(resolved))
 
@@ -276,7 +294,7 @@ class Painter:
         return cross(self._setup.transitions[stage - 1], done, before, after, generator, through_pixels)
 
     def _denoise(
-        self, image: int, stage: int, latents: torch.Tensor, generator: torch.Generator, keep: Keep | None
+        self, image: int, stage: int, latents: torch.Tensor, generators: Generators, keep: Keep | None
     ) -> Denoised:
         walk, model, family = self._walks[stage], self._models[stage], self._setup.stages[stage].family
         self._loras.put_on(stage, model)
@@ -309,13 +327,14 @@ class Painter:
         phase = self._placement.phase(name, model, [family.denoiser_component])
         with phase as working, self._compiled(model.networks[family.denoiser_component]):
             working.guided = self._conditionings[stage].guided
+            working.pictures = latents.shape[0]
             return denoise(
                 family,
                 model,
                 walk,
                 self._conditionings[stage],
                 latents,
-                generator,
+                generators,
                 estimates=estimates,
                 on_step=on_step,
                 cancelled=self._cancelled,

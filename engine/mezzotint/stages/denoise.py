@@ -16,7 +16,7 @@ from mezzotint.families.family import Conditioning, Family, LoadedModel, Schedul
 from mezzotint.families.samplers import denoised
 from mezzotint.protocol import IsCancelled
 from mezzotint.stages.keeping import Keep
-from mezzotint.stages.sampler_state import SamplerState
+from mezzotint.stages.sampler_state import Generators, SamplerState
 from mezzotint.stages.schedule import Walk
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ class Again(Protocol):
 class Denoised:
     """Where a walk ended."""
 
-    latents: torch.Tensor  # (1, c, h, w), with the noise that is left
+    latents: torch.Tensor  # (n, c, h, w), with the noise that is left
     clean: torch.Tensor  # the last estimate of the clean latents; the latents themselves when no noise is left
 
 
@@ -44,7 +44,7 @@ def denoise(
     walk: Walk,
     conditioning: Conditioning,
     latents: torch.Tensor,
-    generator: torch.Generator,
+    generators: Generators,
     *,
     estimates: bool,
     on_step: OnStep,
@@ -53,8 +53,9 @@ def denoise(
     remember: bool = True,
     keep: Keep | None = None,
 ) -> Denoised:
-    """Walk latents `(1, c, h, w)` down the noise; Cancelled within one step, MezzotintError when numbers overflow.
+    """Walk latents `(n, c, h, w)` down the noise; Cancelled within one step, MezzotintError when numbers overflow.
 
+    Each of n pictures has its own generator, and so the very noise that it has alone.
     `again(make, reset)` gives what `make` gives, and may make it several times: a step that is done again is the same.
     After each step `keep` puts back what of a picture is to stay: so the network always sees it with the right noise.
     """
@@ -68,9 +69,9 @@ def denoise(
             if cancelled():
                 raise Cancelled(f"stopped after {index} of {last + 1} steps")
             wanted = estimates or (unfinished and index == last)
-            arguments = (family, model, walk, conditioning, latents, generator, index)
+            arguments = (family, model, walk, conditioning, latents, generators, index)
             step = partial(_step, *arguments, estimates=wanted, keep=keep)
-            latents, estimate = try_again(step, SamplerState(walk.scheduler, generator).restore)
+            latents, estimate = try_again(step, SamplerState(walk.scheduler, generators).restore)
             on_step(index + 1, estimate if estimates else None)
     if not bool(torch.isfinite(latents).all()):
         raise MezzotintError(
@@ -86,7 +87,7 @@ def _step(
     walk: Walk,
     conditioning: Conditioning,
     latents: torch.Tensor,
-    generator: torch.Generator,
+    generators: Generators,
     index: int,
     *,
     estimates: bool,
@@ -98,7 +99,7 @@ def _step(
     predict = partial(family.predict, model, scaled, timestep, conditioning)
     output = finite(model.attention, predict, f"step {index + 1}")  # before the sampler takes it in
     estimate = denoised(scheduler, latents, output, timestep) if estimates else None
-    extra = _step_arguments(scheduler, generator)
+    extra = _step_arguments(scheduler, generators)
     stepped = scheduler.step(output, timestep, latents, **extra, return_dict=False)[0]
     if keep is None:
         return stepped, estimate
@@ -110,6 +111,6 @@ def _once(make: Callable[[], T], reset: Callable[[], None]) -> T:  # noqa: ARG00
     return make()
 
 
-def _step_arguments(scheduler: Scheduler, generator: torch.Generator) -> dict[str, Any]:
+def _step_arguments(scheduler: Scheduler, generators: Generators) -> dict[str, Any]:
     known = inspect.signature(scheduler.step).parameters
-    return {name: value for name, value in {"eta": 0.0, "generator": generator}.items() if name in known}
+    return {name: value for name, value in {"eta": 0.0, "generator": generators}.items() if name in known}

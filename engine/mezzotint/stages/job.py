@@ -16,10 +16,7 @@ from mezzotint.families.lora.prompt_tags import has_lora_tags
 from mezzotint.images.naming import check_output
 from mezzotint.protocol import (
     PLANNING,
-    SCHEMA_VERSION,
     Attention,
-    DeviceInfo,
-    Dtype,
     GeneratedImage,
     GenerateRequest,
     GenerateResult,
@@ -38,6 +35,7 @@ from mezzotint.stages.inputs import Inputs, picture_size, read_inputs
 from mezzotint.stages.loras import JobLoras
 from mezzotint.stages.precision import Schemes, settle_schemes
 from mezzotint.stages.recovery import Recovery
+from mezzotint.stages.result import Made, Settled, Work, result_of
 from mezzotint.stages.saving import Circumstances, Saver, files_sha256, save_picture, with_memory
 from mezzotint.stages.setup import CascadeSetup, Find, all_words, set_up
 from mezzotint.stages.undecoded import Undecoded, write_latents
@@ -48,105 +46,81 @@ if TYPE_CHECKING:
     from mezzotint.acceleration.compiled_blocks import CompiledBlocks
     from mezzotint.attention.session import AttentionSession
     from mezzotint.stages.cascade import Painter
-    from mezzotint.stages.outlay import Facts, Outlay
+    from mezzotint.stages.outlay import Facts
     from mezzotint.stages.workroom import Workroom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Settled:
-    """What a job rests on."""
+class Means:
+    """What an engine has to make pictures with."""
 
-    setup: CascadeSetup
-    device: DeviceInfo
-    dtype: Dtype
-    schemes: Schemes
-    outlay: "Outlay | None"
+    find: Find
+    default_model: ModelRef
+    workroom: "Workroom"
+    attention: AttentionBackends
+    products: ProductBackends
+    facts: "Facts"
 
 
 class Job:
     """One request on its way."""
 
-    def __init__(
-        self,
-        *,
-        request: GenerateRequest,
-        find: Find,
-        default_model: ModelRef,
-        workroom: "Workroom",
-        attention: AttentionBackends,
-        products: ProductBackends,
-        on_event: OnEvent,
-        cancelled: IsCancelled,
-        facts: "Facts",
-    ) -> None:
-        self._facts = facts
-        self._request, self._find, self._default_model = request, find, default_model
-        self._workroom, self._on_event, self._cancelled = workroom, on_event, cancelled
-        self._attention, self._products = attention, products
+    def __init__(self, request: GenerateRequest, means: Means, on_event: OnEvent, cancelled: IsCancelled) -> None:
+        self._request, self._means = request, means
+        self._workroom, self._on_event, self._cancelled = means.workroom, on_event, cancelled
         self._embeddings = tuple(Path(path) for path in request.embeddings)
         self._clock = Clock()
         self._notices: list[str] = []
 
     def run(self) -> GenerateResult:
         """Everything that can be refused first, then the work."""
-        import torch
-
         request = self._request
-        setup = set_up(request, self._find, self._default_model, picture_size)
+        setup = set_up(request, self._means.find, self._means.default_model, picture_size)
         check_output(request.output, request.count)
-        given = self._read_pictures(setup)
+        given = self._read_pictures(setup, request)
         loras = JobLoras(request, setup, self._cancelled)
         job = self._settle(setup)
-        session = self._attention.session(request.attention, job.device.id, job.dtype, self._notice)
+        session = self._session(job)
         at = self._circumstances(job, session.used, given)
         self._warn(setup)
+        with self._at_work(job, loras, session) as work:
+            saver = Saver(request=request, setup=setup, size=given.size(setup.stages[-1]))
+            work.painter.encode(self._embeddings)
+            images = tuple(self._paint(work, saver, at, given, index) for index in range(request.count))
+        return result_of(
+            work,
+            self._memory_report(work),
+            Made(
+                setup=setup,
+                at=at,
+                given=given,
+                seed=saver.first_seed,
+                images=images,
+                timings=self._clock.timings(len(setup.stages)),
+                notices=tuple(self._notices),
+            ),
+        )
+
+    def _session(self, job: Settled) -> "AttentionSession":
+        return self._means.attention.session(self._request.attention, job.device.id, job.dtype, self._notice)
+
+    @contextmanager
+    def _at_work(self, job: Settled, loras: JobLoras, session: "AttentionSession") -> Iterator[Work]:
+        """Have everything loaded and in its place, inside."""
+        import torch
+
         memory = machine.PeakMemory(torch.device(job.device.id))
         with torch.inference_mode(), torch_attention(session):
             with self._clock.phase("load"):
                 painter = self._load(job, loras)
-            saver = Saver(request=request, setup=setup, size=given.size(setup.stages[-1]))
-            products = self._products.session(job.device.id, job.dtype, painter.networks(), self._notice)
+            products = self._means.products.session(job.device.id, job.dtype, painter.networks(), self._notice)
             try:
                 with painter.attending(session), products.multiplying():
-                    painter.encode(self._embeddings)
-                    images = tuple(
-                        self._paint(painter, saver, at, session, given, index) for index in range(request.count)
-                    )
+                    yield Work(settled=job, painter=painter, session=session, products=products, memory=memory)
             finally:
                 self._workroom.drop(painter.lowered_models())
-        report = self._memory_report(memory, painter, job.outlay)
-        return GenerateResult(
-            schema_version=SCHEMA_VERSION,
-            images=images,
-            seed=saver.first_seed,
-            stages=painter.resolved(),
-            transitions=setup.transitions,
-            images_used=at.images_used,
-            strength=setup.strength,
-            device=at.device,
-            device_name=at.device_name,
-            dtype=at.dtype,
-            attention=session.used,
-            threads=at.threads,
-            versions=at.versions,
-            timings=self._clock.timings(len(setup.stages)),
-            memory=report,
-            notices=tuple(self._notices),
-            attention_asked=session.asked,
-            attention_fallbacks=session.fallbacks,
-            products=products.used,
-            product_fallbacks=products.fallbacks,
-            quantization=job.schemes.denoiser,
-            text_quantization=job.schemes.text,
-            plan=None if job.outlay is None else job.outlay.plan,
-            vae_tile=painter.vae_tile,
-            guidance_passes=painter.guidance_passes,
-            recoveries=painter.placement.recoveries,
-            compiled=painter.compiled,
-            inpaint=None if given.plate is None else given.plate.used,
-        )
 
-    def _settle(self, setup: CascadeSetup) -> "_Settled":
+    def _settle(self, setup: CascadeSetup, together: int = 1) -> Settled:
         """Device, numbers, precision and memory; what leaves a stage without a step is told before weights are read."""
         import torch
 
@@ -157,7 +131,9 @@ class Job:
         device = machine.choose_device(request.device, machine.devices())
         dtype = machine.choose_dtype(request.dtype, device)
         steps = [len(walk.timesteps) for walk in plan_walks(setup, torch.device("cpu"))]
-        outlay = settle_outlay(request, setup, steps, device, dtype, facts=self._facts, on_trace=self._on_trace)
+        outlay = settle_outlay(
+            request, setup, steps, device, dtype, facts=self._means.facts, on_trace=self._on_trace, together=together
+        )
         if outlay is None:
             schemes = settle_schemes(request.quantization, request.text_quantization)
         else:
@@ -166,22 +142,23 @@ class Job:
                 self._notice("limit_clipped", note)
             if outlay.is_tight:
                 self._on_event(Notice(code="memory_plan", message=f"memory: {outlay.plan.reasons[0]}"))
-        return _Settled(setup=setup, device=device, dtype=dtype, schemes=schemes, outlay=outlay)
+        return Settled(setup=setup, device=device, dtype=dtype, schemes=schemes, outlay=outlay)
 
     def _on_trace(self, component: str, part: float) -> None:
         """An architecture that is met for the first time is looked at, which takes seconds."""
         self._on_event(Loading(model=PLANNING, component=component, bytes_done=int(part * 100), bytes_total=100))
 
-    def _memory_report(self, memory: machine.PeakMemory, painter: "Painter", outlay: "Outlay | None") -> MemoryReport:
-        phases = painter.placement.measured
-        vram = memory.vram_bytes()
+    def _memory_report(self, work: Work, *, learns: bool = True) -> MemoryReport:
+        phases, outlay = work.painter.placement.measured, work.settled.outlay
+        vram = work.memory.vram_bytes()
         if outlay is not None:
-            outlay.learn(phases, paths.cache_folder())
+            if learns:
+                outlay.learn(phases, paths.cache_folder())
             if outlay.machine.simulated:
                 vram = max((phase.measured_bytes for phase in phases), default=0)
-        return MemoryReport(peak_ram_bytes=memory.ram_bytes(), peak_vram_bytes=vram, phases=phases)
+        return MemoryReport(peak_ram_bytes=work.memory.ram_bytes(), peak_vram_bytes=vram, phases=phases)
 
-    def _circumstances(self, job: "_Settled", attention: Attention, given: Inputs) -> Circumstances:
+    def _circumstances(self, job: Settled, attention: Attention, given: Inputs) -> Circumstances:
         import torch
 
         embeddings = (fingerprint(path, None, cancelled=self._cancelled) for path in self._embeddings)
@@ -197,9 +174,9 @@ class Job:
             images_used=(*given.used, *embeddings),
         )
 
-    def _read_pictures(self, setup: CascadeSetup) -> Inputs:
+    def _read_pictures(self, setup: CascadeSetup, request: GenerateRequest) -> Inputs:
         sizes = [(stage.width, stage.height) for stage in setup.stages]
-        given = read_inputs(self._request.images, setup.pictures, sizes, self._cancelled)
+        given = read_inputs(request.images, setup.pictures, sizes, self._cancelled)
         for code, message in (given.plate.remarks if given.plate is not None else {}).items():
             self._notice(code, message)
         return given
@@ -217,7 +194,7 @@ class Job:
                 self._notice("weights_ignored", message)
                 return
 
-    def _load(self, job: "_Settled", loras: JobLoras) -> "Painter":
+    def _load(self, job: Settled, loras: JobLoras) -> "Painter":
         from mezzotint.stages.bringing import bring
         from mezzotint.stages.cascade import Painter, components_needed
         from mezzotint.stages.workroom import Wanted
@@ -246,7 +223,7 @@ class Job:
         self._compare_models(used)
         return painter
 
-    def _compiler(self, job: _Settled) -> "CompiledBlocks | None":
+    def _compiler(self, job: Settled) -> "CompiledBlocks | None":
         if not self._request.compile:
             return None
         if job.outlay is not None and job.outlay.machine.simulated:
@@ -267,26 +244,14 @@ class Job:
         self._notices.append(message)
         self._on_event(Notice(code=code, message=message))
 
-    def _paint(
-        self,
-        painter: "Painter",
-        saver: Saver,
-        at: Circumstances,
-        session: "AttentionSession",
-        given: Inputs,
-        index: int,
-    ) -> GeneratedImage:
+    def _paint(self, work: Work, saver: Saver, at: Circumstances, given: Inputs, index: int) -> GeneratedImage:
         if self._cancelled():
             raise Cancelled(f"stopped after {index} of {self._request.count} pictures")
-        begun_with = session.used
+        painter, begun_with = work.painter, work.session.used
         latents = painter.make(index, saver.first_seed + index, given)
         undecoded = saver.begin(index, painter.resolved(), replace(at, attention=begun_with))
         with self._kept(latents, undecoded):
-            picture = given.finished(painter.decode(index, latents))
-            with self._clock.phase("save"):
-                done = with_memory(undecoded, painter.vae_tile, painter.placement.recoveries)
-                image = save_picture(picture, done, overwrite=self._request.output.overwrite)
-        self._on_event(Saved(image=image, images=self._request.count))
+            image = self._finish(work, undecoded, given, latents, self._request, index)
         from mezzotint.stages.first_stage import shown_first_stage
 
         shown = shown_first_stage(painter, given, index)
@@ -294,14 +259,43 @@ class Job:
             self._on_event(shown)
         return image
 
+    def _finish(
+        self,
+        work: Work,
+        undecoded: Undecoded,
+        given: Inputs,
+        latents: "torch.Tensor",
+        request: GenerateRequest,
+        index: int = 0,
+    ) -> GeneratedImage:
+        """From latents to a picture on disk."""
+        painter = work.painter
+        picture = given.finished(painter.decode(index, latents))
+        with self._clock.phase("save"):
+            done = with_memory(undecoded, painter.vae_tile, painter.placement.recoveries)
+            image = save_picture(picture, done, overwrite=request.output.overwrite)
+        self._on_event(Saved(image=image, images=request.count))
+        return image
+
     @contextmanager
     def _kept(self, latents: "torch.Tensor", undecoded: Undecoded) -> Iterator[None]:
         """Latents are on disk while they are decoded: what ends that, or the process, loses no picture."""
+        with self._until_saved(self._keep(latents, undecoded)):
+            yield
+
+    def _keep(self, latents: "torch.Tensor", undecoded: Undecoded) -> Path | None:
+        """Latents on disk; None: they could not be written, which is told."""
         try:
             with self._clock.phase("save"):
-                path = write_latents(paths.undecoded_folder(), latents, undecoded)
+                return write_latents(paths.undecoded_folder(), latents, undecoded)
         except StorageError as error:
             self._notice("latents_not_kept", f"should decoding fail, the picture is lost: {error}")
+            return None
+
+    @contextmanager
+    def _until_saved(self, path: Path | None) -> Iterator[None]:
+        """Latents go when the picture is safe, or nobody wants it any more."""
+        if path is None:
             yield
             return
         try:

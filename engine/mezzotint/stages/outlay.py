@@ -9,11 +9,11 @@ from typing import Protocol, cast
 from mezzotint import paths
 from mezzotint.errors import OutOfMemory
 from mezzotint.families.footprints import footprint_of
+from mezzotint.memory.batching import widest
 from mezzotint.memory.calibration import Calibration, exact_calibration, load_calibration, store_calibration
 from mezzotint.memory.footprint import ModelFootprint
 from mezzotint.memory.machine_facts import MachineFacts
 from mezzotint.memory.machine_probe import measured_rates, sample_file
-from mezzotint.memory.planner import plan
 from mezzotint.memory.rates import measured_disk, measured_link
 from mezzotint.memory.task import Numbers, StageTask, Task
 from mezzotint.protocol import DeviceInfo, Dtype, GenerateRequest, PhaseMemory, Plan
@@ -39,6 +39,11 @@ class Outlay:
     task: Task
     machine: MachineFacts
     calibration: Calibration
+
+    @property
+    def together(self) -> int:
+        """How many pictures are denoised at once."""
+        return min(stage.batch for stage in self.task.stages)
 
     @property
     def is_tight(self) -> bool:
@@ -86,9 +91,11 @@ def settle_outlay(
     *,
     facts: Facts,
     on_trace: Callable[[str, float], None],
+    together: int = 1,
 ) -> Outlay | None:
     """The plan, or None where everything has room and is best loaded to where it works.
 
+    `together`: how many pictures there are to be denoised at once, if memory allows it.
     OutOfMemory, with the numbers, when no plan fits.
     """
     limits = (request.vram_limit_bytes, request.ram_limit_bytes)
@@ -102,7 +109,7 @@ def settle_outlay(
     task = _task(request, setup, steps, dtype, on_trace)
     if machine.simulated:
         calibration = exact_calibration(stage.model.family for stage in task.stages)
-    found = plan(task, machine, calibration, request.memory)
+    task, found = widest(task, machine, calibration, request.memory, together)
     _check(found)
     return Outlay(plan=found, task=task, machine=machine, calibration=calibration)
 

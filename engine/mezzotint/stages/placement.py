@@ -143,6 +143,8 @@ class Placement:
 
     def _rungs(self, working: "Working") -> Iterator[Rung]:
         yield Rung(take=_once(partial(self._free_caches, working)), silent=True)
+        if working.pictures > 1:
+            yield Rung(take=partial(_fewer_at_once, working.model, working.pictures))
         yield Rung(take=partial(self._demote, working))
         if working.guided:
             yield Rung(take=partial(_take_halves, working.model))
@@ -221,6 +223,7 @@ class Working:
     def __init__(self, placement: Placement, name: str, model: LoadedModel, components: Sequence[str]) -> None:
         self._placement, self.name, self.model, self.components = placement, name, model, tuple(components)
         self.guided = False  # whether there are halves
+        self.pictures = 1  # that are denoised together
         self.pixels = 0  # of the longer side of a picture that is decoded or encoded
 
     def again(self, make: Callable[[], T], reset: Callable[[], None]) -> T:
@@ -247,6 +250,15 @@ def _take_halves(model: LoadedModel) -> str | None:
         return None
     model.passes = "sequential"
     return "the halves of the guidance come one after the other"
+
+
+def _fewer_at_once(model: LoadedModel, pictures: int) -> str | None:
+    """Half as many in a pass: what weights do, and how exact they are, is as it would be for one."""
+    before = min(model.at_once or pictures, pictures)
+    if before == 1:
+        return None
+    model.at_once = (before + 1) // 2
+    return f"of {pictures} pictures that are made together the network sees {model.at_once} at a time"
 
 
 def _smaller_tiles(model: LoadedModel, working: Working) -> str | None:

@@ -47,6 +47,7 @@ class Workroom:
         models = [self._model_for(stage, wanted) for stage in wanted.setup.stages]
         for model in models:
             model.passes = "batched" if wanted.outlay is None else wanted.outlay.plan.guidance
+            model.at_once = 0
             model.vae_tile = 0 if wanted.outlay is None else wanted.outlay.plan.vae_tile
         self._forget(self._warm.trim(_room(wanted.outlay), models))
         for model in models:

@@ -1,0 +1,33 @@
+"""What torch and Python raise when memory ends or a device is lost, as our own errors."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mezzotint.errors import DeviceLost, MezzotintError, OutOfMemory
+from mezzotint.memory.shortage import is_device_shortage, is_lost, is_ram_shortage
+
+
+@contextmanager
+def told_as_ours() -> Iterator[None]:
+    """OutOfMemory or DeviceLost for what means that, inside; other errors pass."""
+    try:
+        yield
+    except MezzotintError:
+        raise
+    except (MemoryError, RuntimeError) as error:
+        if is_ram_shortage(error):
+            raise OutOfMemory(
+                f"the machine ran out of memory (RAM): {_first_line(error)}; use a smaller size or close other programs"
+            ) from error
+        if is_device_shortage(error):
+            raise OutOfMemory(f"the GPU ran out of memory: {_first_line(error)}; use a smaller size") from error
+        if is_lost(error):
+            raise DeviceLost(
+                f"the GPU's driver gave up: {_first_line(error)}; start again, and if it comes back, try "
+                "--attention sdpa or another driver"
+            ) from error
+        raise
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:200] or type(error).__name__

@@ -1,0 +1,218 @@
+"""Requests that differ in words, seeds and init pictures only: their pictures are denoised together."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from mezzotint.errors import Cancelled, DeviceLost, MezzotintError
+from mezzotint.protocol import GenerateResult, IsCancelled, ManyOutcome, MemoryReport, Notice, Timings
+from mezzotint.stages.endings import told_as_ours
+from mezzotint.stages.inputs import Inputs
+from mezzotint.stages.job import Job, Means
+from mezzotint.stages.loras import JobLoras
+from mezzotint.stages.member import Member, ToRequests, failed
+from mezzotint.stages.result import Made, Work, result_of
+from mezzotint.stages.saving import Saver
+from mezzotint.stages.together import TOGETHER
+
+if TYPE_CHECKING:
+    import torch
+
+T = TypeVar("T")
+
+_POSITIONS = 128 * 128  # of latents in a pass where nothing is planned: those of one picture of 1024 x 1024
+
+
+class Group(Job):
+    """Two or more requests on their way; all that they share is settled and loaded once."""
+
+    def __init__(self, members: Sequence[Member], means: Means, tell: ToRequests, cancelled: IsCancelled) -> None:
+        """`members` have one batch key and one size."""
+        super().__init__(members[0].request, means, tell, cancelled)
+        self._members, self._about, self._tell = list(members), list(members), tell
+        self._most_made = 0  # at once
+
+    def make(self) -> dict[int, ManyOutcome]:
+        """What became of each, by its place; a MezzotintError before the first picture is about all of them."""
+        with self._telling(self._members):
+            first = self._members[0]
+            loras = JobLoras(first.request, first.setup, self._cancelled)
+            job = self._settle(first.setup, min(len(self._members), TOGETHER))
+            session = self._session(job)
+            for member in self._members:
+                with self._telling([member]):
+                    self._warn(member.setup)
+            with self._at_work(job, loras, session) as work:
+                for alike in self._encode(work):
+                    self._make_alike(work, alike)
+        return self._outcomes(work)
+
+    # ---- words
+
+    def _encode(self, work: Work) -> list[list[Member]]:
+        """Those whose words became tensors of one shape, together."""
+        import torch
+
+        from mezzotint.families.conditionings import moved, shape_of
+
+        alike: dict[Hashable, list[Member]] = {}
+        for member in self._members:
+            with self._alone_failing(member):
+                (conditioning,) = work.painter.conditionings(member.setup.stages, self._embeddings)
+                member.conditioning = moved(conditioning, torch.device("cpu"))
+                alike.setdefault(shape_of(conditioning), []).append(member)
+        return list(alike.values())
+
+    # ---- pictures
+
+    def _make_alike(self, work: Work, members: list[Member]) -> None:
+        left = list(members)
+        while left:
+            size = self._size(work)
+            self._make(work, left[:size])
+            left = left[size:]
+
+    def _size(self, work: Work) -> int:
+        """How many at once: as planned, or as many as are no more work than one large picture; fewer after a shortage.
+
+        A processor has nothing to gain from more of them.
+        """
+        outlay, stage = work.settled.outlay, work.settled.setup.stages[0]
+        if outlay is not None:
+            size = outlay.together
+        else:
+            positions = stage.width * stage.height // stage.sources.vae_factor**2
+            size = min(TOGETHER, max(1, _POSITIONS // positions))
+        return min(size, work.painter.at_once or size)
+
+    def _make(self, work: Work, members: Sequence[Member]) -> None:
+        """Denoise them together; where that fails each is made by itself, and the one at fault comes to nothing."""
+        members = [member for member in members if self._is_read(work, member)]
+        if not members:
+            return
+        try:
+            with told_as_ours(), self._telling(members):
+                latents = self._latents(work, members)
+        except (Cancelled, DeviceLost):
+            raise
+        except MezzotintError as error:
+            if len(members) == 1:
+                members[0].outcome = failed(error)
+            for member in members if len(members) > 1 else ():
+                self._make(work, [member])
+            return
+        self._save(work, members, latents)
+
+    def _is_read(self, work: Work, member: Member) -> bool:
+        """Whether its pictures could be read: not before they are needed, for they may be large."""
+        with self._alone_failing(member):
+            member.given = self._read_pictures(member.setup, member.request)
+            member.at = self._circumstances(work.settled, work.session.used, member.given)
+            member.saver = member.saver or Saver(
+                request=member.request, setup=member.setup, size=member.given.size(member.setup.stages[-1])
+            )
+        return member.outcome is None
+
+    def _latents(self, work: Work, members: Sequence[Member]) -> "list[torch.Tensor]":
+        if self._cancelled():
+            raise Cancelled("stopped between two pictures")
+        latents = work.painter.make_together(
+            [_there(member.saver).first_seed for member in members],
+            [member.given for member in members],
+            [_there(member.conditioning) for member in members],
+        )
+        for member in members:
+            member.together = min(len(members), work.painter.at_once or len(members))
+        self._most_made = max(self._most_made, len(members))
+        return latents
+
+    def _save(self, work: Work, members: Sequence[Member], latents: "Sequence[torch.Tensor]") -> None:
+        """Decode and save one after the other; the latents of those that wait are on disk, too."""
+        kept: list[Path | None] = []
+        begun = []
+        for member, each in zip(members, latents, strict=True):
+            with self._telling([member]):
+                stages = work.painter.resolved(member.setup.stages)
+                begun.append(_there(member.saver).begin(0, stages, _there(member.at)))
+                kept.append(self._keep(each, begun[-1]))
+        try:
+            for member, each, undecoded, path in zip(members, latents, begun, kept, strict=True):
+                with self._alone_failing(member), self._until_saved(path):
+                    member.image = self._finish(work, undecoded, member.given, each, member.request)
+                member.given = Inputs(used=member.given.used)
+        except Cancelled:
+            for path in kept:
+                if path is not None:
+                    path.unlink(missing_ok=True)
+            raise
+
+    # ---- what is told, and what came of it
+
+    @contextmanager
+    def _telling(self, members: Sequence[Member]) -> Iterator[None]:
+        """Inside, what happens is told to these."""
+        before, self._about = self._about, list(members)
+        try:
+            with self._tell.about([member.place for member in members]):
+                yield
+        finally:
+            self._about = before
+
+    @contextmanager
+    def _alone_failing(self, member: Member) -> Iterator[None]:
+        """Inside, what goes wrong is this one's own."""
+        try:
+            with told_as_ours(), self._telling([member]):
+                yield
+        except (Cancelled, DeviceLost):
+            raise
+        except MezzotintError as error:
+            member.outcome = failed(error)
+
+    def _notice(self, code: str, message: str) -> None:
+        for member in self._about:
+            member.notices.append(message)
+        self._on_event(Notice(code=code, message=message))
+
+    def _outcomes(self, work: Work) -> dict[int, ManyOutcome]:
+        outlay = work.settled.outlay
+        report = self._memory_report(work, learns=outlay is None or self._most_made == outlay.together)
+        timings = _share(self._clock.timings(1), len(self._members))
+        return {
+            member.place: member.outcome or ManyOutcome(result=_result(work, report, timings, member), failure=None)
+            for member in self._members
+        }
+
+
+def _result(work: Work, report: MemoryReport, timings: Timings, member: Member) -> GenerateResult:
+    made = Made(
+        setup=member.setup,
+        at=_there(member.at),
+        given=member.given,
+        seed=_there(member.saver).first_seed,
+        images=(_there(member.image),),
+        timings=timings,
+        notices=tuple(member.notices),
+        together=member.together,
+    )
+    return result_of(work, report, made)
+
+
+def _share(timings: Timings, pictures: int) -> Timings:
+    """Of one picture in what all of them took."""
+    return Timings(
+        load=timings.load / pictures,
+        encode=timings.encode / pictures,
+        denoise=tuple(seconds / pictures for seconds in timings.denoise),
+        decode=timings.decode / pictures,
+        save=timings.save / pictures,
+        total=timings.total / pictures,
+    )
+
+
+def _there(value: T | None) -> T:
+    """What is known by now."""
+    if value is None:
+        raise AssertionError("a picture was made of a request that was not read")
+    return value

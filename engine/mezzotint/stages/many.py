@@ -1,0 +1,97 @@
+"""Several requests at once: what is alike is made together, everything else alone."""
+
+from collections.abc import Hashable, Iterator
+
+from mezzotint.errors import Cancelled, DeviceLost, MezzotintError, UsageError
+from mezzotint.images.naming import check_output
+from mezzotint.protocol import (
+    SCHEMA_VERSION,
+    GenerateManyRequest,
+    GenerateManyResult,
+    GenerateRequest,
+    IsCancelled,
+    ManyOutcome,
+    OnEvent,
+)
+from mezzotint.stages.endings import told_as_ours
+from mezzotint.stages.group import Group
+from mezzotint.stages.inputs import picture_size
+from mezzotint.stages.job import Job, Means
+from mezzotint.stages.member import Member, ToRequests, failed
+from mezzotint.stages.setup import set_up
+from mezzotint.stages.together import batch_key
+
+MOST = 64  # requests at once
+
+
+class Many:
+    """Requests on their way; one that comes to nothing harms no other."""
+
+    def __init__(self, asked: GenerateManyRequest, means: Means, on_event: OnEvent, cancelled: IsCancelled) -> None:
+        self._requests, self._means = asked.requests, means
+        self._on_event, self._cancelled = on_event, cancelled
+        self._outcomes: dict[int, ManyOutcome] = {}
+
+    def run(self) -> GenerateManyResult:
+        """All of them; Cancelled and DeviceLost end all that is left."""
+        if not 1 <= len(self._requests) <= MOST:
+            raise UsageError(f"{len(self._requests)} requests are given at once; it must be from 1 to {MOST}")
+        for members in list(self._groups()):
+            self._stop_if_asked()
+            if len(members) > 1:
+                self._together(members)
+            else:
+                self._alone(members[0].place, members[0].request)
+        return GenerateManyResult(
+            schema_version=SCHEMA_VERSION,
+            outcomes=tuple(self._outcomes[place] for place in range(len(self._requests))),
+        )
+
+    def _groups(self) -> Iterator[list[Member]]:
+        """Those that may be made together, in the order of the first of each; what is refused has its outcome."""
+        groups: dict[Hashable, list[Member]] = {}
+        for place, request in enumerate(self._requests):
+            key = batch_key(request)
+            if key is None:
+                self._alone(place, request)
+                continue
+            try:
+                with told_as_ours():
+                    setup = set_up(request, self._means.find, self._means.default_model, picture_size)
+                    check_output(request.output, request.count)
+            except DeviceLost:
+                raise
+            except MezzotintError as error:
+                self._outcomes[place] = failed(error)
+                continue
+            sizes = tuple((stage.width, stage.height) for stage in setup.stages)  # init pictures may have decided them
+            groups.setdefault((key, sizes), []).append(Member(place=place, request=request, setup=setup))
+        yield from groups.values()
+
+    def _together(self, members: list[Member]) -> None:
+        group = Group(members, self._means, ToRequests(self._on_event), self._cancelled)
+        try:
+            with told_as_ours():
+                made = group.make()
+        except (Cancelled, DeviceLost):
+            raise
+        except MezzotintError as error:  # before the first picture: what is the same for all
+            made = {member.place: failed(error) for member in members}
+        self._outcomes.update(made)
+
+    def _alone(self, place: int, request: GenerateRequest) -> None:
+        self._stop_if_asked()
+        tell = ToRequests(self._on_event, [place])
+        try:
+            with told_as_ours():
+                result = Job(request, self._means, tell, self._cancelled).run()
+        except (Cancelled, DeviceLost):
+            raise
+        except MezzotintError as error:
+            self._outcomes[place] = failed(error)
+        else:
+            self._outcomes[place] = ManyOutcome(result=result, failure=None)
+
+    def _stop_if_asked(self) -> None:
+        if self._cancelled():
+            raise Cancelled(f"stopped after {len(self._outcomes)} of {len(self._requests)} requests")

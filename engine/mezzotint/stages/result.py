@@ -1,0 +1,97 @@
+"""What a job rests on, what it made, and the result that states both."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mezzotint.machine import PeakMemory
+from mezzotint.protocol import (
+    SCHEMA_VERSION,
+    DeviceInfo,
+    Dtype,
+    GeneratedImage,
+    GenerateResult,
+    MemoryReport,
+    Timings,
+)
+from mezzotint.quantization.products import ProductSession
+from mezzotint.stages.inputs import Inputs
+from mezzotint.stages.precision import Schemes
+from mezzotint.stages.saving import Circumstances
+from mezzotint.stages.setup import CascadeSetup
+
+if TYPE_CHECKING:
+    from mezzotint.attention.session import AttentionSession
+    from mezzotint.stages.cascade import Painter
+    from mezzotint.stages.outlay import Outlay
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What a job rests on."""
+
+    setup: CascadeSetup
+    device: DeviceInfo
+    dtype: Dtype
+    schemes: Schemes
+    outlay: "Outlay | None"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """A job whose models are in memory."""
+
+    settled: Settled
+    painter: "Painter"
+    session: "AttentionSession"
+    products: ProductSession
+    memory: PeakMemory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What came of one request."""
+
+    setup: CascadeSetup
+    at: Circumstances
+    given: Inputs
+    seed: int
+    images: tuple[GeneratedImage, ...]
+    timings: Timings
+    notices: tuple[str, ...]
+    together: int = 1
+
+
+def result_of(work: Work, report: MemoryReport, made: Made) -> GenerateResult:
+    """The pictures, and every value that was used to make them."""
+    painter, session, products, job, at = work.painter, work.session, work.products, work.settled, made.at
+    return GenerateResult(
+        schema_version=SCHEMA_VERSION,
+        images=made.images,
+        seed=made.seed,
+        stages=painter.resolved(made.setup.stages),
+        transitions=made.setup.transitions,
+        images_used=at.images_used,
+        strength=made.setup.strength,
+        device=at.device,
+        device_name=at.device_name,
+        dtype=at.dtype,
+        attention=session.used,
+        threads=at.threads,
+        versions=at.versions,
+        timings=made.timings,
+        memory=report,
+        notices=made.notices,
+        attention_asked=session.asked,
+        attention_fallbacks=session.fallbacks,
+        products=products.used,
+        product_fallbacks=products.fallbacks,
+        quantization=job.schemes.denoiser,
+        text_quantization=job.schemes.text,
+        plan=None if job.outlay is None else job.outlay.plan,
+        vae_tile=painter.vae_tile,
+        guidance_passes=painter.guidance_passes,
+        recoveries=painter.placement.recoveries,
+        compiled=painter.compiled,
+        inpaint=None if made.given.plate is None else made.given.plate.used,
+        together=made.together,
+    )

@@ -1,0 +1,53 @@
+"""The words of a stage and what its model makes of them, once."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mezzotint.families.conditionings import moved
+from mezzotint.families.family import Conditioning, LoadedModel, PromptInputs
+from mezzotint.protocol import LoraUsed
+from mezzotint.stages.setup import StageSetup
+
+
+def prompt_inputs(stage: StageSetup, embeddings: tuple[Path, ...]) -> PromptInputs:
+    """All that decides a stage's conditioning."""
+    return PromptInputs(
+        prompt=stage.prompt,
+        negative_prompt=stage.negative_prompt,
+        width=stage.width,
+        height=stage.height,
+        guidance_scale=stage.guidance_scale,
+        guidance_rescale=stage.guidance_rescale,
+        clip_skip=stage.clip_skip,
+        embeddings=embeddings,
+    )
+
+
+def encoded(
+    model: LoadedModel,
+    inputs: PromptInputs,
+    loras: Sequence[LoraUsed],
+    encode: Callable[[PromptInputs], Conditioning],
+) -> Conditioning:
+    """What the words become: kept with the model, for the same words with the same LoRAs and embedding files.
+
+    A model that was quantized further in the middle of a job is not what its files say: it neither gives nor takes.
+    """
+    key = _key(inputs, loras)
+    known = None if model.lowered else model.known_words.get(key)
+    if known is not None:
+        return moved(known, model.device)
+    conditioning = encode(inputs)
+    if not model.lowered:
+        model.known_words.put(key, conditioning)
+    return conditioning
+
+
+def _key(inputs: PromptInputs, loras: Sequence[LoraUsed]) -> Hashable:
+    stats = [path.stat() for path in inputs.embeddings]
+    return (
+        replace(inputs, embeddings=()),
+        tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in zip(inputs.embeddings, stats, strict=True)),
+        tuple((lora.file.sha256, lora.weight) for lora in loras),
+    )
