@@ -155,6 +155,14 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--devices", metavar="N,N", help="a process for each of these CUDA devices, such as 0,1 (or cpu)"
     )
+    group.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        nargs="?",
+        const="",
+        help="a worker for each GPU of the Ray cluster there, such as auto or 10.0.0.1:6379 (default: of one that is "
+        "started on this machine); needs mezzotint[ray], and the same models on every node",
+    )
     group.add_argument("--wait", action="store_true", help="wait while another program makes pictures on the device")
     group.add_argument(
         "--batch-size",

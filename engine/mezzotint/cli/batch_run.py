@@ -5,7 +5,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -50,6 +50,8 @@ def run_job(job: JobFile, base: Path, arguments: argparse.Namespace, context: Co
     form: Form = "json" if arguments.json else "jsonl" if arguments.jsonl else "paths"
     shard = shard_of(arguments.shard, os.environ)
     devices = None if arguments.devices is None else parsed_devices(arguments.devices)
+    if arguments.ray is not None and devices is not None:
+        raise UsageError("--ray and --devices both say who works: leave one of them out")
     if arguments.watch and job.input is None:
         raise UsageError("--watch waits for pictures in a folder: name that folder")
     catalog = context.make_catalog(arguments.models_folder)
@@ -87,11 +89,12 @@ def _made(
         Owner.take(folder, shard) as owner,
         Show(context, form, shown(folder)) as show,
         leased(
-            lease_names(devices, job.settings.device, os.environ, has_card),
+            [] if arguments.ray else lease_names(devices, job.settings.device, os.environ, has_card),
             waits=arguments.wait,
             tell=lambda words: show.notice("waiting", words),
         ),
         Manifest.open(folder, shard) as manifest,
+        _workers(devices, owner, catalog, arguments, context, together, job.settings.device) as workers,
     ):
         _begin(manifest, shard, show)
         _beside("sweeping", lambda: sweep(folder, manifest.path.stat().st_mtime, stopped))
@@ -99,7 +102,7 @@ def _made(
             stream,
             folder,
             manifest,
-            _workers(devices, owner, catalog, arguments.models_folder, context, together),
+            workers,
             show,
             how=How(
                 existing=job.output.existing,
@@ -144,24 +147,36 @@ def _begin(manifest: Manifest, shard: Shard | None, show: Show) -> None:
         show.notice("shard", f"this is shard {part}; `mezzotint batch merge` puts all shards together")
 
 
+@contextlib.contextmanager
 def _workers(
     devices: tuple[str, ...] | None,
     owner: Owner,
     catalog: "Catalog",
-    folders: list[Path],
+    arguments: argparse.Namespace,
     context: Context,
     together: int | None,
-) -> list[Worker]:
-    if devices is None:
-        return [EngineWorker(lambda: context.make_engine(catalog), together)]
-    return [
-        ProcessWorker(
-            server_command(owner.hold_of_worker(number), folders),
-            device_environment(device),
-            most=together or usual_together(device),
-        )
-        for number, device in enumerate(devices)
-    ]
+    device: str | None,
+) -> Iterator[list[Worker]]:
+    folders: list[Path] = arguments.models_folder
+    if arguments.ray is not None:
+        from mezzotint.batch.ray_driver import ray_workers
+
+        stopping = context.interrupt.asked
+        with ray_workers(
+            arguments.ray, catalog, device=device, models_folders=folders, most=together, stopping=stopping
+        ) as workers:
+            yield workers
+    elif devices is None:
+        yield [EngineWorker(lambda: context.make_engine(catalog), together)]
+    else:
+        yield [
+            ProcessWorker(
+                server_command(owner.hold_of_worker(number), folders),
+                device_environment(device),
+                most=together or usual_together(device),
+            )
+            for number, device in enumerate(devices)
+        ]
 
 
 def _together(asked: int | Literal["auto"] | None, job: JobFile) -> int | None:
