@@ -1,6 +1,6 @@
 """What a batch costs beside making pictures: tasks through an engine that does nothing, with the synced manifest.
 
-python bench/batch_overhead.py [--tasks 10000] [--devices 1]
+python bench/batch_overhead.py [--tasks 10000] [--devices 1] [--together 4]
 
 Four figures: tasks of words with the engine in this process; of a folder of small pictures, each opened and hashed; of
 words through a process of the engine; and the first of these run again, when there is nothing left to make. For its
@@ -29,7 +29,17 @@ from mezzotint.batch.owner import Owner
 from mezzotint.batch.run import How, Run
 from mezzotint.batch.tasks import tasks_of
 from mezzotint.batch.workers import EngineWorker, ProcessWorker
-from mezzotint.protocol import GeneratedImage, GenerateRequest, GenerateResult, IsCancelled, OnEvent
+from mezzotint.protocol import (
+    SCHEMA_VERSION,
+    GeneratedImage,
+    GenerateManyRequest,
+    GenerateManyResult,
+    GenerateRequest,
+    GenerateResult,
+    IsCancelled,
+    ManyOutcome,
+    OnEvent,
+)
 from mezzotint.server import serve
 
 LEAST = 300  # tasks a second
@@ -45,6 +55,12 @@ class Nothing:
             path=str(request.output.path), width=8, height=8, seed=request.seed or 0, index=0, sha256="0" * 64
         )
         return result_of(request, [image])
+
+    def generate_many(self, request: GenerateManyRequest, on_event: OnEvent, stop: IsCancelled) -> GenerateManyResult:
+        """At once."""
+        results = [self.generate(one, on_event, stop) for one in request.requests]
+        outcomes = tuple(ManyOutcome(result=result, failure=None) for result in results)
+        return GenerateManyResult(schema_version=SCHEMA_VERSION, outcomes=outcomes)
 
     def close(self) -> None:
         """Nothing is held."""
@@ -69,7 +85,7 @@ class Figures:
         )
 
 
-def measure(name: str, job: JobFile, base: Path, devices: int = 0) -> Figures:
+def measure(name: str, job: JobFile, base: Path, devices: int = 0, together: int = 1) -> Figures:
     """Run it, and count."""
     folder, syncs = base / job.output.folder, 0
 
@@ -81,12 +97,12 @@ def measure(name: str, job: JobFile, base: Path, devices: int = 0) -> Figures:
     started = time.perf_counter()
     with Owner.take(folder, None) as owner, Manifest.open(folder, fsync=fsync) as manifest:
         serving = [sys.executable, __file__, "--serve"]
-        workers = [ProcessWorker(serving, dict(os.environ)) for _ in range(devices)]
+        workers = [ProcessWorker(serving, dict(os.environ), most=together) for _ in range(devices)]
         ended = Run(
             tasks_of(job, base=base),
             folder,
             manifest,
-            workers or [EngineWorker(Nothing)],  # type: ignore[arg-type,list-item]  it has what is used of an engine
+            workers or [EngineWorker(Nothing, together)],  # type: ignore[arg-type,list-item]  it has what is used of an engine
             Silent(),
             how=How(),
             stopping=lambda: False,
@@ -115,6 +131,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tasks", type=int, default=10_000)
     parser.add_argument("--devices", type=int, default=1)
+    parser.add_argument("--together", type=int, default=4, help="pictures at a time")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
@@ -122,10 +139,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         base = Path(temporary)
         words, pictures = jobs_of(base, options.tasks)
-        found = [measure("words, engine here", words, base), measure("words again", words, base)]
-        found.append(measure("pictures, engine here", pictures, base))
         apart = JobFile(prompts=words.prompts, output=JobOutput(folder="apart"))
-        found.append(measure(f"words, {options.devices} process(es)", apart, base, options.devices))
+        found = [
+            measure("words, engine here", words, base, together=options.together),
+            measure("words again", words, base, together=options.together),
+            measure("pictures, engine here", pictures, base, together=options.together),
+            measure(f"words, {options.devices} process(es)", apart, base, options.devices, options.together),
+        ]
     for figures in found:
         print(figures)
     return 0 if all(figures.tasks / figures.seconds >= LEAST for figures in found) else 1

@@ -1,6 +1,6 @@
 """Batches whose processes are killed over and over, on disks that become full: what is missing, twice or broken after.
 
-python bench/batch_torture.py [--tasks 3000] [--devices 2] [--seed 7] [--only kills|limit|disk]
+python bench/batch_torture.py [--tasks 3000] [--devices 2] [--together 4] [--seed 7] [--only kills|limit|disk]
 
 A fast engine writes small real pictures in the way all pictures are written. `kills`: SIGKILL to the run or to one of
 its workers every 0.25 to 0.5 s. `limit`: besides, no file may grow past a limit (RLIMIT_FSIZE) that the manifest meets
@@ -46,6 +46,7 @@ class Figures:
 
     tasks: int
     devices: int
+    together: int = 1
     starts: int = 0
     kills_of_runs: int = 0
     kills_of_workers: int = 0
@@ -64,7 +65,8 @@ class Figures:
 
     def __str__(self) -> str:
         return (
-            f"{self.tasks} tasks, {self.devices or 'no'} processes for workers: {self.starts} starts, "
+            f"{self.tasks} tasks, {self.devices or 'no'} processes for workers, {self.together} pictures together: "
+            f"{self.starts} starts, "
             f"{self.kills_of_runs} kills of runs, {self.kills_of_workers} of workers, {self.full} times no room, "
             f"{self.retried} retries, {self.seconds:.0f} s; missing {len(self.missing)}, twice {len(self.twice)}, "
             f"broken {len(self.broken)}, not told right {len(self.untold)}"
@@ -85,9 +87,10 @@ class Torture:
         rng: random.Random,
         before: Shell = list,
         pictures: tuple[int, int] | None = None,
+        together: int = 1,
     ) -> None:
         """`pictures`: kill after so many, at least and at most, instead of after a time."""
-        self.figures = Figures(tasks=tasks, devices=devices)
+        self.figures = Figures(tasks=tasks, devices=devices, together=together)
         self._folder, self._rng, self._before, self._pictures = folder, rng, before, pictures
 
     def run(self, *, kills: bool = True) -> Figures:
@@ -109,7 +112,8 @@ class Torture:
     def _one(self, kills: bool, retry: bool) -> int:
         """One start of the run, and its end."""
         words = [sys.executable, batch_programs.__file__, "run", str(self._folder), str(self.figures.tasks)]
-        words += ["--devices", str(self.figures.devices), *(["--retry-failed"] if retry else [])]
+        words += ["--devices", str(self.figures.devices), "--together", str(self.figures.together)]
+        words += ["--retry-failed"] if retry else []
         self.figures.starts += 1
         with subprocess.Popen([*self._before(), *words], stdout=subprocess.PIPE, text=True) as process:
             if process.stdout is None or not process.stdout.readline():  # until there is work to be killed in
@@ -217,13 +221,13 @@ def filled_now_and_then(disk: Path, rng: random.Random) -> Iterator[None]:
         thread.join()
 
 
-def _on_a_small_disk(tasks: int, devices: int, rng: random.Random) -> Figures | None:
+def _on_a_small_disk(tasks: int, devices: int, together: int, rng: random.Random) -> Figures | None:
     with small_disk(DISK_BYTES + tasks * 8192) as disk:
         if disk is None:
             return None
         (disk / "out").mkdir()
         with filled_now_and_then(disk, rng):
-            return Torture(disk / "out", tasks, devices, rng).run()
+            return Torture(disk / "out", tasks, devices, rng, together=together).run()
 
 
 def main() -> int:
@@ -231,6 +235,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tasks", type=int, default=3000)
     parser.add_argument("--devices", type=int, default=2)
+    parser.add_argument("--together", type=int, default=4)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--only", choices=("kills", "limit", "disk"))
     options = parser.parse_args()
@@ -241,9 +246,10 @@ def main() -> int:
             folder = Path(temporary)
             before = limited(folder, rng) if name == "limit" else list
             if name == "disk":
-                figures = _on_a_small_disk(options.tasks, options.devices, rng)
+                figures = _on_a_small_disk(options.tasks, options.devices, options.together, rng)
             else:
-                figures = Torture(folder, options.tasks, options.devices, rng, before).run()
+                torture = Torture(folder, options.tasks, options.devices, rng, before, together=options.together)
+                figures = torture.run()
         print(f"{name}: {figures or 'not run: a tmpfs cannot be mounted by this user'}", flush=True)
         found += [figures] if figures else []
     return 0 if all(figures.is_whole for figures in found) else 1

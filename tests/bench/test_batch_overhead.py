@@ -3,7 +3,7 @@
 
 def test_a_few_tasks_each_way(script, tmp_path):
     words, pictures = script.jobs_of(tmp_path, 20)
-    for job, devices in ((words, 0), (words, 0), (pictures, 1)):
-        figures = script.measure("a run", job, tmp_path, devices)
+    for job, devices, together in ((words, 0, 4), (words, 0, 1), (pictures, 1, 4)):
+        figures = script.measure("a run", job, tmp_path, devices, together)
         assert figures.tasks == 20
         assert "20 tasks" in str(figures)
