@@ -1,0 +1,84 @@
+"""What works on the nodes of a Ray cluster in tests: a fast engine that may end its own process; and a run over it.
+
+python ray_programs.py OUT TASKS    a run on two such workers, a dot for each picture
+"""
+
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # where Python keeps a program's own folder out of it
+
+from batch_programs import StandIn, Telling, task
+
+from mezzotint.batch.manifest import Manifest
+from mezzotint.batch.owner import Owner
+from mezzotint.batch.ray_cluster import LOCAL, connected
+from mezzotint.batch.ray_node import Node
+from mezzotint.batch.ray_sameness import Sameness
+from mezzotint.batch.ray_worker import RayWorker
+from mezzotint.batch.run import How, Run
+from mezzotint.errors import UnknownModel
+
+NODE = "ray_programs:node"
+PLUGINS = str(Path(__file__).resolve().parent)
+
+
+def hash_of(kind, name):
+    """Of models that every node has, but for one."""
+    if name == "absent":
+        raise UnknownModel("no model is called 'absent'")
+    return (kind[0] + name)[:1].encode().hex() * 32
+
+
+def sameness(hashes=hash_of):
+    return Sameness(hashes, "starter")
+
+
+class Mortal(StandIn):
+    """Ends its process in the middle of a task: once before the picture is written, and once after."""
+
+    def __init__(self, folder):
+        super().__init__(at=self._at)
+        self.folder = Path(folder)
+
+    def _at(self, point):
+        if len(self.requests) == {"begun": 3, "written": 5}[point] and not self._is_done(point):
+            os._exit(9)
+
+    def _is_done(self, point):
+        try:
+            (self.folder / point).touch(exist_ok=False)
+        except FileExistsError:
+            return True
+        return False
+
+
+def node(folder=""):
+    """One that lives, or dies once at each point, by a mark in a folder."""
+    return Node(lambda: Mortal(folder) if folder else StandIn(), sameness())
+
+
+def workers_on(cluster, *arguments, most=1, stopping=lambda: False, hashes=hash_of):
+    """One for each place."""
+    return [
+        RayWorker(cluster, place, sameness(hashes), node=NODE, arguments=arguments, most=most, stopping=stopping)
+        for place in cluster.places
+    ]
+
+
+def main(folder, count):
+    """The run, which may be killed."""
+    with (
+        connected(LOCAL, on_processor=False, cores=2, gpus=2) as cluster,
+        Owner.take(folder, None),
+        Manifest.open(folder) as manifest,
+    ):
+        tasks = (task(number, folder) for number in range(count))
+        workers = workers_on(cluster)
+        ended = Run(tasks, folder, manifest, workers, Telling(), how=How(), stopping=lambda: False).run()
+    return 3 if ended.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), int(sys.argv[2])))
