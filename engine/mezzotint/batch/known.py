@@ -87,6 +87,8 @@ class KnownTasks:
 
     def mark(self, what: str, key: str) -> None:
         """One of the marks that the manifest has; anything else is for other readers."""
+        if what == "replaced":
+            self._tasks.pop(key, None)  # its picture is gone, or will be: wanted again, it is made again
         if what not in _MARKS:
             return
         before = self.get(key)

@@ -4,7 +4,8 @@ A line is written as soon as it is known, so that it outlives this process, and 
 outlives the machine: at most `sync_tasks` lines or `sync_seconds` later. Lines are records (see record.py), and beside
 them `{"run": ...}` when a run begins, `{"ended": ...}` when one has gone through all of its tasks, and, as marks of
 what was under way, `{"begun": KEY}`, `{"released": KEY}` and `{"died": KEY}`; the first and the last for tasks that are
-made together with others, of which one alone may be to blame, are `begun_together` and `died_together`.
+made together with others, of which one alone may be to blame, are `begun_together` and `died_together`. `{"replaced":
+KEY}` says that the file of a task is about to become the picture of another.
 """
 
 import contextlib
@@ -56,6 +57,7 @@ class Manifest:
         self._lines: list[bytes] = []  # since the last sync, as they are to stand there
         self._unwritten: list[bytes] = []  # for which there was no room
         self._waiting: list[Record] = []  # that count with the next sync
+        self._counted: list[Record] = []  # since a sync that was nobody's turn to hear of
         self._since: float | None = None
 
     @classmethod
@@ -133,6 +135,16 @@ class Manifest:
         """A process ended while it made this, or this and others."""
         self._mark("died_together" if together else "died", key)
 
+    def replace(self, output: str, key: str) -> None:
+        """A file is about to become the picture of this task: whose it was has none then, whatever happens next."""
+        with self._lock:
+            before = self._known.key_of_output(output)
+            if before is None or before == key:
+                return
+            self._mark("replaced", before)
+            with contextlib.suppress(StorageError):  # the lines are kept, and it is told when they are synced again
+                self._counted += self._sync_lines()
+
     def note(self, what: str, facts: Mapping[str, object]) -> None:
         """How the run goes: `run` and `ended`."""
         with self._lock:
@@ -179,12 +191,20 @@ class Manifest:
     def due(self) -> bool:
         """Whether enough has gathered to be synced."""
         with self._lock:
+            if self._counted:
+                return True
             if self._since is None:
                 return False
             return len(self._waiting) >= self._sync_tasks or self._clock() - self._since >= self._sync_seconds
 
     def sync(self) -> list[Record]:
         """Make the lines last, and give back the records that count from now on. Raises StorageError."""
+        records = self._sync_lines()
+        with self._lock:
+            counted, self._counted = self._counted, []
+        return counted + records
+
+    def _sync_lines(self) -> list[Record]:
         with self._lock:
             self._write_out()
             lines, self._lines = self._lines, []

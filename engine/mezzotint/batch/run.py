@@ -3,7 +3,7 @@
 import queue
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -209,7 +209,7 @@ class Run:
             self._was_settled(settled)
         else:
             self._under_way.add(item.key)
-            self._dispatcher.add(self._as_asked(item), alone=self._standing.is_suspect(item))
+            self._dispatcher.add(self._standing.placed(item), alone=self._standing.is_suspect(item))
 
     def _was_settled(self, settled: Record | Before) -> None:
         if settled == "already":
@@ -226,10 +226,6 @@ class Run:
             self._tally.already += 1
         else:
             self._manifest.add(record)
-
-    def _as_asked(self, task: BatchTask) -> BatchTask:
-        output = replace(task.request.output, overwrite=self._how.existing == "overwrite")
-        return replace(task, request=replace(task.request, output=output))
 
     # ---- what became of a task
 

@@ -59,6 +59,14 @@ def test_one_that_was_begun_with_others_is_suspected_and_has_no_death():
     assert known.get("a") == NOTHING.__class__(status="done", output="a.png")
 
 
+def test_what_is_about_to_be_replaced_is_made_again_when_it_is_wanted_again():
+    known = KnownTasks()
+    known.add(record("old", "done", "a.png"))
+    known.mark("replaced", "old")
+    assert known.get("old") == NOTHING
+    assert known.key_of_output("a.png") is None
+
+
 def test_marks_of_later_versions_are_passed_over():
     known = KnownTasks()
     known.mark("admired", "a")

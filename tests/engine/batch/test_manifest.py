@@ -129,6 +129,21 @@ def test_of_those_that_were_begun_together_nobody_knows_which_has_cost_the_proce
         assert manifest.known("key 1").is_suspect
 
 
+def test_what_is_about_to_be_replaced_is_safely_told_before_and_no_record_is_lost_by_that(tmp_path):
+    syncs = []
+    with Manifest.open(tmp_path, fsync=lambda handle: syncs.append(os.fsync(handle))) as manifest:
+        manifest.add(record(1))
+        manifest.replace(record(1).output, "key 1")
+        manifest.replace("nobody.png", "key 2")
+        assert not syncs
+        manifest.replace(record(1).output, "key 2")
+        assert len(syncs) == 1 and manifest.due()
+        assert [one.key for one in manifest.sync()] == ["key 1"]
+        assert manifest.sync() == []
+    with Manifest.open(tmp_path) as manifest:
+        assert manifest.known("key 1").status is None
+
+
 def test_given_up_by_hand_at_once(tmp_path):
     with Manifest.open(tmp_path) as manifest:
         manifest.begin("key 1")
