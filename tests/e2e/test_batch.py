@@ -74,7 +74,7 @@ def test_nobody_joins_a_run_and_killed_with_its_process_it_is_gone_on_with(tiny_
     ]
     victim = started(*words, "--jsonl")
     for line in victim.stdout:
-        if "task" in json.loads(line):
+        if json.loads(line)["kind"] == "settled":
             break
     _, errors = mezzotint(*words, code=8)
     assert f"process {victim.pid} on " in errors

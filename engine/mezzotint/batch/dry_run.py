@@ -163,7 +163,7 @@ def _least_sure(how: "Counter[HowKnown]") -> HowKnown:
 def json_line(row: DryRow | DryTotals) -> str:
     """A row, or the totals, as one line of JSON."""
     name = "row" if isinstance(row, DryRow) else "totals"
-    return f'{{"{name}": {codec.to_json(row)}}}'
+    return f'{{"kind": "{name}", "{name}": {codec.to_json(row)}}}'
 
 
 def table_head() -> str:

@@ -4,13 +4,14 @@ import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any
 
 from mezzotint.batch.ledger import Journal, Ledger, journal_of, manifest_paths, short_record
 from mezzotint.batch.record import FAILURES, Record
+from mezzotint.batch.rows import row_of
 from mezzotint.batch.status import figures_of, sum_gone
-from mezzotint.batch_protocol import BatchFolder, BatchStatus, BatchTaskPage, BatchTaskRow, BatchTasks
+from mezzotint.batch_protocol import BatchFolder, BatchStatus, BatchTaskPage, BatchTasks
 from mezzotint.errors import Cancelled, StorageError, UsageError
 from mezzotint.trouble import shown, storage_error
 
@@ -18,12 +19,10 @@ MOST_ROWS = 1000  # of one page
 MOST_BYTES = 2 << 30  # of all manifests of a folder
 _MOST_FOLDERS = 4
 _LONGEST_TEXT = 1500  # characters of a name or an error that are kept
-_LONGEST_NAME = 4096
 _PATIENCE = 0.1  # seconds between looks whether it is still wanted
 _Identity = tuple[int, int]
 
 IsCancelled = Callable[[], bool]
-Text = TypeVar("Text", str, str | None)
 
 
 class FollowedFolders:
@@ -140,29 +139,3 @@ def _is_asked_for(record: Record, asked: BatchTasks) -> bool:
     if asked.which == "failed":
         return record.status in FAILURES
     return asked.which == "all" or record.status == asked.which
-
-
-def row_of(record: Record) -> BatchTaskRow:
-    """A record in short, whoever has written it."""
-    return BatchTaskRow(
-        status=record.status,
-        input=_whole(record.input),
-        output=_whole(record.output) if is_inside(record.output) else "",
-        seed=record.seed,
-        kind=_whole(record.kind),
-        error=_whole(record.error),
-        seconds=record.seconds,
-        attempts=record.attempts,
-    )
-
-
-def _whole(text: Text) -> Text:
-    """Without halves of characters, which other programs cannot read."""
-    return text if text is None else text.encode("utf-8", "replace").decode("utf-8")
-
-
-def is_inside(output: str) -> bool:
-    """Whether the name of a picture leads into its output folder, and not out of it."""
-    path = PurePosixPath(output)
-    is_plain = "\\" not in output and ":" not in output.partition("/")[0] and "\0" not in output
-    return is_plain and not path.is_absolute() and ".." not in path.parts and len(output) <= _LONGEST_NAME

@@ -64,11 +64,12 @@ class Journal:
             self.outputs[record.output] = record.key
 
     def _take_total(self, line: dict[str, Any]) -> None:
-        for name in ("counted", "ended"):
-            told = line.get(name)
-            if isinstance(told, dict):
-                self.is_ended = name == "ended"
-                self.total = _whole_number(told.get("total")) if "total" in told else self.total
+        ended, counted = line.get("ended"), line.get("counted")
+        if isinstance(ended, dict):
+            self.is_ended = True
+            self.total = _whole_number(ended.get("total")) if "total" in ended else self.total
+        elif isinstance(counted, dict) and not self.is_ended:  # a short run ends before all are counted
+            self.total = _whole_number(counted.get("total"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -184,4 +184,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--json", action="store_true", help="print one JSON object at the end; of a dry run, all rows"
     )
     programs.add_argument("--jsonl", action="store_true", help="print JSON lines as it goes")
+    group.add_argument("--previews", action="store_true", help="of JSON lines: with small pictures of what is made")
+    group.add_argument(
+        "--stop-with-input",
+        action="store_true",
+        help="a line `stop` on standard input, or its end, is what Ctrl-C is",
+    )
     group.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")

@@ -20,7 +20,7 @@ from mezzotint.batch.owner import Owner
 from mezzotint.batch.record import SCHEMA_VERSION
 from mezzotint.batch.run import Ended, How, Run, Stream
 from mezzotint.batch.shards import shard_of
-from mezzotint.batch.tasks import Shard, output_folder, tasks_of
+from mezzotint.batch.tasks import BatchTask, Shard, Skipped, output_folder, tasks_of
 from mezzotint.batch.watch import signatures, watched
 from mezzotint.batch.workers import (
     EngineWorker,
@@ -31,10 +31,11 @@ from mezzotint.batch.workers import (
     server_command,
     usual_together,
 )
+from mezzotint.batch_protocol import BatchBegun, BatchEnded
+from mezzotint.cli.batch_lines import figures_of
 from mezzotint.cli.batch_show import Form, Show, summary
 from mezzotint.cli.context import Context
 from mezzotint.cli.queue_run import stopped_in_good_order
-from mezzotint.codec import encode
 from mezzotint.errors import Cancelled, MezzotintError, UsageError
 from mezzotint.protocol import ModelRef
 from mezzotint.trouble import shown
@@ -54,6 +55,10 @@ def run_job(job: JobFile, base: Path, arguments: argparse.Namespace, context: Co
         raise UsageError("--ray and --devices both say who works: leave one of them out")
     if arguments.watch and job.input is None:
         raise UsageError("--watch waits for pictures in a folder: name that folder")
+    if arguments.stop_with_input:
+        from mezzotint.cli.input_stop import stop_with_input
+
+        stop_with_input(context.interrupt)
     catalog = context.make_catalog(arguments.models_folder)
     _check_model(job, catalog)
     if arguments.dry_run:
@@ -61,8 +66,9 @@ def run_job(job: JobFile, base: Path, arguments: argparse.Namespace, context: Co
 
         show_dry_run(job, base, shard, catalog, context, form)
         return 0
-    ended = _made(job, base, shard, devices, arguments, catalog, context, form)
-    return _finished(ended, context, form)
+    show = Show(context, form, shown(output_folder(job, base)))
+    ended = _made(job, base, shard, devices, arguments, catalog, context, show)
+    return _finished(ended, context, show)
 
 
 def _check_model(job: JobFile, catalog: "Catalog") -> None:
@@ -79,15 +85,17 @@ def _made(
     arguments: argparse.Namespace,
     catalog: "Catalog",
     context: Context,
-    form: Form,
+    show: Show,
 ) -> Ended:
     folder, stopped = output_folder(job, base), threading.Event()
     stream = _stream(job, base, shard, stopped, arguments.watch)
+    if arguments.previews:
+        stream = map(_with_previews, stream)
     together = _together(arguments.batch_size, job)
     with (
         stopped_in_good_order(context),
         Owner.take(folder, shard) as owner,
-        Show(context, form, shown(folder)) as show,
+        show.following(_begun(job, folder, shard, devices)),
         leased(
             [] if arguments.ray else lease_names(devices, job.settings.device, os.environ, has_card),
             waits=arguments.wait,
@@ -96,7 +104,7 @@ def _made(
         Manifest.open(folder, shard) as manifest,
         _workers(devices, owner, catalog, arguments, context, together, job.settings.device) as workers,
     ):
-        _begin(manifest, shard, show)
+        _begin(manifest, job, shard, show)
         _beside("sweeping", lambda: sweep(folder, manifest.path.stat().st_mtime, stopped))
         run = Run(
             stream,
@@ -115,7 +123,7 @@ def _made(
         context.interrupt.finishes = "this picture" if together == 1 else "the pictures that are being made"
         context.interrupt.soften()
         if not arguments.watch:
-            _beside("counting", lambda: run.expect(expected_tasks(job, base=base, shard=shard)))
+            _beside("counting", lambda: _count(job, base, shard, run, manifest))
         try:
             return run.run()
         finally:
@@ -129,15 +137,41 @@ def _stream(job: JobFile, base: Path, shard: Shard | None, stopped: threading.Ev
     return watched(job, base=base, shard=shard, stopped=stopped, look=lambda: signatures(asked, base, folder))
 
 
-def _begin(manifest: Manifest, shard: Shard | None, show: Show) -> None:
+def _with_previews(item: BatchTask | Skipped) -> BatchTask | Skipped:
+    return replace(item, request=replace(item.request, previews=True)) if isinstance(item, BatchTask) else item
+
+
+def _count(job: JobFile, base: Path, shard: Shard | None, run: Run, manifest: Manifest) -> None:
+    total = expected_tasks(job, base=base, shard=shard)
+    run.expect(total)
+    manifest.note("counted", {"total": total})
+
+
+def _begun(job: JobFile, folder: Path, shard: Shard | None, devices: tuple[str, ...] | None) -> BatchBegun:
+    return BatchBegun(
+        schema_version=SCHEMA_VERSION,
+        folder=str(folder),
+        title=job.title,
+        pid=os.getpid(),
+        shard=_part(shard),
+        devices=devices or (),
+    )
+
+
+def _part(shard: Shard | None) -> str | None:
+    return None if shard is None else f"{shard.index}/{shard.count}"
+
+
+def _begin(manifest: Manifest, job: JobFile, shard: Shard | None, show: Show) -> None:
     if manifest.cut:
         show.notice("manifest_cut", f"the manifest's last {manifest.cut} bytes were torn by a crash, and cut off")
-    part = None if shard is None else f"{shard.index}/{shard.count}"
+    part = _part(shard)
     manifest.note(
         "run",
         {
             "schema_version": SCHEMA_VERSION,
             "program_version": __version__,
+            "title": job.title,
             "pid": os.getpid(),
             "shard": part,
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -196,16 +230,23 @@ def _beside(name: str, work: Callable[[], object]) -> None:
     threading.Thread(target=quietly, name=f"batch: {name}", daemon=True).start()
 
 
-def _finished(ended: Ended, context: Context, form: Form) -> int:
-    if form != "paths":
-        told = {"stopped": ended.stopped, "failures": ended.failures, "progress": encode(ended.progress)}
-        context.terminal.json(told if form == "json" else {"ended": told})
+def _finished(ended: Ended, context: Context, show: Show) -> int:
+    is_cut_off = ended.stopped == "interrupted"
+    code = context.interrupt.exit_code if is_cut_off else PARTLY_DONE if ended.failures else 0
+    show.ended(
+        BatchEnded(
+            stopped=ended.stopped,
+            failures=ended.failures,
+            exit_code=code,
+            progress=figures_of(ended.progress),
+        )
+    )
     context.terminal.talk(summary(ended.progress))
-    if ended.stopped == "interrupted":
+    if is_cut_off:
         error = Cancelled("stopped; run the same again to go on")
-        error.exit_code = context.interrupt.exit_code
+        error.exit_code = code
         raise error
-    return PARTLY_DONE if ended.failures else 0
+    return code
 
 
 def with_base(job: JobFile, folder: str | None) -> JobFile:

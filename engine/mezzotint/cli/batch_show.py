@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Literal, Self
 from mezzotint.batch.progress import Progress
 from mezzotint.batch.record import Record
 from mezzotint.batch.tasks import BatchTask
+from mezzotint.batch_protocol import BatchBegun, BatchEnded
 from mezzotint.checkpoints.plain_text import plain
+from mezzotint.cli.batch_lines import Lines
 from mezzotint.cli.context import Context
-from mezzotint.codec import encode
 from mezzotint.protocol import Event
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class Show:
     def __init__(self, context: Context, form: Form, folder: str) -> None:
         self._terminal, self._form, self._folder = context.terminal, form, folder
         self._bar: BatchBar | None = None
+        self._lines = Lines(context.terminal, context.interrupt.ask) if form == "jsonl" else None
 
     def __enter__(self) -> Self:
         lines_between = self._form == "jsonl" and self._terminal.stdout.isatty()
@@ -37,10 +39,16 @@ class Show:
     ) -> None:
         self._hide()
 
+    def following(self, begun: BatchBegun) -> Self:
+        """The folder is ours: to be entered until the run is over."""
+        if self._lines is not None:
+            self._lines.begun(begun)
+        return self
+
     def settled(self, record: Record, progress: Progress) -> None:
         """A task has ended, and that is safely on the disk."""
-        if self._form == "jsonl":
-            self._terminal.json({"task": encode(record)})
+        if self._lines is not None:
+            self._lines.settled(record)
         elif record.status == "done" and self._form == "paths":
             self._hide()
             self._terminal.result(f"{self._folder}/{record.output}")
@@ -51,19 +59,28 @@ class Show:
 
     def progress(self, progress: Progress) -> None:
         """The figures."""
-        if self._form == "jsonl":
-            self._terminal.json({"progress": encode(progress)})
+        if self._lines is not None:
+            self._lines.progress(progress)
         if self._bar is not None:
             self._bar.show(progress)
 
     def notice(self, code: str, message: str) -> None:
         """Something that a person should know."""
-        if self._form == "jsonl":
-            self._terminal.json({"notice": {"code": code, "message": message}})
+        if self._lines is not None:
+            self._lines.notice(code, message)
         self._talk(f"notice: {plain(message, 1000)}")
 
     def event(self, task: BatchTask, event: Event) -> None:
-        """Steps of single pictures are not shown."""
+        """Steps of single pictures are for programs."""
+        if self._lines is not None:
+            self._lines.event(task, event)
+
+    def ended(self, ended: BatchEnded) -> None:
+        """The run is over."""
+        if self._lines is not None:
+            self._lines.ended(ended)
+        elif self._form == "json":
+            self._terminal.json(ended)
 
     def _talk(self, words: str) -> None:
         self._hide()

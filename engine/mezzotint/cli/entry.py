@@ -62,7 +62,9 @@ def _tell_programs(kind: str, message: str, exit_code: int, words: list[str], co
     """The words are asked, since the error may be that they could not be parsed."""
     options = words[: words.index("--")] if "--" in words else words
     if "--json" in options or "--jsonl" in options:
+        error = {"kind": kind, "message": message, "exit_code": exit_code}
+        is_batch = words[:1] in (["batch"], ["run"])  # whose lines all say of what kind they are
         try:
-            context.terminal.json({"error": {"kind": kind, "message": message, "exit_code": exit_code}})
+            context.terminal.json({"kind": "error", "error": error} if is_batch else {"error": error})
         except MezzotintError:
             context.terminal.give_up()  # stdout is what failed, and stderr has been told

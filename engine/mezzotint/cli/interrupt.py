@@ -26,6 +26,11 @@ class Interrupt:
         """Whether the person wants the work to stop."""
         return self._asked
 
+    def ask(self) -> None:
+        """Ask for the work to stop, for a reason that is no person's; asked again, nothing changes."""
+        if not self._asked:
+            self.handle(0, None)
+
     def soften(self) -> None:
         """There is work now that can stop in good order: the first Ctrl-C only asks."""
         self._soft = True

@@ -10,11 +10,12 @@ from batch_programs import run, task
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.batch.followed import MOST_ROWS, FollowedFolders, is_inside
+from mezzotint.batch.followed import MOST_ROWS, FollowedFolders
 from mezzotint.batch.ledger import read_ledger
 from mezzotint.batch.manifest import Manifest
 from mezzotint.batch.owner import Owner
 from mezzotint.batch.record import Record
+from mezzotint.batch.rows import is_inside
 from mezzotint.batch.status import status_of
 from mezzotint.batch.tasks import Shard
 from mezzotint.batch_protocol import BatchFolder, BatchTaskPage, BatchTasks

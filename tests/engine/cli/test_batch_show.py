@@ -45,8 +45,8 @@ def test_paths_for_results_and_talk_for_the_rest(heard, tty):
 
 def test_lines_of_json(heard):
     lines = [json.loads(line) for line in heard("jsonl")[0].splitlines()]
-    assert [next(iter(line)) for line in lines] == ["progress", "task", "task", "notice"]
-    assert lines[1]["task"]["output"] == "a/b.png"
+    assert [line["kind"] for line in lines] == ["progress", "settled", "settled", "notice"]
+    assert lines[1]["settled"]["output"] == "a/b.png"
 
 
 def test_quiet_and_one_object_at_the_end(heard):
