@@ -51,6 +51,8 @@ class Journal:
             self._settle(keep(line))
         elif isinstance(line.get("run"), dict):
             self.run, self.total, self.is_ended = line["run"], None, False
+        elif isinstance(line.get("replaced"), str):
+            self.records.pop(line["replaced"], None)  # another's picture was about to take its place
         else:
             self._take_total(line)
 

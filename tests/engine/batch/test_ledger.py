@@ -30,6 +30,13 @@ def test_a_picture_counts_for_more_than_a_failure(tmp_path):
     assert {key: one.status for key, one in read_ledger(tmp_path).records().items()} == {"a": "done", "b": "failed"}
 
 
+def test_what_was_about_to_be_replaced_is_there_no_more(tmp_path):
+    write(tmp_path, record("old", output="a.png"), record("b"), ended=False)
+    with Manifest.open(tmp_path) as manifest:
+        manifest.replace("a.png", "new")
+    assert set(read_ledger(tmp_path).records()) == {"b"}
+
+
 def test_a_failure_whose_place_was_taken_and_a_picture_that_was_replaced_are_no_more(tmp_path):
     write(
         tmp_path,
