@@ -104,8 +104,12 @@ def problems_of(form: BatchForm) -> dict[str, str]:
     found: dict[str, str] = {}
     if form.source == "folder" and not form.folder.strip():
         found["folder"] = translate("Batch", "Choose a folder with pictures.")
-    elif form.source == "words" and not (lines_of(form.prompts) or form.prompts_file.strip() or form.table.strip()):
+    elif form.source == "words" and not _has_words(form):
         found["prompts"] = translate("Batch", "Write a prompt in each line, or choose a file with prompts.")
+    elif form.source == "folder" and form.work == "change" and not (form.sidecars or _has_words(form)):
+        found["prompts"] = translate(
+            "Batch", "Write what to see: every picture is begun from, and made with these words."
+        )
     if form.template.strip() and not form.table.strip():
         found["template"] = translate("Batch", "The pattern is filled in from a table: choose the table, too.")
     settings = [row.setting for row in form.matrix if row.values.strip()]
@@ -114,6 +118,10 @@ def problems_of(form: BatchForm) -> dict[str, str]:
     elif "seed" in settings and "seed" in form.settings:
         found["matrix"] = translate("Batch", "The seed is fixed already: let it be drawn on the Create page first.")
     return found
+
+
+def _has_words(form: BatchForm) -> bool:
+    return bool(lines_of(form.prompts) or form.prompts_file.strip() or form.table.strip())
 
 
 def _prompts(form: BatchForm) -> Job:
