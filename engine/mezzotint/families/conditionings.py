@@ -31,7 +31,9 @@ def part_of(conditioning: Conditioning, part: slice, pictures: int) -> Condition
     """That of some of the pictures that it was joined from."""
 
     def rows(tensor: torch.Tensor) -> torch.Tensor:
-        return torch.cat([half[part] for half in torch.split(tensor, pictures)]) if conditioning.guided else tensor[part]
+        if not conditioning.guided:
+            return tensor[part]
+        return torch.cat([half[part] for half in torch.split(tensor, pictures)])
 
     return replace(conditioning, tensors={name: rows(each) for name, each in conditioning.tensors.items()})
 

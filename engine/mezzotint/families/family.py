@@ -1,6 +1,6 @@
 """What a model family supplies: where its weights are, how words become conditioning, how a network is asked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -140,6 +140,9 @@ class Family(Protocol):
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Turn words into conditioning."""
+
+    def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
+        """That of several pictures, which are denoised together, of conditionings of one shape."""
 
     def predict(
         self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning

@@ -1,6 +1,7 @@
 """PixArt: a diffusion transformer with cross-attention to T5's tokens (arXiv 2310.00426, 2403.04692)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
@@ -12,6 +13,7 @@ from mezzotint.families.sources import folder_sources
 if TYPE_CHECKING:
     import torch
 
+_GRAIN = 16  # tokens: masks of odd lengths are copied by some attentions
 MAX_PATCH = 16
 MAX_TOKENS = {"alpha": 120, "sigma": 300}  # what each was trained with
 
@@ -66,6 +68,21 @@ class PixArt:
             guidance_rescale=inputs.guidance_rescale,
             tensors=tensors,
         )
+
+    def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
+        """That of several pictures, which are denoised together, of conditionings of one shape.
+
+        Padding that none of them has words in is left out: masked, it has no part in any picture.
+        """
+        from mezzotint.families.conditionings import joined
+
+        together = joined(conditionings)
+        if len(conditionings) == 1 or "lengths" not in together.tensors:
+            return together
+        longest = int(together.tensors["lengths"].max())
+        length = -(-longest // _GRAIN) * _GRAIN
+        shorter = {name: together.tensors[name][:, :length].contiguous() for name in ("text", "mask")}
+        return replace(together, tensors={**together.tensors, **shorter})
 
     def predict(
         self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning

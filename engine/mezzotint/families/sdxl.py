@@ -1,6 +1,6 @@
 """SDXL: a U-Net under two CLIP text encoders, and its refiner under one (arXiv 2307.01952)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
@@ -73,6 +73,12 @@ class Sdxl:
             guidance_rescale=inputs.guidance_rescale,
             tensors={name: tensor.to(model.device, model.dtype) for name, tensor in tensors.items()},
         )
+
+    def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
+        """That of several pictures, which are denoised together, of conditionings of one shape."""
+        from mezzotint.families.conditionings import joined
+
+        return joined(conditionings)
 
     def predict(
         self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning

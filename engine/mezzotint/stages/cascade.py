@@ -13,7 +13,7 @@ from mezzotint.acceleration.compiled_blocks import CompiledBlocks
 from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
 from mezzotint.errors import Cancelled, OutOfMemory
-from mezzotint.families.conditionings import joined, moved
+from mezzotint.families.conditionings import moved
 from mezzotint.families.family import Conditioning, LoadedModel, Network, PromptInputs
 from mezzotint.images.canvas import fit
 from mezzotint.images.writing import write_preview
@@ -181,7 +181,7 @@ class Painter:
         """The latents `(1, c, h, w)` of pictures of one stage and one shape, each from its own seed and words."""
         generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
         self._walks = plan_walks(self._setup, self._models[0].device)
-        self._conditionings = [moved(joined(conditionings), self._models[0].device)]
+        self._conditionings = [moved(self._setup.stages[0].family.join(conditionings), self._models[0].device)]
         with self._clock.stage(0):
             each = zip(given, generators, strict=True)
             first = torch.cat([self._first_latents(inputs.init, generator) for inputs, generator in each])

@@ -1,0 +1,186 @@
+"""Pictures denoised together beside the same ones made one by one: how far apart they are, and how much faster it is.
+
+python bench/together.py [--batch 4] [--pairs 7] [--model starter-dit --model starter-xl] [--no-samplers]
+
+Time: pairs of the same number of pictures, one by one and together, in turns within one run; the median of the ratios.
+Each picture has words of its own that were not read before. Pixels: for each sampler the largest difference from the
+picture that is made alone, of 255; and whether one made at a time is the same byte for byte.
+"""
+
+import argparse
+import itertools
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.protocol import (
+    Cascade,
+    GeneratedImage,
+    GenerateManyRequest,
+    GenerateRequest,
+    GenerateResult,
+    ModelRef,
+    Output,
+    Sampling,
+    Stage,
+)
+
+if TYPE_CHECKING:
+    from mezzotint.engine import Engine
+
+MODELS = ("starter-dit", "starter-xl")
+LEAST = 1.3  # times as many pictures in the same time
+MOST_APART = 2  # of 255
+_COLOURS = ("red", "white", "blue", "yellow", "green", "grey")
+_KINDS = ("house", "lighthouse", "tent", "castle", "boat", "tower")
+_PLACES = ("by the sea", "in the hills", "in the mountains", "by a lake")
+_TIMES = ("by day", "at night", "at dusk", "at dawn")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The seconds of as many pictures, made in both ways."""
+
+    one_by_one: float
+    together: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast it is together."""
+        return self.one_by_one / self.together
+
+
+def words() -> Iterator[str]:
+    """Always others."""
+    for colour, kind, place, when in itertools.cycle(itertools.product(_COLOURS, _KINDS, _PLACES, _TIMES)):
+        yield f"a {colour} {kind} {place} {when}"
+
+
+def requests_for(
+    model: str, count: int, folder: Path, prompts: Iterator[str], sampling: Sampling | None = None
+) -> list[GenerateRequest]:
+    """Pictures that differ in words and seeds."""
+    stage = Stage(model=ModelRef(id=model), sampling=sampling or Sampling())
+    return [
+        GenerateRequest(
+            prompt=next(prompts),
+            seed=1 + number,
+            cascade=Cascade(stages=(stage,)),
+            output=Output(path=f"{folder / f'{number}.png'}", overwrite=True),
+        )
+        for number in range(count)
+    ]
+
+
+def one_by_one(engine: "Engine", requests: Sequence[GenerateRequest]) -> list[GenerateResult]:
+    """Each in a call of its own."""
+    return [engine.generate(request, lambda _: None, lambda: False) for request in requests]
+
+
+def together(engine: "Engine", requests: Sequence[GenerateRequest]) -> list[GenerateResult]:
+    """All in one call."""
+    asked = GenerateManyRequest(requests=tuple(requests))
+    outcomes = engine.generate_many(asked, lambda _: None, lambda: False).outcomes
+    return [_made(outcome.result, outcome.failure) for outcome in outcomes]
+
+
+def _made(result: GenerateResult | None, failure: object) -> GenerateResult:
+    if result is None:
+        raise SystemExit(f"a picture was not made: {failure}")
+    return result
+
+
+def timed(engine: "Engine", model: str, count: int, pairs: int, folder: Path) -> list[Pair]:
+    """In turns, beginning with the other way each time; the first of both is not counted."""
+    prompts, found = words(), []
+    for number in range(pairs + 1):
+        ways = (one_by_one, together) if number % 2 else (together, one_by_one)
+        seconds = {}
+        for way in ways:
+            requests = requests_for(model, count, folder, prompts)
+            started = time.perf_counter()
+            way(engine, requests)
+            seconds[way] = time.perf_counter() - started
+        found.append(Pair(seconds[one_by_one], seconds[together]))
+    return found[1:]
+
+
+def apart(one: GeneratedImage, other: GeneratedImage) -> int:
+    """The largest difference of two pictures, of 255."""
+    import numpy as np
+    from PIL import Image
+
+    first, second = (np.asarray(Image.open(each.path)).astype(int) for each in (one, other))
+    return int(np.abs(first - second).max())
+
+
+def furthest(engine: "Engine", model: str, sampler: str, count: int, folder: Path) -> tuple[int, bool]:
+    """The largest difference of pictures made together and alone; whether one at a time is the same."""
+    requests = requests_for(model, count, folder, words(), Sampling(sampler=sampler))
+    (single,) = (result.images[0] for result in together(engine, requests[:1]))
+    made = [result.images[0] for result in together(engine, requests)]
+    elsewhere = [
+        replace(request, output=replace(request.output, path=f"{folder / f'alone-{number}.png'}"))
+        for number, request in enumerate(requests)
+    ]
+    alone = [result.images[0] for result in one_by_one(engine, elsewhere)]
+    return max(map(apart, made, alone)), single.sha256 == alone[0].sha256
+
+
+def show_time(engine: "Engine", model: str, count: int, pairs: int, folder: Path) -> bool:
+    """Print how fast it is; whether that is enough."""
+    found = timed(engine, model, count, pairs, folder)
+    ratios = sorted(pair.ratio for pair in found)
+    alone, at_once = (statistics.median(each) / count * 1000 for each in zip(*map(_both, found), strict=True))
+    print(
+        f"{model}, batch {count}: {alone:.0f} ms a picture one by one, {at_once:.0f} ms together: "
+        f"{statistics.median(ratios):.2f} times as fast (median of {pairs} pairs, {ratios[0]:.2f} to {ratios[-1]:.2f}; "
+        f"{engine.info().threads} threads, {os.cpu_count()} cores)",
+        flush=True,
+    )
+    return statistics.median(ratios) >= LEAST
+
+
+def show_pixels(engine: "Engine", model: str, sampler: str, count: int, folder: Path) -> bool:
+    """Print how far apart pictures are; whether that is near enough."""
+    most, same = furthest(engine, model, sampler, count, folder)
+    how = "the same" if same else "NOT THE SAME"
+    print(f"{model}, {sampler}: at most {most} of 255 apart; one at a time is {how}", flush=True)
+    return most <= MOST_APART and same
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the figures; 1 when one of them falls short."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--batch", type=int, default=4)
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--model", action="append", metavar="ID")
+    parser.add_argument("--no-samplers", action="store_true", help="time alone")
+    arguments = parser.parse_args(argv)
+    from mezzotint.catalog import Catalog
+    from mezzotint.engine import Engine
+    from mezzotint.families.samplers import SAMPLERS
+
+    engine, count = Engine(Catalog.standard()), arguments.batch
+    good = []
+    with tempfile.TemporaryDirectory() as name:
+        for model in arguments.model or MODELS:
+            good.append(show_time(engine, model, count, arguments.pairs, Path(name)))
+            for sampler in () if arguments.no_samplers else SAMPLERS:
+                good.append(show_pixels(engine, model, sampler, count, Path(name)))
+    engine.close()
+    return 0 if all(good) else 1
+
+
+def _both(pair: Pair) -> tuple[float, float]:
+    return pair.one_by_one, pair.together
+
+
+if __name__ == "__main__":
+    sys.exit(main())
