@@ -163,6 +163,8 @@ class Batches(QObject):
     def let_go(self, then: Callable[[], None]) -> None:
         """Stop after the picture that is being made, or at once where that takes long; for the window's end."""
         self._leaving = then
+        for identity, _ in list(self._waiting):
+            self._set(identity, stage="resting")
         self._waiting.clear()
         if self._run is None:
             self._gone()
@@ -250,10 +252,15 @@ class Batches(QObject):
     def _gone(self) -> None:
         if self._last_wait is not None:
             self._last_wait.stop()
-        then, self._leaving = self._leaving, None
+        then = self._leaving
         if then is not None:
+            self._leaving = _nothing  # once, and nothing is begun any more
             then()
 
     def _turn_changed(self) -> None:
         if self._waiting and self._run is None:
             self.batch_changed.emit(self._waiting[0][0])
+
+
+def _nothing() -> None:
+    """What is left to do when all is done."""

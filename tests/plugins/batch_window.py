@@ -1,0 +1,201 @@
+"""Batches of the window without processes: what they tell is told by the test."""
+
+from pathlib import Path
+
+from fake_clock import FakeClock
+from fake_service import FakeService
+from PySide6.QtCore import QObject, Signal
+
+from mezzotint.batch_protocol import (
+    BatchEnded,
+    BatchProgress,
+    BatchStatus,
+    BatchStep,
+    BatchTaskRow,
+    BatchWritten,
+    DryRow,
+    DryTotals,
+)
+from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
+from mezzotint_app.endings import Ending
+from mezzotint_app.settings import Settings
+from mezzotint_app.stored import Stored
+from mezzotint_app.viewmodel.batch import BatchModel
+from mezzotint_app.viewmodel.batch_state import BatchesState
+from mezzotint_app.viewmodel.batch_turn import BatchTurn
+from mezzotint_app.viewmodel.batches import Batches
+
+
+def progress(done=0, **changes):
+    values = dict.fromkeys(("failed", "set_aside", "skipped", "already", "left_failed"), 0)
+    values |= {"done": done, "total": None, "per_second": None, "seconds_left": None, "vram_bytes": None}
+    return BatchProgress(**values | changes)
+
+
+def step(**changes):
+    values = {"output": "a.png", "input": "in/a.jpg", "prompt": "a house", "stage": 0, "stages": 1}
+    return BatchStep(**values | {"step": 1, "steps": 8} | changes)
+
+
+def status(**changes):
+    values = dict.fromkeys(("done", "failed", "set_aside", "skipped", "damaged_lines", "seconds"), 0)
+    values |= {"title": "", "gone": None, "total": None, "kinds": {}, "is_ended": False, "last_run": None}
+    values |= {"running": (), "shards": (), "shards_missing": ()}
+    return BatchStatus(**values | changes)
+
+
+def task_row(number=0, **changes):
+    values = {"status": "done", "input": f"in/{number}.jpg", "output": f"{number}.png", "seed": number}
+    values |= {"kind": None, "error": None, "seconds": 1.0, "attempts": 1}
+    return BatchTaskRow(**values | changes)
+
+
+def failed_row(number=0, error="it is cut off", **changes):
+    return task_row(number, status="failed", kind="image_refused", error=error, **changes)
+
+
+def dry_row(number=0, **changes):
+    values = {"does": "make", "input": f"in/{number}.jpg", "output": f"{number}.png", "seed": number}
+    return DryRow(**values | {"width": 64, "height": 48, "seconds": 2.0, "bytes": 1000} | changes)
+
+
+def dry_totals(**changes):
+    values = {"tasks": 1, "to_make": 1, "does": {"make": 1}, "skipped": {}, "seconds": 60.0, "how_known": "measured"}
+    return DryTotals(**values | {"bytes": 1 << 20, "free_bytes": 1 << 30, "fits": True} | changes)
+
+
+class FakeProcess(QObject):
+    """A run; the test says what it tells, and how it ends."""
+
+    told = Signal(object)
+    logged = Signal()
+    silent = Signal(bool)
+    ended = Signal(object)
+
+    def __init__(self, words):
+        super().__init__()
+        self.words, self.done, self.lines = tuple(words), [], ()
+
+    def start(self):
+        self.done.append("start")
+
+    def stop(self):
+        self.done.append("stop")
+
+    def stop_now(self):
+        self.done.append("stop_now")
+
+    def finish(self, _milliseconds):
+        self.done.append("finish")
+
+    def log(self):
+        return self.lines
+
+    def end(self, code=0, kind="ended"):
+        if kind == "ended" and code in (0, 3):
+            self.told.emit(BatchEnded(stopped="finished", failures=0, exit_code=code, progress=progress(4, total=4)))
+        self.ended.emit(Ending(kind=kind, code=code))
+
+
+class FakeLender(QObject):
+    """The queue's runner: lends when the test says so."""
+
+    started = Signal(object)
+    changed = Signal()
+
+    def __init__(self):
+        super().__init__()
+        self.state, self.who, self.then, self.taken_back = "idle", "", None, 0
+
+    def held_by(self):
+        return self.who
+
+    def lend(self, then):
+        self.then = then
+
+    def take_back(self):
+        self.then = None
+        self.taken_back += 1
+
+    def let(self):
+        then, self.then = self.then, None
+        then()
+
+
+class FakeModels(QObject):
+    """The window's engine."""
+
+    changed = Signal()
+
+    def __init__(self):
+        super().__init__()
+        self.now, self.restarted = "ready", 0
+
+    def state(self):
+        return self.now
+
+    def restart(self):
+        self.restarted += 1
+
+
+class FakeAccess(QObject):
+    """The queue's store, as far as it can be opened."""
+
+    opened = Signal(object)
+    unusable = Signal(str)
+
+
+class HasRequest:
+    def __init__(self):
+        stage = Stage(model=ModelRef(id="starter-dit"), width=64, height=48)
+        self.wanted = GenerateRequest(prompt="a red house", cascade=Cascade(stages=(stage,)))
+
+    def request(self):
+        return self.wanted
+
+
+class Works:
+    """A page's view model and all that it needs."""
+
+    def __init__(self, folder, inline, state=None):
+        self.folder = Path(folder)
+        self.librarian, self.clock, self.create = FakeService(), FakeClock(), HasRequest()
+        self.lender, self.models, self.access = FakeLender(), FakeModels(), FakeAccess()
+        self.processes, self.noticed = [], []
+        self.settings = Stored(self.folder / "window.json", Settings(output_folder=str(self.folder / "out")), inline)
+        self.state = Stored(self.folder / "batches.json", state or BatchesState(), inline)
+        self.turn = BatchTurn(self.lender, self.models, self.access, self.clock)
+        self.batches = Batches(
+            self.librarian,
+            inline,
+            self.state,
+            self.turn,
+            self._process,
+            self.folder / "jobs",
+            clock=self.clock,
+            run_command=("mezzotint", "run"),
+        )
+        self.model = BatchModel(self.create, self.librarian, self.batches, self.state, self.settings)
+        self.model.noticed.connect(self.noticed.append)
+
+    def _process(self, words):
+        self.processes.append(FakeProcess(words))
+        return self.processes[-1]
+
+    def add(self, name="Holiday"):
+        """Ask for one, as far as the queue lets it."""
+        known = {one.known.id for one in self.batches.all()}
+        self.batches.add({"version": 1, "title": name}, name, str(self.folder / "out" / name))
+        written = self.librarian.last("batch_write")
+        if written.open:
+            self.librarian.answer(BatchWritten(path=written.params.path), method="batch_write")
+        return next((one.known.id for one in self.batches.all() if one.known.id not in known), None)
+
+    def run(self, name="Holiday"):
+        """One that runs."""
+        identity = self.add(name)
+        self.lender.let()
+        return identity, self.processes[-1]
+
+    def stage(self, identity):
+        return self.batches.get(identity).stage
