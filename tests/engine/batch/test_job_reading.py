@@ -44,6 +44,7 @@ folder = "o"
 name = "[stem]"
 format = "webp"
 keep-tree = false
+batch-size = 6
 existing = "skip"
 """
 
@@ -70,11 +71,17 @@ def test_all_that_a_job_may_say():
         folder="in", recursive=True, glob=("*.png",), limit=5, masks="m", sidecars=True, work="change"
     )
     assert job.matrix == (("steps", (8, 9)), ("sampler", ("euler",)))
-    assert job.output == JobOutput(folder="o", name="[stem]", format="webp", keep_tree=False, existing="skip")
+    assert job.output == JobOutput(
+        folder="o", name="[stem]", format="webp", keep_tree=False, existing="skip", batch_size=6
+    )
 
 
 def test_json_says_the_same_as_toml():
     assert parse(json.dumps(tomllib.loads(WHOLE)), "job.JSON") == parse(WHOLE)
+
+
+def test_how_many_together_may_be_left_to_the_device():
+    assert parse(WHOLE.replace("batch-size = 6", 'batch-size = "auto"')).output.batch_size is None
 
 
 def test_what_is_not_said_is_as_the_job_has_it():
@@ -93,6 +100,9 @@ def test_what_is_not_said_is_as_the_job_has_it():
         ("recursive = true", "recursive = 1", "line 20"),
         ('folder = "in"', "folder = 7", "input.folder"),
         ('format = "webp"', 'format = "gif"', "png, jpg, webp"),
+        ("batch-size = 6", "batch-size = 0", "output.batch-size: '0' will not do"),
+        ("batch-size = 6", "batch-size = 65", "from 1 to 64"),
+        ("batch-size = 6", "batch-size = true", "line 33"),
         ("[8, 9]", "[]", "matrix.steps"),
         ("[8, 9]", "[8, 0]", "line 26: matrix.steps: '0' will not do"),
         ("sampler = [", "init = [", "matrix.init"),

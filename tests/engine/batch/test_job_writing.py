@@ -149,7 +149,7 @@ def test_where_words_do_not_reach_the_request_itself_is_written(request_):
 
 
 def test_files_are_whole_and_replace_nothing(tmp_path):
-    job = job_of([GenerateRequest(prompt="a", seed=3)], output=JobOutput(folder="o"), title="T")
+    job = job_of([GenerateRequest(prompt="a", seed=3)], output=JobOutput(folder="o", batch_size=2), title="T")
     for name in ("job.toml", "job.json"):
         write_job(job, tmp_path / name)
         assert read_job(tmp_path / name) == job

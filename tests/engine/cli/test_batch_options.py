@@ -7,6 +7,7 @@ from mezzotint.batch.job_reading import parse_job
 from mezzotint.batch.job_writing import toml_of
 from mezzotint.cli.batch_options import job_of
 from mezzotint.cli.parser import make_parser
+from mezzotint.errors import UsageError
 
 
 def job(*words):
@@ -33,6 +34,16 @@ def test_everything_about_words_folders_and_names():
         list=("a", "b"), file="p.txt", table="t.csv", template="{x}", wildcards="w", choices="one"
     )
     assert said.matrix == (("seed", (3, 1)),)
+
+
+def test_how_many_together():
+    def said(*words):
+        return make_parser().parse_args(["run", "job.toml", *words]).batch_size
+
+    assert [said(), said("--batch-size", "auto"), said("--batch-size", "64")] == [None, "auto", 64]
+    for words in ("0", "65", "many"):
+        with pytest.raises((SystemExit, UsageError)):
+            said("--batch-size", words)
 
 
 @pytest.mark.parametrize(

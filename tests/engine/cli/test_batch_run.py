@@ -1,6 +1,7 @@
 """A batch from its words to its exit code."""
 
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -10,10 +11,12 @@ import sys
 import pytest
 from batch_programs import StandIn
 
+from mezzotint.batch import devices
 from mezzotint.batch.ledger import read_ledger
 from mezzotint.batch.manifest import Manifest
 from mezzotint.batch.owner import Owner
 from mezzotint.cli.interrupt import Interrupt
+from mezzotint.jobs.lease import Held, Lease
 
 # An engine whose pictures called "slow" tell that they are begun, and take until their folder has a file `go`.
 PROGRAM = """
@@ -65,10 +68,10 @@ def test_lines_of_json_tell_everything(batch):
     done = batch(*prompts("a house", "refused"), "-o", "out", "--jsonl")
     assert done.code == 3
     lines = [json.loads(line) for line in done.out.splitlines()]
-    tasks = {line["task"]["status"]: line["task"] for line in lines if "task" in line}
+    tasks = {line["settled"]["status"]: line["settled"] for line in lines if line["kind"] == "settled"}
     assert set(tasks) == {"done", "failed"}
     assert tasks["failed"]["kind"] == "image_refused"
-    assert any("progress" in line for line in lines)
+    assert any(line["kind"] == "progress" for line in lines)
     ended = lines[-1]["ended"]
     assert (ended["stopped"], ended["failures"], ended["progress"]["done"]) == ("finished", 1, 1)
 
@@ -147,6 +150,62 @@ def test_words_that_cannot_be(batch, words, complaint):
     assert complaint in done.err
 
 
+@pytest.mark.parametrize(("words", "sizes"), [([], {4}), (["auto"], {4}), (["3"], {3}), (["1"], set())])
+def test_pictures_are_made_together(batch, words, sizes):
+    said = [part for word in words for part in ("--batch-size", word)]
+    done = batch(*prompts(*"abcdefghijklmnopqrstuvwxyz"), "-o", "out", *said)
+    assert (done.code, len(done.out.splitlines())) == (0, 26)
+    assert max(done.engine.groups, default=0) == max(sizes, default=0)
+
+
+def test_the_job_says_how_many_and_the_command_may_say_otherwise(command, here):
+    (here / "job.toml").write_text(
+        "version = 1\nprompts.list = ['a {b|c|d|e|f|g|h|i|j|k|l|m}']\noutput.batch-size = 2\n"
+    )
+    for words, most in (([], 2), (["--batch-size", "3"], 3)):
+        done = command("run", "job.toml", "-o", f"out{most}", *words, engine=StandIn())
+        assert (done.code, max(done.engine.groups)) == (0, most)
+
+
+def test_a_device_that_another_has_is_not_taken_from_it(batch):
+    with Lease.acquire("auto", what="the window"):
+        done = batch(*prompts("a house"), "-o", "out")
+        assert (done.code, done.engine.requests) == (8, [])
+        assert f"the window (process {os.getpid()} on " in done.err and "--wait" in done.err
+    assert batch(*prompts("a house"), "-o", "out").code == 0
+
+
+def test_it_waits_for_the_device_when_asked(batch, monkeypatch):
+    held = Lease.acquire("auto", what="the window")
+    monkeypatch.setattr(
+        "mezzotint.cli.batch_run.leased", functools.partial(devices.leased, sleep=lambda _: held.release())
+    )
+    done = batch(*prompts("a house"), "-o", "out", "--wait")
+    assert done.code == 0
+    assert "waiting: the window (process" in done.err
+
+
+def test_while_it_runs_nobody_else_has_the_device(batch):
+    class Engine(StandIn):
+        def write(self, request):
+            self.held = Lease.acquire("auto")
+            return super().write(request)
+
+    engine = Engine()
+    assert batch(*prompts("a house"), "-o", "out", engine=engine).code == 0
+    assert isinstance(engine.held, Held) and engine.held.what == "a batch"
+
+
+def test_what_a_crash_has_left_half_written_is_swept_out(batch, here, monkeypatch):
+    monkeypatch.setattr("mezzotint.cli.batch_run._beside", lambda _, work: work())
+    old = here / "out" / "0" / ".mezzotint-0123456789abcdef.part"
+    old.parent.mkdir(parents=True)
+    old.touch()
+    os.utime(old, (0, 0))
+    assert batch(*prompts("a house"), "-o", "out").code == 0
+    assert not old.exists()
+
+
 def test_asked_to_stop_it_says_how_to_go_on(batch, here):
     interrupt = Interrupt(tell=lambda _: None, end=lambda code: pytest.fail("it was to be asked first"))
 
@@ -155,7 +214,7 @@ def test_asked_to_stop_it_says_how_to_go_on(batch, here):
             interrupt.handle(signal.SIGTERM, None)
             return super().write(request)
 
-    words = [*prompts(*"abcdefgh"), "-o", "out"]
+    words = [*prompts(*"abcdefgh"), "-o", "out", "--batch-size", "1"]
     done = batch(*words, engine=Engine(), interrupt=interrupt)
     assert done.code == 128 + signal.SIGTERM
     assert "run the same again to go on" in done.err
@@ -165,7 +224,7 @@ def test_asked_to_stop_it_says_how_to_go_on(batch, here):
 
 @contextlib.contextmanager
 def running(folder, *words):
-    """A run in a process of its own, with a picture under way."""
+    """A run in a process of its own, with a picture under way; or one that has ended, if there is none such."""
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM, "batch", *words],
         cwd=folder,
@@ -177,13 +236,15 @@ def running(folder, *words):
         for line in process.stdout:
             if line == "running\n":
                 break
+        else:
+            process.wait()
         yield process
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals that a test can send")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_asked_once_the_picture_is_finished(here, name):
-    with running(here, *prompts("slow", "never"), "-o", "out") as process:
+    with running(here, *prompts("slow", "never"), "-o", "out", "--batch-size", "1") as process:
         process.send_signal(getattr(signal, name))
         assert process.stderr.readline() == "\n" and "stopping after this picture" in process.stderr.readline()
         (here / "go").touch()
@@ -197,7 +258,7 @@ def test_asked_once_the_picture_is_finished(here, name):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals that a test can send")
 def test_asked_twice_it_stops_now_and_the_task_is_not_blamed(here, batch):
-    words = [*prompts("slow"), "-o", "out"]
+    words = [*prompts("slow"), "-o", "out", "--batch-size", "1"]
     for _ in range(3):
         with running(here, *words) as process:
             process.send_signal(signal.SIGINT)
@@ -210,13 +271,19 @@ def test_asked_twice_it_stops_now_and_the_task_is_not_blamed(here, batch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-def test_killed_twice_at_the_same_picture_it_is_set_aside(here, batch):
-    words = [*prompts("slow", "a house"), "-o", "out"]
-    for _ in range(2):
+@pytest.mark.parametrize(("together", "kills"), [("1", {2}), ("4", {2, 3})])
+def test_killed_over_and_over_at_the_same_picture_it_is_set_aside(here, batch, together, kills):
+    """When it was made with others once, nobody knew which of them it was."""
+    words = [*prompts("slow", "a house"), "-o", "out", "--batch-size", together]
+
+    def killed():
         with running(here, *words) as process:
             process.kill()
-            process.wait()
+            return process.wait() == -signal.SIGKILL
+
+    assert next(number for number in range(9) if not killed()) in kills
     done = batch(*words)
-    assert done.code == 3
-    assert "set aside: out" not in done.err and "2 processes ended while they made it" in done.err
-    assert len(done.out.splitlines()) == 1
+    assert (done.code, done.engine.requests) == (3, [])
+    (record,) = [one for one in read_ledger(here / "out").records().values() if one.status != "done"]
+    assert record.status == "set_aside" and "2 processes ended while they made it" in record.error
+    assert len(list(here.glob("out/*.png"))) == 1
