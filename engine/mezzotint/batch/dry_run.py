@@ -3,54 +3,20 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from mezzotint import codec
-from mezzotint.batch.estimate import HowKnown, Sizes, Times, bytes_of, free_bytes
+from mezzotint.batch.estimate import Sizes, Times, bytes_of, free_bytes
 from mezzotint.batch.job import JobFile
 from mezzotint.batch.tasks import BatchTask, Shard, Skipped, output_folder, tasks_of
+from mezzotint.batch_protocol import DryDoes, DryRow, DryTotals, HowKnown
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.errors import MezzotintError
 from mezzotint.jobs.tasks import RunKey
 
-Does = Literal["make", "rename", "overwrite", "done", "skip", "refuse"]
-
 _HEAD = ("does", "input or prompt", "output", "size", "seed", "seconds", "why")
 _WIDTHS = (9, 28, 44, 9, 10, 7)
 _MOST_PROMPT = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DryRow:
-    """What would become of one task, or of one file that is none."""
-
-    does: Does  # rename, overwrite: a file of that name is there; refuse: the engine would
-    input: str | None
-    output: str | None
-    why: str = ""
-    prompt: str = ""
-    seed: int | None = None
-    width: int | None = None
-    height: int | None = None
-    seconds: float | None = None
-    bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DryTotals:
-    """All rows together."""
-
-    tasks: int
-    to_make: int
-    does: dict[str, int] = field(default_factory=dict)  # rows of each kind
-    skipped: dict[str, int] = field(default_factory=dict)  # by what kind of reason
-    seconds: float | None  # None: of some nothing is known
-    how_known: HowKnown
-    bytes: int
-    free_bytes: int | None
-    fits: bool  # on the disk, as far as is known
 
 
 class DryRun:
@@ -131,7 +97,7 @@ class DryRun:
             bytes=takes,
         )
 
-    def _fate(self, task: BatchTask) -> tuple[Does, str]:
+    def _fate(self, task: BatchTask) -> tuple[DryDoes, str]:
         if self._is_done(task):
             return "done", "made before"
         if os.path.lexists(self._folder / task.output):
@@ -141,7 +107,7 @@ class DryRun:
         return "make", "another picture of the job has the name that it would have" if task.is_twin else ""
 
 
-def _of_task(task: BatchTask, does: Does, why: str) -> DryRow:
+def _of_task(task: BatchTask, does: DryDoes, why: str) -> DryRow:
     return DryRow(
         does=does,
         input=task.input,

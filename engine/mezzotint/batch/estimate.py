@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from mezzotint.batch.job import PictureFormat
+from mezzotint.batch_protocol import HowKnown
 from mezzotint.catalog.catalog import FoundModel
 from mezzotint.errors import MezzotintError
 from mezzotint.jobs.requests import run_key, steps_of
@@ -16,7 +16,6 @@ from mezzotint.protocol import GenerateRequest, ModelRef, Plan, PlanRequest
 from mezzotint.stages.given_pictures import grown_size
 from mezzotint.stages.setup import CascadeSetup, Find, set_up
 
-HowKnown = Literal["measured", "scaled", "planned", "unknown"]
 Size = tuple[int, int]
 
 _BYTES_PER_PIXEL = {"png": 1.8, "jpg": 0.7, "webp": 0.35}  # of pictures of the sort that models make
