@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from answering import Answering
+from batch_shown import failures, fill_form, fill_list, fill_look
 from fake_engine import model_info
 from made_plans import plan
 from PySide6.QtGui import QColor, QImage
@@ -36,8 +37,10 @@ from mezzotint_app.viewmodel.pixels import Picture
 from mezzotint_app.viewmodel.preview import Result
 from mezzotint_app.viewmodel.viewer import ViewerModel
 from mezzotint_app.widgets.confirm import confirm
+from mezzotint_app.widgets.fold import Fold
 from mezzotint_app.windows.get_model_dialog import GetModelDialog
-from mezzotint_app.windows.main_window import CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
+from mezzotint_app.windows.leaving_dialog import LeavingDialog
+from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
 from mezzotint_app.windows.mask_editor import MaskEditor
 from mezzotint_app.windows.viewer import Viewer
 
@@ -118,6 +121,7 @@ def librarian():
             "gallery.scan": GalleryScanned(added=0, removed=0, total=30, unreadable=1),
             "known_models": (KNOWN,),
             "offer": OFFER,
+            "batch_tasks": failures(HOSTILE),
         }
     )
 
@@ -240,6 +244,31 @@ class Windows:
         assert len(calls) == 2
         return window
 
+    def batch(self):
+        """A batch in each state, and what failed of one; everything open in the form."""
+        window, page = self._page(BATCH), self.main.batch_page
+        fill_form(self.program.batch, HOSTILE)
+        fill_list(self.program, HOSTILE)
+        for fold in page.findChildren(Fold):
+            fold.set_open(True)
+        page.list.card("rests").failed.click()
+        until(lambda: page.list.card("rests").list.model().rowCount() == 3)
+        settle()
+        return window
+
+    def batch_look(self):
+        """What would be made, with words as the source."""
+        window = self._page(BATCH)
+        self.program.batch.change(source="words", prompts="a house")
+        fill_look(self.program.batch, HOSTILE)
+        window.batch_page.tabs.setCurrentIndex(1)
+        settle()
+        return window
+
+    def batch_at_first(self):
+        """Nothing is filled in."""
+        return self._page(BATCH)
+
     def first_run(self):
         """The welcome."""
         self.main.rail.setVisible(False)
@@ -284,6 +313,18 @@ class Windows:
         self.main.dialogs.log()
         dialog = self._dialog("log")
         dialog.add(HOSTILE)
+        return dialog
+
+    def batch_log(self):
+        """What a batch has said."""
+        self.main.dialogs.batch_log(HOSTILE, (HOSTILE, "and more"))
+        return self._dialog("batch-log")
+
+    def leaving_batch(self):
+        """With a batch that runs."""
+        dialog = LeavingDialog(self.main, batch=True, queue=False)
+        dialog.show()
+        settle()
         return dialog
 
     def places(self):
@@ -373,6 +414,11 @@ NAMES = (
     "gallery",
     "gallery_at_first",
     "models",
+    "batch",
+    "batch_look",
+    "batch_at_first",
+    "batch_log",
+    "leaving_batch",
     "first_run",
     "settings_pictures",
     "settings_window",

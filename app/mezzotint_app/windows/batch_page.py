@@ -142,7 +142,8 @@ class BatchPage(DropArea):
         self.tabs.addTab(self.list, self.tr("Batches"))
         self.tabs.addTab(self.look, self.tr("What would be made"))
         self.tabs.tabBar().setDrawBase(False)
-        self.tabs.tabBar().setAccessibleName(self.tr("Batches, or what would be made"))
+        for part in (self.tabs, self.tabs.tabBar()):
+            part.setAccessibleName(self.tr("Batches, or what would be made"))
         right = QWidget()
         column = QVBoxLayout(right)
         column.setContentsMargins(0, 8, 0, 0)

@@ -29,7 +29,7 @@ class BatchWhat(QWidget):
         self._make_folder()
         self._make_words()
         self.matrix = BatchMatrix()
-        self._matrix_field = Field(self.tr("Every picture with each of these"), self.matrix)
+        self._matrix_field = Field(self.tr("Each picture with each of these"), self.matrix)
         self._build()
         self._connect()
 
@@ -87,7 +87,7 @@ class BatchWhat(QWidget):
             self.tr("Folders below it, too"), self.tr("Also the pictures in the folders within that folder")
         )
         self.sidecars = self._check(
-            self.tr("Text files beside pictures are their prompts"),
+            self.tr("Prompts in text files beside"),
             self.tr("NAME.txt beside NAME.png says what to see there, instead of the prompts below"),
         )
         self.glob = QLineEdit()

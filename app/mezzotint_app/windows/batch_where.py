@@ -36,12 +36,14 @@ class BatchWhere(QWidget):
         self.name.setToolTip(self.tr("A pattern such as [stem]-[seed]; the ending follows from the format"))
         self.format = ChoiceBox(self.tr("Format"), self.tr("PNG loses nothing; the others are smaller"))
         self.existing = ChoiceBox(
-            self.tr("Where a file has that name already"),
+            self.tr("Where a name is taken"),
             self.tr("Pictures of this batch that are there are never made twice; this is about other files"),
         )
-        self.keep_tree = QCheckBox(self.tr("Folders as in the folder of pictures"))
+        self.keep_tree = QCheckBox(self.tr("Keep the folders below"))
         self.keep_tree.setAccessibleName(self.keep_tree.text())
-        self.keep_tree.setToolTip(self.tr("Otherwise all pictures go into one folder"))
+        self.keep_tree.setToolTip(
+            self.tr("The new pictures lie in folders as those they are made of; otherwise all are in one folder")
+        )
         self._build()
         self._connect()
 
@@ -82,7 +84,7 @@ class BatchWhere(QWidget):
         for part in (
             Field(self.tr("Names"), self.name),
             Field(self.tr("Format"), self.format),
-            Field(self.tr("Where a file has that name already"), self.existing),
+            Field(self.tr("Where a name is taken"), self.existing),
             self.keep_tree,
         ):
             inside.addWidget(part)
