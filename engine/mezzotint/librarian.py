@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from mezzotint.batch.methods import batch_methods
 from mezzotint.library.model_methods import model_methods
 from mezzotint.library.picture_methods import Desk, picture_methods
 from mezzotint.rpc import (
@@ -40,7 +41,11 @@ class Librarian:
 
     def methods(self) -> dict[str, Method]:
         """All that can be asked."""
-        return {**picture_methods(self._desk), **model_methods(self._catalog, self._folders)}
+        return {
+            **picture_methods(self._desk),
+            **model_methods(self._catalog, self._folders),
+            **batch_methods(self._catalog),
+        }
 
     def run(self) -> bool:
         """Serve until the input ends or `shutdown` comes; False when work did not stop in time."""

@@ -34,6 +34,7 @@ NAMES = (
     *("gallery.scan", "gallery.query", "gallery.rate", "gallery.forget", "gallery.models", "check_output"),
     *("places", "add_place", "remove_place", "forget_model", "remember_model"),
     *("hidden_models", "known_models", "offer", "get", "quantize", "verify"),
+    *("batch_read", "batch_write", "batch_look", "batch_status", "batch_tasks"),
 )
 
 
@@ -88,7 +89,7 @@ def client():
 def test_the_table_holds_every_method_of_the_contract(client):
     assert set(NAMES) == set(client.librarian.methods())
     jobs = {name for name, method in client.librarian.methods().items() if method.job}
-    assert jobs == {"gallery.scan", "get", "quantize", "verify"}
+    assert jobs == {"gallery.scan", "get", "quantize", "verify", "batch_look"}
 
 
 def test_pictures_from_the_scan_to_the_stars(client, tmp_path):

@@ -1,0 +1,102 @@
+"""What the librarian can be asked about batches: their jobs, what these would make, and how their folders stand."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.batch_protocol import (
+    BatchFolder,
+    BatchJob,
+    BatchLook,
+    BatchStatus,
+    BatchTaskPage,
+    BatchTasks,
+    BatchWrite,
+    BatchWritten,
+    DryTotals,
+)
+from mezzotint.codec import to_json
+from mezzotint.errors import UsageError
+from mezzotint.library.params import PathParams
+from mezzotint.protocol import IsCancelled, OnEvent
+from mezzotint.rpc import Method
+from mezzotint.trouble import shown
+
+if TYPE_CHECKING:
+    from mezzotint.batch.followed import FollowedFolders
+    from mezzotint.catalog import Catalog
+
+MOST_BYTES = 4 << 20  # of a job that a window is given to edit
+
+MakeCatalog = Callable[[], "Catalog"]
+
+
+def batch_methods(make_catalog: MakeCatalog) -> dict[str, Method]:
+    """The methods by name."""
+    of = _BatchMethods(make_catalog)
+    return {
+        "batch_read": Method(params=PathParams, run=of.read, turn="waiting"),
+        "batch_write": Method(params=BatchWrite, run=of.write, turn="waiting"),
+        "batch_look": Method(params=BatchLook, run=of.look, job=True),
+        "batch_status": Method(params=BatchFolder, run=of.status, turn="waiting"),
+        "batch_tasks": Method(params=BatchTasks, run=of.tasks, turn="waiting"),
+    }
+
+
+class _BatchMethods:
+    def __init__(self, make_catalog: MakeCatalog) -> None:
+        self._make_catalog = make_catalog
+        self._followed: FollowedFolders | None = None
+
+    def read(self, asked: PathParams, _tell: OnEvent, _cancelled: IsCancelled) -> BatchJob:
+        from mezzotint.batch.job_reading import read_job
+        from mezzotint.batch.job_writing import data_of
+
+        path = _whole(asked.path, "job")
+        job = data_of(read_job(path, MOST_BYTES))
+        _check_length(job)
+        return BatchJob(job=job, base=str(path.parent))
+
+    def write(self, asked: BatchWrite, _tell: OnEvent, _cancelled: IsCancelled) -> BatchWritten:
+        from mezzotint.batch.job_reading import job_of_data
+        from mezzotint.batch.job_writing import write_job
+        from mezzotint.batch.moved import moved
+
+        path, job = _whole(asked.path, "job"), job_of_data(asked.job)
+        if asked.base is not None:
+            job = moved(job, _whole(asked.base, "folder"), path.parent)
+        write_job(job, path, overwrite=asked.overwrite)
+        return BatchWritten(path=str(path))
+
+    def look(self, asked: BatchLook, tell: OnEvent, cancelled: IsCancelled) -> DryTotals:
+        from mezzotint.batch.looking import look
+
+        return look(asked, self._make_catalog(), tell, cancelled)
+
+    def status(self, asked: BatchFolder, _tell: OnEvent, cancelled: IsCancelled) -> BatchStatus:
+        return self._folders().status(asked, cancelled)
+
+    def tasks(self, asked: BatchTasks, _tell: OnEvent, cancelled: IsCancelled) -> BatchTaskPage:
+        return self._folders().tasks(asked, cancelled)
+
+    def _folders(self) -> "FollowedFolders":
+        """Made by whichever thread asks first; two of them would only read twice."""
+        from mezzotint.batch.followed import FollowedFolders
+
+        self._followed = self._followed or FollowedFolders()
+        return self._followed
+
+
+def _whole(name: str, what: str) -> Path:
+    path = Path(name)
+    if not path.is_absolute() or "\0" in name:
+        raise UsageError(f"{shown(name)} is no whole path: give the whole path of the {what}")
+    return path
+
+
+def _check_length(job: dict[str, object]) -> None:
+    if len(to_json(job)) > MOST_BYTES:  # a character may take six bytes
+        raise UsageError(
+            f"the job is longer than {MOST_BYTES >> 20} MB: put its prompts into a file or a table, or use `mezzotint "
+            "run`"
+        )
