@@ -9,7 +9,6 @@ import importlib.util
 import os
 import re
 import secrets
-import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mezzotint.batch.ray_folders import new_folder, remove, sweep
 from mezzotint.batch.workers import WorkerUnusable
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import Cancelled, UsageError
@@ -31,12 +31,11 @@ _TRIES = 3  # of starting one here: on a busy machine its processes may find one
 _LOOK = 0.2  # seconds between looks at whether the person wants to stop
 _STORE = 1 << 30  # bytes of memory in which pictures travel, of a cluster that is started here
 _MOST_CORES = 4  # that one worker asks for beside its GPU
-_LONGEST_FOLDER = 40  # characters: names of sockets go below it, and may have about a hundred
+_LONGEST_TEMPORARY = 8  # characters of a folder: names of sockets go below it, and may have about a hundred
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_enable_metrics_collection": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_BACKEND_LOG_LEVEL": "fatal",
 }
 _ON_THIS_MACHINE = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # what it does there by itself: only 127.0.0.1
@@ -93,7 +92,7 @@ class Cluster:
                     raise Cancelled("stopped before the Ray cluster had a place for it")
             return self._ray.get(asked)
         except exceptions.RayActorError as error:
-            raise BenchDied(_first_line(error)) from error
+            raise BenchDied(_last_line(error)) from error
         except exceptions.RayTaskError as error:
             raise WorkerUnusable(f"the Ray node cannot work: {_last_line(error)}") from error
         except exceptions.RayError as error:
@@ -126,13 +125,16 @@ def connected(
             yield Cluster(ray, address, _places(ray, on_processor))
             return
         with _folder_of_its_own(address) as folder, _signals_kept():
+            # It would print what its processes met on our standard output, where results go.
+            ray._private.worker._worker_logs_enabled = False
             _begin(ray, address, folder, cores, gpus)
         try:
             yield Cluster(ray, address, _places(ray, on_processor))
         finally:
             with _signals_kept():
                 ray.shutdown()
-            _remove(folder)
+            if folder is not None:
+                remove(folder)
 
 
 def _check_address(address: str) -> None:
@@ -218,23 +220,17 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 @contextmanager
 def _folder_of_its_own(address: str) -> Iterator[Path | None]:
     """Where what is started here keeps its files, which may be pictures: nobody else may look into it."""
-    if address != LOCAL or os.name == "nt" or "RAY_TMPDIR" in os.environ:
+    sweep()
+    is_long = len(tempfile.gettempdir()) > _LONGEST_TEMPORARY
+    if address != LOCAL or is_long or os.name == "nt" or "RAY_TMPDIR" in os.environ:
         yield None
         return
-    if len(tempfile.gettempdir()) + len("/mezzotint-ray-12345678") > _LONGEST_FOLDER:
-        yield None
-        return
-    folder = Path(tempfile.mkdtemp(prefix="mezzotint-ray-"))
+    folder = new_folder()
     try:
         yield folder
     except BaseException:
-        _remove(folder)
+        remove(folder)
         raise
-
-
-def _remove(folder: Path | None) -> None:
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -253,7 +249,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _last_line(error: BaseException) -> str:
-    return plain(next(iter(reversed(str(error).strip().splitlines())), "") or type(error).__name__, 300)
+    return plain(next(iter(reversed(str(error).strip().splitlines())), "") or type(error).__name__, 180)
 
 
 def _bench_class() -> type:

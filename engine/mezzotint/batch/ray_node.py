@@ -1,6 +1,5 @@
 """What a node of a Ray cluster does: an engine that stays warm, in a folder of its own for each call."""
 
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mezzotint.batch.outcomes import Outcome
 from mezzotint.batch.outputs import as_template
+from mezzotint.batch.ray_folders import new_folder, remove, sweep
 from mezzotint.batch.ray_parcel import (
     MOST_BACK,
     Answer,
@@ -34,6 +34,7 @@ class Node:
 
     def __init__(self, make_engine: "Callable[[], Engine]", sameness: Sameness) -> None:
         self._worker, self._sameness = EngineWorker(make_engine), sameness
+        sweep()
 
     def make(self, wire: Wire) -> Wire:
         """Both as they travel. Raises nothing: what goes wrong is told."""
@@ -52,11 +53,12 @@ class Node:
         trouble = self._sameness.trouble(parcel.needs)
         if trouble is not None:
             return Reply(unusable=trouble)
-        with tempfile.TemporaryDirectory(prefix="mezzotint-ray-") as name:
-            folder = Path(name).resolve()
-            requests = _unpacked(parcel, folder)
-            outcomes = self._outcomes(requests)
+        folder = new_folder().resolve()
+        try:
+            outcomes = self._outcomes(_unpacked(parcel, folder))
             return Reply(answers=tuple(_answer(one, folder, parcel) for one in outcomes))
+        finally:
+            remove(folder)
 
     def _outcomes(self, requests: Sequence[GenerateRequest]) -> Sequence[Outcome]:
         if len(requests) == 1:

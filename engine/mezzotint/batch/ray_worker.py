@@ -109,16 +109,18 @@ class RayWorker:
         if reply.unusable:
             raise WorkerUnusable(f"the Ray node {self._host} can make nothing of this: {plain(reply.unusable, 800)}")
         if reply.lost:
+            words = f"on the Ray node {self._host}: {plain(reply.lost, 300)}"
             self.close()
-            raise WorkerDied(f"on the Ray node {self._host}: {plain(reply.lost, 300)}")
+            raise WorkerDied(words)
 
     @contextmanager
     def _told_if_it_dies(self) -> Iterator[None]:
         try:
             yield
         except BenchDied as died:
+            words = f"the process on the Ray node {self._host} ended ({died})"
             self.close()
-            raise WorkerDied(f"the process on the Ray node {self._host} ended: {died}") from died
+            raise WorkerDied(words) from died
 
     # ---- its process
 

@@ -1,11 +1,13 @@
 """A batch on a real Ray cluster of this machine, with two GPUs that are only counted."""
 
+import hashlib
 import os
-import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 import ray_programs
 from batch_made import Batch
@@ -13,7 +15,9 @@ from batch_programs import painted, task
 from ray_programs import PLUGINS, workers_on
 
 from mezzotint.batch.ray_cluster import LOCAL, connected
-from mezzotint.protocol import ImageInput
+from mezzotint.batch.workers import WorkerUnusable
+from mezzotint.errors import Cancelled
+from mezzotint.protocol import Cascade, ImageInput, ModelRef, Stage
 
 pytestmark = [pytest.mark.requires_package("ray"), pytest.mark.timeout(280)]
 
@@ -46,9 +50,6 @@ def contents(folder):
 
 def with_photo(one, photo):
     """The task with a picture that it begins from."""
-    import hashlib
-    from dataclasses import replace
-
     given = ImageInput(path=str(photo), sha256=hashlib.sha256(photo.read_bytes()).hexdigest())
     return replace(one, request=replace(one.request, images=(given,)))
 
@@ -68,4 +69,68 @@ def test_processes_that_die_in_the_middle_change_nothing_of_what_comes_out(clust
     assert (ended.stopped, ended.failures, ended.progress.done) == ("finished", 0, 16)
     assert contents(rays.folder) == contents(plain.folder)
     assert len(rays.heard.records) == 16
-    assert {code for code, _ in rays.heard.notices} >= {"worker_died"}
+    assert {code for code, _ in rays.heard.notices} & {"worker_died", "together_failed"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_a_killed_run_takes_its_ray_along_and_the_next_one_makes_what_is_missing(cluster, tmp_path):
+    rays, plain = Batch(tmp_path / "rays"), Batch(tmp_path / "plain")
+    plain.run(plain.tasks(60))
+    words = [sys.executable, ray_programs.__file__, str(rays.folder), "60"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as run:
+        assert [run.stdout.readline() for _ in range(5)] == [".\n"] * 5  # and nothing that Ray would say
+        below = psutil.Process(run.pid).children(recursive=True)
+        run.kill()
+    assert psutil.wait_procs(below, timeout=120)[1] == []
+    ended = rays.run(rays.tasks(60), workers=workers_on(cluster))
+    assert (ended.stopped, ended.failures, ended.progress.done + ended.progress.already) == ("finished", 0, 60)
+    assert ended.progress.already >= 5
+    assert contents(rays.folder) == contents(plain.folder)
+
+
+def test_who_stops_gets_what_is_under_way_and_the_cluster_of_others_stays(cluster, tmp_path):
+    batch = Batch(tmp_path)
+    with connected(LOCAL, on_processor=False) as same:
+        ended = batch.run(batch.tasks(2000), workers=workers_on(same), stopping=lambda: len(batch.heard.records) >= 2)
+    assert ended.stopped == "interrupted"
+    assert 2 <= len(batch.heard.records) == len(batch.pictures()) < 2000
+    assert workers_on(cluster)[0].make(task(7, tmp_path, "after").request, lambda _: None).images
+
+
+def test_a_process_that_is_ended_between_pictures_is_no_fault_of_the_next(cluster, tmp_path):
+    worker = workers_on(cluster)[0]
+    worker.make(task(1, tmp_path).request, lambda _: None)
+    cluster.end(worker._bench)
+    assert worker.make(task(2, tmp_path).request, lambda _: None).images
+    worker.close()
+
+
+def test_a_node_that_lacks_a_model_or_has_another_is_refused(cluster, tmp_path):
+    for name, words in [("absent", "no model is called 'absent'"), ("other", "has other content there")]:
+        stage = Stage(model=ModelRef(id=name))
+        request = replace(task(1, tmp_path).request, cascade=Cascade(stages=(stage,)))
+        worker = workers_on(cluster, hashes=lambda kind, name: "0" * 64)[0]
+        with pytest.raises(WorkerUnusable, match=words):
+            worker.make(request, lambda _: None)
+        worker.close()
+    assert not list(tmp_path.rglob("*.png"))
+
+
+def test_a_node_with_another_version_is_refused(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr("mezzotint.batch.ray_worker.__version__", "99")
+    worker = workers_on(cluster)[0]
+    with pytest.raises(WorkerUnusable, match="and this is 99: install the same version"):
+        worker.make(task(1, tmp_path).request, lambda _: None)
+    worker.close()
+
+
+def test_who_waits_for_a_place_can_stop_waiting(cluster, tmp_path):
+    holders, heard = workers_on(cluster), []
+    for number, worker in enumerate(holders):
+        worker.make(task(number, tmp_path).request, lambda _: None)
+    waiter = workers_on(cluster, stopping=lambda: bool(heard))[0]
+    with pytest.raises(Cancelled):
+        waiter.make(task(5, tmp_path).request, heard.append)
+    assert [event.code for event in heard] == ["waiting"]
+    for worker in (waiter, *holders):
+        worker.close()
