@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mezzotint.cli.batch_options import EXAMPLES, add_job_options, add_run_options, job_of
+from mezzotint.cli.batch_options import EXAMPLES, add_job_options, add_run_options, job_of, with_batch_size
 from mezzotint.cli.command_options import add_command, add_json
 from mezzotint.cli.context import Context
 
@@ -43,9 +43,14 @@ def with_its_command(words: list[str]) -> list[str]:
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Make what is missing."""
+    job = job_of(arguments)
+    if arguments.save_job is not None:
+        from mezzotint.cli.save_job import save_job
+
+        return save_job(with_batch_size(job, arguments.batch_size), arguments.save_job, context)
     from mezzotint.cli.batch_run import run_job
 
-    return run_job(job_of(arguments), Path.cwd(), arguments, context)
+    return run_job(job, Path.cwd(), arguments, context)
 
 
 def show_status(arguments: argparse.Namespace, context: Context) -> int:

@@ -1,6 +1,7 @@
 """The words of `mezzotint batch`, and the job that they say: the same as in a job file."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -67,6 +68,11 @@ def job_of(arguments: argparse.Namespace) -> JobFile:
     )
 
 
+def with_batch_size(job: JobFile, size: int | Literal["auto"] | None) -> JobFile:
+    """The job as a file says it: also how many pictures are made together."""
+    return replace(job, output=replace(job.output, batch_size=size)) if isinstance(size, int) else job
+
+
 def _input_of(arguments: argparse.Namespace) -> InputFolder | None:
     if arguments.input is None:
         for name in ("recursive", "glob", "limit", "masks", "sidecars", "again"):
@@ -130,6 +136,9 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         default="rename",
         help="what happens where a file of that name is there that is not of this batch (default: rename, the new one "
         "gets -1)",
+    )
+    group.add_argument(
+        "--save-job", metavar="FILE", type=Path, help="write all this as a job file, .toml or .json, and make nothing"
     )
 
 

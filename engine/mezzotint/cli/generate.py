@@ -33,6 +33,10 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         request_of(options)  # says that the prompt is missing, before anything is looked for
     catalog = context.make_catalog(arguments.models_folder)
     request = requested(options, arguments, catalog, context)
+    if arguments.save_job is not None:
+        from mezzotint.cli.save_job import save_request
+
+        return save_request(request, arguments.save_job, context)
     form: Format = "json" if arguments.json else "jsonl" if arguments.jsonl else "paths"
     with contextlib.closing(context.make_engine(catalog)) as engine, Reporter(context, form) as reporter:
         try:

@@ -170,6 +170,12 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         "--overwrite", action="store_true", help="replace a file that exists (default: take another name)"
     )
     group.add_argument("--preview", metavar="DIR", help="write a small picture of every step into this folder")
+    group.add_argument(
+        "--save-job",
+        metavar="FILE",
+        type=Path,
+        help="write all this as a job file for `mezzotint run`, .toml or .json, and make nothing",
+    )
     programs = group.add_mutually_exclusive_group()
     programs.add_argument(
         "--json", action="store_true", help="print one JSON object on stdout: every value that was used, or the error"

@@ -69,6 +69,23 @@ def check_output(output: Output, count: int) -> None:
         _probe(_nearest_existing(_expand_home(output.preview_folder)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitOutput:
+    """The parts of an output as it was typed."""
+
+    root: Path  # the leading folders without tokens
+    folders: tuple[str, ...]  # below the root, with tokens
+    stem: str | None  # None: it names folders alone
+    suffix: str
+
+
+def split_output(output: Output) -> SplitOutput:
+    """Where pictures go, in parts. UsageError for what cannot be."""
+    template = _parse(output, count=1)
+    stem = None if template.stem == DEFAULT_NAME else template.stem
+    return SplitOutput(root=template.root, folders=template.folders, stem=stem, suffix=template.suffix)
+
+
 def _parse(output: Output, count: int) -> _Template:
     text = output.path if output.path is not None else DEFAULT_NAME
     if not text:

@@ -17,6 +17,8 @@ from mezzotint.codec import to_json
 from mezzotint.errors import Cancelled, StorageError, UnknownModel, UsageError
 from mezzotint.jobs.store import JobStore
 
+MANY = list(range(1, 200))
+
 
 @pytest.fixture
 def looking(tmp_path):
@@ -109,7 +111,7 @@ def test_files_that_are_none_are_told_with_their_reason(looking, tmp_path):
         ({"prompts": {"file": "absent.txt"}}, StorageError, "absent.txt"),
         ({"input": {"folder": "absent"}, "prompts": {"list": ["a"]}}, StorageError, "does not exist"),
         ({"prompts": {"list": ["a"]}, "settings": {"model": "nobody"}}, UnknownModel, "nobody"),
-        ({"prompts": {"list": ["a"]}, "matrix": {"steps": [*range(1, 999)], "seed": [*range(99)]}}, UsageError, "too many"),
+        ({"prompts": {"list": ["a"]}, "matrix": {"steps": MANY, "seed": MANY}}, UsageError, "too many"),
         ({"request": [{"prompt": "a", "colour": 7}]}, UsageError, "unknown field"),
         ({"version": 7, "prompts": {"list": ["a"]}}, UsageError, "update Mezzotint"),
     ],
