@@ -1,0 +1,103 @@
+"""A whole batch by its command, with pictures made together beside one by one: how much sooner it is done.
+
+python bench/batch_throughput.py [--tasks 40] [--together 4] [--rounds 3] [--model starter-dit] [--threads 2]
+
+Both ways in turns, each in a process of its own. Two figures of each: pictures a second once it is under way (from the
+eighth picture on), and the seconds of the whole command, which loads the model besides. The pictures of both ways are
+compared: 2/255 apart at most. 1 is the exit code when they are further apart, or together is not 1.3 times as fast.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image, ImageChops
+
+LEAST = 1.3  # times as many pictures in the same time
+MOST_APART = 2  # of 255
+WARM = 8  # pictures
+_THINGS = ("house", "lighthouse", "tent", "castle", "boat", "tower", "tree", "bridge")
+_TIMES = ("by day", "at night", "at dusk", "at dawn", "in the rain", "in the snow")
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One command."""
+
+    seconds: float
+    per_second: float  # pictures, once it is under way
+
+
+def prompts(count: int) -> str:
+    """So many, in lines; no two alike."""
+    lines = (f"a {_THINGS[number % 8]} {_TIMES[number // 8 % 6]}, number {number}" for number in range(count))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def measure(folder: Path, together: int, options: argparse.Namespace) -> Timed:
+    """One batch into a new folder."""
+    words = [sys.executable, "-P", "-m", "mezzotint", "batch", "--prompts", str(folder.parent / "prompts.txt")]
+    words += ["-o", str(folder), "-m", options.model, "--batch-size", str(together), "--jsonl", "-q", "--seeds", "7"]
+    environ = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
+    started = time.monotonic()
+    with subprocess.Popen([*words, *options.more], stdout=subprocess.PIPE, text=True, env=environ) as process:
+        lines = map(json.loads, process.stdout or ())
+        times = [time.monotonic() for line in lines if line.get("kind") == "settled"]
+    if process.returncode or len(times) != options.tasks:
+        raise RuntimeError(f"the batch ended with {process.returncode} after {len(times)} pictures")
+    warm = min(WARM, len(times) // 2)
+    return Timed(time.monotonic() - started, (len(times) - warm) / max(1e-9, times[-1] - times[warm - 1]))
+
+
+def apart(folder: Path, other: Path) -> int:
+    """The largest difference of a colour in any of the pictures, of 255."""
+    names = sorted(path.name for path in folder.glob("*.png"))
+    if names != sorted(path.name for path in other.glob("*.png")):
+        raise RuntimeError("the two batches have made other pictures")
+    most = 0
+    for name in names:
+        with Image.open(folder / name) as one, Image.open(other / name) as two:
+            extrema = ImageChops.difference(one.convert("RGB"), two.convert("RGB")).getextrema()
+            most = max(most, *(int(high) for _, high in extrema))  # type: ignore[misc]  a pair for each colour
+    return most
+
+
+def main() -> int:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tasks", type=int, default=40)
+    parser.add_argument("--together", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--model", default="starter-dit")
+    parser.add_argument("--threads", type=int, default=2)
+    options, options.more = parser.parse_known_args()  # the rest is for `mezzotint batch`, such as --steps 8
+    ratios, wholes, most = [], [], 0
+    with tempfile.TemporaryDirectory() as temporary:
+        base = Path(temporary)
+        (base / "prompts.txt").write_text(prompts(options.tasks))
+        for number in range(options.rounds):
+            alone = measure(base / f"alone{number}", 1, options)
+            together = measure(base / f"together{number}", options.together, options)
+            most = max(most, apart(base / f"alone{number}", base / f"together{number}"))
+            ratios.append(together.per_second / alone.per_second)
+            wholes.append(alone.seconds / together.seconds)
+            print(
+                f"round {number + 1}: one by one {alone.per_second:.2f} a second ({alone.seconds:.1f} s in all), "
+                f"{options.together} together {together.per_second:.2f} a second ({together.seconds:.1f} s in all): "
+                f"{ratios[-1]:.2f} times",
+                flush=True,
+            )
+    ratio, whole = statistics.median(ratios), statistics.median(wholes)
+    print(f"{options.model}: {ratio:.2f} times as fast under way, {whole:.2f} in all; {most}/255 apart")
+    return 0 if ratio >= LEAST and most <= MOST_APART else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
