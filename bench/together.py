@@ -19,12 +19,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mezzotint.errors import UsageError
 from mezzotint.protocol import (
     Cascade,
     GeneratedImage,
     GenerateManyRequest,
     GenerateRequest,
     GenerateResult,
+    ManyOutcome,
     ModelRef,
     Output,
     Sampling,
@@ -87,13 +89,14 @@ def together(engine: "Engine", requests: Sequence[GenerateRequest]) -> list[Gene
     """All in one call."""
     asked = GenerateManyRequest(requests=tuple(requests))
     outcomes = engine.generate_many(asked, lambda _: None, lambda: False).outcomes
-    return [_made(outcome.result, outcome.failure) for outcome in outcomes]
+    return [_made(outcome) for outcome in outcomes]
 
 
-def _made(result: GenerateResult | None, failure: object) -> GenerateResult:
-    if result is None:
-        raise SystemExit(f"a picture was not made: {failure}")
-    return result
+def _made(outcome: ManyOutcome) -> GenerateResult:
+    if outcome.result is None:
+        failure = outcome.failure
+        raise UsageError("" if failure is None else failure.message)
+    return outcome.result
 
 
 def timed(engine: "Engine", model: str, count: int, pairs: int, folder: Path) -> list[Pair]:
@@ -148,8 +151,12 @@ def show_time(engine: "Engine", model: str, count: int, pairs: int, folder: Path
 
 
 def show_pixels(engine: "Engine", model: str, sampler: str, count: int, folder: Path) -> bool:
-    """Print how far apart pictures are; whether that is near enough."""
-    most, same = furthest(engine, model, sampler, count, folder)
+    """Print how far apart pictures are; whether that is near enough, or the model has no such sampler."""
+    try:
+        most, same = furthest(engine, model, sampler, count, folder)
+    except UsageError as error:
+        print(f"{model}, {sampler}: {error}", flush=True)
+        return "cannot run" in str(error)
     how = "the same" if same else "NOT THE SAME"
     print(f"{model}, {sampler}: at most {most} of 255 apart; one at a time is {how}", flush=True)
     return most <= MOST_APART and same
@@ -172,8 +179,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as name:
         for model in arguments.model or MODELS:
             good.append(show_time(engine, model, count, arguments.pairs, Path(name)))
-            for sampler in () if arguments.no_samplers else SAMPLERS:
-                good.append(show_pixels(engine, model, sampler, count, Path(name)))
+            samplers = () if arguments.no_samplers else SAMPLERS
+            good += [show_pixels(engine, model, sampler, count, Path(name)) for sampler in samplers]
     engine.close()
     return 0 if all(good) else 1
 

@@ -44,6 +44,7 @@ class KnownWords:
             return
         with uncounted():
             tensors = {name: tensor.to("cpu", copy=True) for name, tensor in conditioning.tensors.items()}
+        self._kept.pop(key, None)
         self._kept[key] = replace(conditioning, tensors=tensors)
         while self.bytes > self._room:
             del self._kept[next(iter(self._kept))]

@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mezzotint.families.conditionings import joined
 from mezzotint.families.family import Conditioning
 from mezzotint.families.guidance import guidance_embedding, guide, guided_output
 
@@ -48,8 +49,8 @@ def network(rows, tensors):
     return rows * tensors["text"].mean(dim=(1, 2))[:, None, None, None] + rows.flip(-1)
 
 
-def conditioning(*, guided, rescale=0.0):
-    text = torch.randn(2 if guided else 1, 5, 3, generator=torch.Generator().manual_seed(1))
+def conditioning(*, guided, rescale=0.0, seed=1):
+    text = torch.randn(2 if guided else 1, 5, 3, generator=torch.Generator().manual_seed(seed))
     return Conditioning(guided=guided, guidance_scale=4.0, guidance_rescale=rescale, tensors={"text": text})
 
 
@@ -77,3 +78,26 @@ def test_rows_of_each_pass():
 def test_unguided_samples_are_asked_once(passes):
     sample, said = halves()[:1], conditioning(guided=False)
     torch.testing.assert_close(guided_output(network, sample, said, passes), network(sample, said.tensors))
+
+
+@given(
+    pictures=st.integers(1, 5),
+    at_once=st.integers(0, 6),
+    passes=st.sampled_from(["batched", "sequential"]),
+    guided=st.booleans(),
+)
+def test_pictures_together_are_guided_as_each_is_alone(pictures, at_once, passes, guided):
+    sample = torch.randn(pictures, 4, 8, 8, generator=torch.Generator().manual_seed(2))
+    said = [conditioning(guided=guided, rescale=0.5, seed=seed) for seed in range(pictures)]
+    rows = []
+
+    def ask(x, tensors):
+        rows.append(len(x))
+        assert len(tensors["text"]) == len(x)
+        return network(x, tensors)
+
+    together = guided_output(ask, sample, joined(said), passes, at_once)
+    most = (at_once or pictures) * (2 if guided and passes == "batched" else 1)
+    assert max(rows) <= most
+    alone = [guided_output(network, sample[i : i + 1], said[i], passes) for i in range(pictures)]
+    torch.testing.assert_close(together, torch.cat(alone))

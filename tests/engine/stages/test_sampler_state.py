@@ -2,10 +2,18 @@
 
 import inspect
 
+import diffusers
 import pytest
 import torch
 
-from mezzotint.families.samplers import SAMPLERS, build_scheduler, resolve_scheduler, set_steps
+from mezzotint.families.samplers import (
+    _FLOW_SAMPLERS,
+    _OWN_SAMPLERS,
+    SAMPLERS,
+    build_scheduler,
+    resolve_scheduler,
+    set_steps,
+)
 from mezzotint.stages.sampler_state import SamplerState
 
 
@@ -47,3 +55,39 @@ def resolved(sampler):
 @pytest.mark.parametrize("index", [0, 2, 5])
 def test_done_again(sampler, index):
     assert torch.equal(walk(sampler, again_at=index), walk(sampler))
+
+
+def walk_of(class_name, settings, seeds):
+    """The last latents of as many pictures as there are seeds, each with its own noise."""
+    scheduler = getattr(diffusers, class_name)(**settings)
+    set_steps(scheduler, 6, torch.device("cpu"))
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+    latents = torch.cat([torch.randn(1, 4, 8, 8, generator=generator) for generator in generators])
+    known = inspect.signature(scheduler.step).parameters
+    for timestep in scheduler.timesteps:
+        scaled = scheduler.scale_model_input(latents, timestep) if hasattr(scheduler, "scale_model_input") else latents
+        extra = {"generator": generators} if "generator" in known else {}
+        latents = scheduler.step(torch.tanh(scaled), timestep, latents, **extra, return_dict=False)[0]
+    return latents
+
+
+@pytest.mark.parametrize("name", sorted({**_OWN_SAMPLERS, **{f"flow {key}": 0 for key in _FLOW_SAMPLERS}}))
+def test_pictures_walk_together_as_each_does_alone(name):
+    """What test_many shows of the usual samplers, of all others."""
+    sampler = _FLOW_SAMPLERS[name.removeprefix("flow ")] if name.startswith("flow") else _OWN_SAMPLERS[name]
+    settings = dict(sampler.settings)
+    if name.startswith("flow") and not sampler.class_name.startswith("FlowMatch"):
+        settings |= {"use_flow_sigmas": True, "prediction_type": "flow_prediction"}
+    together = walk_of(sampler.class_name, settings, [3, 4, 5])
+    alone = [walk_of(sampler.class_name, settings, [seed]) for seed in (3, 4, 5)]
+    torch.testing.assert_close(together, torch.cat(alone), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("pictures", [1, 3])
+def test_every_generator_is_put_back(pictures):
+    scheduler = build_scheduler(resolved("euler_a"))
+    generators = [torch.Generator().manual_seed(seed) for seed in range(pictures)]
+    state = SamplerState(scheduler, generators)
+    first = [torch.randn(3, generator=generator) for generator in generators]
+    state.restore()
+    assert torch.equal(torch.stack(first), torch.stack([torch.randn(3, generator=each) for each in generators]))

@@ -1,0 +1,91 @@
+"""Which requests may be made together: what changes the network's work tells them apart, and nothing else."""
+
+from dataclasses import fields, replace
+
+import pytest
+
+from mezzotint.protocol import (
+    Cascade,
+    GenerateRequest,
+    ImageInput,
+    Inpaint,
+    LoraRef,
+    ModelRef,
+    Output,
+    Sampling,
+    Stage,
+    Transition,
+)
+from mezzotint.stages.together import batch_key, same_batch
+
+PLAIN = GenerateRequest(prompt="a red house", images=(ImageInput(path="a.png", sha256="1"),))
+STAGE = Stage(model=ModelRef(id="a"))
+
+FREE = {
+    "prompt": "a boat",
+    "negative_prompt": "rain",
+    "seed": 3,
+    "images": (ImageInput(path="b.png"),),
+    "output": Output(path="elsewhere", overwrite=True),
+}
+TOGETHER_APART = {
+    "cascade": Cascade(stages=(STAGE,)),
+    "strength": 0.3,
+    "device": "cpu",
+    "dtype": "float16",
+    "attention": "sdpa",
+    "quantization": "int8",
+    "text_quantization": "int8",
+    "embeddings": ("a.safetensors",),
+    "loras": (LoraRef(path="a.safetensors"),),
+    "memory": "lowest",
+    "vram_limit_bytes": 10**9,
+    "ram_limit_bytes": 10**9,
+    "vae_tile": 256,
+    "strict": True,
+}
+ALONE = {"inpaint": Inpaint(), "count": 2, "previews": True, "compile": True}
+
+
+def test_every_field_is_thought_of():
+    assert {field.name for field in fields(GenerateRequest)} == {*FREE, *TOGETHER_APART, *ALONE}
+
+
+@pytest.mark.parametrize("field", FREE)
+def test_what_may_differ(field):
+    other = replace(PLAIN, **{field: FREE[field]})
+    assert same_batch(PLAIN, other) and batch_key(other) == batch_key(PLAIN)
+    assert isinstance(hash(batch_key(other)), int)
+
+
+@pytest.mark.parametrize("field", TOGETHER_APART)
+def test_what_must_be_the_same(field):
+    other = replace(PLAIN, **{field: TOGETHER_APART[field]})
+    assert not same_batch(PLAIN, other)
+    assert same_batch(other, replace(other, prompt="a boat"))
+
+
+@pytest.mark.parametrize("field", ALONE)
+def test_what_is_made_alone(field):
+    other = replace(PLAIN, **{field: ALONE[field]})
+    assert batch_key(other) is None and not same_batch(other, other)
+
+
+def test_cascades_masks_and_watched_ones_are_made_alone():
+    two = Cascade(stages=(STAGE, Stage(width=128)), transitions=(Transition(strength=0.5),))
+    mask = ImageInput(path="m.png", role="mask")
+    for change in ({"cascade": two}, {"images": (*PLAIN.images, mask)}, {"output": Output(preview_folder="shown")}):
+        assert batch_key(replace(PLAIN, **change)) is None
+
+
+def test_words_of_a_stage_may_differ_and_its_settings_may_not():
+    one, words, steps = (
+        replace(PLAIN, cascade=Cascade(stages=(stage,)))
+        for stage in (STAGE, replace(STAGE, prompt="a boat"), replace(STAGE, sampling=Sampling(steps=3)))
+    )
+    assert same_batch(one, words) and not same_batch(one, steps)
+
+
+def test_pictures_that_count_otherwise_are_told_apart():
+    other = replace(PLAIN, images=(ImageInput(path="a.png", weight=0.5),))
+    assert not same_batch(PLAIN, other) and not same_batch(PLAIN, replace(PLAIN, images=()))
