@@ -61,9 +61,14 @@ class Node:
             remove(folder)
 
     def _outcomes(self, requests: Sequence[GenerateRequest]) -> Sequence[Outcome]:
-        if len(requests) == 1:
-            return [self._worker.make(requests[0], lambda _: None)]
-        return self._worker.make_many(requests, lambda _, __: None)
+        try:
+            if len(requests) == 1:
+                return [self._worker.make(requests[0], lambda _: None)]
+            return self._worker.make_many(requests, lambda _, __: None)
+        except (DeviceLost, NoDevice):
+            raise
+        except MezzotintError as error:
+            return [error] * len(requests)
 
 
 def standard_node(models_folders: Sequence[str]) -> Node:

@@ -23,7 +23,7 @@ from mezzotint.batch.ray_parcel import (
 from mezzotint.batch.ray_sameness import Sameness
 from mezzotint.batch.workers import WorkerDied, WorkerUnusable
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.errors import MezzotintError
+from mezzotint.errors import MezzotintError, ProtocolError
 from mezzotint.protocol import GenerateRequest, GenerateResult, Notice, OnEvent, Saved
 from mezzotint.trouble import shown
 
@@ -102,7 +102,7 @@ class RayWorker:
             reply = reply_from_wire(self._cluster.ask(bench, "make", parcel_to_wire(parcel)))
         self._check(reply)
         if len(reply.answers) != len(parcels):
-            raise MezzotintError(f"a Ray node was asked for {len(parcels)} pictures, and told of {len(reply.answers)}")
+            raise ProtocolError(f"a Ray node was asked for {len(parcels)} pictures, and told of {len(reply.answers)}")
         return reply.answers
 
     def _check(self, reply: Reply) -> None:
