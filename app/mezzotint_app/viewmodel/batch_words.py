@@ -36,7 +36,7 @@ def fraction(batch: Batch) -> float | None:
         return min(1.0, (ended + progress.already + progress.left_failed) / progress.total)
     if status is None or not status.total:
         return None
-    return min(1.0, status.done / status.total)
+    return min(1.0, (status.done + status.skipped) / status.total)
 
 
 def is_whole(batch: Batch) -> bool:
@@ -60,7 +60,9 @@ def _running(batch: Batch) -> str:
         return translate("Batch", "Begins: the model is being loaded.")
     made = progress.done + progress.already
     parts = [
-        translate("Batch", "{done} of {total} made").format(done=number(made), total=number(progress.total))
+        translate("Batch", "{done} of {total} made").format(
+            done=number(made), total=number(max(made, progress.total - progress.skipped))
+        )
         if progress.total is not None
         else translate("Batch", "{done} made").format(done=number(made))
     ]
@@ -108,6 +110,8 @@ def _resting(batch: Batch) -> str:
 def status_words(status: BatchStatus) -> str:
     """What a folder holds."""
     done, total = number(status.done), status.total
+    if total is not None:
+        total = max(status.done, total - status.skipped)  # what was passed over is none of what is to be made
     line = (
         translate("Batch", "{done} of {total} made").format(done=done, total=number(total))
         if total is not None

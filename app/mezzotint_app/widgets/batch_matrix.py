@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 from mezzotint_app.viewmodel.batch_form import MatrixRow
 from mezzotint_app.widgets.choice_box import Choice, ChoiceBox
 
-MOST = 6  # lines
+MOST = 6  # lines that are offered; a job may have more
 
 
 class BatchMatrix(QWidget):
@@ -26,7 +26,7 @@ class BatchMatrix(QWidget):
 
     def show_rows(self, rows: Sequence[MatrixRow]) -> None:
         """Show these, and room for another."""
-        wanted = [*rows[:MOST], MatrixRow()][: max(MOST, len(rows))]
+        wanted = [*rows, *([MatrixRow()] if len(rows) < MOST else [])]
         while len(self._rows) < len(wanted):
             self._add()
         for (box, line), row in zip(self._rows, wanted, strict=False):

@@ -45,7 +45,7 @@ def test_running():
         ({"done": 3, "total": 4, "set_aside": 1, "is_ended": True}, "3 of 4 made, 1 failed.", False),
         (
             {"done": 3, "total": 4, "skipped": 1, "is_ended": True},
-            "3 of 4 made, 1 passed over. Everything is done.",
+            "3 of 3 made, 1 passed over. Everything is done.",
             True,
         ),
     ],

@@ -1,0 +1,69 @@
+"""A batch by the window alone: dropped, looked at, started, stopped, gone on with, closed upon, and listed again."""
+
+import json
+from pathlib import Path
+
+import pytest
+from driven_window import DrivenWindow, window_environment
+
+pytestmark = [pytest.mark.requires_package("PySide6"), pytest.mark.timeout(900)]
+
+DRIVER = "window_batch_driver.py"
+PICTURES = 14
+
+
+def outcomes(folder):
+    """What the manifest says of each input, the last word of it."""
+    lines = (Path(folder) / "mezzotint-manifest.jsonl").read_text("utf-8").splitlines()
+    records = [json.loads(line) for line in lines]
+    return {record["key"]: record for record in records if "key" in record and "status" in record}
+
+
+def test_a_folder_is_made_by_the_window_alone(tmp_path):
+    environment = window_environment(tmp_path)
+    first = DrivenWindow(DRIVER, "works", environment, tmp_path / "works.log")
+    try:
+        dropped = first.told("dropped")
+        assert dropped["folder"] == str(tmp_path / "home" / "photos") and dropped["prompts"] == "at night, snow"
+        assert dropped["settings"]["model"] == "starter-dit" and dropped["settings"]["steps"] == 2
+
+        looked = first.told("looked")
+        assert looked["problem"] == "" and looked["tab"]
+        assert sorted(row[0] for row in looked["rows"]) == ["make"] * PICTURES + ["pass over"]
+        assert looked["words"].startswith(f"{PICTURES} to make, 1 passed over")
+        assert not Path(dropped["output"]).exists()  # nothing was made
+
+        runs = first.told("runs")
+        assert "made" in runs["line"] and runs["tab"]
+        assert runs["queue"].startswith("A batch is being made; the queue goes on after it")
+
+        stopped = first.told("stopped")
+        assert 1 <= stopped["done"] < PICTURES and stopped["problem"] == ""
+        assert "It can be gone on with." in stopped["line"]
+
+        done = first.told("done")
+        assert (done["done"], done["errors"], done["problem"]) == (PICTURES, 0, "")
+        assert done["line"].startswith(f"{PICTURES} of {PICTURES} made, 1 passed over")
+        assert "Everything is done." in done["line"] and done["folder"] == dropped["output"]
+        made = sorted(path.name for path in Path(done["folder"]).rglob("*.png"))
+        assert made == [f"{number:02}.png" for number in range(PICTURES)]
+        statuses = [record["status"] for record in outcomes(done["folder"]).values()]
+        assert statuses.count("done") == PICTURES
+
+        asked = first.told("asked")
+        assert asked == {"part": "asked", "go_on": False, "visible": True}
+        assert first.told("closed")["stage"] == "resting"
+        assert first.process.wait(60) == 0
+    finally:
+        first.kill()
+
+    second = DrivenWindow(DRIVER, "again", environment, tmp_path / "again.log")
+    try:
+        boats, holiday = second.told("listed")["batches"]
+        assert boats["title"] == "Boats" and 1 <= boats["done"] < 200
+        assert boats["line"].endswith("It can be gone on with.")
+        assert holiday["title"] == "photos" and holiday["done"] == PICTURES
+        assert second.told("closed")["running"] == 0
+        assert second.process.wait(60) == 0
+    finally:
+        second.kill()
