@@ -453,7 +453,10 @@ Told = Loading | Encoding | Step | Decoding | Saved | StageShown | Notice | Prog
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfRequest:
-    """What a request among several tells; a step of pictures that are made together is told for each of them."""
+    """What a request among several tells; a step of pictures that are made together is told for each of them.
+
+    Loading is told of the first of those that wait for it.
+    """
 
     request: int  # its place among them, from 0
     event: Told

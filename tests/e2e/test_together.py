@@ -113,7 +113,7 @@ def test_a_batch_that_runs_short_is_halved_before_anything_else_gives(
     def short(self, sample, *words, **named):
         rows.append(len(sample))
         if len(sample) > 4:
-            raise DeviceOutOfMemory("1 GB is wanted, and there is none")
+            raise DeviceOutOfMemory(requested=MIB, in_use=0, cap=0)
         return forward(self, sample, *words, **named)
 
     monkeypatch.setattr(UNet2DConditionModel, "forward", short)

@@ -1,6 +1,6 @@
 """Several requests at once: what is alike is made together, everything else alone."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Sequence
 
 from mezzotint.errors import Cancelled, DeviceLost, MezzotintError, UsageError
 from mezzotint.images.naming import check_output
@@ -36,7 +36,11 @@ class Many:
         """All of them; Cancelled and DeviceLost end all that is left."""
         if not 1 <= len(self._requests) <= MOST:
             raise UsageError(f"{len(self._requests)} requests are given at once; it must be from 1 to {MOST}")
-        for members in list(self._groups()):
+        keys = [batch_key(request) for request in self._requests]
+        for place, key in enumerate(keys):
+            if key is None:
+                self._alone(place, self._requests[place])
+        for members in self._groups(keys):
             self._stop_if_asked()
             if len(members) > 1:
                 self._together(members)
@@ -47,14 +51,13 @@ class Many:
             outcomes=tuple(self._outcomes[place] for place in range(len(self._requests))),
         )
 
-    def _groups(self) -> Iterator[list[Member]]:
+    def _groups(self, keys: Sequence[Hashable | None]) -> list[list[Member]]:
         """Those that may be made together, in the order of the first of each; what is refused has its outcome."""
         groups: dict[Hashable, list[Member]] = {}
-        for place, request in enumerate(self._requests):
-            key = batch_key(request)
+        for place, (key, request) in enumerate(zip(keys, self._requests, strict=True)):
             if key is None:
-                self._alone(place, request)
                 continue
+            self._stop_if_asked()
             try:
                 with told_as_ours():
                     setup = set_up(request, self._means.find, self._means.default_model, picture_size)
@@ -66,7 +69,7 @@ class Many:
                 continue
             sizes = tuple((stage.width, stage.height) for stage in setup.stages)  # init pictures may have decided them
             groups.setdefault((key, sizes), []).append(Member(place=place, request=request, setup=setup))
-        yield from groups.values()
+        return list(groups.values())
 
     def _together(self, members: list[Member]) -> None:
         group = Group(members, self._means, ToRequests(self._on_event), self._cancelled)

@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from mezzotint.errors import MezzotintError
-from mezzotint.protocol import Event, Failure, GeneratedImage, GenerateRequest, ManyOutcome, OfRequest, OnEvent, Told
+from mezzotint.protocol import (
+    Event,
+    Failure,
+    GeneratedImage,
+    GenerateRequest,
+    Loading,
+    ManyOutcome,
+    OfRequest,
+    OnEvent,
+    Told,
+)
 from mezzotint.stages.inputs import Inputs
 from mezzotint.stages.saving import Circumstances, Saver
 from mezzotint.stages.setup import CascadeSetup
@@ -44,8 +54,8 @@ class ToRequests:
         self._on_event, self._places = on_event, list(places)
 
     def __call__(self, event: Event) -> None:
-        """Once for each of them."""
-        for place in self._places:
+        """Once for each of them; what comes in quick succession and is about a model, to the first."""
+        for place in self._places[:1] if isinstance(event, Loading) else self._places:
             self._on_event(OfRequest(request=place, event=cast(Told, event)))
 
     @contextmanager
