@@ -129,20 +129,18 @@ class Group(Job):
 
     def _save(self, work: Work, members: Sequence[Member], latents: "Sequence[torch.Tensor]") -> None:
         """Decode and save one after the other; the latents of those that wait are on disk, too."""
-        kept: list[Path | None] = []
         begun = []
         for member, each in zip(members, latents, strict=True):
-            with self._telling([member]):
-                stages = work.painter.resolved(member.setup.stages)
-                begun.append(_there(member.saver).begin(0, stages, _there(member.at)))
-                kept.append(self._keep(each, begun[-1]))
+            with self._alone_failing(member):
+                undecoded = _there(member.saver).begin(0, work.painter.resolved(member.setup.stages), _there(member.at))
+                begun.append((member, each, undecoded, self._keep(each, undecoded)))
         try:
-            for member, each, undecoded, path in zip(members, latents, begun, kept, strict=True):
+            for member, each, undecoded, path in begun:
                 with self._alone_failing(member), self._until_saved(path):
                     member.image = self._finish(work, undecoded, member.given, each, member.request)
                 member.given = Inputs(used=member.given.used)
         except Cancelled:
-            for path in kept:
+            for *_, path in begun:
                 if path is not None:
                     path.unlink(missing_ok=True)
             raise
