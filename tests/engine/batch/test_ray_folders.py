@@ -15,6 +15,11 @@ def _temporary(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
 
+def as_of_the_dead(folder, last):
+    """The name that a process of another number would have given."""
+    return folder.with_name(f"{folder.name.rsplit('-', 2)[0]}-4242-abcdefg{last}")
+
+
 def test_nobody_else_may_look_into_one():
     folder = new_folder()
     assert sys.platform == "win32" or stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -28,8 +33,7 @@ def test_those_of_dead_processes_of_this_machine_are_swept(tmp_path, monkeypatch
     monkeypatch.setattr("platform.node", lambda: "elsewhere")
     elsewhere = new_folder()
     monkeypatch.undo()
-    named = mine.name.replace(str(os.getpid()), "4242", 1)
-    dead, file, link = tmp_path / named, tmp_path / f"{named[:-1]}0", tmp_path / f"{named[:-1]}1"
+    dead, file, link = (as_of_the_dead(mine, last) for last in "xyz")
     dead.mkdir()
     (dead / "given").write_bytes(b"private")
     file.write_bytes(b"a file of that name")
@@ -44,7 +48,7 @@ def test_those_of_dead_processes_of_this_machine_are_swept(tmp_path, monkeypatch
 
 
 def test_what_is_another_persons_is_left(tmp_path, monkeypatch):
-    dead = tmp_path / new_folder().name.replace(str(os.getpid()), "4242", 1)
+    dead = as_of_the_dead(new_folder(), "x")
     dead.mkdir()
     monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1, raising=False)
     sweep(tmp_path, is_alive=lambda _: False)
