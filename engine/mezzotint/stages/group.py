@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from mezzotint.errors import Cancelled, DeviceLost, MezzotintError

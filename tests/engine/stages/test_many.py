@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from mezzotint import paths
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.errors import Cancelled, MezzotintError, UsageError
+from mezzotint.errors import Cancelled, MezzotintError, StorageError, UsageError
 from mezzotint.families.samplers import SAMPLERS
 from mezzotint.families.sdxl import Sdxl
 from mezzotint.images.metadata import read_metadata
@@ -27,6 +28,9 @@ from mezzotint.protocol import (
     Stage,
     Step,
 )
+from mezzotint.stages.cascade import Painter
+from mezzotint.stages.saving import Saver
+from mezzotint.stages.undecoded import undecoded
 
 SIDE = 64
 WORDS = ("a red house", "two green hills under a dark blue sky", "nothing", "a yellow boat", "one tall tree")
@@ -253,3 +257,34 @@ def test_short_of_memory_fewer_are_made_at_a_time(engine, request_for, tiny_sdxl
 def test_how_many_there_may_be(engine, request_for, tiny_sdxl_folder, count):
     with pytest.raises(UsageError, match="from 1 to 64"):
         run(engine, [request_for(tiny_sdxl_folder)] * count)
+
+
+def test_one_that_cannot_be_named_fails_by_itself(engine, request_for, tiny_pixart_folder, monkeypatch):
+    begin = Saver.begin
+
+    def refuses(self, index, *rest):
+        if self.first_seed == 8:
+            raise StorageError("the disk is full")
+        return begin(self, index, *rest)
+
+    monkeypatch.setattr(Saver, "begin", refuses)
+    outcomes = run(engine, [request_for(tiny_pixart_folder, number) for number in range(3)])
+    assert [outcome.failure.kind if outcome.failure else None for outcome in outcomes] == [None, "storage", None]
+    assert [outcome.result.together for outcome in outcomes if outcome.result] == [3, 3]
+
+
+def test_what_is_left_to_decode_is_on_disk_and_goes_when_it_is_saved(
+    engine, request_for, tiny_pixart_folder, monkeypatch
+):
+    waiting = []
+    decode = Painter.decode
+
+    def looks(self, index, latents):
+        waiting.append(len(undecoded(paths.undecoded_folder())))
+        return decode(self, index, latents)
+
+    before = len(undecoded(paths.undecoded_folder()))
+    monkeypatch.setattr(Painter, "decode", looks)
+    run(engine, [request_for(tiny_pixart_folder, number) for number in range(3)])
+    assert [each - before for each in waiting] == [3, 2, 1]
+    assert len(undecoded(paths.undecoded_folder())) == before
