@@ -12,6 +12,9 @@ import pytest
 from own_pictures import write_own
 from PIL import Image
 
+from mezzotint.batch.manifest import Manifest
+from mezzotint.batch.record import Record
+from mezzotint.batch_protocol import BatchJob, BatchStatus, BatchTaskPage, BatchWritten, DryTotals
 from mezzotint.codec import decode, decode_event, encode
 from mezzotint.library_protocol import (
     Dropped,
@@ -123,6 +126,26 @@ def test_every_method_once_and_never_torch(librarian, tiny_pixart_folder, tiny_s
     ask(None, "remember_model", {"id": model.id})
     assert ask(tuple[KnownModel, ...], "known_models")
     assert ask(Verified, "verify", {"id": model.id}).ok
+    job = {
+        "version": 1,
+        "settings": {"model": "starter-xl", "strength": 0.5},
+        "prompts": {"list": ["snow"]},
+        "input": {"folder": "pictures"},
+        "output": {"folder": "out"},
+    }
+    path = str(tmp_path / "job.toml")
+    assert ask(BatchWritten, "batch_write", {"job": job, "path": path}).path == path
+    read = ask(BatchJob, "batch_read", {"path": path})
+    assert read == BatchJob(job=job, base=str(tmp_path))
+    groups = []
+    look = librarian.call("batch_look", {"job": read.job, "base": read.base})
+    assert decode(DryTotals, librarian.answer(look, groups.append)["result"]).to_make == 1
+    assert [row.input for group in groups for row in group.rows] == ["a.png"]
+    with Manifest.open(tmp_path / "out") as manifest:
+        manifest.note("run", {"title": "Snow"})
+        manifest.add(Record(key="k", status="failed", output="a.png", kind="bug"))
+        assert ask(BatchStatus, "batch_status", {"folder": str(tmp_path / "out")}).title == "Snow"
+    assert ask(BatchTaskPage, "batch_tasks", {"folder": str(tmp_path / "out")}).rows[0].kind == "bug"
     for method in ("offer", "get"):  # the net is not for tests: refused before it is asked for
         message = librarian.answer(librarian.call(method, {"source": "not a source"}))
         assert message["error"]["data"]["kind"] == "usage"
@@ -152,6 +175,27 @@ def test_garbage_is_refused_and_the_next_call_answered(librarian):
         assert "error" in librarian.read()
     assert librarian.result(EngineInfo, "initialize", {"schema_version": SCHEMA_VERSION})
     assert librarian.answer(librarian.call("initialize", {"schema_version": 99}))["error"]["data"]["kind"] == "protocol"
+    assert librarian.end()[0] == 0
+
+
+def test_a_look_at_a_job_is_stopped_and_questions_are_answered_meanwhile(librarian, tmp_path):
+    picture = str(write_own(tmp_path / "a.png"))
+    words = [f"a house {number}" for number in range(5000)]
+    job = {"version": 1, "prompts": {"list": words}, "matrix": {"seed": [1, 2, 3]}}
+    look = librarian.call("batch_look", {"job": job, "base": str(tmp_path)})
+    rows = 0
+    while rows < 1000:
+        message = librarian.read()
+        assert message["params"]["job"] == look
+        rows += len(decode_event(message["params"]["event"]).rows)
+    thumbnail, cancel = librarian.call("thumbnail", {"path": picture}), librarian.call("cancel", {"job": look})
+    answers = {}
+    while not {look, thumbnail, cancel} <= answers.keys():
+        message = librarian.read()
+        answers[message.get("id")] = message
+    assert decode(Thumbnail, answers[thumbnail]["result"])
+    assert answers[cancel]["result"] == {"cancelled": True}
+    assert answers[look]["error"]["data"]["kind"] == "cancelled"
     assert librarian.end()[0] == 0
 
 

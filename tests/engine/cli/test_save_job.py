@@ -8,7 +8,12 @@ from batch_programs import StandIn
 from PIL import Image
 
 from mezzotint.batch.job_reading import read_job
+from mezzotint.batch.job_writing import data_of
 from mezzotint.batch.ledger import read_ledger
+from mezzotint.batch.methods import batch_methods
+from mezzotint.batch_protocol import BatchWrite
+from mezzotint.cli.batch_options import job_of
+from mezzotint.cli.parser import make_parser
 
 
 @pytest.fixture
@@ -54,6 +59,17 @@ def test_a_saved_batch_makes_what_the_command_makes(command, here, words, name):
     assert done.code == 0, done.err
     assert made(here / "out") == made(here / "first")
     assert command("batch", *words, "-o", "out", engine=StandIn()).engine.requests == []  # all of it is there
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_a_job_that_the_window_writes_makes_what_the_command_makes(command, here, words):
+    assert command("batch", *words, "-o", "out", engine=StandIn()).code == 0
+    shutil.move("out", "first")
+    job = data_of(job_of(make_parser().parse_args(["batch", "run", *words, "-o", "out"])))
+    asked = BatchWrite(job=job, path=str(here / "saved" / "job.toml"), base=str(here))
+    batch_methods(lambda: None)["batch_write"].run(asked, lambda event: None, lambda: False)
+    assert command("run", "saved/job.toml", engine=StandIn()).code == 0
+    assert made(here / "out") == made(here / "first")
 
 
 GENERATE = [
