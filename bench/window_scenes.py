@@ -14,13 +14,14 @@ from mezzotint.jobs.store import JobStore
 from mezzotint.library_protocol import GalleryPage, GalleryQuery, Rating
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef
 from mezzotint.protocol import Stage as PictureStage
+from mezzotint_app.viewmodel.batch_form import MatrixRow
 from mezzotint_app.viewmodel.gallery import PictureRole
 from mezzotint_app.widgets.grid_view import GridView
 from mezzotint_app.windows.differences_dialog import DifferencesDialog
 from mezzotint_app.windows.get_model_dialog import GetModelDialog
 from mezzotint_app.windows.leaving_dialog import LeavingDialog
 from mezzotint_app.windows.log_dialog import LogDialog
-from mezzotint_app.windows.main_window import CREATE, GALLERY, MODELS, QUEUE
+from mezzotint_app.windows.main_window import BATCH, CREATE, GALLERY, MODELS, QUEUE
 from mezzotint_app.windows.mask_editor import MaskEditor
 from mezzotint_app.windows.places_dialog import PlacesDialog
 from mezzotint_app.windows.quantize_dialog import QuantizeDialog
@@ -30,6 +31,10 @@ from mezzotint_app.windows.viewer import Viewer
 from window_stage import Stage, use_folders
 
 DAY = 24 * 3600
+_SAMPLES = Path(__file__).resolve().parents[1] / "assets" / "samples" / "jobs" / "pictures"
+_COPIES = 20  # of each, in the folder of a batch
+_BATCHES = 2
+_MADE = 16  # pictures of a batch when it is photographed
 PROMPT = "a red house by the sea at dusk"
 # What is in the gallery, the newest first: prompt, model, stars.
 MADE = (
@@ -232,6 +237,51 @@ def _wait_for_thumbnails(stage: Stage, grid: GridView) -> None:
     stage.wait("the small pictures", are_there)
 
 
+def _batch(stage: Stage) -> QWidget:
+    """One that is being made, and one that waits for it."""
+    _fill_batch(stage)
+    batches = stage.program.batches
+    if not batches.all():
+        stage.program.batch.begin()
+        stage.wait("a batch", lambda: batches.all())
+        stage.program.batch.change(title="Boats in the snow", output="~/Pictures/Boats in the snow")
+        stage.program.batch.begin()
+        stage.wait("another", lambda: len(batches.all()) == _BATCHES)
+        stage.program.batch.change(title="", output="~/Pictures/Night and dawn")
+    first = batches.all()[-1].known.id
+    stage.wait("a part of it", lambda: (now := batches.get(first)) and now.progress and now.progress.done >= _MADE)
+    stage.window.batch_page.tabs.setCurrentIndex(0)
+    return stage.window
+
+
+def _batch_look(stage: Stage) -> QWidget:
+    _fill_batch(stage)
+    stage.program.batch.look_first()
+    stage.wait("the look", lambda: stage.program.batch.look.totals())
+    stage.window.batch_page.tabs.setCurrentIndex(1)
+    return stage.window
+
+
+def _fill_batch(stage: Stage) -> None:
+    stage.page(BATCH)
+    given = Path.home() / "Pictures" / "Holiday"
+    if not given.exists():
+        given.mkdir(parents=True)
+        for number, path in enumerate(sorted(_SAMPLES.glob("*.png")) * _COPIES):
+            (given / f"IMG_{2041 + number}.png").write_bytes(path.read_bytes())
+    stage.program.create.chosen.set_model("starter-dit")
+    batch = stage.program.batch
+    batch.change(
+        source="folder",
+        folder="~/Pictures/Holiday",
+        prompts="at night, snow\nat dawn, fog",
+        strength=0.6,
+        output="~/Pictures/Night and dawn",
+        matrix=(MatrixRow(setting="seed", values="1, 2, 3"),),
+    )
+    batch.take_settings()
+
+
 def _models(stage: Stage) -> QWidget:
     stage.page(MODELS)
     for model in stage.program.library.models:
@@ -325,6 +375,8 @@ SCENES = {
     "create-settings": Scene(bring=_create_settings),
     "gallery": Scene(bring=_gallery),
     "models": Scene(bring=_models),
+    "batch-look": Scene(bring=_batch_look, empty=True),
+    "batch": Scene(bring=_batch, empty=True),
     "settings": Scene(bring=_settings),
     "settings-machine": Scene(bring=_settings_machine, kept=False),
     "mask": Scene(bring=_mask),

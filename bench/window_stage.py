@@ -118,6 +118,8 @@ class Stage:
     def end(self) -> None:
         """Put back what runs, and close."""
         self.close_others()
+        for batch in self.program.batches.all():
+            self.program.batches.stop(batch.known.id, now=True)
         left: list[bool] = []
         self.window.leave()
         self.program.leave(lambda: left.append(True))

@@ -74,7 +74,8 @@ def open_window(program: Program) -> MainWindow:
         window.tell(notice)
     program.access.open()  # on its own thread; whatever is asked from now on waits for it
     window.show()
-    Notifications(window, program.runner, program.settings)
+    notifications = Notifications(window, program.runner, program.settings)
+    program.batch.over.connect(notifications.batch_ended)
     QTimer.singleShot(0, program.begin)
     return window
 

@@ -40,6 +40,10 @@ class Notifications(QObject):
             text += " " + self.tr("%n did not come out: the queue tells why.", "", failed)
         self._tell(self.tr("The queue is done"), text)
 
+    def batch_ended(self, title: str, text: str) -> None:
+        """A batch is done, or was stopped by something."""
+        self._tell(title, text)
+
     def _tell(self, title: str, text: str) -> None:
         if self._settings.value().notify and not self._window.isActiveWindow():
             QApplication.alert(self._window)

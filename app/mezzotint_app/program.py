@@ -18,6 +18,7 @@ from mezzotint_app.processes import ServerProcess
 from mezzotint_app.settings import Settings, output_folder, settings_path, state_path
 from mezzotint_app.stored import Stored, read
 from mezzotint_app.supervisor import Supervisor
+from mezzotint_app.viewmodel.at_work import AtWork
 from mezzotint_app.viewmodel.batch import BatchModel
 from mezzotint_app.viewmodel.batch_state import BatchesState
 from mezzotint_app.viewmodel.batch_turn import BatchTurn
@@ -133,7 +134,6 @@ class Program(QObject):
         self.access = QueueAccess(self._store_thread, JobStore.open, self)
         self.runner = QueueRunner(self.access, self.engine, self.settings, parent=self)
         self.engine_state = EngineState(self.engine, self.runner, self.settings, parent=self, past=self.window_state)
-        self.awake = KeepAwake(self.runner, self.settings, parent=self)
         self.thumbnails = Thumbnails(self.librarian, self.pool, self)
         self.queue = Queue(self.access, self.runner, self.thumbnails, self.files, self)
 
@@ -181,6 +181,7 @@ class Program(QObject):
             self,
             run_command=self._batch,
         )
+        self.awake = KeepAwake(AtWork(self.runner, self.batches, self), self.settings, parent=self)
         self.batch = BatchModel(self.create, self.librarian, self.batches, self.batches_state, self.settings, self)
 
     def _wire(self) -> None:

@@ -29,7 +29,8 @@ def told(qtbot, tmp_path, inline):
     qtbot.addWidget(window)
     runner, shown = Runner(), []
     settings = Stored(tmp_path / "settings.json", Settings(), inline)
-    Notifications(window, runner, settings, lambda title, text: shown.append((title, text)))
+    made = Notifications(window, runner, settings, lambda title, text: shown.append((title, text)))
+    window.notifications = made
     return window, runner, settings, shown
 
 
@@ -45,6 +46,12 @@ def test_what_stops_the_queue_is_told(told):
     _, runner, _, shown = told
     runner.told.emit("The queue is paused: the disk is full")
     assert shown == [("Mezzotint", "The queue is paused: the disk is full")]
+
+
+def test_the_end_of_a_batch_is_told(told):
+    window, _, _, shown = told
+    window.notifications.batch_ended("Rome", "4 of 4 made. Everything is done.")
+    assert shown == [("Rome", "4 of 4 made. Everything is done.")]
 
 
 def test_one_who_looks_at_the_window_is_told_nothing_more(told):

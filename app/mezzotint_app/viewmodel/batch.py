@@ -18,6 +18,7 @@ from mezzotint_app.viewmodel.batch_look import Look
 from mezzotint_app.viewmodel.batch_opened import form_of
 from mezzotint_app.viewmodel.batch_settings import job_of_request, said_by, words_of
 from mezzotint_app.viewmodel.batch_state import BatchesState
+from mezzotint_app.viewmodel.batch_words import state_words
 from mezzotint_app.viewmodel.batches import Batches
 
 _LONGEST_NAME = 48  # characters of a folder that is named after a prompt
@@ -40,6 +41,7 @@ class BatchModel(QObject):
     changed = Signal()
     noticed = Signal(str)  # something that a person should read
     begun = Signal(str)  # the id of a batch
+    over = Signal(str, str)  # its title, and how it stands in words, when a run of it has ended by itself
 
     def __init__(
         self,
@@ -56,6 +58,9 @@ class BatchModel(QObject):
         self.batches = batches
         self.look = Look(librarian, parent=self)
         self._beginning = False
+        self._ended: set[str] = set()  # runs whose folders are being asked
+        batches.ended.connect(self._run_ended)
+        batches.batch_changed.connect(self._tell_end)
         batches.added.connect(self._added)
         batches.refused.connect(self._refused)
         settings.changed.connect(self.changed)
@@ -212,6 +217,21 @@ class BatchModel(QObject):
         if self._beginning:
             self._beginning = False
             self.begun.emit(identity)
+
+    def _run_ended(self, identity: str) -> None:
+        batch = self.batches.get(identity)
+        if batch is not None and batch.problem:
+            self.over.emit(batch.known.title, batch.problem)
+        else:
+            self._ended.add(identity)
+
+    def _tell_end(self, identity: str) -> None:
+        """Once its folder has said what there is; a person who has stopped it knows."""
+        batch = self.batches.get(identity)
+        if identity in self._ended and batch is not None and batch.stage == "resting" and batch.status is not None:
+            self._ended.discard(identity)
+            if batch.status.is_ended:
+                self.over.emit(batch.known.title, state_words(batch, ""))
 
     def _refused(self, why: str) -> None:
         self._beginning = False

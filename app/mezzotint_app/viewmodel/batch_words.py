@@ -1,5 +1,8 @@
 """How a batch stands, in words."""
 
+import sys
+from pathlib import Path
+
 from PySide6.QtCore import QCoreApplication, QLocale
 
 from mezzotint.batch_protocol import BatchStatus, BatchTaskRow, DryRow, DryTotals
@@ -15,6 +18,14 @@ _LONGEST = 160  # characters of a name or a prompt
 def number(count: int) -> str:
     """As people write it here: 1,204."""
     return QLocale().toString(count)
+
+
+def short_path(path: str, platform: str = sys.platform) -> str:
+    """As people write it where that is the custom: from the home folder on."""
+    home = str(Path.home())
+    if platform != "win32" and (path == home or path.startswith(home.rstrip("/") + "/")):
+        return "~" + path[len(home.rstrip("/")) :]
+    return path
 
 
 def state_words(batch: Batch, waiting: str) -> str:

@@ -83,6 +83,10 @@ class Batches(QObject):
         """What its last run here said."""
         return self._run.log() if self._run is not None and self._run.id == identity else self._logs.get(identity, ())
 
+    def runs(self) -> bool:
+        """Whether one makes pictures now."""
+        return self._run is not None
+
     def work_left(self) -> bool:
         """Whether one runs, or waits to."""
         return self._run is not None or bool(self._waiting)

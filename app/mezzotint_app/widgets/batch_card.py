@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.batch_failures import BatchFailures
 from mezzotint_app.viewmodel.batch_state import Batch
-from mezzotint_app.viewmodel.batch_words import fraction, is_whole, number, state_words, step_words
+from mezzotint_app.viewmodel.batch_words import fraction, is_whole, number, short_path, state_words, step_words
 from mezzotint_app.widgets.flow_layout import FlowLayout
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 from mezzotint_app.widgets.plain_box import PlainBox
@@ -70,7 +70,7 @@ class BatchCard(QFrame):
         """Show it as it is now."""
         title = batch.known.title or batch.known.folder
         self.title.setText(title)
-        self.folder.setText(batch.known.folder)
+        self.folder.setText(short_path(batch.known.folder))
         self.setAccessibleName(self.tr("Batch: {title}").format(title=title))
         self._show_state(batch)
         self.words.setText(state_words(batch, waiting))

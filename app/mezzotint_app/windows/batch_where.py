@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.batch import BatchModel
 from mezzotint_app.viewmodel.batch_form import BatchForm
+from mezzotint_app.viewmodel.batch_words import short_path
 from mezzotint_app.widgets.batch_path import BatchPath
 from mezzotint_app.widgets.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.elided_button import ElidedButton
@@ -50,7 +51,7 @@ class BatchWhere(QWidget):
     def show_form(self, form: BatchForm) -> None:
         """Show what is filled in."""
         self.settings.setText(self._model.words_of_settings())
-        self.output.show_path(form.output, self._model.output())
+        self.output.show_path(form.output, short_path(self._model.output()))
         if self.name.text() != form.name:
             self.name.setText(form.name)
         self.format.show_choices(

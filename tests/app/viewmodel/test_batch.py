@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from batch_window import Works, dry_totals
+from batch_window import Works, dry_totals, status
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,3 +130,22 @@ def test_titles(model):
 def test_names_of_folders_are_names(text):
     name = _as_name(text)
     assert name and len(name) <= 48 and not set(name) & set('/\\:*?"<>|.\n') and name == name.strip()
+
+
+def test_the_end_of_a_batch_is_told_unless_a_person_stopped_it(model, works):
+    over = []
+    model.over.connect(lambda title, words: over.append((title, words)))
+    identity, run = works.run()
+    works.batches.stop(identity)
+    run.end(130)
+    works.librarian.answer(status(done=1, total=4), method="batch_status")
+    assert over == []
+    works.batches.go_on(identity)
+    works.lender.let()
+    works.processes[-1].end()
+    works.librarian.answer(status(done=4, total=4, is_ended=True), method="batch_status")
+    assert over == [("Holiday", "4 of 4 made. Everything is done.")]
+    works.batches.go_on(identity)
+    works.lender.let()
+    works.processes[-1].end(11, "crashed")
+    assert len(over) == 2 and "crashed" in over[1][1]

@@ -1,6 +1,7 @@
 """What is said of a batch is whole, also where little is known."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from batch_window import dry_totals, progress, status, step
@@ -14,6 +15,7 @@ from mezzotint_app.viewmodel.batch_words import (
     is_whole,
     rate_text,
     room_words,
+    short_path,
     state_words,
     step_words,
     totals_words,
@@ -91,3 +93,10 @@ def test_totals():
     assert "as far as can be told" in room_words(replace(totals, how_known="scaled"))
     assert "not known yet" in room_words(replace(totals, seconds=None, free_bytes=None))
     assert room_words(replace(totals, to_make=0)) == ""
+
+
+def test_paths_in_the_home_folder_are_short_where_that_is_the_custom():
+    home = str(Path.home())
+    assert short_path(f"{home}/a/b", "linux") == "~/a/b" and short_path(home, "darwin") == "~"
+    assert short_path(f"{home}x/b", "linux") == f"{home}x/b"
+    assert short_path(f"{home}/a", "win32") == f"{home}/a"

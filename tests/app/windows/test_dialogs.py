@@ -122,3 +122,36 @@ def test_an_answer_that_comes_after_the_dialog_is_closed_harms_nobody(qtbot, win
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     asked.answer(answer, method)
     assert opened(window) == []
+
+
+def test_a_large_folder_that_was_dropped_fills_the_batch_page_in(qtbot, window, program):
+    deep = tuple(f"/photos/{place}{n}.png" for n in range(20) for place in ("", "below/"))
+    with qtbot.waitSignal(window.dialogs.batch_wanted):
+        window.dialogs.questions.folder_accepted.emit(Pictures(folder="/photos", paths=deep))
+    form = program.batch.form()
+    assert (form.source, form.folder, form.recursive) == ("folder", "/photos", True)
+    window.dialogs.questions.folder_accepted.emit(Pictures(folder="/flat", paths=("/flat/a.png",)))
+    assert (program.batch.form().folder, program.batch.form().recursive) == ("/flat", False)
+
+
+def test_a_job_that_was_dropped_is_opened(qtbot, window, program, asked):
+    with qtbot.waitSignal(window.dialogs.batch_wanted):
+        program.dropped.job.emit("/jobs/night.toml")
+    assert asked.last("batch_read").params == {"path": "/jobs/night.toml"}
+
+
+def test_the_create_page_is_kept_as_a_job(window, program, asked):
+    program.create.words.set_prompt("a boat")
+    ways = {action.text(): action for action in window.create_page.footer.actions_of_more()}
+    ways["Save as job…"].trigger()
+    (dialog,) = opened(window)
+    dialog.fileSelected.emit("/jobs/boat.toml")
+    dialog.reject()
+    wanted = asked.last("batch_write").params
+    assert wanted.path == "/jobs/boat.toml" and wanted.job["prompts"] == {"list": ["a boat"]}
+
+
+def test_the_log_of_a_batch(window):
+    window.batch_page.log_asked.emit("Rome", ("one", "two"))
+    (dialog,) = opened(window)
+    assert dialog.lines.toPlainText() == "one\ntwo"

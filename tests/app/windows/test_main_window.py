@@ -6,7 +6,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
 from mezzotint_app.program import Program
-from mezzotint_app.windows.main_window import CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
+from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
 
 
 def page(window):
@@ -25,7 +25,7 @@ def test_a_new_person_is_welcomed(qtbot, program):
     assert program.settings.value().first_run_done
 
 
-@pytest.mark.parametrize("number", [CREATE, QUEUE, GALLERY, MODELS])
+@pytest.mark.parametrize("number", [CREATE, QUEUE, GALLERY, MODELS, BATCH])
 def test_keys_go_to_pages_and_the_page_is_kept(qtbot, window, program, number):
     qtbot.keyClick(window, Qt.Key(Qt.Key.Key_1.value + number), Qt.KeyboardModifier.ControlModifier)
     assert page(window) == number
@@ -139,6 +139,32 @@ def test_with_work_left_it_does_what_was_settled(qtbot, window, program, monkeyp
     with qtbot.waitSignal(window.closing):
         window.close()
     assert program.go_on_without_window == goes_on
+
+
+@pytest.mark.parametrize("choice", ["ask", "go_on"])
+def test_a_batch_that_runs_is_asked_about_and_stops(qtbot, window, program, monkeypatch, choice):
+    monkeypatch.setattr(program.batches, "work_left", lambda: True)
+    program.settings.change(when_closed=choice)
+    window.close()
+    dialog = window.dialogs._open["leaving"]
+    assert window.isVisible() and not dialog.go_on_button.isVisible()
+    with qtbot.waitSignal(window.closing):
+        qtbot.mouseClick(dialog.stop_button, Qt.MouseButton.LeftButton)
+    assert not program.go_on_without_window
+
+
+def test_the_batch_is_stopped_before_the_queue_lets_go(program, monkeypatch):
+    order = []
+    monkeypatch.setattr(program.batches, "let_go", lambda then: (order.append("batch"), then()))
+    monkeypatch.setattr(program.runner, "let_go", lambda then: (order.append("queue"), then()))
+    program.leave(lambda: order.append("gone"))
+    assert order == ["batch", "queue", "gone"]
+
+
+def test_what_stands_in_the_way_of_a_batch_is_told_where_it_is_seen(window, program):
+    window.show_page(BATCH)
+    window.batch_page.start.click()
+    assert "Choose a folder" in window.notice.text()
 
 
 def test_the_first_picture_is_asked_for_with_one_click(qtbot):
