@@ -9,6 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # where Python keeps a program's own folder out of it
 
+import psutil
 from batch_programs import StandIn, Telling, task
 
 from mezzotint.batch.manifest import Manifest
@@ -69,6 +70,12 @@ def workers_on(cluster, *arguments, most=1, stopping=lambda: False, hashes=hash_
         RayWorker(cluster, place, sameness(hashes), node=NODE, arguments=arguments, most=most, stopping=stopping)
         for place in cluster.places
     ]
+
+
+def working_below(pid):
+    """The processes that a run has started. Those of Ray that only watch take a minute to end after a kill."""
+    below = psutil.Process(pid).children(recursive=True)
+    return [one for one in below if "Agent" not in " ".join(one.cmdline())]
 
 
 def main(folder, count):

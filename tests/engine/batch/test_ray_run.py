@@ -12,7 +12,7 @@ import pytest
 import ray_programs
 from batch_made import Batch
 from batch_programs import painted, task
-from ray_programs import PLUGINS, workers_on
+from ray_programs import PLUGINS, workers_on, working_below
 
 from mezzotint.batch.ray_cluster import LOCAL, connected
 from mezzotint.batch.workers import WorkerUnusable
@@ -79,8 +79,7 @@ def test_a_killed_run_takes_its_ray_along_and_the_next_one_makes_what_is_missing
     words = [sys.executable, ray_programs.__file__, str(rays.folder), "60"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as run:
         assert [run.stdout.readline() for _ in range(5)] == [".\n"] * 5  # and nothing that Ray would say
-        below = psutil.Process(run.pid).children(recursive=True)
-        below = [one for one in below if "Agent" not in " ".join(one.cmdline())]  # they take a minute, and do nothing
+        below = working_below(run.pid)
         run.kill()
     assert psutil.wait_procs(below, timeout=120)[1] == []
     ended = rays.run(rays.tasks(60), workers=workers_on(cluster))
