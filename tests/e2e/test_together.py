@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from mezzotint.catalog.catalog import Catalog
@@ -111,8 +112,9 @@ def test_a_batch_that_runs_short_is_halved_before_anything_else_gives(
     forward, rows = UNet2DConditionModel.forward, []
 
     def short(self, sample, *words, **named):
-        rows.append(len(sample))
-        if len(sample) > 4:
+        if not sample.is_meta and type(sample) is torch.Tensor:  # else the planner has a look
+            rows.append(len(sample))
+        if rows and len(sample) > 4:
             raise DeviceOutOfMemory(requested=MIB, in_use=0, cap=0)
         return forward(self, sample, *words, **named)
 
