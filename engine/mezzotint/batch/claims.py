@@ -18,9 +18,8 @@ class Claims:
 
     def claim(self, output: str, task: BatchTask) -> bool:
         """Whether the task has this file, from now on or from before; not when another has it."""
-        mine = _number(
-            f"{task.input}\0{task.settings_hash}\0{task.request.seed}"
-        )
+        # Not by its key: one whose input has changed is the task that it was.
+        mine = _number(f"{task.input}\0{task.settings_hash}\0{task.request.seed}")
         return self._holders.setdefault(_number(folded(output)), mine) == mine
 
     def claim_beside(self, output: str, task: BatchTask) -> str:
