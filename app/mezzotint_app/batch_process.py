@@ -162,6 +162,8 @@ class BatchProcess(QObject):
 MakeProcess = Callable[[Sequence[str]], BatchProcess]
 
 
-def command(job: str, *, retry_failed: bool = False, base: Sequence[str] = COMMAND) -> tuple[str, ...]:
+def command(
+    job: str, *, how: Sequence[str] = (), retry_failed: bool = False, base: Sequence[str] = COMMAND
+) -> tuple[str, ...]:
     """The words that make what is missing of a job."""
-    return (*base, job, *HOW, *((RETRY,) if retry_failed else ()))
+    return (*base, job, *HOW, *how, *((RETRY,) if retry_failed else ()))

@@ -182,7 +182,19 @@ class Program(QObject):
             run_command=self._batch,
         )
         self.awake = KeepAwake(AtWork(self.runner, self.batches, self), self.settings, parent=self)
-        self.batch = BatchModel(self.create, self.librarian, self.batches, self.batches_state, self.settings, self)
+        self.batch = BatchModel(
+            self.create,
+            self.librarian,
+            self.batches,
+            self.batches_state,
+            self.settings,
+            self,
+            cards=self._cards,
+        )
+
+    def _cards(self) -> int:
+        info = self.engine.info()
+        return sum(device.id.startswith("cuda") for device in info.devices) if info is not None else 0
 
     def _wire(self) -> None:
         for document in self._documents():
@@ -238,6 +250,7 @@ class Program(QObject):
     def _engine_changed(self) -> None:
         if self.engine.state() == "ready":
             self.library.look_at_machine()
+            self.batch.changed.emit()  # how many cards there are
 
     def _queue_changed(self) -> None:
         if self.runner.state == "elsewhere":

@@ -1,7 +1,7 @@
 """The Batch page: what is to be made, where it goes, how; looked at first, then begun."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,7 +13,16 @@ from mezzotint.protocol import GenerateRequest
 from mezzotint_app.service import Failure, Service
 from mezzotint_app.settings import Settings, output_folder
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.batch_form import BatchForm, Job, job_of, lines_of, problems_of, settings_in, whole
+from mezzotint_app.viewmodel.batch_form import (
+    BatchForm,
+    Job,
+    job_of,
+    lines_of,
+    problems_of,
+    run_words,
+    settings_in,
+    whole,
+)
 from mezzotint_app.viewmodel.batch_look import Look
 from mezzotint_app.viewmodel.batch_opened import form_of
 from mezzotint_app.viewmodel.batch_settings import job_of_request, said_by, words_of
@@ -51,8 +60,11 @@ class BatchModel(QObject):
         state: Stored[BatchesState],
         settings: Stored[Settings],
         parent: QObject | None = None,
+        *,
+        cards: Callable[[], int] = lambda: 0,
     ) -> None:
         super().__init__(parent)
+        self.cards = cards  # how many graphics cards there are, as far as is known
         self._create, self.librarian = create, librarian
         self._state, self._window = state, settings
         self.batches = batches
@@ -158,7 +170,7 @@ class BatchModel(QObject):
             return False
         self.look.stop()
         self._beginning = True
-        self.batches.add(self.job(), self.title(), self.output())
+        self.batches.add(self.job(), self.title(), self.output(), run_words(self.form(), self.cards()))
         return True
 
     def open_job(self, path: str) -> None:

@@ -59,6 +59,8 @@ class BatchForm:
     format: PictureFormat = "png"
     keep_tree: bool = True
     existing: Existing = "rename"
+    watch: bool = False  # wait for new pictures in the folder; this and what follows is about the run, not the job
+    all_cards: bool = False  # a process for each card
 
 
 def job_of(form: BatchForm, output: str) -> Job:
@@ -74,6 +76,13 @@ def job_of(form: BatchForm, output: str) -> Job:
         "request": list(form.requests) if form.source == "requests" else [],
     }
     return {name: value for name, value in parts.items() if value}
+
+
+def run_words(form: BatchForm, cards: int) -> tuple[str, ...]:
+    """How it is run, as words of the command."""
+    watch = ("--watch",) if form.watch and form.source == "folder" else ()
+    devices = ("--devices", ",".join(map(str, range(cards)))) if form.all_cards and cards > 1 else ()
+    return (*watch, *devices)
 
 
 def settings_in(form: BatchForm) -> Job:

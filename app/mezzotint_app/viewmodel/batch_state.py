@@ -19,6 +19,7 @@ class KnownBatch:
     title: str = ""
     folder: str = ""  # where its pictures go
     job: str = ""  # the file that says it
+    how: tuple[str, ...] = ()  # words of the command beside it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

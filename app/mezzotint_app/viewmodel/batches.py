@@ -93,7 +93,7 @@ class Batches(QObject):
 
     # ---- what a person says
 
-    def add(self, job: Job, title: str, folder: str) -> None:
+    def add(self, job: Job, title: str, folder: str, how: tuple[str, ...] = ()) -> None:
         """Keep a job, and make its pictures as soon as it is its turn."""
         before = self.of_folder(folder)
         if before is not None and before.stage != "resting":
@@ -101,7 +101,7 @@ class Batches(QObject):
             return
         identity = before.known.id if before is not None else uuid4().hex[:12]
         path = self._folder / f"{identity}.toml"
-        known = KnownBatch(id=identity, title=title, folder=folder, job=str(path))
+        known = KnownBatch(id=identity, title=title, folder=folder, job=str(path), how=how)
         self._files.run(
             lambda: self._folder.mkdir(parents=True, exist_ok=True),
             lambda _none: self._write(job, known),
@@ -228,7 +228,8 @@ class Batches(QObject):
             self._next()
             return
         identity, retry = self._waiting.popleft()
-        words = command(self._batches[identity].known.job, retry_failed=retry, base=self._base)
+        known = self._batches[identity].known
+        words = command(known.job, how=known.how, retry_failed=retry, base=self._base)
         run = self._run = BatchRun(identity, self._make(words), self)
         run.changed.connect(lambda: self._set(identity, **run.shown()))
         run.settled.connect(lambda row: self._settled(identity, row))

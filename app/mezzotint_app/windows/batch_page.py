@@ -1,6 +1,7 @@
 """The Batch page: the form at the left; at the right the batches, or what would be made."""
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFileDialog,
@@ -76,6 +77,11 @@ class BatchPage(DropArea):
 
     def sizeHint(self) -> QSize:  # noqa: N802, D102
         return QSize(960, 640)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802  Qt's name
+        """Batches may have been worked at elsewhere meanwhile."""
+        super().showEvent(event)
+        self._model.batches.refresh_all()
 
     def begin(self) -> None:
         """Make it; what stands in the way gets the keyboard."""

@@ -90,6 +90,10 @@ class BatchWhat(QWidget):
             self.tr("Prompts in text files beside"),
             self.tr("NAME.txt beside NAME.png says what to see there, instead of the prompts below"),
         )
+        self.watch = self._check(
+            self.tr("Wait for new pictures"),
+            self.tr("When all are made it goes on with pictures that come into the folder, until it is stopped"),
+        )
         self.glob = QLineEdit()
         self.glob.setAccessibleName(self.tr("Only names like"))
         self.glob.setPlaceholderText(self.tr("all pictures"))
@@ -116,7 +120,12 @@ class BatchWhat(QWidget):
             "masks": Field(self.tr("Folder of masks"), self.masks),
         }
         body = _column(
-            self.recursive, self.sidecars, self._fields["glob"], self._fields["limit"], self._fields["masks"]
+            self.recursive,
+            self.sidecars,
+            self.watch,
+            self._fields["glob"],
+            self._fields["limit"],
+            self._fields["masks"],
         )
         self._which = Fold(self.tr("Which pictures"), self.tr("Folders below, patterns, masks, text files"), body)
 
@@ -185,11 +194,12 @@ class BatchWhat(QWidget):
     # ---- shown, and told
 
     def _show_values(self, form: BatchForm) -> None:
-        parts: tuple[Any, ...] = (self.recursive, self.sidecars, self.limit, self.prompts)
+        parts: tuple[Any, ...] = (self.recursive, self.sidecars, self.watch, self.limit, self.prompts)
         for part in parts:
             part.blockSignals(True)
         self.recursive.setChecked(form.recursive)
         self.sidecars.setChecked(form.sidecars)
+        self.watch.setChecked(form.watch)
         self.limit.setValue(form.limit)
         if self.prompts.toPlainText() != form.prompts:
             self.prompts.setPlainText(form.prompts)
@@ -212,6 +222,7 @@ class BatchWhat(QWidget):
     def _show_summaries(self, form: BatchForm) -> None:
         which = [form.glob, self.tr("folders below") if form.recursive else "", self.tr("masks") if form.masks else ""]
         which.append(self.tr("text files") if form.sidecars else "")
+        which.append(self.tr("new ones") if form.watch else "")
         which.append(self.tr("at most %n", "", form.limit) if form.limit else "")
         self._which.set_summary(", ".join(part for part in which if part))
         words = [self.tr("text file") if form.prompts_file else "", self.tr("table") if form.table else ""]
@@ -242,6 +253,7 @@ class BatchWhat(QWidget):
         self.strength.edited.connect(lambda value: change(strength=round(value, 4)))
         self.recursive.toggled.connect(lambda checked: change(recursive=checked))
         self.sidecars.toggled.connect(lambda checked: change(sidecars=checked))
+        self.watch.toggled.connect(lambda checked: change(watch=checked))
         self.limit.valueChanged.connect(lambda value: change(limit=value))
         self.prompts.textChanged.connect(lambda: change(prompts=self.prompts.toPlainText()))
         self.glob.editingFinished.connect(lambda: change(glob=self.glob.text()))

@@ -45,6 +45,9 @@ class BatchWhere(QWidget):
         self.keep_tree.setToolTip(
             self.tr("The new pictures lie in folders as those they are made of; otherwise all are in one folder")
         )
+        self.cards = QCheckBox(self.tr("Use all graphics cards"))
+        self.cards.setAccessibleName(self.cards.text())
+        self.cards.setToolTip(self.tr("Each card makes pictures of this batch at the same time"))
         self._build()
         self._connect()
 
@@ -74,6 +77,10 @@ class BatchWhere(QWidget):
         self.keep_tree.setChecked(form.keep_tree)
         self.keep_tree.blockSignals(False)
         self.keep_tree.setVisible(form.source == "folder" and form.recursive)
+        self.cards.blockSignals(True)
+        self.cards.setChecked(form.all_cards)
+        self.cards.blockSignals(False)
+        self.cards.setVisible(self._model.cards() > 1)
         names = [form.name, form.format.upper() if form.format != "png" else ""]
         self._names.set_summary(", ".join(part for part in names if part))
 
@@ -96,6 +103,7 @@ class BatchWhere(QWidget):
         layout.addWidget(plain_label(self.tr("How they are made")))
         layout.addWidget(self.settings)
         layout.addWidget(self.take)
+        layout.addWidget(self.cards)
         layout.addSpacing(4)
         layout.addWidget(Field(self.tr("Folder for the new pictures"), self.output))
         layout.addWidget(self._names)
@@ -107,4 +115,5 @@ class BatchWhere(QWidget):
         self.name.editingFinished.connect(lambda: change(name=self.name.text()))
         self.format.chosen.connect(lambda value: change(format=value))
         self.existing.chosen.connect(lambda value: change(existing=value))
+        self.cards.toggled.connect(lambda checked: change(all_cards=checked))
         self.keep_tree.toggled.connect(lambda checked: change(keep_tree=checked))

@@ -64,6 +64,17 @@ def test_looked_at_first_then_begun(model, works):
     assert begun == [works.batches.all()[0].known.id]
 
 
+def test_new_pictures_are_waited_for_and_all_cards_used_where_that_was_said(model, works):
+    model.cards = lambda: 2
+    model.use_folder("/photos/Rome")
+    model.change(watch=True, all_cards=True)
+    model.begin()
+    asked = works.librarian.last("batch_write").params
+    works.librarian.answer(BatchWritten(path=asked.path), method="batch_write")
+    works.lender.let()
+    assert works.processes[0].words[5:] == ("--watch", "--devices", "0,1")
+
+
 def test_a_change_makes_an_earlier_look_untrue(model, works):
     model.use_folder("/photos/Rome")
     model.look_first()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mezzotint.batch.job_reading import parse_job
 from mezzotint.codec import from_json, to_json
-from mezzotint_app.viewmodel.batch_form import BatchForm, MatrixRow, job_of, problems_of, values_of
+from mezzotint_app.viewmodel.batch_form import BatchForm, MatrixRow, job_of, problems_of, run_words, values_of
 from mezzotint_app.viewmodel.batch_opened import form_of
 
 HOME = str(Path.home())
@@ -149,3 +149,10 @@ def test_values_are_what_a_job_can_hold(text):
 
 def test_values_keep_their_kind():
     assert values_of(MatrixRow(setting="x", values="1, 2.5, true, 512x512,, nan")) == [1, 2.5, True, "512x512", "nan"]
+
+
+def test_how_it_is_run_is_no_part_of_the_job():
+    form = BatchForm(folder="/p", prompts="x", watch=True, all_cards=True)
+    assert job_of(form, "/o") == job_of(BatchForm(folder="/p", prompts="x"), "/o")
+    assert run_words(form, 2) == ("--watch", "--devices", "0,1") and run_words(form, 1) == ("--watch",)
+    assert run_words(BatchForm(source="words", watch=True), 4) == ()
