@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mezzotint import codec
 from mezzotint.batch.estimate import Sizes, Times, bytes_of, free_bytes
+from mezzotint.batch.inputs import Listdir
 from mezzotint.batch.job import JobFile
 from mezzotint.batch.tasks import BatchTask, Shard, Skipped, output_folder, tasks_of
 from mezzotint.batch_protocol import DryDoes, DryRow, DryTotals, HowKnown
@@ -31,10 +32,11 @@ class DryRun:
         times: Times,
         shard: Shard | None = None,
         is_done: Callable[[BatchTask], bool] = lambda _: False,
+        listdir: Listdir | None = None,
     ) -> None:
         self._job, self._sizes, self._times, self._is_done = job, sizes, times, is_done
         self._folder = output_folder(job, base)
-        self._stream = tasks_of(job, base=base, shard=shard)
+        self._stream = tasks_of(job, base=base, shard=shard, listdir=listdir)
         self._does: Counter[str] = Counter()
         self._skipped: Counter[str] = Counter()
         self._bytes, self._seconds, self._is_known = 0, 0.0, True

@@ -17,6 +17,8 @@ from mezzotint.trouble import meaning, shown, storage_error
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".tif", ".tiff", ".bmp", ".gif")
 _MOST_SIDECAR = 256 << 10  # bytes
 
+Listdir = Callable[[Path], Iterator["os.DirEntry[str]"]]  # the entries of a folder; what it raises ends the scan
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
@@ -37,9 +39,7 @@ class Search:
     leave_out: tuple[Path, ...] = ()  # folders: what is made must not become what it is made from
 
 
-def scan(
-    search: Search, *, listdir: "Callable[[Path], Iterator[os.DirEntry[str]]] | None" = None
-) -> Iterator[Found | Skipped]:
+def scan(search: Search, *, listdir: Listdir | None = None) -> Iterator[Found | Skipped]:
     """Every file that fits, those of a folder before those of its folders; names of one folder are held at a time.
 
     Links to folders are not followed, so nothing goes in circles. StorageError when the folder itself cannot be read.
@@ -49,7 +49,7 @@ def scan(
     waiting, found = [""], 0
     while waiting:
         below = waiting.pop()
-        entries = _listed(search, below, listdir or _scandir)
+        entries = _listed(search, below, listdir or scandir)
         if isinstance(entries, Skipped):
             yield entries
             continue
@@ -83,9 +83,7 @@ def _is_inside(folder: Path, relative: str, left_out: set[str]) -> bool:
 _Entry = tuple[str, str]  # name; folder, file, link or what else it is
 
 
-def _listed(
-    search: Search, below: str, listdir: "Callable[[Path], Iterator[os.DirEntry[str]]]"
-) -> list[_Entry] | Skipped:
+def _listed(search: Search, below: str, listdir: Listdir) -> list[_Entry] | Skipped:
     """The entries of one folder, in an order that no disk decides: twins by case or by accents stand together."""
     try:
         entries = [(entry.name, _kind(entry)) for entry in listdir(search.folder / below)]
@@ -97,7 +95,8 @@ def _listed(
     return sorted((entry for entry in entries if not entry[0].startswith(".")), key=_order)
 
 
-def _scandir(folder: Path) -> "Iterator[os.DirEntry[str]]":
+def scandir(folder: Path) -> "Iterator[os.DirEntry[str]]":
+    """The entries of a folder, as the system tells them."""
     with os.scandir(folder) as entries:
         yield from entries
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 from mezzotint.batch.dry_run import DryRun
 from mezzotint.batch.estimate import Sizes, Times
 from mezzotint.batch.found import is_taken
+from mezzotint.batch.inputs import Listdir, scandir
 from mezzotint.batch.job import JobFile
 from mezzotint.batch.job_reading import job_of_data
 from mezzotint.batch.known import KnownTasks
@@ -38,6 +40,7 @@ def prepared(
     *,
     shard: Shard | None = None,
     planned: Planned | None = None,
+    listdir: Listdir | None = None,
 ) -> Iterator[DryRun]:
     """A dry run, for as long as the times of pictures can be asked for. `planned`: where nothing was measured."""
     folder = output_folder(job, base)
@@ -56,6 +59,7 @@ def prepared(
             times=Times(_learned(stack), planned, default_model=default.id),
             shard=shard,
             is_done=is_done,
+            listdir=listdir,
         )
 
 
@@ -68,7 +72,7 @@ def _learned(stack: contextlib.ExitStack) -> Learned | None:
 
 
 def look(asked: BatchLook, catalog: Catalog, tell: OnEvent, cancelled: IsCancelled) -> DryTotals:
-    """Tell every row, in groups as they come; the totals are of what was told. Cancelled after any row."""
+    """Tell every row, in groups as they come; the totals are of what was told. Cancelled at any row or file."""
     job, base = job_of_data(asked.job), Path(asked.base)
     if not base.is_absolute():
         raise UsageError(f"{shown(base)} is no whole path: give the whole path of the folder that paths are from")
@@ -76,16 +80,27 @@ def look(asked: BatchLook, catalog: Catalog, tell: OnEvent, cancelled: IsCancell
         raise UsageError(f"{asked.limit} rows cannot be looked at")
     if job.settings.model is not None:
         catalog.find(ModelRef(id=job.settings.model))  # told once, and not for every picture
-    with prepared(job, base, catalog) as run:
+    with prepared(job, base, catalog, listdir=lambda folder: _listed(folder, cancelled)) as run:
         group, rows = _Group(tell), run.rows()
         for row in itertools.islice(rows, asked.limit):
             group.add(row)
-            if cancelled():
-                raise Cancelled("stopped")
+            _check(cancelled)
         group.tell()
         totals = run.totals()
         is_whole = asked.limit is None or next(rows, None) is None
     return replace(totals, is_whole=is_whole)
+
+
+def _listed(folder: Path, cancelled: IsCancelled) -> "Iterator[os.DirEntry[str]]":
+    """The entries of a folder; a large one of which nothing is wanted can be left, too."""
+    for entry in scandir(folder):
+        _check(cancelled)
+        yield entry
+
+
+def _check(cancelled: IsCancelled) -> None:
+    if cancelled():
+        raise Cancelled("stopped")
 
 
 class _Group:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mezzotint.batch.again import base_of
 from mezzotint.batch.cells import THE_INPUT, THE_MASK
-from mezzotint.batch.inputs import Found, Search, mask_of, scan, sidecar_of
+from mezzotint.batch.inputs import Found, Listdir, Search, mask_of, scan, sidecar_of
 from mezzotint.batch.job import InputFolder, JobFile
 from mezzotint.batch.pruned import pruned
 from mezzotint.batch.skipped import Skipped
@@ -43,10 +43,10 @@ class Looked:
     hash: str | None  # sha256 of the content of all of them; None: there are none
 
 
-def materials(job: JobFile, base: Path, output: Path) -> Iterator[Material | Skipped]:
+def materials(job: JobFile, base: Path, output: Path, listdir: Listdir | None = None) -> Iterator[Material | Skipped]:
     """Everything of a job that tasks are made from; files are not opened but for what they say of themselves."""
     if job.input is not None:
-        yield from _of_folder(job.input, base, output)
+        yield from _of_folder(job.input, base, output, listdir)
     elif job.requests:
         for request in job.requests:
             text = json.dumps(pruned(request), sort_keys=True)
@@ -76,10 +76,10 @@ def _masks(asked: InputFolder, base: Path) -> Path | None:
     return None if asked.masks is None else base / Path(asked.masks).expanduser()
 
 
-def _of_folder(asked: InputFolder, base: Path, output: Path) -> Iterator[Material | Skipped]:
+def _of_folder(asked: InputFolder, base: Path, output: Path, listdir: Listdir | None) -> Iterator[Material | Skipped]:
     masks = _masks(asked, base)
     _check_folders(input_folder(asked, base), masks, output)
-    for found in scan(search_of(asked, base, output)):
+    for found in scan(search_of(asked, base, output), listdir=listdir):
         yield found if isinstance(found, Skipped) else _of_picture(found, asked, masks)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mezzotint.batch.cells import Cell, Mould, Moulds, cells_of
+from mezzotint.batch.inputs import Listdir
 from mezzotint.batch.job import JobFile
 from mezzotint.batch.job_reading import check_job
 from mezzotint.batch.limits import MAX_SEED
@@ -51,7 +52,9 @@ class Shard:
         return int(place, 16) % self.count == self.index
 
 
-def tasks_of(job: JobFile, *, base: Path, shard: Shard | None = None) -> Iterator[BatchTask | Skipped]:
+def tasks_of(
+    job: JobFile, *, base: Path, shard: Shard | None = None, listdir: Listdir | None = None
+) -> Iterator[BatchTask | Skipped]:
     """Every task of a job whose file lies in `base`, one at a time; what cannot be a task is told and passed over.
 
     UsageError at once for a job that cannot be; StorageError while it is read, where a folder or table is gone. All
@@ -59,7 +62,7 @@ def tasks_of(job: JobFile, *, base: Path, shard: Shard | None = None) -> Iterato
     """
     check_job(job)
     check_name(job.output, columns_may_be=job.prompts.table is not None)
-    return _Maker(job, base.absolute(), shard).tasks()
+    return _Maker(job, base.absolute(), shard, listdir).tasks()
 
 
 def output_folder(job: JobFile, base: Path) -> Path:
@@ -70,8 +73,8 @@ def output_folder(job: JobFile, base: Path) -> Path:
 class _Maker:
     """Makes the tasks of one job."""
 
-    def __init__(self, job: JobFile, base: Path, shard: Shard | None) -> None:
-        self._job, self._base, self._shard = job, base, shard
+    def __init__(self, job: JobFile, base: Path, shard: Shard | None, listdir: Listdir | None) -> None:
+        self._job, self._base, self._shard, self._listdir = job, base, shard, listdir
         self._folder = output_folder(job, base)
         self._cells = cells_of(job.matrix)
         self._moulds = Moulds(job, base)
@@ -96,7 +99,7 @@ class _Maker:
                 rows.append(row)
             elif self._has(_sha256(row.input)):
                 yield row
-        for material in materials(self._job, self._base, self._folder):
+        for material in materials(self._job, self._base, self._folder, self._listdir):
             yield from self._of_rows(material, iter(rows))
 
     def _of_rows(self, material: Material | Skipped, rows: Iterator[Row | Skipped]) -> Iterator[BatchTask | Skipped]:

@@ -68,6 +68,16 @@ def test_it_is_cancelled_after_any_row(looking, rows):
     assert sum(map(len, groups)) <= rows
 
 
+def test_it_is_cancelled_among_files_that_are_no_rows(looking, tmp_path):
+    (tmp_path / "photos" / "below").mkdir(parents=True)
+    for number in range(50):
+        (tmp_path / "photos" / "below" / f"{number}.doc").touch()
+    looked = itertools.count(1)
+    job = {"prompts": {"list": ["a"]}, "input": {"folder": "photos", "recursive": True}}
+    assert looking(job, cancelled=lambda: next(looked) >= 20) == (None, [])
+    assert next(looked) == 21
+
+
 def test_long_rows_go_in_small_groups(looking, tmp_path):
     (tmp_path / "words.txt").write_text("".join(f"{number} {'word ' * 9000}\n" for number in range(150)))
     name = "/".join(["[prompt]" * 5] * 20)

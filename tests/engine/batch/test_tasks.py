@@ -372,7 +372,7 @@ def test_a_shard_reads_no_pictures_of_others(tmp_path, monkeypatch):
 def test_the_order_is_not_that_of_the_disk(tmp_path, monkeypatch):
     from mezzotint.batch import inputs
 
-    job, real = many(tmp_path), inputs._scandir
+    job, real = many(tmp_path), inputs.scandir
     first = made(job, tmp_path)
 
     def shuffled(folder):
@@ -380,7 +380,7 @@ def test_the_order_is_not_that_of_the_disk(tmp_path, monkeypatch):
         random.Random(len(entries)).shuffle(entries)
         return iter(entries)
 
-    monkeypatch.setattr(inputs, "_scandir", shuffled)
+    monkeypatch.setattr(inputs, "scandir", shuffled)
     assert made(job, tmp_path) == first
 
 
