@@ -318,8 +318,8 @@ def test_a_picture_that_goes_away_between_the_look_and_the_use(tmp_path, monkeyp
     png(tmp_path / "in" / "b.png")
     whole = material.scan
 
-    def scan(search):
-        for one in whole(search):
+    def scan(search, **said):
+        for one in whole(search, **said):
             one.path.unlink() if one.relative == "a.png" else None
             yield one
 
