@@ -152,9 +152,10 @@ def does_words(does: str) -> str:
 
 
 def row_name(row: DryRow | BatchTaskRow) -> str:
-    """The picture that goes in, or the words."""
+    """The picture that goes in, and the words."""
     words = row.prompt if isinstance(row, DryRow) else ""
-    return in_one_line(row.input or words or row.output or "", _LONGEST)
+    both = " · ".join(part for part in (row.input, words) if part)
+    return in_one_line(both or row.output or "", _LONGEST)
 
 
 def totals_words(totals: DryTotals) -> str:

@@ -66,14 +66,14 @@ def test_rows_beyond_what_is_held_are_counted(look, service, monkeypatch):
 
 def test_what_a_row_says(look, service):
     look.look({}, "/")
-    made = dry_row(3, why="a file of that name is there\nand more", does="rename")
+    made = dry_row(3, why="a file of that name is there\nand more", does="rename", prompt="at night")
     words = dry_row(4, input=None, prompt="a house", output=None, width=None, seed=None, seconds=None)
     service.event(DryRows(rows=(made, words)))
     service.answer(dry_totals())
     table = look.table
     cells = [[table.index(row, column).data() for column in range(table.columnCount())] for row in range(2)]
     assert [cells[0][one] for one in (DOES, INPUT, OUTPUT, SIZE, SEED, TIME)] == [
-        "make, new name", "in/3.jpg", "3.png", "64 x 48", "3", "2 s",
+        "make, new name", "in/3.jpg · at night", "3.png", "64 x 48", "3", "2 s",
     ]  # fmt: skip
     assert cells[0][WHY] == "a file of that name is there and more"
     assert cells[1][INPUT] == "a house" and cells[1][SIZE] == cells[1][SEED] == cells[1][OUTPUT] == ""
