@@ -21,7 +21,7 @@ _MOST_NOTICE = 2000
 
 
 class Lines:
-    """Safe from every thread. When nobody reads any more, that is told once, and nothing is written after."""
+    """Safe from every thread. When nobody reads any more, that is told, and nothing is written after."""
 
     def __init__(
         self, terminal: Terminal, on_gone: Callable[[], None], clock: Callable[[], float] = time.monotonic
@@ -32,8 +32,9 @@ class Lines:
         self._next = {"step": 0.0, "preview": 0.0}
 
     def begun(self, begun: BatchBegun) -> None:
-        """The folder is ours."""
+        """The folder is ours. Raises what keeps its lines from being written: nothing is begun yet."""
         self._tell("begun", begun)
+        self._raise()
 
     def settled(self, record: Record) -> None:
         """A task has ended."""
@@ -59,8 +60,7 @@ class Lines:
     def ended(self, ended: BatchEnded) -> None:
         """The run is over. Raises what kept its lines from being written."""
         self._tell("ended", ended)
-        if self._error is not None:
-            raise self._error
+        self._raise()
 
     def _is_time(self, what: str, seconds: float) -> bool:
         with self._lock:
@@ -72,14 +72,17 @@ class Lines:
 
     def _tell(self, kind: str, what: object) -> None:
         with self._lock:
-            if self._error is not None:
-                return
-            try:
-                self._terminal.json({"kind": kind, kind: encode(what)})
-                return
-            except (OSError, StorageError) as error:  # raised at the end: the picture that is being made is none of it
-                self._error = error
+            if self._error is None:
+                try:
+                    self._terminal.json({"kind": kind, kind: encode(what)})
+                    return
+                except (OSError, StorageError) as error:  # raised at the end: no picture is to blame
+                    self._error = error
         self._on_gone()
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
 
 
 def figures_of(progress: Progress) -> BatchProgress:

@@ -27,8 +27,8 @@ class Interrupt:
         return self._asked
 
     def ask(self) -> None:
-        """Ask for the work to stop, for a reason that is no person's; asked again, nothing changes."""
-        if not self._asked:
+        """Ask for work that can stop in good order to do so; asked again, nothing changes."""
+        if self._soft and not self._asked:
             self.handle(0, None)
 
     def soften(self) -> None:

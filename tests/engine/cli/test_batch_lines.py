@@ -113,7 +113,7 @@ def test_lines_of_several_threads_are_whole(told):
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError(), OSError(28, "No space left on device")])
-def test_when_nobody_reads_the_run_is_asked_to_stop_once_and_told_why_at_its_end(told, monkeypatch, error):
+def test_when_nobody_reads_the_run_is_asked_to_stop_and_told_why_at_its_end(told, monkeypatch, error):
     def broken(_):
         raise error
 
@@ -122,6 +122,15 @@ def test_when_nobody_reads_the_run_is_asked_to_stop_once_and_told_why_at_its_end
     told.lines.progress(PROGRESS)
     told.lines.settled(Record(key="k", status="done", output="a.png"))
     told.lines.event(task(1, "out"), STEP)
-    assert told.gone == 1 and told.kinds() == ["begun"]
+    assert told.gone == 3 and told.kinds() == ["begun"]
     with pytest.raises(BrokenPipeError if isinstance(error, BrokenPipeError) else StorageError):
         told.lines.ended(ENDED)
+
+
+def test_nothing_is_begun_where_nobody_reads(told, monkeypatch):
+    def broken(_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(told.stream, "write", broken)
+    with pytest.raises(BrokenPipeError):
+        told.lines.begun(BEGUN)

@@ -52,3 +52,14 @@ def test_the_code_tells_which_signal_asked_and_last_words_are_said():
     assert "stopping after this picture" in ears.told[0]
     ears.press()
     assert (ears.told[-1], ears.ended) == ("last words", [130])
+
+
+def test_asked_by_the_program_itself_it_never_ends_at_once():
+    ended = []
+    interrupt = Interrupt(tell=lambda _: None, end=ended.append)
+    interrupt.ask()
+    assert not interrupt.asked()
+    interrupt.soften()
+    interrupt.ask()
+    interrupt.ask()
+    assert (interrupt.asked(), ended) == (True, [])
