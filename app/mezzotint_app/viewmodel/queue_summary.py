@@ -62,7 +62,8 @@ class QueueSummary(QObject):
 
     def work_left(self) -> bool:
         """Whether this program would still make something; what is paused, or made by another, stays as it is."""
-        if self._counts.paused or self._runner.state == "elsewhere":
+        elsewhere = self._runner.state == "elsewhere" and not self._runner.is_lent()
+        if self._counts.paused or elsewhere:
             return False
         return self._counts.waiting > 0 or self._running.entry() is not None
 

@@ -110,6 +110,15 @@ def test_who_else_works_is_told(made):
     assert not made.queue.summary.work_left()
 
 
+def test_a_batch_has_its_turn_and_what_waits_is_still_to_be_made(made):
+    made.change(lambda store: store.add([request()]))
+    made.runner.state, made.runner.who, made.runner.lent = "elsewhere", "A batch", True
+    assert text(made) == "A batch is being made; the queue goes on after it, 1 entry waits"
+    assert made.queue.summary.work_left()
+    made.change(lambda store: store.pause())
+    assert not made.queue.summary.work_left()
+
+
 def test_how_far_another_program_is(made):
     made.runner.state, made.runner.who = "elsewhere", "mezzotint queue run"
     made.change(lambda store: store.add([request("learn")]))
