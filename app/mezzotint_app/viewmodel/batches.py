@@ -53,7 +53,8 @@ class Batches(QObject):
         self._batches = {one.id: Batch(known=one) for one in state.value().batches[:MOST]}
         self._waiting: deque[tuple[str, bool]] = deque()  # ids, and whether what failed is tried again
         self._run: BatchRun | None = None
-        self._asked: dict[str, int] = {}  # status, under way
+        self._asked: set[str] = set()  # whose status is under way
+        self._again: set[str] = set()
         self._logs: dict[str, tuple[str, ...]] = {}
         self._leaving: Callable[[], None] | None = None
         self._last_wait: Wait | None = None
@@ -141,22 +142,32 @@ class Batches(QObject):
             self._files.run(lambda: Path(batch.known.job).unlink(missing_ok=True), None, lambda _error: None)
 
     def refresh(self, identity: str) -> None:
-        """Ask what its folder holds; one question at a time."""
+        """Ask what its folder holds; one question at a time, and once more where it was asked meanwhile."""
         batch = self._batches.get(identity)
-        if batch is None or identity in self._asked:
+        if batch is None:
+            return
+        if identity in self._asked:
+            self._again.add(identity)
             return
 
-        def known(status: BatchStatus) -> None:
-            self._asked.pop(identity, None)
-            self._set(identity, status=status, unknown="")
+        def answered(**fields: object) -> None:
+            self._asked.discard(identity)
+            self._set(identity, **fields)
+            if identity in self._again:
+                self._again.discard(identity)
+                self.refresh(identity)
 
         def unknown(failure: Failure) -> None:
-            self._asked.pop(identity, None)
             # Where there is no manifest yet, nothing is wrong.
-            self._set(identity, status=None, unknown="" if failure.kind == "storage" else failure.message)
+            answered(status=None, unknown="" if failure.kind == "storage" else failure.message)
 
-        self._asked[identity] = self._librarian.ask(
-            "batch_status", BatchFolder(folder=batch.known.folder), answer=BatchStatus, then=known, failed=unknown
+        self._asked.add(identity)
+        self._librarian.ask(
+            "batch_status",
+            BatchFolder(folder=batch.known.folder),
+            answer=BatchStatus,
+            then=lambda status: answered(status=status, unknown=""),
+            failed=unknown,
         )
 
     def refresh_all(self) -> None:

@@ -154,7 +154,10 @@ def test_after_a_restart_they_are_listed_with_what_their_folders_say(works, tmp_
     later.batches.refresh_all()
     later.batches.refresh_all()
     assert len(later.librarian.open("batch_status")) == 1
+    later.librarian.fail("not_running", "the librarian has not started yet", method="batch_status")
+    assert len(later.librarian.open("batch_status")) == 1  # once more, since it was asked meanwhile
     later.librarian.answer(status(done=1204, total=3000, failed=2), method="batch_status")
+    assert later.librarian.open("batch_status") == []
     assert later.batches.get(identity).failed == 2
     later.batches.refresh(identity)
     later.librarian.fail("storage", "no manifest", method="batch_status")
