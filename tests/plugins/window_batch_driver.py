@@ -54,7 +54,7 @@ class Driven(Window):
 
     def rests(self, identity):
         batch = self.batches.get(identity)
-        return batch.stage == "resting" and batch.status is not None
+        return batch.stage == "resting" and batch.status is not None and not self.batches.is_asking(identity)
 
     def count(self, state):
         found = []

@@ -21,7 +21,7 @@ from window_driver import tell
 from window_queue_driver import Driven, run
 
 from mezzotint_app.settings import settings_path
-from mezzotint_app.windows.main_window import CREATE, GALLERY, MODELS, QUEUE
+from mezzotint_app.windows.main_window import BATCH, CREATE, GALLERY, MODELS, QUEUE
 
 HERE = str(Path(__file__).parent)
 OURS = (os.sep + "mezzotint_app" + os.sep, os.sep + "mezzotint" + os.sep, HERE)
@@ -63,7 +63,7 @@ class Hands(Driven):
 
 def works(driven):
     parts = (starts, makes, looks_at_the_queue, looks_at_the_gallery, looks_at_one, takes_settings, begins_from_one)
-    for part in (*parts, sees_the_models, settles, loses_the_engine):
+    for part in (*parts, sees_the_models, settles, makes_a_batch, loses_the_engine):
         part(driven)
         tell(part=part.__name__, found=len(driven.watch.found))
     driven.window.leave()
@@ -220,6 +220,21 @@ def settles(driven):
         driven.wait("that it is kept", lambda theme=theme: f'"{theme}"' in settings_path().read_text("utf-8"))
     driven.window.resize(1100, 700)
     driven.rest(800)
+
+
+def makes_a_batch(driven):
+    """The queue is paused, and lends its turn at once."""
+    program, page = driven.program, driven.window.batch_page
+    driven.window.show_page(BATCH)
+    program.batch.change(source="words", prompts="a tree\na boat", settings={"model": "starter-dit", "steps": 2})
+    page.look_button.click()
+    driven.wait("the look", lambda: program.batch.look.totals() is not None)
+    page.start.click()
+    driven.wait("the batch", lambda: program.batches.all())
+    identity = program.batches.all()[0].known.id
+    driven.wait("its end", lambda: (now := program.batches.get(identity).status) is not None and now.is_ended)
+    page.list.card(identity).open.click()
+    driven.rest()
 
 
 def loses_the_engine(driven):

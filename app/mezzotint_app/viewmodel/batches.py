@@ -152,7 +152,8 @@ class Batches(QObject):
 
         def answered(**fields: object) -> None:
             self._asked.discard(identity)
-            self._set(identity, **fields)
+            if self._run is None or self._run.id != identity:  # a run tells by itself, and is asked about at its end
+                self._set(identity, **fields)
             if identity in self._again:
                 self._again.discard(identity)
                 self.refresh(identity)
@@ -169,6 +170,10 @@ class Batches(QObject):
             then=lambda status: answered(status=status, unknown=""),
             failed=unknown,
         )
+
+    def is_asking(self, identity: str) -> bool:
+        """Whether what is known of its folder is about to be known anew."""
+        return identity in self._asked
 
     def refresh_all(self) -> None:
         """Of all that rest; others tell by themselves."""

@@ -8,7 +8,7 @@ from fake_service import InlineBackground
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mezzotint.batch_protocol import BatchError, BatchNotice
+from mezzotint.batch_protocol import BatchError, BatchNotice, BatchOwner
 from mezzotint_app.stored import read, write
 from mezzotint_app.viewmodel.batch_state import BatchesState
 
@@ -70,6 +70,18 @@ def test_what_waits_is_stopped_before_it_begins_and_the_queue_goes_on(works):
     identity = works.add()
     works.batches.stop(identity)
     assert works.stage(identity) == "resting" and works.lender.then is None and works.lender.taken_back == 1
+
+
+def test_while_it_runs_its_folder_is_not_taken_for_another_programs(works):
+    identity, run = works.run()
+    works.batches.refresh_all()
+    owner = BatchOwner(pid=7, host="here", since=0.0)
+    works.librarian.answer(status(done=1, running=(owner,)), method="batch_status")
+    assert works.batches.get(identity).status is None
+    run.end(130)
+    assert works.batches.is_asking(identity)
+    works.librarian.answer(status(done=2), method="batch_status")
+    assert works.batches.get(identity).status.done == 2 and not works.batches.is_asking(identity)
 
 
 def test_stopping_and_going_on_with_what_failed(works):
