@@ -4,6 +4,7 @@ Nothing is told to anyone: no statistics of use, no metrics, no dashboard. What 
 only, and to nobody who does not know a secret that is made for it.
 """
 
+import asyncio
 import functools
 import importlib.util
 import os
@@ -28,6 +29,7 @@ INSTALL = "pip install 'mezzotint[ray]'"
 
 _ADDRESS = re.compile(r"auto|[A-Za-z0-9._-]{1,253}:\d{1,5}|\[[0-9A-Fa-f:.]{2,45}\]:\d{1,5}")
 _TRIES = 3  # of starting one here: on a busy machine its processes may find one another too late
+_REACH = 10.0  # seconds to reach a cluster that is there
 _LOOK = 0.2  # seconds between looks at whether the person wants to stop
 _STORE = 1 << 30  # bytes of memory in which pictures travel, of a cluster that is started here
 _MOST_CORES = 4  # that one worker asks for beside its GPU
@@ -148,7 +150,7 @@ def _check_address(address: str) -> None:
 def _begin(ray: Any, address: str, folder: Path | None, cores: int | None, gpus: int | None) -> None:  # noqa: ANN401
     quiet = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": None}
     if address != LOCAL:
-        return _tried(lambda: ray.init(address=address, **quiet), f"no Ray cluster answers at {plain(address)}", 1)
+        return _tried(lambda: _join(ray, address, quiet), f"no Ray cluster answers at {plain(address)}", 1)
     own = {
         "address": "local",
         "include_dashboard": False,
@@ -158,6 +160,23 @@ def _begin(ray: Any, address: str, folder: Path | None, cores: int | None, gpus:
         "_temp_dir": None if folder is None else str(folder / "r"),
     }
     return _tried(lambda: ray.init(**quiet | own), "Ray does not start on this machine", _TRIES)
+
+
+def _join(ray: Any, address: str, quiet: dict[str, Any]) -> None:  # noqa: ANN401
+    """Ray itself tries for many minutes where nobody listens."""
+    found = address
+    if address == "auto":
+        find = getattr(ray._private.services, "canonicalize_bootstrap_address_or_die", None)
+        found = find(address) if find is not None else ""
+    host, _, port = found.rpartition(":")
+    if port.isdigit():
+        asyncio.run(_reach(host.strip("[]"), int(port)))
+    ray.init(address=address, **quiet)
+
+
+async def _reach(host: str, port: int) -> None:
+    _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), _REACH)
+    writer.close()
 
 
 def _tried(begin: Callable[[], object], words: str, tries: int) -> None:

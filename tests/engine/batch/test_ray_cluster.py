@@ -3,7 +3,9 @@
 import importlib.util
 import os
 import signal
+import socket
 import sys
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -60,7 +62,7 @@ class FakeRay:
     def __init__(self, nodes=(), fails=0):
         self.found, self.fails = nodes, fails
         self.begun, self.read, self.ended = [], [], 0
-        self._private = type("private", (), {"worker": type("worker", (), {})})
+        self._private = SimpleNamespace(worker=SimpleNamespace(), services=SimpleNamespace())
 
     def is_initialized(self):
         return False
@@ -105,11 +107,22 @@ def test_one_of_this_machine_is_quiet_kept_to_itself_and_gone_afterwards(begin):
     assert (options["address"], options["include_dashboard"], options["log_to_driver"]) == ("local", False, False)
 
 
-def test_one_that_is_there_keeps_its_own_rules(begin):
+@pytest.fixture
+def listener():
+    """Somebody who listens on this machine."""
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        yield one
+
+
+def test_one_that_is_there_keeps_its_own_rules(begin, listener):
     fake = begin(FakeRay([{"CPU": 8.0}]))
-    with connected("10.0.0.1:6379", on_processor=True) as cluster:
+    address = f"127.0.0.1:{listener.getsockname()[1]}"
+    fake._private.services.canonicalize_bootstrap_address_or_die = lambda _: address
+    with connected("auto", on_processor=True) as cluster:
         assert len(cluster.places) == 1
-    assert fake.begun[0]["address"] == "10.0.0.1:6379" and "_temp_dir" not in fake.begun[0]
+    with connected(address, on_processor=True):
+        assert fake.begun[1]["address"] == address
+    assert fake.begun[0]["address"] == "auto" and "_temp_dir" not in fake.begun[0]
     assert not {"RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"} & (
         fake.read[0].keys() - os.environ.keys()
     )
@@ -118,7 +131,8 @@ def test_one_that_is_there_keeps_its_own_rules(begin):
 @pytest.mark.parametrize(
     ("address", "fake", "words"),
     [
-        ("10.0.0.1:6379", FakeRay(fails=9), "no Ray cluster answers at 10.0.0.1:6379: nobody"),
+        ("127.0.0.1:1", FakeRay(), "no Ray cluster answers at 127.0.0.1:1: "),
+        ("auto", FakeRay(fails=9), "no Ray cluster answers at auto: nobody"),
         (LOCAL, FakeRay(fails=9), "Ray does not start on this machine: nobody"),
         (LOCAL, FakeRay([{"CPU": 8.0}]), "the Ray cluster has no GPU: say --device cpu"),
     ],
