@@ -2,9 +2,10 @@
 
 python bench/batch_throughput.py [--tasks 40] [--together 4] [--rounds 3] [--model starter-dit] [--threads 2]
 
-Both ways in turns, each in a process of its own. Two figures of each: pictures a second once it is under way (from the
-eighth picture on), and the seconds of the whole command, which loads the model besides. The pictures of both ways are
-compared: 2/255 apart at most. 1 is the exit code when they are further apart, or together is not 1.3 times as fast.
+Both ways in turns, each in a process of its own. Three figures of each: pictures a second once it is under way (from
+the eighth picture on), the seconds of the processor that each took then, which other programs hardly change, and the
+seconds of the whole command, which loads the model besides. The pictures of both ways are compared: 2/255 apart at
+most. 1 is the exit code when they are further apart, or together is not 1.3 times as fast.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from PIL import Image, ImageChops
 
 LEAST = 1.3  # times as many pictures in the same time
@@ -33,6 +35,7 @@ class Timed:
 
     seconds: float
     per_second: float  # pictures, once it is under way
+    cpu: float  # seconds of a processor for each, then
 
 
 def prompts(count: int) -> str:
@@ -49,11 +52,20 @@ def measure(folder: Path, together: int, options: argparse.Namespace) -> Timed:
     started = time.monotonic()
     with subprocess.Popen([*words, *options.more], stdout=subprocess.PIPE, text=True, env=environ) as process:
         lines = map(json.loads, process.stdout or ())
-        times = [time.monotonic() for line in lines if line.get("kind") == "settled"]
+        times = [(time.monotonic(), _cpu(process.pid)) for line in lines if line.get("kind") == "settled"]
     if process.returncode or len(times) != options.tasks:
         raise RuntimeError(f"the batch ended with {process.returncode} after {len(times)} pictures")
     warm = min(WARM, len(times) // 2)
-    return Timed(time.monotonic() - started, (len(times) - warm) / max(1e-9, times[-1] - times[warm - 1]))
+    count, took, cpu = (
+        len(times) - warm,
+        *(last - first for first, last in zip(times[warm - 1], times[-1], strict=True)),
+    )
+    return Timed(time.monotonic() - started, count / max(1e-9, took), cpu / count)
+
+
+def _cpu(pid: int) -> float:
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system
 
 
 def apart(folder: Path, other: Path) -> int:
@@ -78,7 +90,7 @@ def main() -> int:
     parser.add_argument("--model", default="starter-dit")
     parser.add_argument("--threads", type=int, default=2)
     options, options.more = parser.parse_known_args()  # the rest is for `mezzotint batch`, such as --steps 8
-    ratios, wholes, most = [], [], 0
+    ratios, cpus, wholes, most = [], [], [], 0
     with tempfile.TemporaryDirectory() as temporary:
         base = Path(temporary)
         (base / "prompts.txt").write_text(prompts(options.tasks))
@@ -87,15 +99,19 @@ def main() -> int:
             together = measure(base / f"together{number}", options.together, options)
             most = max(most, apart(base / f"alone{number}", base / f"together{number}"))
             ratios.append(together.per_second / alone.per_second)
+            cpus.append(alone.cpu / max(1e-9, together.cpu))
             wholes.append(alone.seconds / together.seconds)
             print(
                 f"round {number + 1}: one by one {alone.per_second:.2f} a second ({alone.seconds:.1f} s in all), "
                 f"{options.together} together {together.per_second:.2f} a second ({together.seconds:.1f} s in all): "
-                f"{ratios[-1]:.2f} times",
+                f"{ratios[-1]:.2f} times, {cpus[-1]:.2f} by the processor's time",
                 flush=True,
             )
-    ratio, whole = statistics.median(ratios), statistics.median(wholes)
-    print(f"{options.model}: {ratio:.2f} times as fast under way, {whole:.2f} in all; {most}/255 apart")
+    ratio, cpu, whole = (statistics.median(found) for found in (ratios, cpus, wholes))
+    print(
+        f"{options.model}: {ratio:.2f} times as fast under way, {cpu:.2f} by the processor's time, {whole:.2f} in all; "
+        f"{most}/255 apart"
+    )
     return 0 if ratio >= LEAST and most <= MOST_APART else 1
 
 
