@@ -82,7 +82,9 @@ class SingleInstance(QObject):
 
     def _on_connection(self) -> None:
         while self._server is not None and (socket := self._server.nextPendingConnection()) is not None:
-            socket.setParent(None)  # it is deleted when it has gone, and by nobody else
+            # Not the server's, which may be closed before; nor Python's, which would delete it as soon as it is
+            # forgotten: in the middle of its own signal.
+            socket.setParent(self)
             caller = _Caller(socket)
             self._callers.append(caller)
             socket.readyRead.connect(self._read)
@@ -97,6 +99,7 @@ class SingleInstance(QObject):
                     self.hear(json.loads(line))
 
     def _forget(self) -> None:
+        self._read()  # who does not wait for an answer has still said something
         for caller in [one for one in self._callers if one.has_gone()]:
             self._callers.remove(caller)
             caller.delete()
@@ -122,14 +125,16 @@ class _Caller:
 
     def line(self) -> bytes | None:
         """What it said, once it has said it all."""
-        if self._socket is None or not self._socket.bytesAvailable():
+        socket = self._socket  # the one who called may have gone, which is told while it is answered
+        if socket is None or not socket.bytesAvailable():
             return None
-        self._data += bytes(self._socket.readAll().data())
+        self._data += bytes(socket.readAll().data())
         if b"\n" in self._data[:_MOST]:
             line, self._data = self._data.partition(b"\n")[0], b""
-            self._socket.write(_HEARD)
-            self._socket.flush()  # whoever waits does not wait long
-            self._socket.disconnectFromServer()
+            if not self.has_gone():
+                socket.write(_HEARD)
+                socket.flush()  # whoever waits does not wait long
+                socket.disconnectFromServer()
             return line
         if len(self._data) > _MOST:
             self.put_off()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fake_clock import FakeClock
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
+from shiboken6 import isValid
 
 from mezzotint_app import single_instance
 from mezzotint_app.single_instance import SingleInstance, _private, _runtime_folder, _socket_name
@@ -140,6 +141,34 @@ def test_rubbish_is_passed_over(qtbot, first, folder, line):
     with qtbot.waitSignal(first.raised, timeout=30_000):
         second = Start(folder)
     second.end()
+
+
+@pytest.mark.parametrize("leaves", [QLocalSocket.abort, QLocalSocket.disconnectFromServer])
+def test_one_that_does_not_wait_for_an_answer_is_heard(qtbot, first, folder, leaves):
+    given = []
+    first.given.connect(given.append)
+    for number in range(5):
+        socket = QLocalSocket()
+        socket.connectToServer(_socket_name(folder))
+        assert socket.waitForConnected(30_000)
+        socket.write(json.dumps({"arguments": [f"{number}.png"]}).encode() + b"\n")
+        assert socket.waitForBytesWritten(30_000)
+        leaves(socket)  # before the first has run any further
+    qtbot.waitUntil(lambda: len(given) == 5, timeout=30_000)
+    assert sorted(given) == [[f"{number}.png"] for number in range(5)]
+    qtbot.waitUntil(lambda: first.findChildren(QLocalSocket) == [], timeout=30_000)
+
+
+def test_a_socket_that_has_gone_is_deleted_only_once_its_signal_is_over(qtbot, first, folder):
+    socket = connected(qtbot, folder)
+    qtbot.waitUntil(lambda: first.findChildren(QLocalSocket) != [], timeout=30_000)
+    heard = first.findChildren(QLocalSocket)[0]
+    there = []
+    heard.disconnected.connect(lambda: there.append(isValid(heard)))  # after the window's own slot
+    del socket
+    qtbot.waitUntil(lambda: there != [], timeout=30_000)
+    assert there == [True]
+    qtbot.waitUntil(lambda: not isValid(heard), timeout=30_000)
 
 
 def test_one_that_connects_and_says_nothing_is_put_off(qtbot, folder):

@@ -6,6 +6,7 @@ thread stop for good once it is there.
 
 import json
 import os
+import signal
 import sys
 import time
 from functools import partial
@@ -17,6 +18,10 @@ from PySide6.QtWidgets import QMessageBox
 from mezzotint_app import main, program
 from mezzotint_app.settings import Settings, settings_path
 from mezzotint_app.stored import write
+
+for one in ("SIGINT", "SIGHUP"):  # whoever started the tests may have had them ignored, which is passed on
+    if hasattr(signal, one):
+        signal.signal(getattr(signal, one), signal.SIG_DFL)
 
 ENGINE = (sys.executable, "-P", str(Path(__file__).with_name("fake_server.py")))
 

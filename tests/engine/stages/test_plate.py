@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -62,6 +62,7 @@ def test_a_masked_area_goes_back_into_its_picture(data, width, height, padding, 
 
 
 @given(sides, sides, *[st.integers(0, 40)] * 4, st.integers(0, 20), st.sampled_from(["whole", "masked"]))
+@example(width=1, height=3, left=0, top=0, right=0, bottom=1, feather=4, area="whole")  # the edge is all there is
 def test_a_grown_picture_keeps_the_old_one(width, height, left, top, right, bottom, feather, area):
     assume(left + top + right + bottom)
     inpaint = Inpaint(left=left, top=top, right=right, bottom=bottom, feather=feather, area=area)
@@ -71,8 +72,8 @@ def test_a_grown_picture_keeps_the_old_one(width, height, left, top, right, bott
     result = np.asarray(plate.finished(noise(first, seed=1)))
     assert (result.shape[1], result.shape[0]) == plate.size == grown
     old = result[top : top + height, left : left + width]
-    rows = slice(feather * (top > 0), height - feather * (bottom > 0))
-    columns = slice(feather * (left > 0), width - feather * (right > 0))
+    rows = slice(feather * (top > 0), max(0, height - feather * (bottom > 0)))
+    columns = slice(feather * (left > 0), max(0, width - feather * (right > 0)))
     assert np.array_equal(old[rows, columns], np.asarray(noise((width, height)))[rows, columns])
 
 
