@@ -109,6 +109,7 @@ class CellBench:
 
     def __init__(self, engine: "Engine", context: Context, how: How, folder: str) -> None:
         self._engine, self._context, self._how, self._folder = engine, context, how, folder
+        self._made = 0
 
     def measure(self, subject: Subject) -> Iterator[MemoryCell]:
         """Everything on the device first; then each limit, as it is measured."""
@@ -143,8 +144,9 @@ class CellBench:
         return [self._run(subject, limit) for _ in range(1 + self._how.repeats)]
 
     def _run(self, subject: Subject, limit: int | None) -> GenerateResult:
+        self._made += 1
         asked = Options(
-            prompt=_PROMPT,
+            prompt=_PROMPT + " " * self._made,  # the same to every model; but words that are known are not read again
             model=subject.models[0],
             refiner=subject.models[1] if len(subject.models) > 1 else None,
             size=(subject.width, subject.height),
