@@ -93,7 +93,7 @@ def test_a_job_that_ends_the_engine_once_is_made_by_the_next(qtbot, monkeypatch,
         reasons = []
         faulty.program.engine.changed.connect(lambda: reasons.append(faulty.program.engine.reason()))
         faulty.ask(prompt.format(folder=tmp_path))
-        faulty.until(lambda: faulty.states() == ["done"])
+        faulty.until(lambda: faulty.states() == ["done"] and bool(faulty.saved))  # the window hears of it later
         assert any(words in reason for reason in reasons)
         assert len(faulty.saved) == 1
 
