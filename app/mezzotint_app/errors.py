@@ -125,6 +125,13 @@ def _busy() -> Words:
     return translate("Errors", "The engine is busy."), translate("Errors", "Wait until it is done.")
 
 
+def _locked() -> Words:
+    return (
+        translate("Errors", "Another program is making this batch."),
+        translate("Errors", "Wait until it is done, or end it there."),
+    )
+
+
 def _bug() -> Words:
     return (
         translate("Errors", "Mezzotint made a mistake."),
@@ -173,6 +180,7 @@ _WORDS: dict[str, Callable[[], Words]] = {
     "protocol": _protocol,
     "cancelled": _cancelled,
     "busy": _busy,
+    "locked": _locked,
     "download": _download,
     "needs_token": _needs_token,
     "bug": _bug,
