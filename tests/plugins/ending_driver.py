@@ -65,7 +65,7 @@ if __name__ == "__main__":
     if not settings_path().exists():
         write(settings_path(), Settings(first_run_done=True, previews=False))
     QMessageBox.warning = lambda _parent, _title, words: tell(part="warned", words=words)
-    program.Program.__init__.__defaults__ = (ENGINE, ENGINE)
+    program.Program.__init__.__defaults__ = (ENGINE, ENGINE, *program.Program.__init__.__defaults__[2:])
     main.open_window = partial(watched, main.open_window)
     code = main.main(sys.argv[1:])
     tell(part="ended", code=code)
