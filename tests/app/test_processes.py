@@ -295,7 +295,7 @@ def test_a_bug_in_one_callback_costs_no_other_its_answer(client, capfd, monkeypa
 
 
 def test_a_bug_in_decoding_ends_the_process_and_not_the_window(client):
-    call = client.ask("echo", 1, object)  # no type of the boundary
+    call = client.ask("echo", 1, complex)  # no type of the boundary
     assert client.wait_for_end().kind == "broken"
     assert client.failures[call].kind == "gone"
 
