@@ -9,8 +9,6 @@ import zlib
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # also where Python keeps a program's folder out of it
-
 from fake_engine import result_of
 
 from mezzotint.atomic import atomic_write

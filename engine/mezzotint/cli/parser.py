@@ -1,6 +1,8 @@
 """The words of the command line: every command's options, and help that can be read."""
 
 import argparse
+import difflib
+from collections.abc import Sequence
 from typing import NoReturn
 
 from mezzotint import __version__
@@ -49,6 +51,18 @@ examples:
 
 class Parser(argparse.ArgumentParser):
     """Like argparse's, but a mistake is one line, told as every other error is."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """As argparse does; but words that are left over are refused where they stand, with the nearest option."""
+        found, left = super().parse_known_args(args, namespace)
+        if left:
+            word = left[0].partition("=")[0]
+            near = difflib.get_close_matches(word, self._option_string_actions, n=1) if word.startswith("-") else []
+            meant = f"; did you mean {near[0]}?" if near else ""
+            self.error(f"unrecognized arguments: {' '.join(left)}{meant}")
+        return found, left
 
     def error(self, message: str) -> NoReturn:
         """Refuse the words."""

@@ -58,3 +58,14 @@ def test_two_hyphens_can_be_a_value():
 def test_two_hyphens_are_checked_as_every_value_is():
     with pytest.raises(UsageError, match="steps"):
         make_parser().parse_args(["generate", "--steps=--", "a house"])
+
+
+def test_a_word_too_many_names_the_help_of_its_command_and_the_nearest_option():
+    with pytest.raises(UsageError) as refused:
+        make_parser().parse_args(["generate", "a house", "--stepz", "3"])
+    assert str(refused.value) == (
+        "unrecognized arguments: --stepz 3; did you mean --steps? (see `mezzotint generate --help`)"
+    )
+    with pytest.raises(UsageError) as refused:
+        make_parser().parse_args(["queue", "list", "more"])
+    assert str(refused.value) == "unrecognized arguments: more (see `mezzotint queue list --help`)"

@@ -26,7 +26,7 @@ def program(path, tmp_path):
 
     def start(*death, device="cpu"):
         words = [sys.executable, str(PROGRAM), str(path), str(tmp_path / "leases"), device, *map(str, death)]
-        env = os.environ | {"PYTHONSAFEPATH": "1"}  # some machines are set up so
+        env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONSAFEPATH": "1"}
         return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
 
     return start
