@@ -23,19 +23,21 @@ class AskedToEnd(QObject):
         heeded = [one for one in signals if signal.getsignal(one) != signal.SIG_IGN]  # as nohup has it
         self._before = {one: signal.signal(one, _nothing) for one in heeded}
         self._wakeup = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
+        self._released = False
         self._notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._hear)
 
     def release(self) -> None:
         """Signals mean again what they meant before."""
-        if self._before:
-            self._notifier.setEnabled(False)
-            signal.set_wakeup_fd(self._wakeup)
-            for one, handler in self._before.items():
-                signal.signal(one, handler)
-            self._before = {}
-            self._reader.close()
-            self._writer.close()
+        if self._released:
+            return
+        self._released = True
+        self._notifier.setEnabled(False)
+        signal.set_wakeup_fd(self._wakeup)  # also where no signal is heeded: Python would write to what is closed
+        for one, handler in self._before.items():
+            signal.signal(one, handler)
+        self._reader.close()
+        self._writer.close()
 
     def _hear(self) -> None:
         """The first is obeyed in good order; a second ends the process at once, for whom that takes too long."""

@@ -49,4 +49,6 @@ def test_what_is_ignored_stays_so(qtbot, one):
     qtbot.wait(1)
     assert signal.getsignal(one) == signal.SIG_IGN and not told
     asked.release()
+    asked.release()
     assert signal.getsignal(one) == signal.SIG_IGN
+    assert signal.set_wakeup_fd(-1) == -1

@@ -13,6 +13,7 @@ skip_module_without("PySide6")
 
 import accessibility as check  # noqa: E402
 import all_windows  # noqa: E402
+from collected_here import collected_here  # noqa: E402, F401
 from PySide6.QtCore import Qt  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import (  # noqa: E402
@@ -27,6 +28,7 @@ from PySide6.QtWidgets import (  # noqa: E402
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid  # noqa: E402
 from window_parts import program  # noqa: E402, F401  a fixture
 
 from mezzotint_app import theme  # noqa: E402
@@ -51,6 +53,7 @@ def windows(request, qapp, qtbot, program, monkeypatch):  # noqa: F811
     made = all_windows.Windows(program)
     yield made
     made.close()
+    assert not isValid(made.main)
     QApplication.setCursorFlashTime(flash)
 
 

@@ -6,6 +6,7 @@ from answering import Answering
 from batch_shown import failures, fill_form, fill_list, fill_look
 from fake_engine import model_info
 from made_plans import plan
+from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
@@ -398,12 +399,16 @@ class Windows:
         return box
 
     def close(self):
-        """All of them."""
+        """All of them, for good: what stays would be styled at each change of the theme."""
         for widget in QApplication.topLevelWidgets():
             if widget is not self.main and isinstance(widget, QWidget) and widget.isVisible():
                 widget.close()
         self.main.leave()
         settle()
+        for widget in (self.main, getattr(self, "_viewer", None)):
+            if widget is not None:
+                widget.deleteLater()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
 
 
 NAMES = (
