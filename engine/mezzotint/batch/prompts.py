@@ -8,6 +8,7 @@ from typing import Any
 
 from mezzotint.batch.job import Prompts
 from mezzotint.batch.limits import MAX_PROMPT
+from mezzotint.batch.rooted import from_home
 from mezzotint.batch.skipped import Skipped
 from mezzotint.batch.tables import Cell, TableRow, lines_of, read_table
 from mezzotint.batch.wildcards import Wildcards
@@ -83,14 +84,14 @@ def _sources(prompts: Prompts, base: Path) -> Iterator[_Found | Skipped]:
 
 def _lines(name: str, base: Path) -> Iterator[_Found | Skipped]:
     """A prompt in each line; empty lines and those that begin with # are none."""
-    for number, line in enumerate(lines_of(base / Path(name).expanduser()), 1):
+    for number, line in enumerate(lines_of(base / from_home(name)), 1):
         text = line.strip()
         if text and not text.startswith("#"):
             yield f"{plain(Path(name).name)}, line {number}", text, {}, {}
 
 
 def _table(prompts: Prompts, name: str, base: Path) -> Iterator[_Found | Skipped]:
-    for row in read_table(base / Path(name).expanduser()):
+    for row in read_table(base / from_home(name)):
         where = f"{plain(Path(name).name)}, line {row.number}"
         if not isinstance(row, TableRow):
             yield Skipped(input=where, reason=row.reason, kind="usage")
