@@ -11,8 +11,10 @@ from mezzotint.batch.cells import THE_INPUT, THE_MASK
 from mezzotint.batch.inputs import Found, Listdir, Search, mask_of, scan, sidecar_of
 from mezzotint.batch.job import InputFolder, JobFile
 from mezzotint.batch.pruned import pruned
+from mezzotint.batch.rooted import from_home
 from mezzotint.batch.skipped import Skipped
 from mezzotint.checkpoints.fingerprint import fingerprint
+from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.errors import MezzotintError, UsageError
 from mezzotint.protocol import GenerateRequest, ImageInput
 from mezzotint.trouble import shown
@@ -57,7 +59,7 @@ def materials(job: JobFile, base: Path, output: Path, listdir: Listdir | None = 
 
 def input_folder(folder: InputFolder, base: Path) -> Path:
     """Where the pictures of a job lie."""
-    return base / Path(folder.folder).expanduser()
+    return base / from_home(folder.folder)
 
 
 def search_of(asked: InputFolder, base: Path, output: Path) -> Search:
@@ -73,7 +75,7 @@ def search_of(asked: InputFolder, base: Path, output: Path) -> Search:
 
 
 def _masks(asked: InputFolder, base: Path) -> Path | None:
-    return None if asked.masks is None else base / Path(asked.masks).expanduser()
+    return None if asked.masks is None else base / from_home(asked.masks)
 
 
 def _of_folder(asked: InputFolder, base: Path, output: Path, listdir: Listdir | None) -> Iterator[Material | Skipped]:
@@ -84,16 +86,24 @@ def _of_folder(asked: InputFolder, base: Path, output: Path, listdir: Listdir | 
 
 
 def _check_folders(folder: Path, masks: Path | None, output: Path) -> None:
-    if output.exists() and folder.exists() and output.samefile(folder):
+    if _is_same(output, folder):
         raise UsageError(
             f"the pictures of {shown(folder)} would be made into that same folder: choose another for them"
         )
     if masks is None:
         return
-    if not masks.is_dir():
+    if not is_folder(masks):
         raise UsageError(f"the folder of the masks, {shown(masks)}, is not there")
-    if folder.exists() and masks.samefile(folder):
+    if _is_same(masks, folder):
         raise UsageError(f"masks and pictures cannot lie in one folder, {shown(folder)}: put the masks into another")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether both are there, and one folder."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 def _of_picture(found: Found, asked: InputFolder, masks: Path | None) -> Material | Skipped:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from mezzotint.batch.limits import MAX_SEED
 from mezzotint.batch.material import Looked, Material, input_folder, looked_at, materials
 from mezzotint.batch.outputs import NamedBy, Names, as_template, check_name, whole_path
 from mezzotint.batch.prompts import Row, drawn_text, rows_of, texts_of
-from mezzotint.batch.rooted import whole
+from mezzotint.batch.rooted import from_home, whole
 from mezzotint.batch.seen import Seen
 from mezzotint.batch.skipped import Skipped as Skipped
 from mezzotint.batch.wildcards import Wildcards
@@ -80,7 +81,7 @@ class _Maker:
         self._moulds = Moulds(job, base)
         self._names = Names(job.output, has_input=job.input is not None, matrix=[name for name, _ in job.matrix])
         wildcards = job.prompts.wildcards
-        self._wildcards = Wildcards(None if wildcards is None else base / Path(wildcards).expanduser())
+        self._wildcards = Wildcards(None if wildcards is None else base / from_home(wildcards))
         self._seen = Seen()
         self._into_input = _way_into_input(job, base, self._folder)
         self._check_cells()
@@ -263,7 +264,7 @@ def _way_into_input(job: JobFile, base: Path, output: Path) -> str | None:
     """Where the input folder lies in the output folder, as names of pictures begin that would go into it."""
     if job.input is None:
         return None
-    real, outer = input_folder(job.input, base).resolve(), output.resolve()
+    real, outer = (Path(os.path.realpath(folder)) for folder in (input_folder(job.input, base), output))
     return (
         None if real == outer or not real.is_relative_to(outer) else f"{real.relative_to(outer).as_posix().casefold()}/"
     )
