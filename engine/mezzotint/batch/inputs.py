@@ -10,12 +10,13 @@ from pathlib import Path
 
 from mezzotint.batch.skipped import Skipped
 from mezzotint.batch.words import is_text
-from mezzotint.checkpoints.regular_file import read_limited
+from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited
 from mezzotint.errors import ModelRefused, StorageError, UsageError
 from mezzotint.trouble import meaning, shown, storage_error
 
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".tif", ".tiff", ".bmp", ".gif")
 _MOST_SIDECAR = 256 << 10  # bytes
+_TURNS_AROUND = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")  # with these gnp.exe reads exe.png
 
 Listdir = Callable[[Path], Iterator["os.DirEntry[str]"]]  # the entries of a folder; what it raises ends the scan
 
@@ -70,7 +71,7 @@ def scan(search: Search, *, listdir: Listdir | None = None) -> Iterator[Found | 
 
 
 def _real_folder(folder: Path) -> str:
-    if not folder.is_dir():
+    if not is_folder(folder):
         what = "is no folder" if os.path.lexists(folder) else "does not exist"
         raise StorageError(f"the input folder {shown(folder)} {what}: give the folder with the pictures")
     return os.path.realpath(folder)
@@ -136,7 +137,7 @@ def _judged(search: Search, real: str, relative: str, kind: str) -> Found | Skip
         is_way = kind == "link" and search.recursive and os.path.isdir(search.folder / relative)  # noqa: PTH112
         reason = "it is a link to a folder, and those are not followed"
         return Skipped(input=_safe(relative), reason=reason, kind="link") if is_way else None
-    if not is_text(relative) or not relative.isprintable():
+    if not _is_name(relative):
         reason = "its name holds bytes or characters that are no text: rename it"
         return Skipped(input=_safe(relative), reason=reason, kind="name")
     path = search.folder / relative
@@ -147,6 +148,14 @@ def _judged(search: Search, real: str, relative: str, kind: str) -> Found | Skip
     elif kind != "file":
         return Skipped(input=relative, reason=f"it is a {kind}, not a picture", kind="not_a_file")
     return Found(path=path, relative=relative)
+
+
+def _is_name(relative: str) -> bool:
+    """Whether a terminal shows it as it is. Spaces of any width, joined emoji and new letters are all in use."""
+    return is_text(relative) and not any(
+        unicodedata.category(one) in ("Cc", "Zl", "Zp") or unicodedata.bidirectional(one) in _TURNS_AROUND
+        for one in relative
+    )
 
 
 def _fits(search: Search, relative: str) -> bool:
@@ -163,7 +172,7 @@ def _link_trouble(path: Path, real: str) -> str | None:
         mode = Path(target).stat().st_mode
     except (OSError, ValueError, RuntimeError):
         return "it is a link that leads nowhere, or in a circle"
-    if os.path.commonpath([real, target]) != real:
+    if not Path(target).is_relative_to(real):
         return "it is a link out of the input folder: copy the picture into it"
     return None if stat.S_ISREG(mode) else "it is a link to what is no file"
 
@@ -191,7 +200,7 @@ def mask_of(found: Found, masks: Path) -> Path | Skipped:
 
 
 def _pictures_of(stem: Path, suffixes: tuple[str, ...]) -> list[Path]:
-    return [path for suffix in suffixes if (path := stem.with_name(stem.name + suffix)).is_file()]
+    return [path for suffix in suffixes if is_file(path := stem.with_name(stem.name + suffix))]
 
 
 def sidecar_of(found: Found) -> str | None:

@@ -1,15 +1,17 @@
 """Folders full of what should not be there; found in one order, a file at a time, and nothing opened."""
 
 import itertools
+import ntpath
 import os
 import socket
 import sys
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mezzotint.batch import inputs
 from mezzotint.batch.inputs import Found, Search, folded, mask_of, scan, sidecar_of
 from mezzotint.batch.skipped import Skipped
 from mezzotint.errors import StorageError, UsageError
@@ -142,9 +144,40 @@ def test_a_junction_of_windows_is_not_followed(tmp_path):
     assert list(scan(Search(folder=tmp_path, recursive=True), listdir=listdir)) == []
 
 
+ODD_BUT_IN_USE = (
+    "Screenshot 2026-01-01 at 10.00.00\u202fAM.png",  # as a Mac names them
+    "family \U0001f468\u200d\U0001f469\u200d\U0001f467.png",
+    "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645.png",
+    "no\u00a0break.png",
+    "\U000378ff.png",  # of a Unicode that is still to come
+)
+
+
+def test_names_that_are_in_use_are_taken_as_they_are(tmp_path):
+    make(tmp_path, *ODD_BUT_IN_USE)
+    assert sorted(names(tmp_path)) == sorted(ODD_BUT_IN_USE)
+
+
+@pytest.mark.parametrize("one", "\x7f\x85\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+def test_names_that_a_terminal_would_show_as_others_are_not(tmp_path, one):
+    make(tmp_path, f"a{one}b.png")
+    assert (names(tmp_path), reasons(tmp_path)) == ([], {f"a\\x{ord(one):02x}b.png": "name"})
+
+
+@POSIX
+@pytest.mark.parametrize("target", ["D:\\a.png", "C:\\other\\a.png"])
+def test_a_link_to_another_drive_of_windows_leads_out(tmp_path, monkeypatch, target):
+    make(tmp_path, "a.png")
+    monkeypatch.setattr(os.path, "realpath", lambda _, strict: target)
+    monkeypatch.setattr(os.path, "commonpath", ntpath.commonpath)  # refuses to compare two drives
+    monkeypatch.setattr(PureWindowsPath, "stat", lambda _: (tmp_path / "a.png").stat(), raising=False)
+    monkeypatch.setattr(inputs, "Path", PureWindowsPath)
+    assert "a link out of" in inputs._link_trouble(PureWindowsPath("C:\\in\\way.png"), "C:\\in")
+
+
 def test_the_folder_itself_must_be_there(tmp_path):
     make(tmp_path, "file.png")
-    for name in ("none", "file.png"):
+    for name in ("none", "file.png", "x" * 300):
         with pytest.raises(StorageError, match="input folder"):
             list(scan(Search(folder=tmp_path / name)))
 
@@ -198,6 +231,12 @@ def test_masks_by_the_stem_in_the_same_folder(tmp_path):
     make(tmp_path, "deep/a.b.png")
     assert mask_of(found(tmp_path), tmp_path).kind == "no_mask"
     assert mask_of(found(tmp_path, "c.png"), tmp_path).kind == "no_mask"
+
+
+def test_a_picture_with_the_longest_of_names_has_no_mask(tmp_path):
+    """With another suffix its name would be longer than any disk takes."""
+    skipped = mask_of(found(tmp_path, f"{'x' * 251}.png"), tmp_path)
+    assert (skipped.kind, skipped.input) == ("no_mask", f"{'x' * 251}.png")
 
 
 def test_words_beside_a_picture(tmp_path):
