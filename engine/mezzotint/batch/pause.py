@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from mezzotint.batch.room import TRIAL_BYTES, is_full, why_no_room
+from mezzotint.batch.room import TRIAL_BYTES, is_full, is_of_name, why_no_room
 from mezzotint.batch.tasks import BatchTask
 from mezzotint.errors import StorageError
 
@@ -21,6 +21,7 @@ class Pause:
         self, folder: Path, clock: Callable[[], float], trial: Callable[[Path, int], str | None] = why_no_room
     ) -> None:
         self._folder, self._clock, self._trial = folder, clock, trial
+        self._places = {folder}  # that must have room before the run goes on
         self._next = 0.0
         self._largest = 0
         self._tries: Counter[str] = Counter()
@@ -32,8 +33,16 @@ class Pause:
             self._largest = max(self._largest, picture.stat().st_size)
 
     def is_for_room(self, task: BatchTask, error: StorageError) -> bool:
-        """Whether the disk is to blame for an error, and not the task: where there is room, for a few tries."""
-        if self._trial((self._folder / task.output).parent, self._size()) is not None:
+        """Whether the disk is to blame for an error, and not the task: where there is room, for a few tries.
+
+        A folder that cannot be, for its name or for what is in its way, stops only those whose pictures go there.
+        """
+        place = (self._folder / task.output).parent
+        why = self._trial(place, self._size())
+        if why is not None:
+            if is_of_name(why) and self._trial(self._folder, self._size()) is None:
+                return False
+            self._places.add(place)
             return True
         self._tries[task.key] += is_full(error)
         return 0 < self._tries[task.key] <= _TRIES
@@ -48,11 +57,12 @@ class Pause:
         if self._clock() < self._next:
             return False
         self._next = self._clock() + _LOOK
-        return self._trial(self._folder, self._size()) is None
+        return all(self._trial(place, self._size()) is None for place in self._places)
 
     def end(self) -> None:
         """Go on."""
         self.is_on = False
+        self._places = {self._folder}
 
     def _size(self) -> int:
         return max(_SMALLEST, 2 * self._largest) if self._largest else TRIAL_BYTES

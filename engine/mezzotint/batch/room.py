@@ -13,6 +13,11 @@ from mezzotint.trouble import meaning, shown
 TRIAL_BYTES = 1 << 20
 _FULL = tuple(meaning(OSError(number, "")) for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
+_OF_NAME = tuple(
+    meaning(OSError(number, ""))
+    for number in (errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR, errno.ELOOP, errno.EINVAL)
+)
+
 
 def why_no_room(folder: Path, size: int = TRIAL_BYTES) -> str | None:
     """Why a file of that size cannot be written there; None when it can. It is really tried."""
@@ -34,3 +39,8 @@ def why_no_room(folder: Path, size: int = TRIAL_BYTES) -> str | None:
 def is_full(error: StorageError) -> bool:
     """Whether a disk was full; told by its words, since it may come from another process."""
     return any(words in str(error) for words in _FULL)
+
+
+def is_of_name(why: str) -> bool:
+    """Whether there is no room only because the folder cannot be, and not because the disk takes nothing."""
+    return any(words in why for words in _OF_NAME)

@@ -3,11 +3,12 @@
 import errno
 from pathlib import Path
 
+import pytest
 from batch_programs import task
 
 from mezzotint.batch.pause import Pause
 from mezzotint.errors import StorageError
-from mezzotint.trouble import storage_error
+from mezzotint.trouble import meaning, storage_error
 
 FULL = storage_error("write", "a.png", OSError(errno.ENOSPC, "x"))
 ONE = task(1, "out")
@@ -30,6 +31,28 @@ def test_where_nothing_can_be_written_the_task_is_not_to_blame():
 
 def test_where_there_is_room_an_error_is_the_tasks():
     assert not pause([]).is_for_room(ONE, StorageError("cannot read the input"))
+
+
+@pytest.mark.parametrize("number", [errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR, errno.ELOOP, errno.EINVAL])
+def test_a_folder_that_cannot_be_stops_only_its_own(number):
+    why = meaning(OSError(number, "x"))
+    assert not pause([why]).is_for_room(ONE, StorageError("cannot write"))
+    assert pause([why, why]).is_for_room(ONE, StorageError("cannot write"))  # the output folder itself is gone
+
+
+def test_the_folder_that_had_no_room_is_looked_at_too():
+    now, asked = [0.0], []
+    one = pause(["no permission", None, "no permission"], now, asked)
+    assert one.is_for_room(ONE, StorageError("cannot write"))
+    one.begin()
+    for is_over in (False, True):
+        now[0] += 2.5
+        assert one.is_over() is is_over
+    both = {Path("out"), Path("out/1")}
+    assert {folder for folder, _ in asked[1:3]} == {folder for folder, _ in asked[3:]} == both
+    one.end()
+    now[0] += 2.5
+    assert one.is_over() and asked[5:] == [(Path("out"), asked[0][1])]
 
 
 def test_room_that_came_back_is_tried_a_few_times():

@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from mezzotint.batch import room
-from mezzotint.batch.room import is_full, why_no_room
+from mezzotint.batch.room import is_full, is_of_name, why_no_room
 from mezzotint.trouble import storage_error
 
 
@@ -25,6 +25,18 @@ def test_a_lost_permission(tmp_path, monkeypatch):
 
     monkeypatch.setattr(room, "open", refused, raising=False)  # root may write anywhere
     assert "no permission" in why_no_room(tmp_path)
+
+
+def test_a_folder_that_cannot_be_is_known_from_a_disk_that_takes_nothing(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    for name in ("file", "file/below", "x" * 300):
+        assert is_of_name(why_no_room(tmp_path / name))
+
+    def full(*_words):
+        raise OSError(errno.ENOSPC, "x")
+
+    monkeypatch.setattr(room, "open", full, raising=False)
+    assert not is_of_name(why_no_room(tmp_path))
 
 
 @pytest.mark.parametrize(("number", "full"), [(errno.ENOSPC, True), (errno.EFBIG, True), (errno.EACCES, False)])

@@ -134,6 +134,44 @@ def test_a_manifest_that_finds_no_room(batch, monkeypatch, small_disk, waits):
     assert {record.status for record in batch.records().values()} == {"done"}
 
 
+@pytest.mark.parametrize("waits", [True, False])
+@pytest.mark.parametrize("together", [1, 4])
+def test_a_file_in_the_way_of_a_folder_costs_the_pictures_of_that_folder(batch, waits, together):
+    """Waiting would help nobody, and the run would begin to wait again and again."""
+    batch.folder.mkdir(exist_ok=True)
+    (batch.folder / "3").write_text("mine")
+    ended = batch.run(batch.tasks(20), waits_for_room=waits, together=together)
+    assert (ended.stopped, ended.progress.done, ended.failures) == ("finished", 18, 2)
+    assert [code for code, _ in batch.heard.notices if code == "paused"] == []
+    assert {record.kind for record in batch.records().values() if record.status == "failed"} == {"storage"}
+    assert (batch.folder / "3").read_text() == "mine"
+
+
+def test_one_folder_that_may_not_be_written_to_any_more_is_waited_for(batch, monkeypatch):
+    """Until it may be again, not only until the others may."""
+    now, denied = [0.0], [True]
+
+    def clock():
+        now[0] += 0.3
+        return now[0]
+
+    def trial(folder, size=0):
+        denied[0] = denied[0] and now[0] < 30
+        return "no permission" if denied[0] and folder.name == "3" else None
+
+    class Denied(StandIn):
+        def write(self, request):
+            if denied[0] and "/3/" in request.output.path.replace("\\", "/"):
+                raise storage_error("write", request.output.path, PermissionError(errno.EACCES, "x"))
+            return super().write(request)
+
+    monkeypatch.setattr(run, "Pause", lambda folder, _: Pause(folder, clock, trial))
+    ended = batch.run(batch.tasks(10), Denied(), waits_for_room=True)
+    assert (ended.stopped, ended.progress.done, ended.failures) == ("finished", 10, 0)
+    assert [code for code, _ in batch.heard.notices] == ["paused", "resumed"]
+    assert "no permission" in batch.heard.notices[0][1]
+
+
 def test_an_input_that_cannot_be_read_is_no_reason_to_wait(batch):
     class Unreadable(StandIn):
         def write(self, request):
