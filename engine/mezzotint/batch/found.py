@@ -1,5 +1,6 @@
 """A task's picture that is there already: its process ended before the manifest could say so."""
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
@@ -28,7 +29,7 @@ def found_picture(task: BatchTask, folder: Path, is_anothers: IsAnothers) -> Gen
 
 def is_taken(path: Path) -> bool:
     """Whether something has that name, be it a link to nowhere."""
-    return path.exists() or path.is_symlink()
+    return os.path.lexists(path)  # not to be told whether: then nobody can write there either
 
 
 def _candidates(planned: Path) -> Iterator[Path]:

@@ -27,6 +27,13 @@ def test_it_is_found_by_what_it_says_of_itself(made, tmp_path):
     assert image.seed == 3
 
 
+def test_a_name_that_no_disk_takes_is_free(tmp_path):
+    """Whoever writes there is told."""
+    name = "/".join(["x" * 240] * 20)
+    assert not is_taken(tmp_path / name)
+    assert found_picture(replace(task(3, tmp_path), output=f"{name}.png"), tmp_path, nobodys) is None
+
+
 def test_nothing_is_there(tmp_path):
     assert found_picture(task(3, tmp_path), tmp_path, nobodys) is None
 
