@@ -7,8 +7,9 @@ from pathlib import Path
 
 from mezzotint.batch.record import Record, Status
 from mezzotint.batch.tasks import BatchTask, Skipped
+from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.errors import MezzotintError
+from mezzotint.errors import MezzotintError, ModelRefused, StorageError
 from mezzotint.protocol import GeneratedImage, GenerateRequest, GenerateResult
 
 _LONGEST = 1000  # characters of an error
@@ -101,10 +102,9 @@ def change_of_input(request: GenerateRequest) -> str | None:
         if image.sha256 is None:
             continue
         try:
-            with open(image.path, "rb") as file:
-                now = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            return f"{plain(image.path, 300)} cannot be read any more ({error.strerror or error})"
+            now = fingerprint(Path(image.path), None).sha256
+        except (StorageError, ModelRefused) as error:
+            return f"{plain(image.path, 300)} cannot be read any more: {error}"
         if now != image.sha256:
             return f"{plain(image.path, 300)} has changed since it was looked at: run again to take it as it is now"
     return None
