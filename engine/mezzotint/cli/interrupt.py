@@ -45,7 +45,7 @@ class Interrupt:
         self._tell(f"{_SHOW_CURSOR if os.isatty(2) else ''}\nmezzotint: interrupted\n")
         self.last_words()
         # No exception: it would surface inside whatever is being imported or computed, as a traceback or not at all.
-        self._end(INTERRUPTED)
+        self._end(128 + number if number else INTERRUPTED)
 
     @contextmanager
     def installed(self) -> Iterator[None]:

@@ -259,12 +259,12 @@ def test_asked_once_the_picture_is_finished(here, name):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals that a test can send")
 def test_asked_twice_it_stops_now_and_the_task_is_not_blamed(here, batch):
     words = [*prompts("slow"), "-o", "out", "--batch-size", "1"]
-    for _ in range(3):
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         with running(here, *words) as process:
             process.send_signal(signal.SIGINT)
             assert process.stderr.readline() == "\n" and "stopping after this picture" in process.stderr.readline()
-            process.send_signal(signal.SIGINT)
-            assert process.wait() == 130
+            process.send_signal(getattr(signal, name))
+            assert process.wait() == 128 + getattr(signal, name)
     assert list(here.glob("out/*.png")) == []
     done = batch(*words)
     assert (done.code, len(done.out.splitlines())) == (0, 1)

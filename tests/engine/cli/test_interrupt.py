@@ -54,6 +54,15 @@ def test_the_code_tells_which_signal_asked_and_last_words_are_said():
     assert (ears.told[-1], ears.ended) == ("last words", [130])
 
 
+def test_ended_at_once_the_code_tells_the_signal_too():
+    ears = Ears()
+    ears.interrupt.handle(signal.SIGTERM, None)
+    ears.interrupt.soften()
+    ears.press()
+    ears.interrupt.handle(signal.SIGTERM, None)
+    assert ears.ended == [128 + signal.SIGTERM] * 2
+
+
 def test_asked_by_the_program_itself_it_never_ends_at_once():
     ended = []
     interrupt = Interrupt(tell=lambda _: None, end=ended.append)
