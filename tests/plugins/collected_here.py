@@ -4,18 +4,20 @@ from collected_here import collected_here  # noqa: F401  where objects of Qt mee
 """
 
 import gc
-import itertools
+from gc import collect  # a test may put something else in its place
 
 import pytest
 
-_WHOLE = 20  # tests between two looks at everything
-
-_tests = itertools.count(1)
+_looked_at: list[object] = [None]  # the file whose tests run
 
 
 @pytest.fixture(autouse=True)
-def collected_here():
+def collected_here(request):
+    if request.path != _looked_at[0]:
+        _looked_at[0] = request.path
+        collect()
+        gc.freeze()  # what other tests have left stays, and need not be looked at after each of these
     gc.disable()
     yield
     gc.enable()
-    gc.collect(2 if next(_tests) % _WHOLE == 0 else 1)
+    collect()
