@@ -8,15 +8,9 @@ from gc import collect  # a test may put something else in its place
 
 import pytest
 
-_looked_at: list[object] = [None]  # the file whose tests run
-
 
 @pytest.fixture(autouse=True)
-def collected_here(request):
-    if request.path != _looked_at[0]:
-        _looked_at[0] = request.path
-        collect()
-        gc.freeze()  # what other tests have left stays, and need not be looked at after each of these
+def collected_here():
     gc.disable()
     yield
     gc.enable()
