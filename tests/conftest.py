@@ -2,7 +2,7 @@
 
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["skip_rules", "isolation", "tiny_models", "fake_service"]
+pytest_plugins = ["skip_rules", "left_alone", "isolation", "tiny_models", "fake_service"]
 
 # A busy machine is no reason to fail: nothing here is measured by the clock.
 settings.register_profile("mezzotint", deadline=None, suppress_health_check=[HealthCheck.too_slow])
