@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from mezzotint.batch.progress import Progress
 from mezzotint.batch.record import Record
+from mezzotint.batch.remarks import Remarks
 from mezzotint.batch.tasks import BatchTask
 from mezzotint.batch_protocol import BatchBegun, BatchEnded
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.batch_lines import Lines
 from mezzotint.cli.context import Context
-from mezzotint.protocol import Event
+from mezzotint.protocol import Event, Notice
 
 if TYPE_CHECKING:
     from mezzotint.cli.batch_progress import BatchBar
@@ -24,6 +25,7 @@ class Show:
     def __init__(self, context: Context, form: Form, folder: str) -> None:
         self._terminal, self._form, self._folder = context.terminal, form, folder
         self._bar: BatchBar | None = None
+        self._remarks = Remarks()
         self._lines = Lines(context.terminal, context.interrupt.ask) if form == "jsonl" else None
 
     def __enter__(self) -> Self:
@@ -47,6 +49,7 @@ class Show:
 
     def settled(self, record: Record, progress: Progress) -> None:
         """A task has ended, and that is safely on the disk."""
+        self._remark()
         if self._lines is not None:
             self._lines.settled(record)
         elif record.status == "done" and self._form == "paths":
@@ -59,6 +62,7 @@ class Show:
 
     def progress(self, progress: Progress) -> None:
         """The figures."""
+        self._remark()
         if self._lines is not None:
             self._lines.progress(progress)
         if self._bar is not None:
@@ -71,8 +75,10 @@ class Show:
         self._talk(f"notice: {plain(message, 1000)}")
 
     def event(self, task: BatchTask, event: Event) -> None:
-        """Steps of single pictures are for programs."""
-        if self._lines is not None:
+        """Steps of single pictures are for programs; what is remarked on them is for all, once."""
+        if isinstance(event, Notice):
+            self._remarks.hear(event)
+        elif self._lines is not None:
             self._lines.event(task, event)
 
     def ended(self, ended: BatchEnded) -> None:
@@ -81,6 +87,10 @@ class Show:
             self._lines.ended(ended)
         elif self._form == "json":
             self._terminal.json(ended)
+
+    def _remark(self) -> None:
+        for notice in self._remarks.new():
+            self.notice(notice.code, notice.message)
 
     def _talk(self, words: str) -> None:
         self._hide()

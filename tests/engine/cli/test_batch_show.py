@@ -26,7 +26,8 @@ def heard(stream):
         terminal.quiet = quiet
         with Show(Context(terminal=terminal), form, "out") as show:
             show.progress(PROGRESS)
-            show.event(task(1, "out"), Notice(code="x", message="of one picture"))
+            for number in range(2):
+                show.event(task(number, "out"), Notice(code="x", message="of \x1b one picture"))
             show.settled(DONE, PROGRESS)
             show.settled(FAILED, PROGRESS)
             show.notice("paused", "no room")
@@ -41,12 +42,14 @@ def test_paths_for_results_and_talk_for_the_rest(heard, tty):
     assert out == "out/a/b.png\n"
     assert "failed: c" in errors and ".jpg: broken\n" in errors and "notice: no room\n" in errors
     assert "\x1b[31m.jpg" not in errors
+    assert errors.count("one picture") == 1 and "\x1b one" not in errors
 
 
 def test_lines_of_json(heard):
     lines = [json.loads(line) for line in heard("jsonl")[0].splitlines()]
-    assert [line["kind"] for line in lines] == ["progress", "settled", "settled", "notice"]
-    assert lines[1]["settled"]["output"] == "a/b.png"
+    assert [line["kind"] for line in lines] == ["progress", "notice", "settled", "settled", "notice"]
+    assert lines[1]["notice"]["code"] == "x"
+    assert lines[2]["settled"]["output"] == "a/b.png"
 
 
 def test_quiet_and_one_object_at_the_end(heard):
