@@ -194,6 +194,12 @@ def test_pictures_that_change_between_the_look_and_the_use_are_told_as_that(batc
     assert (again.code, [Path(path).name for path in again.out.splitlines()]) == (3, ["changed.png"])
 
 
+def around(folder):
+    """Everything in a folder but what is below its folder `out`, and everything beside it."""
+    inside = {path for path in folder.rglob("*") if folder / "out" not in path.parents}
+    return inside | set(folder.parent.iterdir())
+
+
 def test_hostile_names_stay_in_the_output_folder_and_none_comes_twice(command, photos, tmp_path):
     """Cells of a table, which may come from anywhere, decide the names."""
     cells = [
@@ -202,16 +208,14 @@ def test_hostile_names_stay_in_the_output_folder_and_none_comes_twice(command, p
     ]
     rows = "".join(f'number {number},"{cell}"\n' for number, cell in enumerate(cells))
     (tmp_path / "t.csv").write_text(f"prompt,thing\n{rows}", "utf-8")
-    before = {path for path in tmp_path.parent.rglob("*") if tmp_path / "out" not in path.parents}
+    before = around(tmp_path)
     words = ("--table", "t.csv", "-o", "out", "--name", "[thing]/[thing]")
     done = command("batch", *words, engine=Reading())
     assert (done.code, len(done.out.splitlines())) == (0, len(cells))
     names = [Path(path).relative_to(tmp_path / "out").as_posix() for path in done.out.splitlines()]
     assert all((tmp_path / "out" / name).is_file() for name in names)
     assert len({folded(name) for name in names}) == len(cells)
-    assert {path for path in tmp_path.parent.rglob("*") if tmp_path / "out" not in path.parents} == before | {
-        tmp_path / "out"
-    }
+    assert around(tmp_path) == before | {tmp_path / "out"}
     for name in names:
         assert not PureWindowsPath(name).is_reserved()
         assert all(len(part.encode()) <= 255 for part in PurePosixPath(name).parts)
