@@ -21,6 +21,7 @@ from mezzotint.batch.skipped import Skipped as Skipped
 from mezzotint.batch.wildcards import Wildcards
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import MezzotintError, UsageError
+from mezzotint.images.naming import refuse_odd_characters
 from mezzotint.protocol import GenerateRequest, Output
 
 MOST_ROWS_PER_PICTURE = 10_000
@@ -67,8 +68,10 @@ def tasks_of(
 
 
 def output_folder(job: JobFile, base: Path) -> Path:
-    """Where the pictures of a job go."""
-    return Path(whole(job.output.folder, base.absolute()))
+    """Where the pictures of a job go. UsageError where none could have a name."""
+    folder = whole(job.output.folder, base.absolute())
+    refuse_odd_characters(folder)
+    return Path(folder)
 
 
 class _Maker:

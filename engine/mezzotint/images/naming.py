@@ -65,7 +65,7 @@ def check_output(output: Output, count: int) -> None:
     _probe(folder)
     _check_space(folder, count)
     if output.preview_folder is not None:
-        _refuse_odd_characters(output.preview_folder)
+        refuse_odd_characters(output.preview_folder)
         _probe(_nearest_existing(_expand_home(output.preview_folder)))
 
 
@@ -90,7 +90,7 @@ def _parse(output: Output, count: int) -> _Template:
     text = output.path if output.path is not None else DEFAULT_NAME
     if not text:
         raise UsageError("the output name is empty: give a file name, a folder or a template such as out/[date]/[seed]")
-    _refuse_odd_characters(text)
+    refuse_odd_characters(text)
     whole = _expand_home(text)
     if _is_folder(whole):
         return _number(_Template(root=whole, folders=(), stem=DEFAULT_NAME, suffix=".png"), count)
@@ -130,7 +130,8 @@ def _stem_and_suffix(name: str) -> tuple[str, str]:
     return stem, f".{ending}"
 
 
-def _refuse_odd_characters(text: str) -> None:
+def refuse_odd_characters(text: str) -> None:
+    """UsageError where a name of pictures holds what terminals and lists would obey."""
     if any(ord(one) < 32 or ord(one) == 127 for one in text):
         raise UsageError(f"the output name {shown(text)} holds a control character: leave it out")
 

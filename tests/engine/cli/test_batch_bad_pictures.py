@@ -229,6 +229,14 @@ def test_templates_that_lead_out_are_refused_before_anything(batch, photos, tmp_
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("further", [(), ("--dry-run",)])
+def test_a_folder_whose_name_nothing_can_be_shown_by_is_refused_before_anything(batch, photos, tmp_path, further):
+    Image.new("RGB", (8, 8)).save(photos / "a.png")
+    done = batch("-o", "out\a", *further)
+    assert (done.code, done.engine.requests) == (2, []) and "control character" in done.err
+    assert not list(tmp_path.glob("out*"))
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="other disks take these names for one")
 def test_twins_on_other_disks_get_names_of_their_own_and_what_is_there_is_kept(batch, photos, tmp_path):
     names = ["A.png", "a.png", "a.jpg", "\u00e4.png", "a\u0308.png", "a-2.png"]
