@@ -11,11 +11,11 @@ from mezzotint.batch.cells import THE_INPUT, THE_MASK
 from mezzotint.batch.inputs import Found, Listdir, Search, mask_of, scan, sidecar_of
 from mezzotint.batch.job import InputFolder, JobFile
 from mezzotint.batch.pruned import pruned
-from mezzotint.batch.rooted import from_home
 from mezzotint.batch.skipped import Skipped
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.errors import MezzotintError, UsageError
+from mezzotint.images.naming import from_home
 from mezzotint.protocol import GenerateRequest, ImageInput
 from mezzotint.trouble import shown
 

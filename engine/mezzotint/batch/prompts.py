@@ -8,13 +8,13 @@ from typing import Any
 
 from mezzotint.batch.job import Prompts
 from mezzotint.batch.limits import MAX_PROMPT
-from mezzotint.batch.rooted import from_home
 from mezzotint.batch.skipped import Skipped
 from mezzotint.batch.tables import Cell, TableRow, lines_of, read_table
 from mezzotint.batch.wildcards import Wildcards
 from mezzotint.batch.words import WORDS, is_text, shown
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
+from mezzotint.images.naming import from_home
 
 _FIELD = re.compile(r"\{([^\W\d][\w -]{0,60})\}")
 

@@ -4,9 +4,8 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from mezzotint.errors import UsageError
+from mezzotint.images.naming import from_home
 from mezzotint.protocol import GenerateRequest, LoraRef, ModelRef, Stage
-from mezzotint.trouble import shown
 
 _MODEL_FILES = (".safetensors", ".gguf", ".ckpt")
 
@@ -25,14 +24,6 @@ def rooted(request: GenerateRequest, base: Path) -> GenerateRequest:
 def whole(path: str, base: Path) -> str:
     """A whole path; one that is whole already, or begins in the home folder, is that."""
     return str(from_home(path)) if path.startswith("~") else os.path.abspath(base / path)  # noqa: PTH100
-
-
-def from_home(path: str) -> Path:
-    """A path that may begin in a home folder, as ~ or ~name. UsageError where that is nobody's."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        raise UsageError(f"the home folder in {shown(path)} is not known: write the whole path") from None
 
 
 def _loras(loras: tuple[LoraRef, ...], base: Path) -> tuple[LoraRef, ...]:

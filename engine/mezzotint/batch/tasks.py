@@ -15,13 +15,13 @@ from mezzotint.batch.limits import MAX_SEED
 from mezzotint.batch.material import Looked, Material, input_folder, looked_at, materials
 from mezzotint.batch.outputs import NamedBy, Names, as_template, check_name, whole_path
 from mezzotint.batch.prompts import Row, drawn_text, rows_of, texts_of
-from mezzotint.batch.rooted import from_home, whole
+from mezzotint.batch.rooted import whole
 from mezzotint.batch.seen import Seen
 from mezzotint.batch.skipped import Skipped as Skipped
 from mezzotint.batch.wildcards import Wildcards
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import MezzotintError, UsageError
-from mezzotint.images.naming import refuse_odd_characters
+from mezzotint.images.naming import from_home, refuse_odd_characters
 from mezzotint.protocol import GenerateRequest, Output
 
 MOST_ROWS_PER_PICTURE = 10_000

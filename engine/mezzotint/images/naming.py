@@ -66,7 +66,7 @@ def check_output(output: Output, count: int) -> None:
     _check_space(folder, count)
     if output.preview_folder is not None:
         refuse_odd_characters(output.preview_folder)
-        _probe(_nearest_existing(_expand_home(output.preview_folder)))
+        _probe(_nearest_existing(from_home(output.preview_folder)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ def _parse(output: Output, count: int) -> _Template:
     if not text:
         raise UsageError("the output name is empty: give a file name, a folder or a template such as out/[date]/[seed]")
     refuse_odd_characters(text)
-    whole = _expand_home(text)
+    whole = from_home(text)
     if _is_folder(whole):
         return _number(_Template(root=whole, folders=(), stem=DEFAULT_NAME, suffix=".png"), count)
     if text.endswith(("/", os.sep)):
@@ -136,7 +136,8 @@ def refuse_odd_characters(text: str) -> None:
         raise UsageError(f"the output name {shown(text)} holds a control character: leave it out")
 
 
-def _expand_home(text: str) -> Path:
+def from_home(text: str) -> Path:
+    """A path that may begin in a home folder, as ~ or ~name. UsageError where that is nobody's."""
     try:
         return Path(text).expanduser()
     except RuntimeError as error:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mezzotint.batch.rooted import from_home, whole
+from mezzotint.batch.rooted import whole
 from mezzotint.errors import UsageError
+from mezzotint.images.naming import from_home
 
 
 def test_a_path_is_from_its_folder_or_from_the_home(tmp_path, monkeypatch):
