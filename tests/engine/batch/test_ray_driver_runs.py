@@ -14,7 +14,7 @@ from batch_made import Batch
 from batch_programs import painted, task
 from ray_programs import PLUGINS, workers_on, working_below
 
-from mezzotint.batch.ray_cluster import LOCAL, connected
+from mezzotint.batch.ray_cluster import LOCAL, BenchDied, connected
 from mezzotint.batch.workers import WorkerUnusable
 from mezzotint.errors import Cancelled
 from mezzotint.protocol import Cascade, ImageInput, ModelRef, Stage
@@ -101,6 +101,9 @@ def test_a_process_that_is_ended_between_pictures_is_no_fault_of_the_next(cluste
     worker = workers_on(cluster)[0]
     worker.make(task(1, tmp_path).request, lambda _: None)
     cluster.end(worker._bench)
+    with pytest.raises(BenchDied):  # Ray ends it by and by
+        while True:
+            cluster.ask(worker._bench, "hello")
     assert worker.make(task(2, tmp_path).request, lambda _: None).images
     worker.close()
 
