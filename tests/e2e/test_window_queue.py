@@ -59,6 +59,6 @@ def test_a_queue_is_worked_through_with_and_without_the_window(tmp_path):
             assert second.process.wait(60) == 0
         finally:
             second.kill()
-        assert len(list(Path(told["folder"]).rglob("*.png"))) == 3 + len(done["paths"])
+        assert len(list(Path(told["folder"]).parent.rglob("*.png"))) == 3 + len(done["paths"])
     finally:
         first.kill()
