@@ -41,6 +41,15 @@ def test_of_words_a_shards_part_exactly_of_pictures_about(pictures):
     )
 
 
+def test_a_first_picture_that_is_none_says_nothing_of_the_others(pictures):
+    (pictures / "in" / "0.png").write_bytes(b"no picture")
+    job = JobFile(prompts=WORDS, output=OUT, input=InputFolder(folder="in"))
+    assert expected_tasks(job, base=pictures) == 6 * 3
+    for number in range(6):
+        (pictures / "in" / f"{number}.png").write_bytes(b"no picture")
+    assert expected_tasks(job, base=pictures) == 6
+
+
 def test_an_empty_folder(tmp_path):
     (tmp_path / "in").mkdir()
     assert expected_tasks(JobFile(prompts=WORDS, output=OUT, input=InputFolder(folder="in")), base=tmp_path) == 0
