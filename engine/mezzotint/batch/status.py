@@ -104,7 +104,10 @@ def lines_of(status: BatchStatus) -> list[str]:
     kinds = ", ".join(f"{count} {kind}" for kind, count in status.kinds.items())
     failed = status.failed + status.set_aside
     lines = [f"job          {status.title}"] if status.title else []
-    lines += [f"made         {status.done}", f"failed       {failed}{f' ({kinds})' if kinds else ''}"]
+    lines += [
+        f"made         {status.done}{_of_how_many(status)}",
+        f"failed       {failed}{f' ({kinds})' if kinds else ''}",
+    ]
     lines += [f"passed over  {status.skipped}"] if status.skipped else []
     lines += [f"gone         {status.gone}, which the next run makes again"] if status.gone else []
     lines += [f"shards       {', '.join(status.shards)}"] if status.shards else []
@@ -114,6 +117,12 @@ def lines_of(status: BatchStatus) -> list[str]:
     if not status.running and not status.is_ended:
         lines.append("the last run did not come to its end: run the same again to go on")
     return lines
+
+
+def _of_how_many(status: BatchStatus) -> str:
+    """Of a job that was changed, what was made before is there, too: more than the job has now."""
+    ended = status.done + status.failed + status.set_aside
+    return "" if status.total is None or ended > status.total else f" of {status.total}"
 
 
 def _words_of(owner: BatchOwner) -> str:

@@ -20,6 +20,13 @@ def test_figures_of_a_folder(tmp_path):
     assert "gone         1, which the next run makes again" in lines
 
 
+def test_of_how_many_that_many_are_made(tmp_path):
+    run(tmp_path, 3)
+    assert "made         3 of 3" in lines_of(status_of(read_ledger(tmp_path)))
+    run(tmp_path, 5, stream=[task(0, tmp_path)])  # the job has become shorter: the others are of an older one
+    assert "made         3" in lines_of(status_of(read_ledger(tmp_path)))
+
+
 def test_who_is_at_work_and_what_is_missing(tmp_path):
     run(tmp_path, 4, shard=Shard(index=1, count=3))
     with Owner.take(tmp_path, Shard(index=0, count=3)):

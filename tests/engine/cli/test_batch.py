@@ -38,7 +38,7 @@ def test_the_word_run_may_be_left_out(words, expected):
 def test_status(command, folder):
     done = command("batch", "status", str(folder))
     assert done.code == 3
-    assert done.out.splitlines() == ["made         2", "failed       1 (1 image_refused)"]
+    assert done.out.splitlines() == ["made         2 of 3", "failed       1 (1 image_refused)"]
     said = command("batch", "status", "--json", str(folder)).json
     assert (said["done"], said["failed"], said["is_ended"]) == (2, 1, True)
 
