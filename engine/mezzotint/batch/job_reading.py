@@ -234,9 +234,17 @@ def check_job(job: JobFile) -> None:
         raise UsageError("the seed is said in the settings and in the matrix: take one of them out")
 
 
+def _has_words(job: JobFile) -> bool:
+    """Whether a picture may have a prompt: of the job, beside it, or in what it says about itself."""
+    words = job.prompts.list or job.prompts.file or job.prompts.table
+    return bool(words) or job.input is None or job.input.sidecars or job.input.work == "again"
+
+
 def _check_input(job: JobFile) -> None:
     if job.settings.init is not None or (job.settings.mask is not None and job.input and job.input.masks is not None):
         raise UsageError("the pictures come from the input folder: leave init (or mask) out of the settings")
+    if not _has_words(job):
+        raise UsageError("there are no words for the pictures: give a prompt, or sidecars, the text files beside them")
     if job.input is not None and job.input.work == "again" and (job.input.masks is not None or job.settings.mask):
         raise UsageError("pictures that are made again have the masks that they were made with: leave masks out")
 

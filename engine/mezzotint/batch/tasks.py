@@ -140,7 +140,11 @@ class _Maker:
         if row.text is not None:
             return texts_of(row, self._job.prompts, self._wildcards)
         if material.over is None:
-            raise NoPrompt("it has no prompt: give one in the job, or in a text file beside the picture")
+            in_table = self._job.prompts.table is not None
+            where = (
+                "the column prompt, or give a template" if in_table else "a text file beside it, or give one for all"
+            )
+            raise NoPrompt(f"it has no prompt: write one into {where}")
         return (None,)
 
     def _of_cell(

@@ -99,6 +99,7 @@ def test_rows_of_a_table_say_settings_and_names(tmp_path):
     assert [one.output for one in found[:3]] == ["x-y-3-1.png", "x-y-3-2.png", "z-7.png"]
     assert [one.request.seed for one in found[:2]] == [5, 6]
     assert (found[3].kind, found[3].input) == ("no_prompt", "t.csv, line 4")
+    assert "column prompt" in found[3].reason and "beside" not in found[3].reason
 
 
 def test_settings_that_do_not_go_together_are_told_before_anything(tmp_path):
@@ -210,6 +211,15 @@ def test_pictures_of_a_folder_with_their_words_and_masks(tmp_path):
 def test_pictures_without_words_are_passed_over(tmp_path):
     png(tmp_path / "in" / "a.png")
     assert passed_over(folder_job("", sidecars=True), tmp_path) == {"a.png": "no_prompt"}
+
+
+def test_pictures_of_a_job_that_has_no_words_are_not_passed_over_one_by_one(tmp_path):
+    png(tmp_path / "in" / "a.png")
+    (tmp_path / "in" / "a.txt").write_text("a house")
+    with pytest.raises(UsageError, match="no words .* sidecars"):
+        tasks_of(folder_job(""), base=tmp_path)
+    assert passed_over(folder_job("", sidecars=True), tmp_path) == {}
+    assert passed_over(folder_job("", work="again"), tmp_path) == {"a.png": "usage"}
 
 
 def test_folders_that_cannot_be(tmp_path):
