@@ -69,8 +69,10 @@ def _add_picture(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def add_look_options(group: argparse._ArgumentGroup) -> None:
-    """What decides what is seen, beside the words and the picture that it starts from."""
+def add_look_options(group: argparse._ArgumentGroup, *, of_rows: bool = False) -> None:
+    """What decides what is seen, beside the words and the picture that it starts from. `of_rows`: many of them."""
+    of_each = " of each row" if of_rows else ""
+    drawn = "every row has its own, the same in every run" if of_rows else "drawn, and told"
     group.add_argument(
         "-m",
         "--model",
@@ -88,9 +90,11 @@ def add_look_options(group: argparse._ArgumentGroup) -> None:
         "--seed",
         metavar="N",
         type=integer(0, MAX_SEED, 7),
-        help="of the first picture, the next ones count up (default: drawn, and told)",
+        help=f"of the first picture{of_each}, the next ones count up (default: {drawn})",
     )
-    group.add_argument("--count", metavar="N", type=integer(1, 10_000, 4), help="how many pictures (default: 1)")
+    group.add_argument(
+        "--count", metavar="N", type=integer(1, 10_000, 4), help=f"how many pictures{of_each} (default: 1)"
+    )
     group.add_argument(
         "--strength",
         metavar="0..1",

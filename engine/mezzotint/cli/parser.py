@@ -33,7 +33,7 @@ exit codes:
   5    the model was refused: damaged, unsafe or of no known kind
   6    the device is absent or cannot be used
   7    a file, folder or disk cannot be read or written
-  8    another run fills the same folder
+  8    another run fills the same folder, or has the device
   130  interrupted; 128 and the number of any other signal that ended it
 
 Results go to stdout, talk to stderr. NO_COLOR=1 switches colours off.

@@ -57,3 +57,15 @@ def test_how_many_together():
 def test_written_as_a_job_file_they_say_the_same(words):
     said = job(*words, "-o", "out")
     assert parse_job(toml_of(said).encode(), "job.toml") == said
+
+
+def test_a_seed_and_a_count_are_those_of_each_row(capsys):
+    def told(*words):
+        with pytest.raises(SystemExit):
+            make_parser().parse_args([*words, "--help"])
+        return " ".join(capsys.readouterr().out.split())
+
+    batch = told("batch", "run")
+    assert "of the first picture of each row, the next ones count up (default: every row has its own" in batch
+    assert "how many pictures of each row" in batch
+    assert "(default: drawn, and told)" in told("generate")
