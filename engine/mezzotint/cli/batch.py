@@ -4,7 +4,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mezzotint.cli.batch_options import EXAMPLES, add_job_options, add_run_options, job_of, with_batch_size
+from mezzotint.cli.batch_options import (
+    EXAMPLES,
+    add_job_options,
+    add_run_options,
+    job_of,
+    refuse_run_options,
+    with_batch_size,
+)
 from mezzotint.cli.command_options import add_command, add_json
 from mezzotint.cli.context import Context
 
@@ -47,6 +54,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     if arguments.save_job is not None:
         from mezzotint.cli.save_job import save_job
 
+        refuse_run_options(arguments)
         return save_job(with_batch_size(job, arguments.batch_size), arguments.save_job, context)
     from mezzotint.cli.batch_run import run_job
 

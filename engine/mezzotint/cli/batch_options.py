@@ -36,7 +36,7 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
     _add_words(parser.add_argument_group("words"))
     _add_input(parser.add_argument_group("pictures that go in"))
     _add_output(parser.add_argument_group("pictures that come out"))
-    add_look_options(parser.add_argument_group("picture"))
+    add_look_options(parser.add_argument_group("picture"), of_rows=True)
     add_inpaint_options(parser.add_argument_group("parts of the pictures"))
     add_how_options(parser)
 
@@ -71,6 +71,14 @@ def job_of(arguments: argparse.Namespace) -> JobFile:
 def with_batch_size(job: JobFile, size: int | Literal["auto"] | None) -> JobFile:
     """The job as a file says it: also how many pictures are made together."""
     return replace(job, output=replace(job.output, batch_size=size)) if isinstance(size, int) else job
+
+
+def refuse_run_options(arguments: argparse.Namespace) -> None:
+    """UsageError for what a job file cannot hold: it says what is made, and not by whom and when."""
+    for name in ("dry_run", "retry_failed", "watch", "devices", "ray", "wait", "shard", "models_folder"):
+        if getattr(arguments, name) not in (None, False, []):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} says how a job is run, which its file does not hold: say it to `mezzotint run`")
 
 
 def _input_of(arguments: argparse.Namespace) -> InputFolder | None:
@@ -134,8 +142,8 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         "--existing",
         choices=get_args(Existing),
         default="rename",
-        help="what happens where a file of that name is there that is not of this batch (default: rename, the new one "
-        "gets -1)",
+        help="what happens where a file of that name is there, also one that this batch made with other settings "
+        "(default: rename, the new one gets -1)",
     )
     group.add_argument(
         "--save-job", metavar="FILE", type=Path, help="write all this as a job file, .toml or .json, and make nothing"

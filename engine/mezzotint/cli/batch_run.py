@@ -53,6 +53,8 @@ def run_job(job: JobFile, base: Path, arguments: argparse.Namespace, context: Co
     devices = None if arguments.devices is None else parsed_devices(arguments.devices)
     if arguments.ray is not None and devices is not None:
         raise UsageError("--ray and --devices both say who works: leave one of them out")
+    if arguments.previews and form != "jsonl":
+        raise UsageError("--previews puts small pictures into JSON lines: ask for those with --jsonl")
     if arguments.watch and job.input is None:
         raise UsageError("--watch waits for pictures in a folder: name that folder")
     if arguments.stop_with_input:

@@ -142,12 +142,17 @@ def test_a_full_disk_ends_with_seven(batch, here, monkeypatch):
         (["--prompt", "a", "-o", "out", "--seed", "1", "--seeds", "1,2"], "leave one out"),
         (["--prompt", "a", "-o", "out", "-m", "nobody"], "nobody"),
         (["--prompt", "a"], "-o/--output"),
+        (["--prompt", "a", "-o", "out", "--previews"], "ask for those with --jsonl"),
+        (["--prompt", "a", "-o", "out", "--previews", "--json"], "ask for those with --jsonl"),
+        (["in", "--prompt", "a", "-o", "out", "--save-job", "j.toml", "--watch"], "--watch says how a job is run"),
+        (["--prompt", "a", "-o", "out", "--save-job", "j.toml", "--shard", "0/2"], "--shard says how a job is run"),
     ],
 )
-def test_words_that_cannot_be(batch, words, complaint):
+def test_words_that_cannot_be(batch, here, words, complaint):
     done = batch(*words)
     assert done.code == 2
     assert complaint in done.err
+    assert not list(here.glob("*.toml"))
 
 
 @pytest.mark.parametrize(("words", "sizes"), [([], {4}), (["auto"], {4}), (["3"], {3}), (["1"], set())])
