@@ -159,14 +159,14 @@ class BatchModel(QObject):
 
     def look_first(self) -> bool:
         """Show what would be made; whether that can be said."""
-        if self._in_the_way():
+        if self.problems():
             return False
         self.look.look(self.job(), str(Path.home()))
         return True
 
     def begin(self) -> bool:
         """Make it; whether it could be asked for."""
-        if self._in_the_way():
+        if self.problems():
             return False
         self.look.stop()
         self._beginning = True
@@ -186,7 +186,7 @@ class BatchModel(QObject):
 
     def save_job(self, path: str) -> None:
         """Keep what is filled in as a file, which `mezzotint run` takes, too."""
-        if not self._in_the_way():
+        if not self.problems():
             self._save(self.job(), path)
 
     def save_request(self, request: GenerateRequest, path: str) -> None:
@@ -208,12 +208,6 @@ class BatchModel(QObject):
             self._window.change(gallery_folders=(*self._window.value().gallery_folders, folder))
 
     # ---- inside
-
-    def _in_the_way(self) -> bool:
-        found = self.problems()
-        if found:
-            self.noticed.emit(next(iter(found.values())))
-        return bool(found)
 
     def _save(self, job: Job, path: str) -> None:
         target = path if path.lower().endswith(_JOBS) else f"{path}.toml"

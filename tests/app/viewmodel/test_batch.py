@@ -46,7 +46,8 @@ def test_settings_are_taken_over_again_and_what_is_lost_is_told(model, works):
 
 def test_looking_and_beginning_wait_for_what_is_missing(model, works):
     assert not model.look_first() and not model.begin()
-    assert works.noticed == ["Choose a folder with pictures."] * 2
+    assert model.problems() == {"folder": "Choose a folder with pictures."}
+    assert works.noticed == []  # the form says it, and says it no more once it is mended
     assert works.librarian.asked == []
 
 
