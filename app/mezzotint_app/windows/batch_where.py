@@ -34,7 +34,6 @@ class BatchWhere(QWidget):
         self.name = QLineEdit()
         self.name.setAccessibleName(self.tr("Names"))
         self.name.setPlaceholderText(self.tr("as the pictures, or the prompts"))
-        self.name.setToolTip(self.tr("A pattern such as [stem]-[seed]; the ending follows from the format"))
         self.format = ChoiceBox(self.tr("Format"), self.tr("PNG loses nothing; the others are smaller"))
         self.existing = ChoiceBox(
             self.tr("Where a name is taken"),
@@ -55,6 +54,10 @@ class BatchWhere(QWidget):
         """Show what is filled in."""
         self.settings.setText(self._model.words_of_settings())
         self.output.show_path(form.output, short_path(self._model.output()))
+        pattern = "[stem]-[seed]" if form.source == "folder" else "[prompt]-[seed]"  # words have no file's name
+        self.name.setToolTip(
+            self.tr("A pattern such as {pattern}; the ending follows from the format").format(pattern=pattern)
+        )
         if self.name.text() != form.name:
             self.name.setText(form.name)
         self.format.show_choices(

@@ -81,6 +81,15 @@ def test_every_control_changes_the_job(qtbot, page, works):
     assert not what.folder.isVisible() and what.prompts.isVisible()
 
 
+def test_the_pattern_of_names_that_is_offered_fits_what_they_are_made_of(page, works):
+    works.model.change(source="folder")
+    page.show_model()
+    assert "[stem]-[seed]" in page.where.name.toolTip()
+    works.model.change(source="words")
+    page.show_model()
+    assert "[prompt]-[seed]" in page.where.name.toolTip() and "[stem]" not in page.where.name.toolTip()
+
+
 def test_what_is_missing_gets_the_keyboard(qtbot, page, works):
     page.activateWindow()
     click(qtbot, page.start)
