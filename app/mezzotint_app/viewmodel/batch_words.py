@@ -56,6 +56,11 @@ def is_whole(batch: Batch) -> bool:
     return status is not None and status.is_ended and not (status.failed or status.set_aside)
 
 
+def is_empty(batch: Batch) -> bool:
+    """Whether it came to its end and has no picture: all was passed over, or nothing was found."""
+    return batch.status is not None and is_whole(batch) and not batch.status.done
+
+
 def step_words(batch: Batch) -> str:
     """The picture that is being made."""
     step = batch.step
@@ -115,6 +120,8 @@ def _resting(batch: Batch) -> str:
         return f"{line}. {where.format(pid=owner.pid or '?', host=in_one_line(owner.host, 60) or '?')}"
     if status.failed or status.set_aside or not status.is_ended:
         return f"{line}." if status.is_ended else f"{line}. {translate('Batch', 'It can be gone on with.')}"
+    if is_empty(batch):
+        return f"{line}. {translate('Batch', 'No picture came of it: Look first says why.')}"
     return f"{line}. {translate('Batch', 'Everything is done.')}"
 
 

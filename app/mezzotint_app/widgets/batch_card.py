@@ -17,7 +17,15 @@ from PySide6.QtWidgets import (
 from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.batch_failures import BatchFailures
 from mezzotint_app.viewmodel.batch_state import Batch
-from mezzotint_app.viewmodel.batch_words import fraction, is_whole, number, short_path, state_words, step_words
+from mezzotint_app.viewmodel.batch_words import (
+    fraction,
+    is_empty,
+    is_whole,
+    number,
+    short_path,
+    state_words,
+    step_words,
+)
 from mezzotint_app.widgets.flow_layout import FlowLayout
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 from mezzotint_app.widgets.plain_box import PlainBox
@@ -185,6 +193,8 @@ class BatchCard(QFrame):
         drawing, colour = _DRAWINGS[batch.stage]
         if batch.stage == "resting" and batch.problem:
             drawing, colour = "error", "danger"
+        elif batch.stage == "resting" and is_empty(batch):
+            drawing, colour = "warning", "warning"
         elif batch.stage == "resting" and is_whole(batch):
             drawing, colour = "done", "good"
         self._state.setPixmap(icon_in(drawing, colour).pixmap(_DRAWING, self.devicePixelRatioF()))

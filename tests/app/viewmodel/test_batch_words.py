@@ -50,6 +50,11 @@ def test_running():
             "3 of 3 made, 1 passed over. Everything is done.",
             True,
         ),
+        (
+            {"done": 0, "total": 5, "skipped": 5, "is_ended": True},
+            "0 of 0 made, 5 passed over. No picture came of it: Look first says why.",
+            True,
+        ),
     ],
 )
 def test_resting(known, words, whole):
