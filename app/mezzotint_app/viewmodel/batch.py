@@ -104,7 +104,10 @@ class BatchModel(QObject):
         form = self.form()
         if form.output.strip():
             return whole(form.output.strip(), str(Path.home()))
-        return str(output_folder(self._window.value()) / self.title())
+        folder = output_folder(self._window.value()) / self.title()
+        if form.source == "folder" and folder == Path(whole(form.folder.strip(), str(Path.home()))):
+            folder = folder.with_name(self.tr("{name}, new").format(name=folder.name))  # never into what it is made of
+        return str(folder)
 
     def title(self) -> str:
         """What people call it: as they said, or after the folder, or the first prompt."""

@@ -32,6 +32,8 @@ def test_a_folder_takes_the_create_pages_settings_and_words_along(model, works):
     assert form.settings == {"model": "starter-dit", "size": "64x48"}
     assert model.output() == str(works.folder / "out" / "Rome") and model.title() == "Rome"
     assert model.words_of_settings() == "starter-dit · 64x48 · strength 0.6"
+    model.use_folder(str(works.folder / "out" / "Oslo"))
+    assert model.output() == str(works.folder / "out" / "Oslo, new")  # not among what it is made of
     model.change(prompts="at night", settings={"model": "other"})
     model.use_folder("/photos/Paris")
     assert model.form().prompts == "at night" and model.form().settings == {"model": "other"}
