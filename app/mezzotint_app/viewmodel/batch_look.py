@@ -11,7 +11,7 @@ from mezzotint_app.clock import Clock, SystemClock, Wait
 from mezzotint_app.service import Failure, Service
 from mezzotint_app.viewmodel.batch_form import Job
 from mezzotint_app.viewmodel.batch_words import does_words, row_name, seconds_words
-from mezzotint_app.viewmodel.foreign_text import in_one_line
+from mezzotint_app.viewmodel.foreign_text import in_one_line, plain_tooltip
 
 Index = QModelIndex | QPersistentModelIndex
 LookState = Literal["nothing", "looking", "done", "stopped", "failed"]
@@ -57,6 +57,8 @@ class LookTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             words = self._text(self._rows[index.row()], index.column())
             return f"{self.headerData(index.column(), Qt.Orientation.Horizontal)}: {words}"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain_tooltip(self._text(self._rows[index.row()], index.column()))
         return None
 
     def row(self, number: int) -> DryRow:

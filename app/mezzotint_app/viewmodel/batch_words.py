@@ -181,8 +181,25 @@ def totals_words(totals: DryTotals) -> str:
         parts.append(translate("Batch", "{count} are there already").format(count=number(kept)))
     for kind, count in sorted(totals.skipped.items()):
         words = translate("Batch", "{count} passed over ({why})")
-        parts.append(words.format(count=number(count), why=in_one_line(kind.replace("_", " "), 60)))
+        parts.append(words.format(count=number(count), why=passed_over_words(kind)))
+    if not totals.tasks and not totals.skipped:
+        return translate("Batch", "Nothing to make: no picture or prompt was found.")
     return ", ".join(parts) + "."
+
+
+def passed_over_words(kind: str) -> str:
+    """What is the matter with them."""
+    known = {
+        "image_refused": translate("Batch", "no pictures that can be read"),
+        "link": translate("Batch", "links that lead elsewhere"),
+        "name": translate("Batch", "names that cannot be used"),
+        "no_mask": translate("Batch", "no mask of that name"),
+        "not_a_file": translate("Batch", "no plain files"),
+        "storage": translate("Batch", "cannot be opened"),
+        "twice": translate("Batch", "made by this batch itself"),
+        "usage": translate("Batch", "cannot be made as asked"),
+    }
+    return known.get(kind) or in_one_line(kind.replace("_", " "), 60)
 
 
 def room_words(totals: DryTotals) -> str:

@@ -1,5 +1,6 @@
 """Text by strangers made fit to be shown: bounded, and without marks that are not seen."""
 
+import html
 import re
 import unicodedata
 
@@ -31,6 +32,11 @@ def visible(text: str, keep: str = "") -> str:
     """Without control characters and marks that turn the direction of reading; half characters are replaced."""
     whole = text.encode("utf-8", "replace").decode("utf-8")
     return "".join(one if _is_seen(one) or one in keep else " " for one in whole)
+
+
+def plain_tooltip(text: str) -> str:
+    """A tooltip that shows foreign text as it is, wrapped: a tooltip guesses whether text is markup."""
+    return f"<qt>{html.escape(text).replace(chr(10), '<br>')}</qt>"
 
 
 def _is_seen(one: str) -> bool:

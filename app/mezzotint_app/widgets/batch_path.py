@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit
 
 from mezzotint_app.viewmodel.dropped_data import Held
+from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.widgets.drop_area import DropArea
 from mezzotint_app.widgets.icon_button import icon_button
-from mezzotint_app.widgets.labels import plain_tooltip
 
 Kind = Literal["folder", "file"]
 

@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QComboBox, QSizePolicy
 
+from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.widgets.calm_wheel import calm
-from mezzotint_app.widgets.labels import plain_tooltip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,9 @@
 """Labels that show text as it is: foreign words are never taken for markup."""
 
-import html
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+
+from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 
 
 def plain_label(text: str = "", *, role: str = "", wrap: bool = False, selectable: bool = False) -> QLabel:
@@ -19,11 +19,6 @@ def plain_label(text: str = "", *, role: str = "", wrap: bool = False, selectabl
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
     return label
-
-
-def plain_tooltip(text: str) -> str:
-    """A tooltip that shows foreign text as it is, wrapped: a tooltip guesses whether text is markup."""
-    return f"<qt>{html.escape(text).replace(chr(10), '<br>')}</qt>"
 
 
 def sentence(text: str) -> str:

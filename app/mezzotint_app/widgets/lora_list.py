@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QCheckBox, QFileDialog, QFrame, QHBoxLayout, QPush
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.create_state import LoraChoice
 from mezzotint_app.viewmodel.dropped_data import Held
+from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.widgets.drop_area import DropArea
 from mezzotint_app.widgets.icon_button import icon_button
-from mezzotint_app.widgets.labels import plain_tooltip
 from mezzotint_app.widgets.path_list import file_dialog
 from mezzotint_app.widgets.path_row import file_name
 from mezzotint_app.widgets.slider_spin import SliderSpin

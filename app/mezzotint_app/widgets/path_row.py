@@ -5,8 +5,9 @@ from pathlib import PureWindowsPath
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
+from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.widgets.icon_button import icon_button
-from mezzotint_app.widgets.labels import ElidedLabel, plain_tooltip
+from mezzotint_app.widgets.labels import ElidedLabel
 
 
 class PathRow(QFrame):

@@ -18,7 +18,7 @@ from mezzotint_app.viewmodel.batch_words import number, room_words, totals_words
 from mezzotint_app.widgets.empty_state import EmptyState
 from mezzotint_app.widgets.labels import plain_label
 
-_WIDTHS = (130, 170, 190, 90, 90, 65)  # pixels of the columns at first
+_WIDTHS = (115, 150, 150, 80, 95, 60)  # pixels of the columns at first
 _ROW = 28
 
 

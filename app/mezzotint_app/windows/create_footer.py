@@ -6,8 +6,9 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QSizePoli
 
 from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.create import CreateModel
+from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.widgets.icon_button import icon_button
-from mezzotint_app.widgets.labels import plain_label, plain_tooltip
+from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.widgets.memory_bar import MemoryBar
 
 

@@ -21,10 +21,10 @@ from mezzotint_app.resources import icon
 from mezzotint_app.service import Failure
 from mezzotint_app.viewmodel.described_request import file_name
 from mezzotint_app.viewmodel.differences import Difference, DifferencesModel, What
-from mezzotint_app.viewmodel.foreign_text import in_full, in_lines, in_one_line
+from mezzotint_app.viewmodel.foreign_text import in_full, in_lines, in_one_line, plain_tooltip
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.settings_text import program_name
-from mezzotint_app.widgets.labels import ElidedLabel, plain_label, plain_tooltip
+from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 from mezzotint_app.widgets.thumbnail_label import ThumbnailLabel
 
 _THUMBNAIL = QSize(112, 112)

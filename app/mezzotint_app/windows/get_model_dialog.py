@@ -20,8 +20,9 @@ from PySide6.QtWidgets import (
 from mezzotint.library_protocol import KnownModel, Offer
 from mezzotint_app.amounts import bytes_text
 from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.viewmodel.get_model import GetModel
-from mezzotint_app.widgets.labels import plain_label, plain_tooltip
+from mezzotint_app.widgets.labels import plain_label
 
 _ID = int(Qt.ItemDataRole.UserRole)
 

@@ -17,8 +17,9 @@ from PySide6.QtWidgets import (
 
 from mezzotint.library_protocol import ModelPlace
 from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.viewmodel.models import ModelLibrary
-from mezzotint_app.widgets.labels import plain_label, plain_tooltip
+from mezzotint_app.widgets.labels import plain_label
 
 _PLACE = int(Qt.ItemDataRole.UserRole)
 

@@ -69,7 +69,7 @@ class DryRun:
 
     def _skip(self, skipped: Skipped) -> DryRow:
         self._skipped[skipped.kind] += 1
-        return DryRow(does="skip", input=skipped.input, output=None, why=f"{skipped.kind}: {skipped.reason}")
+        return DryRow(does="skip", input=skipped.input, output=None, why=skipped.reason, kind=skipped.kind)
 
     def _row(self, task: BatchTask) -> DryRow:
         does, why = self._fate(task)
@@ -78,7 +78,7 @@ class DryRun:
         try:
             width, height = self._sizes.size(task.request)
         except MezzotintError as error:
-            return _of_task(task, "refuse", f"{error.kind}: {error}")
+            return _of_task(task, "refuse", str(error), error.kind)
         duration = self._times.duration(task.request, (width, height))
         takes = bytes_of((width, height), self._job.output.format)
         self._bytes += takes
@@ -109,12 +109,13 @@ class DryRun:
         return "make", "another picture of the job has the name that it would have" if task.is_twin else ""
 
 
-def _of_task(task: BatchTask, does: DryDoes, why: str) -> DryRow:
+def _of_task(task: BatchTask, does: DryDoes, why: str, kind: str = "") -> DryRow:
     return DryRow(
         does=does,
         input=task.input,
         output=task.output,
         why=why,
+        kind=kind,
         prompt=task.request.prompt[:_MOST_PROMPT],
         seed=task.request.seed,
     )

@@ -92,8 +92,10 @@ def test_totals():
     words = totals_words(totals)
     assert words == (
         "5 to make, 2 done before, 1 get a new name, since the old one is taken, 1 cannot be made, "
-        "2 are there already, 3 passed over (no mask)."
+        "2 are there already, 3 passed over (no mask of that name)."
     )
+    nothing = replace(totals, tasks=0, to_make=0, does={}, skipped={})
+    assert totals_words(nothing) == "Nothing to make: no picture or prompt was found."
     assert room_words(totals) == "It takes about 60 s. The pictures need about 1.0 MB; 1.0 GB are free."
     assert "as far as can be told" in room_words(replace(totals, how_known="scaled"))
     assert "not known yet" in room_words(replace(totals, seconds=None, free_bytes=None))

@@ -4,8 +4,9 @@ import unicodedata
 
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtGui import QTextDocument
 
-from mezzotint_app.viewmodel.foreign_text import in_full, in_lines, in_one_line, visible
+from mezzotint_app.viewmodel.foreign_text import in_full, in_lines, in_one_line, plain_tooltip, visible
 
 texts = st.text(alphabet=st.characters(codec=None), max_size=400)
 
@@ -45,3 +46,10 @@ def test_no_word_is_so_long_that_it_widens_the_window(text, most):
     lines = in_lines(text, most)
     assert lines.replace("\u200b", "") == in_one_line(text, most)
     assert all(len(word) <= 24 for word in lines.replace("\u200b", " ").split())
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zs", "Zl", "Zp"])))
+def test_a_tooltip_shows_what_was_said(text):
+    document = QTextDocument()
+    document.setHtml(plain_tooltip(text))
+    assert document.toPlainText() == text

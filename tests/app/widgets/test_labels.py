@@ -1,12 +1,9 @@
 """Foreign text is shown as it is."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QTextDocument
 
-from mezzotint_app.widgets.labels import ElidedLabel, plain_label, plain_tooltip
+from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 
 MARKUP = "<b>bold</b> <img src='file:///etc/passwd'> &amp;"
 
@@ -16,13 +13,6 @@ def test_markup_is_not_taken_for_markup(qapp, make):
     label = make(MARKUP)
     assert label.textFormat() == Qt.TextFormat.PlainText
     assert label.text() == MARKUP
-
-
-@given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zs", "Zl", "Zp"])))
-def test_a_tooltip_shows_what_was_said(text):
-    document = QTextDocument()
-    document.setHtml(plain_tooltip(text))
-    assert document.toPlainText() == text
 
 
 def test_a_long_line_is_shortened_in_the_middle_and_told_whole(qtbot):
