@@ -16,6 +16,7 @@ from mezzotint.trouble import shown, storage_error
 _NAMES = tuple(one.name for one in fields(Record))
 _TEXTS = ("input", "input_hash", "settings_hash", "kind", "error", "pixels_sha256", "time")
 _LARGEST = 1 << 63
+_OF_FILES = {"image_refused", "link", "name", "no_mask", "not_a_file", "storage"}  # why all of a file is passed over
 
 Keep = Callable[[dict[str, Any]], Record]
 
@@ -28,6 +29,7 @@ class Journal:
     shard: Shard | None
     records: dict[str, Record] = field(default_factory=dict)  # the last one of each task, in the order they ended
     outputs: dict[str, str] = field(default_factory=dict)  # the task whose picture each was last
+    passed_over: dict[str, list[str]] = field(default_factory=dict)  # the records that say so of each input
     run: dict[str, Any] = field(default_factory=dict)  # how its last run began
     total: int | None = None  # tasks of its last run, where it has counted them
     is_ended: bool = False  # its last run went through all of its tasks
@@ -64,6 +66,16 @@ class Journal:
         self.records[record.key] = record
         if record.output:
             self.outputs[record.output] = record.key
+        if record.input:
+            self._look_at_input(record, record.input)
+
+    def _look_at_input(self, record: Record, name: str) -> None:
+        """A picture that was mended and made was passed over once, and is no more."""
+        if record.status == "skipped" and record.kind in _OF_FILES:
+            self.passed_over.setdefault(name, []).append(record.key)
+        elif record.status == "done":
+            for key in self.passed_over.pop(name, ()):
+                self.records.pop(key, None)
 
     def _take_total(self, line: dict[str, Any]) -> None:
         ended, counted = line.get("ended"), line.get("counted")

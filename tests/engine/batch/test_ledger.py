@@ -48,6 +48,19 @@ def test_a_failure_whose_place_was_taken_and_a_picture_that_was_replaced_are_no_
     assert set(read_ledger(tmp_path).records()) == {"new", "d"}
 
 
+def test_a_picture_that_was_mended_is_passed_over_no_more_and_one_that_broke_is(tmp_path):
+    def passed_over(key, name, kind="image_refused"):
+        return Record(key=key, status="skipped", output="", input=name, kind=kind)
+
+    write(
+        tmp_path,
+        *(passed_over("1", "mended"), passed_over("2", "mended", "storage"), record("3", input="mended")),
+        *(record("4", input="broke"), passed_over("5", "broke")),
+        *(passed_over("6", "some", "usage"), record("7", input="some")),  # one of its tasks
+    )
+    assert list(read_ledger(tmp_path).records()) == ["3", "4", "5", "6", "7"]
+
+
 def test_how_the_last_run_ended_and_which_shards_are_there(tmp_path):
     write(tmp_path, record("a"), shard=Shard(index=2, count=3))
     write(tmp_path, record("b"), shard=Shard(index=0, count=3), ended=False)
