@@ -86,6 +86,8 @@ def _running(batch: Batch) -> str:
         parts.append(translate("Batch", "{count} failed").format(count=number(batch.failed)))
     if progress.skipped:
         parts.append(translate("Batch", "{count} passed over").format(count=number(progress.skipped)))
+    if batch.step is None and not progress.done and not batch.failed:
+        parts.append(translate("Batch", "the model is being loaded"))
     if progress.per_second:
         parts.append(rate_text(progress.per_second))
     parts.append(left_text(progress.seconds_left))

@@ -32,6 +32,9 @@ def test_running():
     words = state_words(batch, "")
     assert "1204 of 3000 made" in words and "2 failed" in words and "24.6 a minute" in words and "left" in words
     assert state_words(RUNS, "") == "Begins: the model is being loaded."
+    begun = replace(RUNS, progress=progress(0, already=2, total=6))
+    assert "2 of 6 made · the model is being loaded" in state_words(begun, "")
+    assert "loaded" not in state_words(replace(begun, step=step()), "") + words
     assert state_words(replace(batch, stage="stopping"), "").endswith("Stops after this picture.")
     assert step_words(replace(batch, step=step())) == "in/a.jpg: step 1 of 8"
     assert state_words(replace(RESTS, stage="waiting"), "Waits.") == "Waits."
