@@ -9,7 +9,7 @@ from driven_window import DrivenWindow, window_environment
 pytestmark = [pytest.mark.requires_package("PySide6"), pytest.mark.timeout(900)]
 
 DRIVER = "window_batch_driver.py"
-PICTURES = 14
+PICTURES = 60  # so many that they are not all made before a stop is heard
 
 
 def outcomes(folder):

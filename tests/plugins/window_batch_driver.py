@@ -22,7 +22,7 @@ from mezzotint_app.windows.batch_page import BATCHES, LOOK
 from mezzotint_app.windows.leaving_dialog import LeavingDialog
 from mezzotint_app.windows.main_window import BATCH, CREATE
 
-PICTURES = 14
+PICTURES = 60  # so many that they are not all made before a stop is heard
 SIDE = 64
 MODEL = "starter-dit"
 
