@@ -121,8 +121,10 @@ def lines_of(status: BatchStatus) -> list[str]:
 
 def _of_how_many(status: BatchStatus) -> str:
     """Of a job that was changed, what was made before is there, too: more than the job has now."""
-    ended = status.done + status.failed + status.set_aside
-    return "" if status.total is None or ended > status.total else f" of {status.total}"
+    if status.total is None:
+        return ""
+    ended, wanted = status.done + status.failed + status.set_aside, status.total - status.skipped
+    return "" if ended > wanted else f" of {wanted}"  # what was passed over is none of what is to be made
 
 
 def _words_of(owner: BatchOwner) -> str:

@@ -5,7 +5,7 @@ from batch_programs import run, task
 from mezzotint.batch.ledger import read_ledger
 from mezzotint.batch.owner import Owner
 from mezzotint.batch.status import lines_of, status_of
-from mezzotint.batch.tasks import Shard
+from mezzotint.batch.tasks import Shard, Skipped
 
 
 def test_figures_of_a_folder(tmp_path):
@@ -23,6 +23,9 @@ def test_figures_of_a_folder(tmp_path):
 def test_of_how_many_that_many_are_made(tmp_path):
     run(tmp_path, 3)
     assert "made         3 of 3" in lines_of(status_of(read_ledger(tmp_path)))
+    broken = Skipped(input="x.png", reason="it is cut off", kind="image_refused")
+    run(tmp_path, 4, stream=[*(task(number, tmp_path) for number in range(3)), broken])
+    assert "made         3 of 3" in lines_of(status_of(read_ledger(tmp_path)))  # and passed over 1
     run(tmp_path, 5, stream=[task(0, tmp_path)])  # the job has become shorter: the others are of an older one
     assert "made         3" in lines_of(status_of(read_ledger(tmp_path)))
 
