@@ -58,7 +58,8 @@ class LookTable(QAbstractTableModel):
             words = self._text(self._rows[index.row()], index.column())
             return f"{self.headerData(index.column(), Qt.Orientation.Horizontal)}: {words}"
         if role == Qt.ItemDataRole.ToolTipRole:
-            return plain_tooltip(self._text(self._rows[index.row()], index.column()))
+            words = self._text(self._rows[index.row()], index.column())
+            return plain_tooltip(words) if words else None
         return None
 
     def row(self, number: int) -> DryRow:

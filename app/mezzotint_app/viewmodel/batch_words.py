@@ -198,7 +198,7 @@ def passed_over_words(kind: str) -> str:
         "no_mask": translate("Batch", "no mask of that name"),
         "not_a_file": translate("Batch", "no plain files"),
         "storage": translate("Batch", "cannot be opened"),
-        "twice": translate("Batch", "made by this batch itself"),
+        "twice": translate("Batch", "asked for twice"),
         "usage": translate("Batch", "cannot be made as asked"),
     }
     return known.get(kind) or in_one_line(kind.replace("_", " "), 60)

@@ -90,12 +90,15 @@ def test_a_rate_is_told_so_that_it_says_something(rate):
 
 def test_totals():
     totals = dry_totals(
-        tasks=10, to_make=5, does={"make": 4, "rename": 1, "done": 2, "refuse": 1, "skip": 5}, skipped={"no_mask": 3}
+        tasks=10,
+        to_make=5,
+        does={"make": 4, "rename": 1, "done": 2, "refuse": 1, "skip": 5},
+        skipped={"no_mask": 2, "twice": 1},
     )
     words = totals_words(totals)
     assert words == (
         "5 to make, 2 done before, 1 get a new name, since the old one is taken, 1 cannot be made, "
-        "2 are there already, 3 passed over (no mask of that name)."
+        "2 are there already, 2 passed over (no mask of that name), 1 passed over (asked for twice)."
     )
     nothing = replace(totals, tasks=0, to_make=0, does={}, skipped={})
     assert totals_words(nothing) == "Nothing to make: no picture or prompt was found."
