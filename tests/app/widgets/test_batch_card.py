@@ -75,6 +75,14 @@ def test_what_is_pressed_is_told(qtbot, card):
             qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
+def test_a_batch_without_a_picture_has_another_sign_than_one_that_is_done(card):
+    signs = []
+    for known in (status(done=4, total=4, is_ended=True), status(done=0, skipped=4, total=4, is_ended=True)):
+        show(card, replace(RESTS, status=known))
+        signs.append(card._state.pixmap().toImage())
+    assert signs[0] != signs[1]
+
+
 def test_how_far_it_is(card):
     show(card, replace(RESTS, stage="running", progress=progress(25, total=100), step=step()))
     assert card.bar.value() == card.bar.maximum() / 4
