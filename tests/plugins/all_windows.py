@@ -159,6 +159,7 @@ class Windows:
 
     def __init__(self, program):
         self.program = program
+        self._viewer = None
         program.settings.change(first_run_done=True)
         self.main = MainWindow(program)
         self.main.resize(1024, 680)
@@ -405,7 +406,7 @@ class Windows:
                 widget.close()
         self.main.leave()
         settle()
-        for widget in (self.main, getattr(self, "_viewer", None)):
+        for widget in (self.main, self._viewer):
             if widget is not None:
                 widget.deleteLater()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
