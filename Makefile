@@ -3,6 +3,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
+# A worker that has nothing left takes from the others.
+PYTEST := $(BIN)/pytest --numprocesses logical --maxprocesses 4 --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input $(if $(V),,-q)
 INSTALLED := $(VENV)/installed
 PYTHONS := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11)
@@ -13,7 +15,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run generate app test check fix starter bench kernels gpu-check screenshots package clean
+.PHONY: help setup run generate app test test-slow check fix starter bench kernels gpu-check screenshots package clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -29,7 +31,10 @@ app: $(INSTALLED)/app ## open the window
 	@$(BIN)/mezzotint app $(ARGS)
 
 test: $(INSTALLED)/app $(INSTALLED)/test ## run the tests: make test [ARGS="tests/engine -k size"]
-	@$(BIN)/pytest --numprocesses logical --maxprocesses 4 --dist loadfile $(ARGS)
+	@$(PYTEST) $(ARGS)
+
+test-slow: $(INSTALLED)/app $(INSTALLED)/test ## run the tests that take longer, or some: make test-slow [SAMPLE=0.2] [ARGS=...]
+	@$(PYTEST) -m slow --sample $(or $(SAMPLE),1) $(ARGS)
 
 check: $(INSTALLED)/app $(INSTALLED)/check $(INSTALLED)/kernels ## lint, formatting, types, import contracts, machine code of the kernels
 	@failed=; step() { echo "$$*"; "$(BIN)/$$@" || failed="$$failed$${failed:+, }$$*"; }; \

@@ -23,7 +23,7 @@ def one():
 
 def test_a_signal_is_told_in_the_window_s_loop(qtbot, one):
     asked = AskedToEnd(signals=[one])
-    with qtbot.waitSignal(asked.asked, timeout=30_000):
+    with qtbot.waitSignal(asked.asked):
         signal.raise_signal(one)
     asked.release()
     assert signal.getsignal(one) == signal.SIG_DFL
@@ -33,7 +33,7 @@ def test_a_signal_is_told_in_the_window_s_loop(qtbot, one):
 def test_after_the_first_a_second_ends_the_process(qtbot, one):
     signal.signal(one, lambda *_: None)
     asked = AskedToEnd(signals=[one])
-    with qtbot.waitSignal(asked.asked, timeout=30_000):
+    with qtbot.waitSignal(asked.asked):
         signal.raise_signal(one)
     assert signal.getsignal(one) == signal.SIG_DFL
     asked.release()

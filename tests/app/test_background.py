@@ -67,6 +67,6 @@ def test_a_pool_does_several_at_once(qtbot):
     told = []
     for _ in range(2):
         pool.run(meeting.wait, told.append)
-    qtbot.waitUntil(lambda: len(told) == 2, timeout=20_000)
+    qtbot.waitUntil(lambda: len(told) == 2)
     assert sorted(told) == [0, 1]
     pool.finish()

@@ -35,7 +35,7 @@ def begin(qtbot, tmp_path):
 
 
 def until_ended(qtbot, process):
-    qtbot.waitUntil(lambda: bool(process.endings), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(process.endings))
     return process.endings[0]
 
 
@@ -56,7 +56,7 @@ def test_everything_is_told_before_the_end(qtbot, begin):
 
 def test_a_word_stops_it_after_the_picture(qtbot, begin):
     process = begin("slow")
-    qtbot.waitUntil(lambda: any(isinstance(one, BatchTaskRow) for one in process.heard), timeout=20_000)
+    qtbot.waitUntil(lambda: any(isinstance(one, BatchTaskRow) for one in process.heard))
     process.stop()
     process.stop()
     ending = until_ended(qtbot, process)
@@ -67,10 +67,10 @@ def test_a_word_stops_it_after_the_picture(qtbot, begin):
 def test_one_that_does_not_hear_is_killed(qtbot, begin):
     clock = FakeClock()
     process = begin("deaf", clock)
-    qtbot.waitUntil(lambda: any(isinstance(one, BatchTaskRow) for one in process.heard), timeout=20_000)
+    qtbot.waitUntil(lambda: any(isinstance(one, BatchTaskRow) for one in process.heard))
     process.stop_now()
     clock.advance(16)
-    qtbot.waitUntil(lambda: process._process.state().value == 0, timeout=20_000)
+    qtbot.waitUntil(lambda: process._process.state().value == 0)
     clock.settle()
     assert process.endings and process.endings[0].kind == "crashed"
 
@@ -94,10 +94,10 @@ def test_silence_is_told_and_over_with_the_next_word(qtbot, begin):
     process = begin("slow", clock)
     silences = []
     process.silent.connect(silences.append)
-    qtbot.waitUntil(lambda: any(isinstance(one, BatchTaskRow) for one in process.heard), timeout=20_000)
+    qtbot.waitUntil(lambda: any(isinstance(one, BatchTaskRow) for one in process.heard))
     clock.jump(10 * SILENT)  # the machine slept: nobody was silent
     assert silences == []
     clock.advance(SILENT + 20)
     assert silences == [True]
     process.stop()
-    qtbot.waitUntil(lambda: silences == [True, False], timeout=20_000)
+    qtbot.waitUntil(lambda: silences == [True, False])

@@ -14,7 +14,7 @@ def test_what_is_due_first_is_done_first(qtbot):
     clock, done = SystemClock(), []
     for number, seconds in ((3, 0.03), (1, 0.0), (2, 0.01)):
         clock.after(seconds, lambda number=number: done.append(number))
-    qtbot.waitUntil(lambda: len(done) == 3, timeout=30_000)
+    qtbot.waitUntil(lambda: len(done) == 3)
     assert done == [1, 2, 3]
 
 
@@ -22,7 +22,7 @@ def test_nothing_is_done_inside_of_asking_for_it(qtbot):
     clock, done = SystemClock(), []
     clock.after(0, lambda: done.append(1))
     assert done == []
-    qtbot.waitUntil(lambda: done == [1], timeout=30_000)
+    qtbot.waitUntil(lambda: done == [1])
 
 
 def test_what_is_called_off_is_not_done(qtbot):
@@ -31,7 +31,7 @@ def test_what_is_called_off_is_not_done(qtbot):
     for wait in waits[:-1]:
         wait.stop()
         wait.stop()
-    qtbot.waitUntil(lambda: done == [5], timeout=30_000)
+    qtbot.waitUntil(lambda: done == [5])
     waits[-1].stop()
 
 
@@ -45,7 +45,7 @@ def test_what_is_done_may_ask_for_more_and_fail(qtbot, monkeypatch):
 
     with qtbot.captureExceptions() as errors:
         clock.after(0, first)
-        qtbot.waitUntil(lambda: done == [1, 2], timeout=30_000)
+        qtbot.waitUntil(lambda: done == [1, 2])
     assert [kind for kind, *_ in errors] == [ValueError]
 
 
@@ -65,7 +65,7 @@ def test_a_clock_may_go_while_it_is_at_work(qtbot):
         Owner()
     qtbot.wait(1)
     kept = SystemClock()
-    with qtbot.waitCallback(timeout=30_000) as called:
+    with qtbot.waitCallback() as called:
         kept.after(0.01, called)
     assert set(finished) <= {1}
 

@@ -27,7 +27,7 @@ os.rename({str(tmp_path / "part")!r}, {str(done)!r})
 """
     Path.home().mkdir(parents=True, exist_ok=True)
     assert go_on_without_window([sys.executable, "-c", code])
-    qtbot.waitUntil(done.exists, timeout=30_000)
+    qtbot.waitUntil(done.exists)
     assert done.read_text() == repr(("", str(Path.home())))
     assert (paths.state_folder() / "queue.log").read_text() == "what it said"
 
@@ -55,7 +55,7 @@ def test_it_outlives_the_window(qtbot, tmp_path):
     Path.home().mkdir(parents=True, exist_ok=True)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-    qtbot.waitUntil(number.exists, timeout=30_000)
+    qtbot.waitUntil(number.exists)
     process = psutil.Process(int(number.read_text()))
     assert process.is_running()
     process.kill()

@@ -45,9 +45,7 @@ class Client:
         return call
 
     def wait_for(self, *calls):
-        self.qtbot.waitUntil(
-            lambda: all(call in self.answers or call in self.failures for call in calls), timeout=30_000
-        )
+        self.qtbot.waitUntil(lambda: all(call in self.answers or call in self.failures for call in calls))
 
     def delete(self):
         """Here and now: left to Python, another thread might do it."""
@@ -55,7 +53,7 @@ class Client:
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
 
     def wait_for_end(self):
-        self.qtbot.waitUntil(lambda: bool(self.endings), timeout=30_000)
+        self.qtbot.waitUntil(lambda: bool(self.endings))
         return self.endings[0]
 
 
@@ -116,7 +114,7 @@ def test_a_job_tells_its_events_before_its_result(client, tmp_path):
 
 def test_a_job_is_cancelled_and_no_other(client, tmp_path):
     job, other = client.ask("generate", asked(tmp_path, "slow")), client.ask("never")
-    client.qtbot.waitUntil(lambda: job in client.events, timeout=30_000)
+    client.qtbot.waitUntil(lambda: job in client.events)
     client.process.cancel(job)
     client.process.cancel(9999)
     client.wait_for(job)
@@ -190,7 +188,7 @@ def test_a_log_without_end_neither_blocks_nor_grows(client, tmp_path):
 def test_the_log_is_told(client, tmp_path):
     job = client.ask("generate", asked(tmp_path, "flood 0"))
     client.wait_for(job)
-    client.qtbot.waitUntil(lambda: any("word word" in line for line in client.log), timeout=30_000)
+    client.qtbot.waitUntil(lambda: any("word word" in line for line in client.log))
 
 
 def test_a_process_that_does_not_read_is_ended_before_memory_is(start, monkeypatch):
@@ -262,10 +260,10 @@ def test_one_that_does_not_end_is_ended_by_and_by(qtbot, decoding):
     clock = FakeClock()
     client = Client(qtbot, [sys.executable, "-c", STUBBORN], decoding, clock=clock)
     client.process.start()
-    qtbot.waitUntil(lambda: "ready" in client.process.log(), timeout=30_000)
+    qtbot.waitUntil(lambda: "ready" in client.process.log())
     client.process.stop()
     clock.advance(3)
-    qtbot.waitUntil(lambda: "asked to end" in client.process.log(), timeout=30_000)
+    qtbot.waitUntil(lambda: "asked to end" in client.process.log())
     assert client.endings == []
     clock.advance(2)
     assert client.wait_for_end().kind == "stopped"

@@ -63,7 +63,7 @@ def test_the_first_is_the_window_and_a_second_start_raises_it(qtbot, first, fold
     given = []
     first.given.connect(given.append)
     picture = str(tmp_path / "ü \n.png")
-    with qtbot.waitSignal(first.raised, timeout=30_000):
+    with qtbot.waitSignal(first.raised):
         second = Start(folder, picture, "b.png")
     assert second.said() == "False True"
     second.end()
@@ -73,7 +73,7 @@ def test_the_first_is_the_window_and_a_second_start_raises_it(qtbot, first, fold
 def test_a_second_start_without_paths_gives_none(qtbot, first, folder):
     given = []
     first.given.connect(given.append)
-    with qtbot.waitSignal(first.raised, timeout=30_000):
+    with qtbot.waitSignal(first.raised):
         second = Start(folder)
     second.end()
     assert given == []
@@ -81,7 +81,7 @@ def test_a_second_start_without_paths_gives_none(qtbot, first, folder):
 
 def test_the_right_to_come_to_the_front_is_passed_on(qtbot, first, folder, monkeypatch):
     monkeypatch.delenv("XDG_ACTIVATION_TOKEN", raising=False)
-    with qtbot.waitSignal(first.raised, timeout=30_000):
+    with qtbot.waitSignal(first.raised):
         second = Start(folder, XDG_ACTIVATION_TOKEN="token-1")
     second.end()
     assert os.environ.pop("XDG_ACTIVATION_TOKEN") == "token-1"
@@ -94,7 +94,7 @@ def test_after_the_first_has_ended_however_it_ended_the_next_is_the_first(qtbot,
     other.end(how)
     instance = SingleInstance(folder)
     assert instance.claim()
-    with qtbot.waitSignal(instance.raised, timeout=30_000):
+    with qtbot.waitSignal(instance.raised):
         second = Start(folder)
     second.end()
     instance.release()
@@ -124,7 +124,7 @@ def test_released_it_can_be_claimed_again(qtbot, folder):
 def connected(qtbot, folder):
     socket = QLocalSocket()
     socket.connectToServer(_socket_name(folder))
-    qtbot.waitUntil(lambda: socket.state() == QLocalSocket.LocalSocketState.ConnectedState, timeout=30_000)
+    qtbot.waitUntil(lambda: socket.state() == QLocalSocket.LocalSocketState.ConnectedState)
     return socket
 
 
@@ -136,9 +136,9 @@ def test_rubbish_is_passed_over(qtbot, first, folder, line):
     first.given.connect(given.append)
     socket = connected(qtbot, folder)
     socket.write(line)
-    qtbot.waitUntil(lambda: socket.state() == QLocalSocket.LocalSocketState.UnconnectedState, timeout=30_000)
+    qtbot.waitUntil(lambda: socket.state() == QLocalSocket.LocalSocketState.UnconnectedState)
     assert given == []
-    with qtbot.waitSignal(first.raised, timeout=30_000):
+    with qtbot.waitSignal(first.raised):
         second = Start(folder)
     second.end()
 
@@ -154,21 +154,21 @@ def test_one_that_does_not_wait_for_an_answer_is_heard(qtbot, first, folder, lea
         socket.write(json.dumps({"arguments": [f"{number}.png"]}).encode() + b"\n")
         assert socket.waitForBytesWritten(30_000)
         leaves(socket)  # before the first has run any further
-    qtbot.waitUntil(lambda: len(given) == 5, timeout=30_000)
+    qtbot.waitUntil(lambda: len(given) == 5)
     assert sorted(given) == [[f"{number}.png"] for number in range(5)]
-    qtbot.waitUntil(lambda: first.findChildren(QLocalSocket) == [], timeout=30_000)
+    qtbot.waitUntil(lambda: first.findChildren(QLocalSocket) == [])
 
 
 def test_a_socket_that_has_gone_is_deleted_only_once_its_signal_is_over(qtbot, first, folder):
     socket = connected(qtbot, folder)
-    qtbot.waitUntil(lambda: first.findChildren(QLocalSocket) != [], timeout=30_000)
+    qtbot.waitUntil(lambda: first.findChildren(QLocalSocket) != [])
     heard = first.findChildren(QLocalSocket)[0]
     there = []
     heard.disconnected.connect(lambda: there.append(isValid(heard)))  # after the window's own slot
     del socket
-    qtbot.waitUntil(lambda: there != [], timeout=30_000)
+    qtbot.waitUntil(lambda: there != [])
     assert there == [True]
-    qtbot.waitUntil(lambda: not isValid(heard), timeout=30_000)
+    qtbot.waitUntil(lambda: not isValid(heard))
 
 
 def test_one_that_connects_and_says_nothing_is_put_off(qtbot, folder):
@@ -176,9 +176,9 @@ def test_one_that_connects_and_says_nothing_is_put_off(qtbot, folder):
     first = SingleInstance(folder, clock)
     assert first.claim()
     socket = connected(qtbot, folder)
-    qtbot.waitUntil(lambda: clock.waiting() == 1, timeout=30_000)
+    qtbot.waitUntil(lambda: clock.waiting() == 1)
     clock.advance(3)
-    qtbot.waitUntil(lambda: socket.state() == QLocalSocket.LocalSocketState.UnconnectedState, timeout=30_000)
+    qtbot.waitUntil(lambda: socket.state() == QLocalSocket.LocalSocketState.UnconnectedState)
     first.release()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import MILLISECONDS
 from PIL import Image
 from skip_rules import skip_module_without
 from told_pictures import TOLD, told_by
@@ -69,7 +70,7 @@ class Driven:
         self.create.words.set_negative_prompt("")
         self.create.seed.fix(False)
         self.window.activateWindow()
-        assert QTest.qWaitForWindowActive(self.window)
+        assert QTest.qWaitForWindowActive(self.window, MILLISECONDS)
         self.settle()
 
     def settle(self):

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import signal
 import site
 import socket
 from collections.abc import Iterator
@@ -53,6 +54,9 @@ def pytest_configure() -> None:
     os.environ.update(ENVIRONMENT, PYTHONUSERBASE=site.getuserbase())  # packages installed there stay in sight
     for name in UNSET:
         os.environ.pop(name, None)
+    # A shell starts what runs in the background with Ctrl-C ignored, and processes of tests would inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

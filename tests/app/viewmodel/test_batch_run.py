@@ -38,7 +38,7 @@ def rests(works, identity):
 
 def test_to_the_end(qtbot, works):
     identity = begin(works, "fine")
-    qtbot.waitUntil(rests(works, identity), timeout=30_000)
+    qtbot.waitUntil(rests(works, identity))
     batch = works.batches.get(identity)
     assert (batch.problem, batch.progress.done, len(works.rows)) == ("", 4, 4)
     assert works.lender.taken_back == 1 and works.librarian.open("batch_status")
@@ -46,21 +46,21 @@ def test_to_the_end(qtbot, works):
 
 def test_failures_are_tried_again(qtbot, works):
     identity = begin(works, "failures")
-    qtbot.waitUntil(rests(works, identity), timeout=30_000)
+    qtbot.waitUntil(rests(works, identity))
     assert works.batches.get(identity).problem == ""
     assert [row.status for row in works.rows] == ["failed", "failed", "done", "done"]
     works.rows.clear()
     works.batches.go_on(identity, retry_failed=True)
     works.lender.let()
-    qtbot.waitUntil(rests(works, identity), timeout=30_000)
+    qtbot.waitUntil(rests(works, identity))
     assert {row.status for row in works.rows} == {"done"}
 
 
 def test_a_stop_is_no_problem(qtbot, works):
     identity = begin(works, "slow")
-    qtbot.waitUntil(lambda: bool(works.rows), timeout=30_000)
+    qtbot.waitUntil(lambda: bool(works.rows))
     works.batches.stop(identity)
-    qtbot.waitUntil(rests(works, identity), timeout=30_000)
+    qtbot.waitUntil(rests(works, identity))
     assert works.batches.get(identity).problem == ""
 
 
@@ -69,6 +69,6 @@ def test_a_stop_is_no_problem(qtbot, works):
 )
 def test_trouble_is_told_in_words_with_the_log(qtbot, works, title, words):
     identity = begin(works, title)
-    qtbot.waitUntil(rests(works, identity), timeout=30_000)
+    qtbot.waitUntil(rests(works, identity))
     assert words in works.batches.get(identity).problem
     assert "talk for people" in works.batches.log(identity)

@@ -27,9 +27,9 @@ def test_nothing_of_the_store_happens_on_the_window_s_thread(qtbot):
 
     access = QueueAccess(background, opened)
     told = []
-    with qtbot.waitSignal(access.opened, timeout=30_000):
+    with qtbot.waitSignal(access.opened):
         access.open()
-    with qtbot.waitSignal(access.changed, timeout=30_000):
+    with qtbot.waitSignal(access.changed):
         access.change(lambda store: threads.append(threading.current_thread()) or store.paused(), told.append)
     assert told == [False] and len(threads) == 2
     assert threading.current_thread() not in threads

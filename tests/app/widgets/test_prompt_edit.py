@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from patience import MILLISECONDS
 from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QFont, QGuiApplication, QImage, QKeySequence, QShortcut, QTextCursor, QTextOption
 from PySide6.QtTest import QTest
@@ -174,7 +175,7 @@ def test_what_is_pasted_and_is_no_text_goes_to_the_window(qtbot, held, for_windo
     qtbot.addWidget(window)
     window.show()
     window.activateWindow()
-    assert QTest.qWaitForWindowActive(window)
+    assert QTest.qWaitForWindowActive(window, MILLISECONDS)
     data = QMimeData()
     if held == "picture":
         data.setImageData(QImage(4, 4, QImage.Format.Format_RGB32))

@@ -10,7 +10,7 @@ import torch
 from emulated_kernels import Emulator, Problem
 from emulator_build import build, copy_sources
 
-pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
+pytestmark = [pytest.mark.requires_command("g++", "sudo apt-get install g++"), pytest.mark.slow]
 
 # Keys of several tiles, the last of them ragged; and every kind of mask.
 EARLY_AND_LATE = (False, True)

@@ -10,7 +10,7 @@ import pytest
 from emulated_linear import LinearEmulator, Problem
 from emulator_build import build, copy_sources
 
-pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
+pytestmark = [pytest.mark.requires_command("g++", "sudo apt-get install g++"), pytest.mark.slow]
 
 SHAPE = "Shape64x64"  # the only one that is built here
 DEEP = tuple(Problem(depth=448, rows=65, late_copies=late) for late in (False, True))

@@ -11,7 +11,7 @@ from emulator_build import build, copy_sources
 
 from mezzotint_kernels.abi import Preparation
 
-pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
+pytestmark = [pytest.mark.requires_command("g++", "sudo apt-get install g++"), pytest.mark.slow]
 
 PLAIN = Problem(rows=20, columns=272, gap=1)
 ROTATED = Problem(rows=3, columns=256, group=256)

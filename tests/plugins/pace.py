@@ -1,0 +1,97 @@
+"""How long a test may take, and which tests run when.
+
+A test that takes over `LIMIT` seconds without `@pytest.mark.slow` fails the run. Seconds are those of the processor,
+of the test and of the processes that it has waited for, so a busy machine is no reason to fail; fixtures that several
+tests share do not count. `make test` leaves slow tests out; `make test-slow` runs them, or a sample of them.
+"""
+
+import os
+import random
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+LIMIT = 15.0  # seconds
+_NAME = "processor_seconds"
+_started = pytest.StashKey[float]()
+
+_shared = [0.0]  # seconds that went into shared fixtures since the test began
+_too_long: dict[str, float] = {}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer a sample."""
+    parser.addoption(
+        "--sample", type=float, default=1.0, metavar="SHARE", help="run this share of the slow tests, drawn by the seed"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Draw the sample; every worker draws the same."""
+    share = config.getoption("--sample")
+    if share >= 1:
+        return
+    draw = random.Random(config.getoption("randomly_seed", 0))
+    slow = sorted(item.nodeid for item in items if item.get_closest_marker("slow"))
+    left_out = set(slow) - set(draw.sample(slow, round(share * len(slow))))
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+    items[:] = [item for item in items if item.nodeid not in left_out]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin to count."""
+    item.stash[_started], _shared[0] = _spent(), 0.0
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
+    """Leave out what several tests share."""
+    before, inner = _spent(), _shared[0]
+    try:
+        return (yield)
+    finally:
+        if fixturedef.scope != "function":
+            _shared[0] = inner + _spent() - before
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Say at the end of a test what it took; this goes from a worker to the process that reports."""
+    report = yield
+    if call.when == "teardown" and not item.get_closest_marker("slow") and _started in item.stash:
+        report.user_properties.append((_NAME, _spent() - item.stash[_started] - _shared[0]))
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Keep those that took too long."""
+    seconds = dict(report.user_properties).get(_NAME, 0.0)
+    if report.when == "teardown" and isinstance(seconds, float) and seconds > LIMIT:
+        _too_long[report.nodeid] = seconds
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run that is otherwise good."""
+    if _too_long and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the seed, and what took too long."""
+    seed = config.getoption("randomly_seed", None)
+    if isinstance(seed, int):
+        terminalreporter.write_line(f"Order and samples were drawn with --randomly-seed={seed}")
+    for name, seconds in sorted(_too_long.items()):
+        terminalreporter.write_line(
+            f"TOO LONG {name}: {seconds:.0f} s of the processor; make it shorter, or mark it with @pytest.mark.slow"
+        )
+
+
+def _spent() -> float:
+    """Seconds of the processor, of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
