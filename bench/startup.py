@@ -1,4 +1,4 @@
-"""How long the commands that need no model take to answer, each in a process of its own.
+"""How long commands take from start to end, each in a process of its own: those that need no model, and a picture.
 
 python bench/startup.py [--runs 10]
 """
@@ -10,11 +10,18 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 # The command, and the seconds that a person should not wait longer than.
-COMMANDS = ((("--help",), 0.3), (("--version",), 0.3), (("models", "list"), 1.0))
+COMMANDS = (
+    (("--help",), 0.3),
+    (("--version",), 0.3),
+    (("models", "list"), 1.0),
+    (("generate", "house"), 4.0),
+    (("generate", "house", "-m", "starter-xl"), 4.0),
+)
 
 
 def main() -> int:
@@ -29,15 +36,17 @@ def main() -> int:
     machine = f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.system()}"
     print(f"Seconds over {runs} runs, by the clock and of the processor (what runs beside does not lengthen that).")
     print(machine)
-    print(f"{'command':24} {'min':>7} {'median':>7} {'max':>7} {'processor':>9} {'goal':>7}")
+    print(f"{'command':40} {'min':>7} {'median':>7} {'max':>7} {'processor':>9} {'goal':>7}")
     for words, goal in COMMANDS:
         try:
-            seconds, processor = measure([program, *words], runs)
+            with tempfile.TemporaryDirectory() as folder:
+                pictures = ("-o", f"{folder}/") if words[0] == "generate" else ()
+                seconds, processor = measure([program, *words, *pictures], runs)
         except subprocess.CalledProcessError as failure:
             print(f"mezzotint {' '.join(words)} ended with exit code {failure.returncode}: {failure.stderr.decode()}")
             return 1
         clock = " ".join(f"{number:7.3f}" for number in (min(seconds), statistics.median(seconds), max(seconds)))
-        print(f"{'mezzotint ' + ' '.join(words):24} {clock} {processor:9.3f} {goal:7.1f}")
+        print(f"{'mezzotint ' + ' '.join(words):40} {clock} {processor:9.3f} {goal:7.1f}")
     return 0
 
 

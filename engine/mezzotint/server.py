@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from mezzotint.errors import Busy, DeviceLost, MezzotintError
+from mezzotint.later import import_later
 from mezzotint.offline import offline_environment
 from mezzotint.protocol import DecodeRequest, GenerateManyRequest, GenerateRequest, PlanRequest
 from mezzotint.rpc import (
@@ -120,6 +121,7 @@ def _memory_now() -> object:
 def serve(make_catalog: MakeCatalog, make_engine: MakeEngine) -> int:
     """Serve this process's stdin and stdout to their end."""
     offline_environment()
+    import_later()
     log_to_stderr()
     if not Server(*claim_streams(), make_catalog, make_engine).run():
         end_at_once()

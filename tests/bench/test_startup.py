@@ -1,6 +1,7 @@
 """The start-up script counts and reports; the times themselves are nothing to test."""
 
 import sys
+from pathlib import Path
 
 
 def run(script, monkeypatch, *words):
@@ -25,6 +26,16 @@ def test_a_line_for_every_command(script, monkeypatch, capsys):
         f"mezzotint {' '.join(words)}" for words, _ in script.COMMANDS
     ]
     assert all(line.split()[-5:-1] == ["0.250"] * 3 + ["0.125"] for line in lines[3:])
+
+
+def test_pictures_go_to_a_folder_that_is_gone_afterwards(script, monkeypatch, capsys):
+    folders = []
+    monkeypatch.setattr(script.shutil, "which", lambda name, path: "mezzotint")
+    monkeypatch.setattr(script, "COMMANDS", ((("generate", "house"), 4.0), (("--help",), 0.3)))
+    monkeypatch.setattr(script, "measure", lambda command, runs: (folders.append(command[3:]) or [0.25], 0.125))
+    assert run(script, monkeypatch) == 0
+    (option, folder), nothing = folders
+    assert option == "-o" and not Path(folder).exists() and nothing == []
 
 
 def test_a_command_that_fails_is_told(script, monkeypatch, capsys):

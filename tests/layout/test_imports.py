@@ -89,6 +89,35 @@ def test_a_start_does_not_load_torch(start):
     assert json.loads(done.stdout.splitlines()[-1]) == []
 
 
+# What the libraries below would import, and no picture needs.
+NEEDLESS = [
+    "bitsandbytes.nn",
+    "networkx",
+    "sympy",
+    "torch._dynamo.convert_frame",
+    "torch._inductor",
+    "torch.distributed.checkpoint",
+    "torch.distributed.fsdp",
+    "torch.distributed.tensor",
+    "torch.onnx",
+]
+
+
+@pytest.mark.parametrize("model", ["starter-dit", "starter-xl"])
+def test_a_picture_loads_nothing_needless(model, tmp_path):
+    code = f"""if True:
+        import json, sys
+        from mezzotint.cli import main
+
+        status = main(["generate", "a house", "-m", {model!r}, "--steps", "1", "-o", {str(tmp_path / "house")!r}])
+        assert not status, status
+        print(json.dumps([name for name in {NEEDLESS!r} if name in sys.modules]))
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
 def imported(tree: ast.Module) -> set[str]:
     """The full names of all modules that a source imports, at its top or inside a function."""
     names = set()

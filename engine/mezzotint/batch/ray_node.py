@@ -22,6 +22,7 @@ from mezzotint.batch.records import kind_of
 from mezzotint.batch.workers import EngineWorker
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import DeviceLost, ImageRefused, MezzotintError, NoDevice
+from mezzotint.later import import_later
 from mezzotint.offline import offline_environment
 from mezzotint.protocol import Failure, GenerateRequest, Output
 
@@ -74,6 +75,7 @@ class Node:
 def standard_node(models_folders: Sequence[str]) -> Node:
     """With the models of the machine that it is on, and no network."""
     offline_environment()
+    import_later()
     from mezzotint.catalog import Catalog
 
     catalog = Catalog.standard([Path(folder) for folder in models_folders])

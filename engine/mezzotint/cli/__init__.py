@@ -1,10 +1,13 @@
 """The command line: one file per command, and nothing heavy imported before a command needs it."""
 
+import atexit
+import gc
 from collections.abc import Sequence
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command, and give its exit code."""
+    atexit.register(gc.freeze)  # Python would look for garbage among all that ends with the process anyway
     try:
         from mezzotint.cli.entry import run
 

@@ -8,6 +8,7 @@ from mezzotint.cli import batch
 from mezzotint.cli.context import Context
 from mezzotint.cli.parser import make_parser
 from mezzotint.errors import MezzotintError, OutOfMemory
+from mezzotint.later import import_later
 from mezzotint.offline import offline_environment
 
 REPORT = "mezzotint: this is a bug: please report it with the lines above and what `mezzotint doctor` says"
@@ -18,6 +19,7 @@ def run(argv: Sequence[str] | None = None, context: Context | None = None) -> in
     words = list(sys.argv[1:] if argv is None else argv)
     context = context or Context()
     offline_environment()
+    import_later()
     with context.interrupt.installed():
         try:
             code = _run(words, context)

@@ -11,10 +11,12 @@ from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.family import ComponentSource, LoadedModel, Network, Tokenizer
 from mezzotint.families.filling import Filling
 from mezzotint.families.on_disk import OnDisk
+from mezzotint.families.one_process import tell_transformers
 from mezzotint.families.original_names import Placement
 from mezzotint.families.quantized_cache import QuantizedCache, discard_entry, take_entry
 from mezzotint.families.routing import route
 from mezzotint.families.stored_layers import StoredLayers
+from mezzotint.families.undrawn import Undrawn
 from mezzotint.memory.shortage import is_ram_shortage
 
 _LARGEST_NUMBER = 10_000_000  # in a configuration: above every real size, below what exhausts memory
@@ -171,9 +173,10 @@ def empty_network(source: ComponentSource) -> Network:
     """A network without weights, of a component's configuration; ModelRefused when that describes none."""
     import accelerate
 
+    tell_transformers()
     _check_numbers(source.config, source.name)
     try:
-        with accelerate.init_empty_weights(include_buffers=False):
+        with accelerate.init_empty_weights(include_buffers=False), Undrawn():
             return _construct(source)
     except Exception as error:
         if is_ram_shortage(error):
