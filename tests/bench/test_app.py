@@ -60,6 +60,7 @@ def test_a_part_that_breaks_is_told(script, monkeypatch, capsys):
 
 @pytest.mark.requires_package("PySide6")
 @pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_a_short_run_of_the_real_window():
     words = ["--only", "start", "queue", "--runs", "1", "--entries", "230", "--json"]
     env = os.environ | {"PYTHONSAFEPATH": "1"}  # its scripts find each other also there

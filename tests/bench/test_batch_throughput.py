@@ -6,6 +6,7 @@ import pytest
 from PIL import Image
 
 
+@pytest.mark.slow
 def test_a_small_batch_each_way(script, tmp_path, tiny_sdxl_folder):
     options = argparse.Namespace(
         tasks=4, model=str(tiny_sdxl_folder), threads=1, more=["--size", "64x64", "--steps", "2", "--device", "cpu"]

@@ -13,13 +13,17 @@ OFTEN = (20, 60)  # pictures between kills
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 
 
-@pytest.mark.parametrize(("devices", "together"), [(0, 4), (2, 1), (2, 4)])
+@pytest.mark.parametrize(
+    ("devices", "together"),
+    [(0, 4), pytest.param(2, 1, marks=pytest.mark.slow), pytest.param(2, 4, marks=pytest.mark.slow)],
+)
 def test_killed_over_and_over_nothing_is_missing_twice_or_broken(script, tmp_path, devices, together):
     figures = script.Torture(tmp_path, TASKS, devices, random.Random(7), pictures=OFTEN, together=together).run()
     assert figures.kills_of_runs + figures.kills_of_workers > 0
     assert figures.is_whole, str(figures)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("prlimit"), reason="prlimit (util-linux) limits what a run may write")
 def test_killed_and_short_of_room(script, tmp_path):
     rng = random.Random(7)

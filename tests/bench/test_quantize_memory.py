@@ -16,6 +16,7 @@ def run(script, monkeypatch, capfd, tmp_path):
     return start
 
 
+@pytest.mark.slow
 def test_the_model_is_never_in_memory_as_a_whole(run, tmp_path):
     code, said = run("--schemes", "int8", "--diffusers", "--threads", "1")
     assert code == 0, said.err

@@ -38,8 +38,16 @@ def pictures(capsys, tmp_path):
     ("prompt", "truth"),
     [
         ("a red house by the sea at dusk", {"kind": "house", "colour": "red", "terrain": "sea", "time": "dusk"}),
-        ("a white lighthouse by the sea at night", {"kind": "lighthouse", "terrain": "sea", "time": "night"}),
-        ("a yellow tent in the mountains at night", {"kind": "tent", "colour": "yellow", "time": "night"}),
+        pytest.param(
+            "a white lighthouse by the sea at night",
+            {"kind": "lighthouse", "terrain": "sea", "time": "night"},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "a yellow tent in the mountains at night",
+            {"kind": "tent", "colour": "yellow", "time": "night"},
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_it_shows_what_the_words_say(pictures, prompt, truth, words):

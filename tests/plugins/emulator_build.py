@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,7 +18,6 @@ FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-DMEZZOTINT_EMULA
 QUIET = ("-Wno-unknown-pragmas",)  # unrolling is for nvcc
 INCLUDE = re.compile(r'^#include "(.+)"', re.MULTILINE)
 PATIENCE = 300  # seconds: no file takes as long to compile
-LISTED = re.compile(r"^InstanceList list_(\w+)\(\);\n", re.MULTILINE)
 
 
 def build(folder: Path = KERNELS) -> Path:
@@ -33,22 +32,25 @@ def build(folder: Path = KERNELS) -> Path:
     return library
 
 
-def copy_sources(folder: Path, instances: Iterable[str]) -> Path:
-    """A copy of the sources in `folder`, of the instances only those files named, such as bfloat16_64."""
+def copy_sources(folder: Path, instances: Iterable[str] = (), keep: Callable[[str], bool] = lambda _: True) -> Path:
+    """A copy of the sources in `folder`: of the instances only those files named, such as attention/bfloat16_64.
+
+    Of these only the lines that `keep` wants, for compiling them is what takes long.
+    """
     wanted = set(instances)
     for part in ("csrc", "emulator"):
         shutil.copytree(KERNELS / part, folder / part)
-    made = folder / "csrc" / "attention" / "instances"
-    for path in made.glob("*.cu"):
-        if path.stem not in wanted:
-            path.unlink()
-    listing = made / "all.cpp"
-    text = listing.read_text("utf-8")
-    for name in LISTED.findall(text):
-        if name not in wanted:
-            text = text.replace(f"InstanceList list_{name}();\n", "")
-            text = re.sub(rf"return list_{name}\(\);", "return {nullptr, 0};", text)
-    listing.write_text(text, "utf-8")
+    for made in (folder / "csrc").glob("*/instances"):
+        listing = (made / "all.cpp").read_text("utf-8")
+        for path in made.glob("*.cu"):
+            if f"{made.parent.name}/{path.stem}" in wanted:
+                lines = path.read_text("utf-8").splitlines(keepends=True)
+                path.write_text("".join(line for line in lines if "instance<" not in line or keep(line)), "utf-8")
+            else:
+                path.unlink()
+                listing = listing.replace(f"InstanceList list_{path.stem}();\n", "")
+                listing = listing.replace(f"return list_{path.stem}();", "return {nullptr, 0};")
+        (made / "all.cpp").write_text(listing, "utf-8")
     return folder
 
 

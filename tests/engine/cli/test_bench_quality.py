@@ -17,6 +17,7 @@ def run(capsys, *words):
     return code, said.out, said.err
 
 
+@pytest.mark.slow
 def test_what_is_lost_and_saved(capsys, tmp_path):
     plot = tmp_path / "loss.png"
     code, out, err = run(capsys, "-m", "starter-dit", "--schemes", "int8,int4", "--json", "--plot", str(plot))

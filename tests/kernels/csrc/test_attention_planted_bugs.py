@@ -204,7 +204,25 @@ BUGS = {
 
 def files_of(problems):
     """The instances' files that these problems need."""
-    return {f"{str(problem.dtype).removeprefix('torch.')}_{problem.head_dim}" for problem in problems}
+    return {f"attention/{str(problem.dtype).removeprefix('torch.')}_{problem.head_dim}" for problem in problems}
+
+
+def line_for(problems):
+    """Says whether one of these problems is for the instance of a line: what it is called, and whether it masks."""
+    names = {name_of(problem) for problem in problems}
+    masks = {problem.masked for problem in problems}
+
+    def wanted(line):
+        name, _, words = line.strip().partition("<")
+        return name in names and (name == "short_instance" or ("> true" in words.replace(",", "")) in masks)
+
+    return wanted
+
+
+def name_of(problem):
+    if problem.tiles_per_block:
+        return "short_instance"
+    return "int8_instance" if problem.int8 else "instance"
 
 
 def verdicts(emulator, problems):
@@ -213,12 +231,13 @@ def verdicts(emulator, problems):
 
 @pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS.keys())
 def test_planted_bug_is_seen(bug, tmp_path):
-    sources = copy_sources(tmp_path / "kernels", files_of(bug.problems))
+    sources = copy_sources(tmp_path / "kernels", files_of(bug.problems), line_for(bug.problems))
     path = sources / "csrc" / bug.file
     text = path.read_text("utf-8")
     assert text.count(bug.text) == 1, f"{bug.file} no longer has this once: plant the mistake anew\n{bug.text}"
     path.write_text(text.replace(bug.text, bug.becomes), "utf-8")
     seen = verdicts(Emulator(build(sources)), bug.problems)
+    assert seen
     assert not all(verdict.right for verdict in seen)
     if bug.error:
         assert any(bug.error in verdict.error for verdict in seen)

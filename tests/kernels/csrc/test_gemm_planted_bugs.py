@@ -3,7 +3,6 @@
 A mistake is a change of the sources' text. Where the text has gone the test fails: plant it anew in what stands there.
 """
 
-import re
 from dataclasses import dataclass
 
 import pytest
@@ -166,21 +165,8 @@ BUGS = {
 
 def sources_of(folder, problems):
     """A copy of the kernels' sources with one instance for each format that the problems need."""
-    copy = copy_sources(folder, ())
-    made = copy / "csrc" / "gemm" / "instances"
-    wanted = {f"{str(problem.dtype).removeprefix('torch.')}_int{problem.bits}" for problem in problems}
-    listing = (made / "all.cpp").read_text("utf-8")
-    for path in made.glob("*.cu"):
-        if path.stem in wanted:
-            lines = path.read_text("utf-8").splitlines(keepends=True)
-            kept = [line for line in lines if not line.startswith("    instance<") or SHAPE in line]
-            path.write_text("".join(kept), "utf-8")
-        else:
-            path.unlink()
-            listing = listing.replace(f"InstanceList list_{path.stem}();\n", "")
-            listing = re.sub(rf"return list_{path.stem}\(\);", "return {nullptr, 0};", listing)
-    (made / "all.cpp").write_text(listing, "utf-8")
-    return copy
+    wanted = {f"gemm/{str(problem.dtype).removeprefix('torch.')}_int{problem.bits}" for problem in problems}
+    return copy_sources(folder, wanted, lambda line: SHAPE in line)
 
 
 def verdicts(emulator, problems):

@@ -244,7 +244,7 @@ BUGS = {
 
 @pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS.keys())
 def test_planted_bug_is_seen(bug, tmp_path):
-    sources = copy_sources(tmp_path / "kernels", ())
+    sources = copy_sources(tmp_path / "kernels")
     path = sources / "csrc" / bug.file
     text = path.read_text("utf-8")
     assert text.count(bug.text) == 1, f"{bug.file} no longer has this once: plant the mistake anew\n{bug.text}"

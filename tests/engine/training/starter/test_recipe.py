@@ -22,6 +22,8 @@ from mezzotint.training.starter.world import training_scene
 
 MODELS = ("dit", "xl", "xl-refiner")
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread():

@@ -1,0 +1,84 @@
+"""The rules of tests/plugins/pace.py, tried on small test files."""
+
+import pace
+import pytest
+
+pytest_plugins = ["pytester"]
+
+BUSY = """
+    import subprocess
+    import sys
+    import time
+    import pytest
+
+    def work(seconds):
+        begun = time.process_time()
+        while time.process_time() - begun < seconds:
+            pass
+
+    def elsewhere(seconds):
+        code = f"import time\\nwhile time.process_time() < {{seconds}}: pass"
+        subprocess.run([sys.executable, "-S", "-c", code], check=True)
+
+    @pytest.fixture(scope="module")
+    def shared():
+        work(0.3)
+
+    {mark}
+    def test_it{arguments}:
+        {body}
+"""
+MANY = """
+    import pytest
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("number", range(20))
+    def test_slow(number):
+        pass
+
+    def test_quick():
+        pass
+"""
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Run a test file with a limit of 0.2 seconds."""
+    monkeypatch.setattr(pace, "LIMIT", 0.2)
+    monkeypatch.setattr(pace, "_too_long", {})
+
+    def call(source, *words, **parts):
+        pytester.makeini("[pytest]\nmarkers = slow: it is\n")
+        pytester.makepyfile(source.format(**parts) if parts else source)
+        return pytester.runpytest_inprocess("-p", "no:cacheprovider", *words, plugins=[pace])
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("mark", "arguments", "body", "code"),
+    [
+        ("", "()", "work(0.4)", 1),
+        ("", "()", "elsewhere(0.4)", 1),
+        ("@pytest.mark.slow", "()", "work(0.4)", 0),
+        ("", "(shared)", "pass", 0),
+        ("", "()", "time.sleep(0.4)", 0),
+    ],
+    ids=["busy", "a busy process", "marked", "a shared fixture", "waiting"],
+)
+def test_what_takes_too_long_fails_the_run(run, mark, arguments, body, code):
+    result = run(BUSY, mark=mark, arguments=arguments, body=body)
+    assert result.parseoutcomes() == {"passed": 1}
+    assert result.ret == code
+    assert ("TOO LONG" in result.stdout.str()) == bool(code)
+
+
+def test_a_sample_is_drawn_by_the_seed(run):
+    drawn = []
+    for seed in (1, 1, 2):
+        result = run(MANY, "--sample", "0.25", "-p", "randomly", f"--randomly-seed={seed}", "-v")
+        assert result.parseoutcomes()["passed"] == 5 + 1
+        drawn.append({line.split()[0] for line in result.outlines if "PASSED" in line})
+        assert f"--randomly-seed={seed}" in result.stdout.str()
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert all(any("test_quick" in name for name in names) for names in drawn)
