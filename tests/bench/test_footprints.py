@@ -9,6 +9,7 @@ from mezzotint.memory.shipped import shipped_names
 NAMES = ("starter-xl", "sdxl")
 
 
+@pytest.mark.slow
 def test_it_makes_what_is_there(script, tmp_path, monkeypatch, capsys):
     there = script.DATA
     monkeypatch.setattr(script, "DATA", tmp_path)

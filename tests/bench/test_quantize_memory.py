@@ -1,8 +1,11 @@
 """What quantizing takes, at a small width: never as much memory as the model has bytes."""
 
+import shutil
 import sys
 
 import pytest
+
+from mezzotint.paths import assets_folder
 
 WIDTH = 32  # a U-Net of 114 MB
 
@@ -43,7 +46,8 @@ def test_the_full_size_is_sdxls(script):
     assert sum(parameter.numel() for parameter in network.parameters()) == 2_567_463_684
 
 
-def test_a_scheme_that_is_none_ends_it(run):
+def test_a_scheme_that_is_none_ends_it(run, tmp_path):
+    shutil.copytree(assets_folder() / "starter" / "dit", tmp_path / "model")  # in the place of one that is written
     code, said = run("--schemes", "int3,int8")
     assert code == 2
     assert "int3" in said.err

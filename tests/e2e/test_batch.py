@@ -36,6 +36,7 @@ def mezzotint(*words, code=0):
     return out, errors
 
 
+@pytest.mark.slow
 def test_a_folder_dry_then_made_then_settled(tiny_sdxl_folder, photos, tmp_path):
     words = [
         *("batch", photos, "-o", tmp_path / "out", "--recursive", "--prompt", "at night", "--strength", "0.5"),
@@ -65,6 +66,7 @@ def test_a_folder_dry_then_made_then_settled(tiny_sdxl_folder, photos, tmp_path)
     assert out.splitlines() == [f"{tmp_path}/out/a-1.png"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_nobody_joins_a_run_and_killed_with_its_process_it_is_gone_on_with(tiny_sdxl_folder, tmp_path):
     """The engine's process hears that the run was killed, ends, and the next run waits until it has."""

@@ -23,6 +23,7 @@ from mezzotint.stages.undecoded import undecoded
 __all__ = ["engine", "mask", "picture", "request_for"]  # fixtures
 
 
+@pytest.mark.slow
 def test_under_a_limit_and_after_a_shortage_it_is_the_same_picture(
     engine, request_for, tiny_sdxl_folder, picture, mask, monkeypatch
 ):

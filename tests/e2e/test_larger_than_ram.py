@@ -12,6 +12,7 @@ SCRIPT = Path(__file__).parents[2] / "bench" / "stream_from_disk.py"
 WEIGHTS, LIMIT = 400, 750  # MiB, the libraries counted in the limit
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit a process's private memory")
 def test_weights_are_streamed_from_their_files():
     words = f"--weights {WEIGHTS} --limit {LIMIT} --width 384 --size 64 --steps 2".split()

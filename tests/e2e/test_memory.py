@@ -138,6 +138,7 @@ def shortage(monkeypatch):
     return Shortage(monkeypatch)
 
 
+@pytest.mark.slow
 def test_once_at_any_point_makes_no_difference(sdxl, shortage):
     request = replace(sdxl, vram_limit_bytes=AMPLE)
     whole = run(request)

@@ -14,6 +14,7 @@ pytestmark = [
     pytest.mark.requires_package("PySide6"),
     pytest.mark.requires_command("Xvfb", "sudo apt-get install xvfb"),
     pytest.mark.timeout(900),
+    pytest.mark.slow,
 ]
 
 DRIVER = Path(__file__).parents[1] / "plugins" / "window_driver.py"

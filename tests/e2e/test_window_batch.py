@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from driven_window import DrivenWindow, window_environment
 
-pytestmark = [pytest.mark.requires_package("PySide6"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.requires_package("PySide6"), pytest.mark.timeout(900), pytest.mark.slow]
 
 DRIVER = "window_batch_driver.py"
 PICTURES = 60  # so many that they are not all made before a stop is heard

@@ -10,7 +10,7 @@ from model_server import Served, model_server
 
 __all__ = ["model_server"]
 
-pytestmark = [pytest.mark.requires_package("PySide6"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.requires_package("PySide6"), pytest.mark.timeout(900), pytest.mark.slow]
 
 STARTER = Path(__file__).parents[2] / "assets" / "starter" / "dit"
 WEIGHTS = "transformer/diffusion_pytorch_model.safetensors"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from driven_window import DrivenWindow, window_environment
 
-pytestmark = [pytest.mark.requires_package("PySide6"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.requires_package("PySide6"), pytest.mark.timeout(900), pytest.mark.slow]
 
 DRIVER = "window_queue_driver.py"
 

@@ -22,6 +22,7 @@ def photos(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
 def test_stopped_it_lets_go_of_ray_and_the_files_are_those_of_a_plain_run(photos, tmp_path):
     seeds = ",".join(map(str, range(20)))  # so many that they are not all made before the signal comes

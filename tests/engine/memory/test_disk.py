@@ -17,7 +17,15 @@ from mezzotint.memory.streaming import StreamedNetwork
 on_posix = pytest.mark.skipif(sys.platform == "win32", reason="a file that is open cannot be cut or removed there")
 
 
-@pytest.fixture(params=[("flux", "none"), ("pixart", "int8"), ("sdxl", "int4-lowrank"), ("flux", "int4")], ids="-".join)
+@pytest.fixture(
+    params=[
+        ("flux", "none"),
+        ("pixart", "int8"),
+        pytest.param(("sdxl", "int4-lowrank"), marks=pytest.mark.slow),
+        ("flux", "int4"),
+    ],
+    ids="-".join,
+)
 def on_disk(request, tmp_path):
     """A network of which nothing that its file holds is left in RAM, and that file."""
     case.cache_clear()

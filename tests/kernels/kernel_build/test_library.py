@@ -34,6 +34,7 @@ def built(toolchain, root):
     return next(path for path in folder.iterdir() if path.suffix in {".so", ".dll"})
 
 
+@pytest.mark.slow
 @linux
 def test_it_exports_what_the_header_declares_and_nothing_else(built, root):
     listed = subprocess.run(["nm", "-D", "--defined-only", built], check=True, capture_output=True, text=True).stdout
@@ -42,6 +43,7 @@ def test_it_exports_what_the_header_declares_and_nothing_else(built, root):
     assert {line.split()[-1] for line in listed.splitlines()} == declared
 
 
+@pytest.mark.slow
 @linux
 def test_it_needs_the_system_s_libraries_and_nothing_else(built):
     listed = subprocess.run(["readelf", "-d", built], check=True, capture_output=True, text=True).stdout
@@ -50,11 +52,13 @@ def test_it_needs_the_system_s_libraries_and_nothing_else(built):
     assert needed <= SYSTEM_LIBRARIES
 
 
+@pytest.mark.slow
 def test_it_tells_what_it_was_built_for(built):
     library = Library(built)
     assert (library.version, library.architectures) == ("0.1.0", ("compute_75",))
 
 
+@pytest.mark.slow
 def test_without_a_driver_it_says_so(built, root):
     environment = os.environ | {VARIABLE: str(built), "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(root / "kernels")}
     code = "import mezzotint_kernels; print(mezzotint_kernels.info())"
@@ -65,6 +69,7 @@ def test_without_a_driver_it_says_so(built, root):
     )
 
 
+@pytest.mark.slow
 def test_every_mistake_is_found_before_the_driver_is_asked(built, args):
     library = Library(built)
     args.heads = 3
