@@ -11,7 +11,8 @@ PYTHONS := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11)
 
 # Python must not find kernels/ in the current folder: that is also the name of a package that diffusers looks for.
 export PYTHONSAFEPATH := 1
-unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+# Without bytecode every process that a test starts would compile all of Mezzotint anew.
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -33,8 +34,8 @@ app: $(INSTALLED)/app ## open the window
 test: $(INSTALLED)/app $(INSTALLED)/test ## run the tests: make test [ARGS="tests/engine -k size"]
 	@$(PYTEST) $(ARGS)
 
-test-slow: $(INSTALLED)/app $(INSTALLED)/test ## run the tests that take longer, or some: make test-slow [SAMPLE=0.2] [ARGS=...]
-	@$(PYTEST) -m slow --sample $(or $(SAMPLE),1) $(ARGS)
+test-slow: $(INSTALLED)/app $(INSTALLED)/test ## run those that take longer, and more examples of properties: make test-slow [SAMPLE=0.2] [ARGS=...]
+	@$(PYTEST) -m "slow or hypothesis" --hypothesis-profile thorough --sample $(or $(SAMPLE),1) $(ARGS)
 
 check: $(INSTALLED)/app $(INSTALLED)/check $(INSTALLED)/kernels ## lint, formatting, types, import contracts, machine code of the kernels
 	@failed=; step() { echo "$$*"; "$(BIN)/$$@" || failed="$$failed$${failed:+, }$$*"; }; \

@@ -151,6 +151,7 @@ def test_stray_lines_are_passed_over(client, tmp_path, prompt):
     assert not client.endings
 
 
+@pytest.mark.slow
 def test_a_line_of_many_megabytes_is_passed_over_and_not_kept(client, tmp_path):
     job = client.ask("generate", asked(tmp_path, "long 12"), GenerateResult)
     client.wait_for(job)
@@ -158,6 +159,7 @@ def test_a_line_of_many_megabytes_is_passed_over_and_not_kept(client, tmp_path):
     assert any("longer than 8 MB" in line for line in client.process.log())
 
 
+@pytest.mark.slow
 def test_an_answer_of_too_many_megabytes_fails_its_call_alone(client):
     large, fits, after = (
         client.ask("bulk", {"bytes": 9 << 20}),
@@ -170,6 +172,7 @@ def test_an_answer_of_too_many_megabytes_fails_its_call_alone(client):
     assert client.answers[after] == 1
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("prompt", ["garbage 60", "long 64"])
 def test_a_process_that_writes_rubbish_alone_is_ended(client, tmp_path, prompt):
     job = client.ask("generate", asked(tmp_path, prompt + " "))
@@ -177,6 +180,7 @@ def test_a_process_that_writes_rubbish_alone_is_ended(client, tmp_path, prompt):
     assert job in client.answers or client.failures[job].kind == "gone"
 
 
+@pytest.mark.slow
 def test_a_log_without_end_neither_blocks_nor_grows(client, tmp_path):
     job = client.ask("generate", asked(tmp_path, "flood 100"), GenerateResult)
     client.wait_for(job)

@@ -46,6 +46,7 @@ def test_the_full_size_is_sdxls(script):
     assert sum(parameter.numel() for parameter in network.parameters()) == 2_567_463_684
 
 
+@pytest.mark.slow
 def test_a_scheme_that_is_none_ends_it(run, tmp_path):
     shutil.copytree(assets_folder() / "starter" / "dit", tmp_path / "model")  # in the place of one that is written
     code, said = run("--schemes", "int3,int8")

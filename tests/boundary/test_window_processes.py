@@ -173,6 +173,7 @@ def test_a_job_whose_engine_dies_is_finished_after_the_restart(window, tmp_path,
     assert fake.states() == ["done"] and fake.engine.reason()
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("prompt", ["crash", "lost"])
 def test_a_job_that_kills_it_twice_is_set_aside_and_the_next_is_made(window, prompt):
     fake = window().until_ready()
@@ -184,6 +185,7 @@ def test_a_job_that_kills_it_twice_is_set_aside_and_the_next_is_made(window, pro
     assert fake.state.offer() is None, "this machine has a processor alone"
 
 
+@pytest.mark.slow
 def test_a_hang_is_ended_from_outside_and_the_queue_goes_on(window, monkeypatch):
     from mezzotint_app import deadlines
 
@@ -312,6 +314,7 @@ def killed_in_the_middle(real):
     assert real.states() == ["done", "cancelled", "done"]
 
 
+@pytest.mark.slow
 def test_a_picture_that_was_made_when_the_real_engine_died_is_only_decoded(window, tmp_path):
     code = DIES_WHILE_SAVING.format(marker=str(tmp_path / "died"))
     real = window(command=[sys.executable, "-P", "-c", code]).until_ready()

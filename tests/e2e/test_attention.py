@@ -67,6 +67,7 @@ def notices(events):
 # ---- chosen
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("asked", ["auto", "flash", "int8"])
 @pytest.mark.parametrize("model", ["tiny_sdxl_folder", "tiny_pixart_folder"])
 def test_the_kernels_make_the_picture(request_for, request, model, asked):
@@ -125,6 +126,7 @@ def test_after_a_failed_self_test_the_picture_is_torch_s_own(request_for, tiny_s
     assert read_metadata(Path(result.images[0].path)).request.attention == "sdpa"
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("step", [1, 2])
 def test_a_step_that_comes_out_as_not_a_number_is_made_again(request_for, tiny_sdxl_folder, step):
     counted = FakeKernels()
@@ -181,6 +183,7 @@ def test_weights_that_overflow_are_not_mended_by_falling_back(request_for, tiny_
 # ---- recorded, and made again
 
 
+@pytest.mark.slow
 def test_a_picture_that_was_not_insisted_on_can_be_made_again_anywhere(request_for, tiny_sdxl_folder):
     kernels = FakeKernels()
     result = run(engine_with(kernels), request_for(tiny_sdxl_folder, attention="auto", dtype="bfloat16"))

@@ -192,6 +192,7 @@ def test_a_folder_that_not_even_root_can_write_to(refused, tiny_sdxl_folder):
     assert "/proc" in refused(7, *WORDS, "-m", tiny_sdxl_folder, "-o", "/proc/a.png")
 
 
+@pytest.mark.slow
 def test_a_full_disk(tiny_sdxl_folder, tmp_path):
     """Full from the first byte on: the picture is refused, and no part of it stays."""
     command = [sys.executable, "-m", "mezzotint", *WORDS, "-m", str(tiny_sdxl_folder), "-o", str(tmp_path / "a.png")]

@@ -49,6 +49,7 @@ def test_the_same_words_and_seed_are_the_same_picture_and_it_makes_itself_again(
     np.testing.assert_array_equal(pixels(paths[0]), pixels(paths[2]))
 
 
+@pytest.mark.slow
 def test_refiner_and_second_pass_name_each_stage(generate, tiny_sdxl_folder, tiny_refiner_folder):
     words = ("a house", "-m", tiny_sdxl_folder, "--size", "64x64", "--steps", 10)
     refined = generate(*words, "--refiner", tiny_refiner_folder, "--refiner-at", 0.8)
@@ -89,6 +90,7 @@ def test_json_lines_tell_what_happens(mezzotint, tiny_sdxl_folder, tmp_path):
     assert {line["event"]["type"] for line in lines[:-1]} == {"Loading", "Encoding", "Step", "Decoding", "Saved"}
 
 
+@pytest.mark.slow
 def test_a_name_in_use_is_kept(mezzotint, tiny_sdxl_folder, tmp_path):
     words = ("generate", "a house", "-m", tiny_sdxl_folder, "--size", "64x64", "--steps", 1, "-o", tmp_path / "a.png")
     made = [mezzotint(*words)[1].strip() for _ in range(2)]

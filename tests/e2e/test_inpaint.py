@@ -57,6 +57,7 @@ def theirs(folder, sampler, init, hole, *, strength, steps=6):
     ).images[0]
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("sampler", ["euler", "euler_a", "heun", "dpmpp_2m", "dpmpp_2m_sde", "ddim", "unipc", "lcm"])
 def test_inside_of_the_mask_it_is_the_peers_bit_for_bit(
     engine, request_for, tiny_sdxl_folder, picture, mask, sampler, tmp_path
@@ -78,6 +79,7 @@ def test_inside_of_the_mask_it_is_the_peers_bit_for_bit(
 # ---- what stays, stays
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("fill", ["picture", "blur", "noise"])
 @pytest.mark.parametrize("model", ["tiny_sdxl_folder", "tiny_pixart_folder"])
 def test_pixels_outside_are_the_inputs_own_and_inside_is_new(engine, request_for, request, picture, mask, model, fill):
@@ -113,6 +115,7 @@ def test_a_changed_mask_is_told(engine, request_for, tiny_sdxl_folder, picture, 
         run(engine, replace(recorded, output=request.output))
 
 
+@pytest.mark.slow
 def test_each_picture_of_a_count_is_the_one_made_alone(engine, request_for, tiny_sdxl_folder, picture, mask):
     request = request_for(tiny_sdxl_folder, picture(), mask(), inpaint=Inpaint(fill="noise"))
     three = run(engine, replace(request, count=3)).images
@@ -174,6 +177,7 @@ def test_a_size_other_than_the_grown_one_is_refused(engine, request_for, tiny_sd
 # ---- cascades
 
 
+@pytest.mark.slow
 def test_base_and_refiner_both_keep_what_stays(
     engine, request_for, tiny_sdxl_folder, tiny_refiner_folder, picture, mask, monkeypatch
 ):
@@ -205,6 +209,7 @@ def test_base_and_refiner_both_keep_what_stays(
     torch.testing.assert_close(*handed_over[0], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("space", ["latent", "pixel"])
 def test_a_second_pass_keeps_what_stays_at_its_own_size(engine, request_for, tiny_sdxl_folder, picture, mask, space):
     request = request_for(
@@ -224,6 +229,7 @@ def test_a_second_pass_keeps_what_stays_at_its_own_size(engine, request_for, tin
     assert again(engine, result, request) == result.images[0].sha256
 
 
+@pytest.mark.slow
 def test_a_second_pass_of_a_grown_picture_grows_all_of_it(engine, request_for, tiny_sdxl_folder, picture):
     request = request_for(
         tiny_sdxl_folder,

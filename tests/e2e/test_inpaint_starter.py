@@ -18,6 +18,7 @@ from mezzotint.training.starter.world import COLOURS, KINDS
 __all__ = ["engine", "request_for"]  # fixtures
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("model", ["starter-xl", "starter-dit"])
 def test_another_house_in_the_same_place(engine, request_for, tmp_path, model):
     """What is painted over with other words is what they say, and all around it stays."""

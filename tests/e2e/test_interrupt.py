@@ -59,6 +59,7 @@ def interrupted(process, tmp_path):
     return error
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("moment", ["Loading", "Step"])
 def test_while_it_works(start, tmp_path, moment):
     process = start()
@@ -67,6 +68,7 @@ def test_while_it_works(start, tmp_path, moment):
     assert "stopping after this step" in interrupted(process, tmp_path)
 
 
+@pytest.mark.slow
 def test_twice(start, tmp_path):
     process = start("--size", "256x256")
     wait_for(process, "Step")

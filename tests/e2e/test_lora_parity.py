@@ -101,6 +101,7 @@ def assert_same(theirs: np.ndarray, mine: np.ndarray, plain: np.ndarray) -> None
     assert difference.max() <= 1 and (difference > 0).mean() < 0.001
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("naming", ["kohya", "kohya-original", "diffusers", "down"])
 def test_sdxl_with_text_encoders_and_convolutions(engine, sdxl, tiny_sdxl_folder, tmp_path, naming):
     added = random_lora(networks_of(sdxl), SDXL_LAYERS, alpha=3.0)

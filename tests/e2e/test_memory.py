@@ -89,6 +89,7 @@ def test_a_cascade_under_a_limit_is_the_same_picture_and_reports_its_peaks(casca
     assert tight.memory.peak_vram_bytes < ample.memory.peak_vram_bytes
 
 
+@pytest.mark.slow
 def test_too_small_a_limit_is_refused_with_the_smallest_that_works(sdxl):
     sdxl = replace(sdxl, quantization="none", text_quantization="none")
     with pytest.raises(OutOfMemory, match=r"the least that works is \d+ MB of device memory") as refused:
@@ -98,6 +99,7 @@ def test_too_small_a_limit_is_refused_with_the_smallest_that_works(sdxl):
     assert run(replace(sdxl, vram_limit_bytes=smallest * MIB)).images[0].sha256 == run(sdxl).images[0].sha256
 
 
+@pytest.mark.slow
 def test_what_was_planned_is_replayed_without_the_limit(sdxl):
     first = run(replace(sdxl, vram_limit_bytes=AMPLE, memory="lowest", quantization="none", text_quantization="none"))
     recorded = read_metadata(Path(first.images[0].path)).request
@@ -176,6 +178,7 @@ def test_blocks_are_given_up_then_halves_come_in_turn(sdxl, shortage, monkeypatc
     assert len(told) >= 2 and "stage 1 ran out of memory" in told[0]
 
 
+@pytest.mark.slow
 def test_precision_is_the_last_resort_and_is_recorded(sdxl, shortage, monkeypatch):
     request, kept = replace(sdxl, vram_limit_bytes=AMPLE, quantization="none"), engine()
     whole = run(request, on=kept)
@@ -201,6 +204,7 @@ def large(tiny_sdxl_folder, tmp_path):
     return request_of(stage, tmp_path=tmp_path, vram_limit_bytes=AMPLE)
 
 
+@pytest.mark.slow
 def test_decoding_takes_smaller_squares(large, shortage, monkeypatch):
     whole = run(large)
     in_phase("decode", shortage, monkeypatch, lambda at, _: at.model.vae_tile != 128 and bool(at.pixels))
@@ -213,6 +217,7 @@ def test_decoding_takes_smaller_squares(large, shortage, monkeypatch):
     assert np.abs(pixels(result.images[0]) - pixels(whole.images[0])).mean() < 20
 
 
+@pytest.mark.slow
 def test_a_picture_that_cannot_be_decoded_is_finished_later(large, shortage, monkeypatch):
     whole = run(large)
     in_phase("decode", shortage, monkeypatch, lambda at, _: bool(at.pixels))
@@ -234,6 +239,7 @@ def test_nothing_left_to_give_is_an_error_with_numbers(sdxl, shortage):
 # ---- an engine that dies
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no SIGKILL")
 def test_killed_before_decoding_the_picture_is_finished_by_the_next(sdxl, tmp_path):
     request = replace(sdxl, output=Output(path=str(tmp_path / "killed.png")))

@@ -101,6 +101,7 @@ def scheduler_of(pipeline, **asked):
     return build_scheduler(resolve_scheduler(config, **settled))
 
 
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("sampler", ["euler_a", "heun", "dpmpp_2m", "dpmpp_2m_sde", "ddim", "unipc", "lcm"])
 def test_every_sampler_is_walked_alike(tiny_sdxl_folder, tmp_path, sampler):
     from diffusers import StableDiffusionXLImg2ImgPipeline, StableDiffusionXLPipeline

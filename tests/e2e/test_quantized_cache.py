@@ -59,6 +59,7 @@ def result(capsys, tmp_path):
     return generate
 
 
+@pytest.mark.slow
 def test_with_and_without_it_the_picture_is_the_same(model, result, kept):
     asked = ("--quant", "int8", "--quant-text", "int4")
     first = result(model, *asked)
@@ -74,6 +75,7 @@ def test_with_and_without_it_the_picture_is_the_same(model, result, kept):
     assert first["notices"] == second["notices"] == []
 
 
+@pytest.mark.slow
 def test_loras_are_no_part_of_it(model, result, kept, lora):
     asked = ("--quant", "int8")
     with_lora = result(model, *asked, "--lora", lora)["images"][0]["sha256"]

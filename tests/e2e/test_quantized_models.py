@@ -45,6 +45,7 @@ def starter(tmp_path):
     return shutil.copytree(assets_folder() / "starter" / "dit", tmp_path / "models" / "dit")
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("model", ["starter-dit", "starter-xl"])
 def test_a_copy_paints_as_the_model_does_that_is_quantized_while_it_is_loaded(call, pixels, tmp_path, model, scheme):
@@ -67,6 +68,7 @@ def test_text_encoders_are_chosen_apart(call, pixels, tmp_path):
     assert pixels("-m", tmp_path / "small").shape == (128, 128, 3)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize(
     "words", [("int8", "--for", "comfyui"), ("int8-weight",), ("int4",)], ids=lambda words: words[0]
 )

@@ -128,6 +128,7 @@ def compare(engine, watch, tmp_path, request: GenerateRequest) -> np.ndarray:
     return made[0]
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("attention", ["sdpa", "reference"])
 @pytest.mark.parametrize("guidance", [1.0, 5.0])
 @pytest.mark.parametrize("model", ["sdxl", "refiner", "sigma", "told"])
@@ -148,6 +149,7 @@ def test_a_picture(
     compare(engine, watch, tmp_path, request_of(stage(folders[model], guidance=guidance), attention=attention))
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("scheme", ["int8", "int8-weight", "int4"])
 @pytest.mark.parametrize("family", ["sdxl", "pixart"])
 def test_quantized(engine, watch, tmp_path, tiny_sdxl_folder, tiny_pixart_folder, family, scheme):
@@ -175,6 +177,7 @@ def test_base_and_refiner(engine, watch, tmp_path, tiny_sdxl_folder, tiny_refine
     compare(engine, watch, tmp_path, request_of(*stages, transitions=(Transition(),)))
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("space", ["latent", "pixel"])
 def test_a_larger_stage_of_the_same_model_with_other_words(engine, watch, tmp_path, tiny_sdxl_folder, space):
     larger = stage(tiny_sdxl_folder, width=2 * SIDE, height=2 * SIDE, prompt="a green hill")
@@ -182,6 +185,7 @@ def test_a_larger_stage_of_the_same_model_with_other_words(engine, watch, tmp_pa
     compare(engine, watch, tmp_path, request_of(stage(tiny_sdxl_folder), larger, transitions=(transition,)))
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("scheme", ["none", "int8"])
 @pytest.mark.parametrize("family", ["sdxl", "pixart"])
 def test_loras_that_change_between_jobs(engine, watch, tmp_path, tiny_sdxl_folder, tiny_pixart_folder, family, scheme):

@@ -418,6 +418,7 @@ def test_a_picture_of_ours_gives_its_request_back(driven):
 # ---- models and folders
 
 
+@pytest.mark.slow
 def test_a_model_that_is_dropped_can_be_chosen_and_used_at_once(driven, tmp_path):
     shutil.copytree(STARTER / "dit", tmp_path / "my-own-model")
     driven.afresh("starter-xl", "a yellow moon")

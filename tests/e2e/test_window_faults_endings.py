@@ -127,6 +127,7 @@ def wait_until_ended(process_id):
 # ---- signals
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda one: one.name)
 def test_a_signal_ends_the_window_as_closing_does(start, number):
     first = start(PROMPT="slow")
@@ -155,6 +156,7 @@ def test_a_logout_ends_window_and_engine_at_once_and_blames_no_task(start):
         assert (row.state, row.error) == ("waiting", None)
 
 
+@pytest.mark.slow
 def test_after_sigkill_the_next_start_asks_what_is_to_become_of_the_rest(start):
     first = start(PROMPT="slow")
     ready = first.told("ready")
@@ -187,6 +189,7 @@ def test_a_display_that_goes_away_ends_the_program_and_the_next_start_is_complet
 # ---- a second start
 
 
+@pytest.mark.slow
 def test_a_second_start_raises_the_first_window_and_hands_over_its_paths(start, tmp_path):
     first = start()
     first.told("ready")
@@ -197,6 +200,7 @@ def test_a_second_start_raises_the_first_window_and_hands_over_its_paths(start, 
     assert first.process.poll() is None
 
 
+@pytest.mark.slow
 def test_very_many_paths_are_handed_over_and_the_first_of_them_looked_at(start, tmp_path):
     first = start()
     first.told("ready")
@@ -205,6 +209,7 @@ def test_very_many_paths_are_handed_over_and_the_first_of_them_looked_at(start, 
     assert "the first 500 are looked at" in first.told("told")["words"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["hangs", "is stopped"])
 def test_a_second_start_says_so_when_the_first_does_not_answer(start, how):
     first = start(HANG="1") if how == "hangs" else start()

@@ -120,6 +120,7 @@ def make_queue_trouble(how):
     return other.close
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("how", list(TROUBLES))
 def test_a_queue_that_cannot_be_opened_is_told_and_used_as_soon_as_it_can_be(qtbot, monkeypatch, how):
     mend = make_queue_trouble(how)
@@ -162,6 +163,7 @@ def limit(faulty, pragma):
 # ---- the gallery
 
 
+@pytest.mark.slow
 def test_a_damaged_gallery_is_made_again_from_the_folder_and_that_is_told(qtbot, monkeypatch, tmp_path):
     switch = Switch(tmp_path / "librarian")
     with opened(qtbot, monkeypatch, librarian=switch.command) as faulty:
@@ -182,6 +184,7 @@ def test_a_damaged_gallery_is_made_again_from_the_folder_and_that_is_told(qtbot,
         faulty.works()
 
 
+@pytest.mark.slow
 def test_a_newer_gallery_is_left_alone_and_the_page_says_what_to_do(qtbot, monkeypatch, tmp_path):
     path = paths.state_folder() / "gallery.db"
     path.parent.mkdir(parents=True)

@@ -26,6 +26,7 @@ def command_of(how, tmp_path):
     return (str(tmp_path / "no such program"),) if how == "absent" else engine_that(how)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("how", list(BROKEN))
 def test_without_an_engine_the_queue_waits_for_one(qtbot, monkeypatch, tmp_path, how):
     with opened(qtbot, monkeypatch, engine=command_of(how, tmp_path), librarian=ENGINE) as faulty:

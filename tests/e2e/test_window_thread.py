@@ -16,6 +16,7 @@ def test_the_watch_sees_what_is_forbidden_and_only_on_its_thread(tmp_path):
     assert {name for name, seen in told["elsewhere"].items() if seen} == everywhere
 
 
+@pytest.mark.slow
 def test_nothing_that_a_person_does_makes_the_thread_wait(tmp_path):
     driven = DrivenWindow(DRIVER, "works", window_environment(tmp_path), tmp_path / "log")
     try:

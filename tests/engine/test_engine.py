@@ -175,6 +175,7 @@ def test_reference_attention_agrees(engine, request_for, tiny_sdxl_folder):
     assert np.abs(difference).max() <= 2
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("model", ["tiny_sdxl_folder", "tiny_pixart_folder"])
 def test_sixteen_bits_make_about_the_same_picture(engine, request_for, request, model, dtype):
@@ -215,6 +216,7 @@ def test_a_second_stage_at_twice_the_size(engine, request_for, tiny_sdxl_folder,
     assert pixels(result.images[0]).shape == (128, 128, 3)
 
 
+@pytest.mark.slow
 def test_base_larger_base_and_refiner(engine, request_for, tiny_sdxl_folder, tiny_refiner_folder):
     """Resolution and noise both in stages: each by the same list."""
     request = request_for(tiny_sdxl_folder, steps=10)

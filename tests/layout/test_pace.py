@@ -1,5 +1,7 @@
 """The rules of tests/plugins/pace.py, tried on small test files."""
 
+from collections import Counter
+
 import pace
 import pytest
 
@@ -36,7 +38,9 @@ MANY = """
     def test_slow(number):
         pass
 
-    def test_quick():
+    @pytest.mark.slow_after(2)
+    @pytest.mark.parametrize("number", range(5))
+    def test_cases(number):
         pass
 """
 
@@ -46,9 +50,10 @@ def run(pytester, monkeypatch):
     """Run a test file with a limit of 0.2 seconds."""
     monkeypatch.setattr(pace, "LIMIT", 0.2)
     monkeypatch.setattr(pace, "_too_long", {})
+    monkeypatch.setattr(pace, "_cases", Counter())
 
     def call(source, *words, **parts):
-        pytester.makeini("[pytest]\nmarkers = slow: it is\n")
+        pytester.makeini("[pytest]\nmarkers =\n    slow: it is\n    slow_after: it becomes\n")
         pytester.makepyfile(source.format(**parts) if parts else source)
         return pytester.runpytest_inprocess("-p", "no:cacheprovider", *words, plugins=[pace])
 
@@ -73,12 +78,20 @@ def test_what_takes_too_long_fails_the_run(run, mark, arguments, body, code):
     assert ("TOO LONG" in result.stdout.str()) == bool(code)
 
 
+def test_cases_after_the_first_are_slow(run):
+    result = run(MANY, "-m", "not slow", "-p", "no:randomly", "-v")
+    assert [line.split()[0].partition("::")[2] for line in result.outlines if "PASSED" in line] == [
+        "test_cases[0]",
+        "test_cases[1]",
+    ]
+    assert result.parseoutcomes() == {"passed": 2, "deselected": 20 + 3}
+
+
 def test_a_sample_is_drawn_by_the_seed(run):
     drawn = []
     for seed in (1, 1, 2):
-        result = run(MANY, "--sample", "0.25", "-p", "randomly", f"--randomly-seed={seed}", "-v")
-        assert result.parseoutcomes()["passed"] == 5 + 1
+        result = run(MANY, "-m", "slow", "--sample", "0.26", "-p", "randomly", f"--randomly-seed={seed}", "-v")
+        assert result.parseoutcomes()["passed"] == 6
         drawn.append({line.split()[0] for line in result.outlines if "PASSED" in line})
         assert f"--randomly-seed={seed}" in result.stdout.str()
     assert drawn[0] == drawn[1] != drawn[2]
-    assert all(any("test_quick" in name for name in names) for names in drawn)

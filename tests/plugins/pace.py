@@ -2,11 +2,12 @@
 
 A test that takes over `LIMIT` seconds without `@pytest.mark.slow` fails the run. Seconds are those of the processor,
 of the test and of the processes that it has waited for, so a busy machine is no reason to fail; fixtures that several
-tests share do not count. `make test` leaves slow tests out; `make test-slow` runs them, or a sample of them.
+tests share do not count. `make test` leaves slow tests out; `make test-slow` runs them, or with --sample some of them.
 """
 
 import os
 import random
+from collections import Counter
 from collections.abc import Generator
 from typing import Any
 
@@ -18,23 +19,40 @@ _started = pytest.StashKey[float]()
 
 _shared = [0.0]  # seconds that went into shared fixtures since the test began
 _too_long: dict[str, float] = {}
+_cases: Counter[str] = Counter()  # of each test that says after how many it is slow
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer a sample."""
     parser.addoption(
-        "--sample", type=float, default=1.0, metavar="SHARE", help="run this share of the slow tests, drawn by the seed"
+        "--sample", type=float, default=1.0, metavar="SHARE", help="run only this share of the tests, drawn by the seed"
     )
 
 
+def pytest_collection() -> None:
+    """Count cases anew."""
+    _cases.clear()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Take the cases of a test beyond the first of them for slow, where it says so; they come as they are written."""
+    mark = item.get_closest_marker("slow_after")
+    if mark is not None:
+        test = item.nodeid.partition("[")[0]
+        _cases[test] += 1
+        if _cases[test] > mark.args[0]:
+            item.add_marker("slow")
+
+
+@pytest.hookimpl(trylast=True)  # when what was not asked for has gone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Draw the sample; every worker draws the same."""
     share = config.getoption("--sample")
     if share >= 1:
         return
     draw = random.Random(config.getoption("randomly_seed", 0))
-    slow = sorted(item.nodeid for item in items if item.get_closest_marker("slow"))
-    left_out = set(slow) - set(draw.sample(slow, round(share * len(slow))))
+    names = sorted(item.nodeid for item in items)
+    left_out = set(names) - set(draw.sample(names, round(share * len(names))))
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
     items[:] = [item for item in items if item.nodeid not in left_out]
 
@@ -62,7 +80,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Say at the end of a test what it took; this goes from a worker to the process that reports."""
     report = yield
-    if call.when == "teardown" and not item.get_closest_marker("slow") and _started in item.stash:
+    if call.when == "teardown" and not _may_be_slow(item) and _started in item.stash:
         report.user_properties.append((_NAME, _spent() - item.stash[_started] - _shared[0]))
     return report
 
@@ -90,6 +108,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(
             f"TOO LONG {name}: {seconds:.0f} s of the processor; make it shorter, or mark it with @pytest.mark.slow"
         )
+
+
+def _may_be_slow(item: pytest.Item) -> bool:
+    """Whether it is marked so, or more is asked of it than usual."""
+    return bool(item.get_closest_marker("slow")) or item.config.getoption("hypothesis_profile", None) is not None
 
 
 def _spent() -> float:

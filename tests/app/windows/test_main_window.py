@@ -25,6 +25,7 @@ def test_a_new_person_is_welcomed(qtbot, program):
     assert program.settings.value().first_run_done
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("number", [CREATE, QUEUE, GALLERY, MODELS, BATCH])
 def test_keys_go_to_pages_and_the_page_is_kept(qtbot, window, program, number):
     qtbot.keyClick(window, Qt.Key(Qt.Key.Key_1.value + number), Qt.KeyboardModifier.ControlModifier)

@@ -54,6 +54,7 @@ def with_photo(one, photo):
     return replace(one, request=replace(one.request, images=(given,)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("together", [1, 3])
 def test_processes_that_die_in_the_middle_change_nothing_of_what_comes_out(cluster, tmp_path, photo, together):
     plain, rays, marks = Batch(tmp_path / "plain"), Batch(tmp_path / "rays"), tmp_path / "marks"
@@ -72,6 +73,7 @@ def test_processes_that_die_in_the_middle_change_nothing_of_what_comes_out(clust
     assert {code for code, _ in rays.heard.notices} & {"worker_died", "together_failed"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_a_killed_run_takes_its_ray_along_and_the_next_one_makes_what_is_missing(cluster, tmp_path):
     rays, plain = Batch(tmp_path / "rays"), Batch(tmp_path / "plain")

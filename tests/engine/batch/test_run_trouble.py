@@ -147,6 +147,7 @@ def test_a_file_in_the_way_of_a_folder_costs_the_pictures_of_that_folder(batch, 
     assert (batch.folder / "3").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_one_folder_that_may_not_be_written_to_any_more_is_waited_for(batch, monkeypatch):
     """Until it may be again, not only until the others may."""
     now, denied = [0.0], [True]

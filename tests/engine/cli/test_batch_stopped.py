@@ -95,6 +95,7 @@ def pictures(folder):
     return len(list((folder / "out").glob("*.png")))
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("way", ["stop", "stop and end", "end"])
 def test_asked_once_the_picture_is_finished_and_the_rest_can_be_made(start, tmp_path, way):
     with start() as one:

@@ -36,6 +36,7 @@ def cell(limit=20, predicted=10, measured=10, **changes):
     return MemoryCell(**values | changes)
 
 
+@pytest.mark.slow
 def test_a_model_under_limits(capsys, tmp_path):
     plot = tmp_path / "peaks.png"
     few = ("--size", "128x128", "--steps", "2", "--repeats", "1")

@@ -67,6 +67,7 @@ def test_bundled_models_are_known_and_known_right(name, untraceable):
     assert replace(found, id=name, components=()) == replace(shipped(name), components=())
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("name", STARTERS)
 def test_what_ships_is_what_tracing_finds(name):
     found = footprint(assets_folder() / "starter" / STARTERS[name], use_shipped=False)
@@ -77,6 +78,7 @@ def test_what_ships_is_what_tracing_finds(name):
             assert part.work.at(positions, batch) == pytest.approx(kept.work.at(positions, batch), rel=0.02)
 
 
+@pytest.mark.slow
 def test_a_file_and_a_folder_of_one_model_need_the_same(tiny_sdxl_folder, tiny_single_file):
     assert unshared(footprint(tiny_single_file)) == unshared(footprint(tiny_sdxl_folder))
 
@@ -122,6 +124,7 @@ def test_autoencoders_and_t5_are_wide(tiny_pixart_folder):
     assert wide == {"text_encoder": True, "transformer": False, "vae": True}
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("kind", ["folder", "file"])
 def test_what_is_quantized_takes_what_its_files_say(kind, quantized, tiny_sdxl_folder):
     plain, small = footprint(tiny_sdxl_folder), footprint(quantized[kind])
@@ -134,6 +137,7 @@ def test_what_is_quantized_takes_what_its_files_say(kind, quantized, tiny_sdxl_f
     assert replace(small.component("vae"), shared="") == replace(plain.component("vae"), shared="")
 
 
+@pytest.mark.slow
 def test_a_quantized_network_in_the_place_of_a_models_own(quantized, tiny_sdxl_folder):
     sources = sources_of(tiny_sdxl_folder)
     path = next((quantized["folder"] / "unet").glob("*.safetensors"))

@@ -63,6 +63,7 @@ def check_same(plain, streamed, component):
     assert all(all_states(network)[name].is_meta for name in sources)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("component", ["unet", "text_encoder", "vae"])
 def test_of_a_folder(tiny_sdxl_folder, component):
     check_same(load(tiny_sdxl_folder), load(tiny_sdxl_folder, from_disk={component}), component)
@@ -74,6 +75,7 @@ def test_tied_embeddings(tiny_pixart_folder):
         check_same(load(tiny_pixart_folder), streamed, component)
 
 
+@pytest.mark.slow
 def test_of_a_single_file_whose_tensors_are_cut_and_turned(tiny_single_file):
     names = {"unet", "text_encoder", "text_encoder_2", "vae"}
     streamed = load(tiny_single_file, from_disk=names)
@@ -81,6 +83,7 @@ def test_of_a_single_file_whose_tensors_are_cut_and_turned(tiny_single_file):
         check_same(load(tiny_single_file), streamed, component)
 
 
+@pytest.mark.slow
 def test_other_formats_are_turned_on_the_way(tiny_sdxl_folder, tmp_path):
     folder = shutil.copytree(tiny_sdxl_folder, tmp_path / "half")
     path = folder / "unet" / WEIGHTS
@@ -99,6 +102,7 @@ def test_of_a_quantized_folder(tiny_sdxl_folder, tmp_path, scheme):
     check_same(load(tmp_path / "small"), streamed, "unet")
 
 
+@pytest.mark.slow
 def test_quantized_into_the_cache_first(tiny_sdxl_folder, tmp_path):
     """No more than one weight is in memory at a time, and the result is what loading gives."""
     folder = shutil.copytree(tiny_sdxl_folder, tmp_path / "model")
@@ -114,6 +118,7 @@ def test_quantized_into_the_cache_first(tiny_sdxl_folder, tmp_path):
     check_same(load(folder, choices=choices), streamed, "unet")
 
 
+@pytest.mark.slow
 def test_without_room_for_the_cache_it_is_loaded_as_ever(tiny_sdxl_folder, tmp_path):
     cache = QuantizedCache(folder=tmp_path / "cache", on_trouble=lambda _: None, most_bytes=10)
     choices = {"unet": Choice(scheme="int8")}

@@ -48,6 +48,7 @@ def test_a_model_that_is_not_quantized(pixart):
     assert parts["transformer"].bytes == stored(pixart / TRANSFORMER)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_scheme_of_a_folder(tiny_sdxl_folder, tmp_path, scheme):
     choices = {"unet": Choice(scheme=scheme, rank=1), "text_encoder": Choice(scheme="int8-weight")}
@@ -60,6 +61,7 @@ def test_every_scheme_of_a_folder(tiny_sdxl_folder, tmp_path, scheme):
             assert {name: count for name, count in parts[part.name].layers.items() if name != "float32"} == part.schemes
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_scheme_of_a_single_file(tiny_single_file, tmp_path, scheme):
     output = tmp_path / "small.safetensors"

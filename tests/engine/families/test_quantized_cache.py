@@ -102,6 +102,7 @@ def test_the_second_time_it_is_read(pixart, cache, quantized, troubles, scheme):
     assert troubles == []
 
 
+@pytest.mark.slow
 def test_a_branch_of_low_rank_is_kept_too(tiny_sdxl_folder, tmp_path, cache, quantized, monkeypatch):
     monkeypatch.setattr("mezzotint.quantization.policy._BRANCH_PAYS", 9.0)
     folder = aged(Path(shutil.copytree(tiny_sdxl_folder, tmp_path / "xl", copy_function=shutil.copyfile)))

@@ -72,6 +72,7 @@ def check(path, tmp_path, seeds):
     assert Counter(image.path for image in told) == Counter(str(tmp_path / "out" / f"{seed}.png") for seed in seeds)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("number", [0, 2])
 @pytest.mark.parametrize("point", POINTS)
 def test_dead_at_every_point(program, fill, path, tmp_path, point, number):
@@ -82,6 +83,7 @@ def test_dead_at_every_point(program, fill, path, tmp_path, point, number):
     check(path, tmp_path, seeds)
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_over_and_over(program, fill, path, tmp_path):
     """Two programs on two devices; one after the other is killed, and another comes in its place."""
     seeds, chance, kills = fill(150), random.Random(7), 0

@@ -82,6 +82,7 @@ def test_results_cross_the_boundary(ask, model_server, tmp_path):
         assert decode(kind, json.loads(json.dumps(encode(value)))) == value
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_loaded():
     """Torch stays out of the librarian, whatever it is asked; and so does what reaches the net."""
     code = """if True:

@@ -34,6 +34,7 @@ def test_every_figure(hub):
     assert not paths.models_folder().exists()
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize(
     ("card", "licence"),
     [

@@ -16,6 +16,7 @@ def copy(model="starter-dit", scheme="int8", *, tell=lambda _: None, cancelled=l
     return quantize(QuantizeRequest(model=model, scheme=scheme, **more), Catalog.standard, tell, cancelled)
 
 
+@pytest.mark.slow
 def test_a_copy_that_was_stopped_and_gone_on_with():
     events = []
     with pytest.raises(Cancelled, match="kept"):

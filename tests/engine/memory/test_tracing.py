@@ -14,6 +14,7 @@ from mezzotint.memory.tracing import peak_of, trace
 ELSEWHERE = {"CLIPTextModel": [(77, 1), (77, 3)], "CLIPTextModelWithProjection": [(77, 1), (77, 3)]}
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("class_name", list(small_networks()))
 def test_laws_hold_at_other_sizes(class_name):
     build, tokens = small_networks()[class_name], 0 if is_text(class_name) else 40

@@ -47,6 +47,7 @@ def pixels(image):
     return np.asarray(Image.open(image.path))
 
 
+@pytest.mark.slow
 def test_what_the_first_stage_made_is_shown_beside_the_finished_picture(engine, request_for, tiny_sdxl_folder):
     request = request_for(tiny_sdxl_folder, steps=4, count=2)
     grown = Cascade(

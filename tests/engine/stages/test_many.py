@@ -81,6 +81,7 @@ def images(outcomes):
     return [outcome.result.images[0] for outcome in outcomes]
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_each_is_the_one_made_alone(engine, request_for, tiny_sdxl_folder, sampler):
     requests = [request_for(tiny_sdxl_folder, number, sampling={"sampler": sampler}) for number in range(3)]

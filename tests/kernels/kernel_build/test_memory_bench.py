@@ -16,6 +16,7 @@ def folder(tmp_path, small_recipes):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_rows_of_ours_and_of_diffusers(folder):
     rows = list(measure(folder, "cpu", [("sdxl",)], limits=[2**30], side=64, steps=2, repeats=1))
     assert [row["method"] for row in rows[:2]] == ["mezzotint"] * 2 and len(rows) == 5
