@@ -2,27 +2,29 @@
 
 python bench/mutation.py [--module mezzotint.codec] [--sample 40 | --all] [--jobs 2] [--survivors] [--output FILE]
 python bench/mutation.py --root ../older-checkout      # that checkout's sources, tests and settings, all of them
+python bench/mutation.py --before FILE                 # beside what --output wrote, leaving out the same tests
 
 Each subject is one module, or a thin one with those that it hands its work to. Its tests are the files in tests/engine
-that mirror it or import it. The faults (mutants.py) are a sample that depends on the seed and the source alone; a
-mutant is killed when a test fails, or when the tests take far longer than without it. It needs the system's fork and
-waitid: Linux.
+that mirror it, and of those that import it as many as the budget has time for. The faults (mutants.py) are a sample
+that depends on the seed and the source alone; a mutant is killed when a test fails, or when the tests take far longer
+than without it. It needs the system's fork and waitid: Linux.
 """
 
 import argparse
-import ast
-import json
 import os
+import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # also where Python keeps a script's folder out of it
 
 from mutants import Mutant, mutants_of, sampled
+from mutation_results import Result, counted, read, table, write
 from mutation_runs import Outcome, Told, Trial, outcomes, preload, source_of, unmutated
+from mutation_tests import mirrors, tests_of, too_slow
 
 CORE = (
     ("mezzotint.checkpoints.header",),
@@ -37,60 +39,87 @@ CORE = (
     ("mezzotint.quantization.formats",),
     ("mezzotint.stages.schedule",),
 )
-LONGER = 5  # times what the tests take without a mutant, before it counts as endless
+LONGER = 4  # times what the tests take without a mutant, before it counts as endless
 UNMUTATED = 1800.0  # seconds that the tests may take without one
-_TESTS = "tests/engine"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survivor:
-    """A mutant that no test noticed."""
-
-    id: str
-    before: str
-    after: str
+class Unsound(Exception):
+    """The tests do not even pass without a mutant."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """What the tests of one subject noticed."""
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Tests that are run together, on what the stage before has let pass."""
 
-    modules: tuple[str, ...]
     tests: tuple[str, ...]
-    seconds: float  # of the tests without a mutant
-    possible: int  # mutants in all
-    mutants: int = 0  # tried
-    timed_out: int = 0  # of those that were killed
-    survivors: tuple[Survivor, ...] = ()
-
-    @property
-    def killed(self) -> int:
-        """How many were noticed."""
-        return self.mutants - len(self.survivors)
+    seconds: float  # without a mutant
 
 
-def tests_of(root: Path, modules: Sequence[str]) -> tuple[str, ...]:
-    """The test files that mirror a module or import it by name, from the root, in alphabetical order."""
-    paths = sorted((root / _TESTS).rglob("test_*.py"))
-    found = (path for path in paths if _mirrors(root, path, modules) or not imported(path).isdisjoint(modules))
-    return tuple(path.relative_to(root).as_posix() for path in found)
+def check(
+    root: Path, modules: tuple[str, ...], arguments: argparse.Namespace, left_out: Sequence[str] | None
+) -> Iterator[Result]:
+    """The result so far, before the first mutant and after each. `left_out`: as before; None: beyond the budget."""
+    tests, left_out = selected(root, modules, arguments.budget, left_out)
+    stages = staged(root, modules, tests)
+    mutants, possible = chosen(root, modules, None if arguments.all else arguments.sample, arguments.seed)
+    seconds = round(sum(stage.seconds for stage in stages), 1)
+    print(f"{modules[0]}: {len(mutants)} of {possible} mutants, each up to {seconds} s", flush=True)
+    result = Result(modules=modules, tests=tests, left_out=tuple(left_out), seconds=seconds, possible=possible)
+    yield result
+    for mutant, outcome in tried(root, modules, stages, mutants, arguments):
+        result = counted(result, mutant, outcome)
+        yield result
 
 
-def _mirrors(root: Path, path: Path, modules: Sequence[str]) -> bool:
-    """Whether it is test_NAME.py or test_NAME_TOPIC.py in the place of one of the modules."""
-    mirrored = [root.joinpath(_TESTS, *one.split(".")[1:-1], f"test_{one.rpartition('.')[2]}") for one in modules]
-    return any(path == one.with_suffix(".py") or str(path).startswith(f"{one}_") for one in mirrored)
+def selected(
+    root: Path, modules: tuple[str, ...], budget: float, left_out: Sequence[str] | None
+) -> tuple[tuple[str, ...], Sequence[str]]:
+    """The tests, quick ones first, and those left out; what they load is then in this process, for all to come."""
+    tests = tuple(name for name in tests_of(root, modules) if name not in (left_out or ()))
+    told = passed(root, modules, tests)
+    preload(told.loaded)
+    if left_out is None:
+        left_out = too_slow(told.seconds, modules, budget)
+    times = {name: told.seconds.get(name, 0.0) for name in (*tests, *left_out)}
+    tests = tuple(sorted((name for name in tests if name not in left_out), key=lambda name: times[name]))
+    for name in (*tests, *left_out):
+        print(f"  {times[name]:6.2f} s  {name}{' (left out)' * (name in left_out)}", flush=True)
+    return tests, left_out
 
 
-def imported(path: Path) -> set[str]:
-    """Full names of what a file imports: modules, and names out of them."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.update({node.module, *(f"{node.module}.{alias.name}" for alias in node.names)})
-    return names
+def staged(root: Path, modules: tuple[str, ...], tests: tuple[str, ...]) -> list[Stage]:
+    """First the tests that mirror a module, for they kill most; then the others, which take long to load."""
+    own = tuple(name for name in tests if mirrors(name, modules))
+    stages = []
+    for some in filter(None, (own, tuple(name for name in tests if name not in own))):
+        started = time.perf_counter()
+        passed(root, modules, some)
+        stages.append(Stage(some, time.perf_counter() - started))
+    return stages
+
+
+def tried(
+    root: Path, modules: tuple[str, ...], stages: Sequence[Stage], mutants: list[Mutant], arguments: argparse.Namespace
+) -> Iterator[tuple[Mutant, Outcome]]:
+    """Every mutant with its end, as soon as it is known."""
+    for stage in stages:
+        limit, let_pass = max(arguments.least, LONGER * stage.seconds), []
+        trials = [Trial(tests=stage.tests, modules=modules, mutant=mutant, seconds=limit) for mutant in mutants]
+        for trial, outcome in outcomes(root, trials, arguments.jobs):
+            if trial.mutant is None or outcome == "passed":
+                let_pass.append(trial.mutant)
+            else:
+                yield trial.mutant, outcome
+        mutants = [mutant for mutant in mutants if mutant in let_pass]
+    yield from ((mutant, "passed") for mutant in mutants)
+
+
+def passed(root: Path, modules: tuple[str, ...], tests: tuple[str, ...]) -> Told:
+    """A run without a mutant that can be built upon."""
+    told = unmutated(root, Trial(tests=tests, modules=modules, seconds=UNMUTATED))
+    if told.outcome != "passed":
+        raise Unsound(f"{told.output[-4000:]}\n{modules[0]}: without a mutant the tests {told.outcome}")
+    return told
 
 
 def chosen(root: Path, modules: Sequence[str], count: int | None, seed: int) -> tuple[list[Mutant], int]:
@@ -99,104 +128,40 @@ def chosen(root: Path, modules: Sequence[str], count: int | None, seed: int) -> 
     return (found if count is None else sampled(found, count, seed)), len(found)
 
 
-def check(root: Path, modules: tuple[str, ...], arguments: argparse.Namespace) -> Iterator[Result]:
-    """The result so far, before the first mutant and after each."""
-    told, seconds = timed(root, modules, tests_of(root, modules))
-    mutants, possible = chosen(root, modules, None if arguments.all else arguments.sample, arguments.seed)
-    tests = tuple(sorted(told.seconds, key=lambda name: told.seconds[name]))  # the quick ones first
-    print(f"{modules[0]}: {len(mutants)} of {possible} mutants; tests in {seconds:.0f} s:", flush=True)
-    for name in tests:
-        print(f"  {told.seconds[name]:6.2f} s  {name}", flush=True)
-    result = Result(modules=modules, tests=tests, seconds=round(seconds, 1), possible=possible)
-    yield result
-    limit = max(arguments.least, LONGER * seconds)
-    trials = [Trial(tests=tests, modules=modules, mutant=mutant, seconds=limit) for mutant in mutants]
-    for trial, outcome in outcomes(root, trials, arguments.jobs):
-        result = counted(result, trial.mutant, outcome)
-        yield result
-
-
-def timed(root: Path, modules: tuple[str, ...], tests: tuple[str, ...]) -> tuple[Told, float]:
-    """Run the tests without a mutant, twice: once to see what they load, then as mutants will have it."""
-    trial = Trial(tests=tests, modules=modules, mutant=None, seconds=UNMUTATED)
-    preload(passed(unmutated(root, trial)).loaded)
-    started = time.perf_counter()
-    return passed(unmutated(root, trial)), time.perf_counter() - started
-
-
-def passed(told: Told) -> Told:
-    """A run without a mutant that can be built upon."""
-    if told.outcome != "passed":
-        raise SystemExit(f"{told.output[-4000:]}\nWithout a mutant the tests {told.outcome}: nothing can be said.")
-    return told
-
-
-def counted(result: Result, mutant: Mutant | None, outcome: Outcome) -> Result:
-    """One mutant more."""
-    survivors = result.survivors
-    if outcome == "passed" and mutant is not None:
-        survivors = (*survivors, Survivor(id=mutant.id, before=mutant.before, after=mutant.after))
-    timed_out = result.timed_out + (outcome == "timed out")
-    return replace(
-        result, mutants=result.mutants + 1, timed_out=timed_out, survivors=tuple(sorted(survivors, key=_place))
-    )
-
-
-def _place(survivor: Survivor) -> tuple[str, int, int, str]:
-    module, line, column, rest = survivor.id.split(":", 3)
-    return module, int(line), int(column), rest
-
-
-def table(results: Sequence[Result], before: Mapping[str, str] | None = None) -> str:
-    """The results, and all of them together, in Markdown; `before`: the shares of an earlier check, by module."""
-    rows = [(f"`{one.modules[0]}`", one.mutants, one.killed) for one in results]
-    rows.append(("all", sum(row[1] for row in rows), sum(row[2] for row in rows)))
-    columns = ["Module", "Mutants", "Killed", "Survived", *(["Before, %"] if before else []), "Killed, %"]
-    lines = [f"| {' | '.join(columns)} |", f"|---|{'--:|' * (len(columns) - 1)}"]
-    for name, mutants, killed in rows:
-        cells = [name, f"{mutants}", f"{killed}", f"{mutants - killed}"]
-        cells += [before.get(name.strip("`"), "-")] if before else []
-        lines.append(f"| {' | '.join([*cells, share(killed, mutants)])} |")
-    return "\n".join(lines)
-
-
-def share(killed: int, mutants: int) -> str:
-    """Percent, with one decimal."""
-    return f"{100 * killed / mutants:.1f}" if mutants else "-"
-
-
-def shares(path: Path) -> dict[str, str]:
-    """What `--output` wrote: the percent killed of each module, and of all."""
-    found = json.loads(path.read_text("utf-8"))["results"]
-    counts = {one["modules"][0]: (one["mutants"] - len(one["survivors"]), one["mutants"]) for one in found}
-    totals = [sum(numbers) for numbers in zip(*counts.values(), strict=True)]
-    return {name: share(*each) for name, each in (counts | {"all": totals}).items()}
-
-
-def write(path: Path, results: Sequence[Result], *, seed: int, sample: int | None) -> None:
-    """The results as JSON; the file is whole or as it was."""
-    data = {"seed": seed, "sample": sample, "results": [asdict(one) for one in results]}
-    part = path.with_name(f"{path.name}.part")
-    with part.open("w", encoding="utf-8") as file:
-        json.dump(data, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
-    """Try the mutants and print the table; when stopped, of what was done until then."""
+    """Try the mutants and print the table, also of what was done when it was stopped; 1 when a subject is missing."""
     arguments = _arguments(argv)
-    done: dict[str, Result] = {}
+    before = read(arguments.before) if arguments.before else []
+    wanted, done = subjects(arguments.module), dict[str, Result]()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)  # also where it was started in the background
     try:
-        for modules in subjects(arguments.module):
-            for result in check(arguments.root.resolve(), modules, arguments):
-                done[modules[0]] = result
-            print(f"{modules[0]}: {result.killed} of {result.mutants} killed", flush=True)
+        for modules in wanted:
+            check_one(modules, arguments, before, done)
     except KeyboardInterrupt:
         print("stopped", flush=True)
-    show(list(done.values()), arguments)
-    return 0 if len(done) == len(subjects(arguments.module)) else 130
+    results = list(done.values())
+    print(f"\n{table(results, before)}")
+    for survivor in (one for result in results for one in result.survivors if arguments.survivors):
+        print(f"{survivor.id}: {survivor.before} -> {survivor.after}")
+    return 0 if len(done) == len(wanted) else 1
+
+
+def check_one(
+    modules: tuple[str, ...], arguments: argparse.Namespace, before: Sequence[Result], done: dict[str, Result]
+) -> None:
+    """Note in `done` what is found of one subject, and write all of it where it was asked for."""
+    earlier = [one.left_out for one in before if one.modules == modules]
+    try:
+        for result in check(arguments.root.resolve(), modules, arguments, earlier[0] if earlier else None):
+            done[modules[0]] = result
+        print(f"{modules[0]}: {result.killed} of {result.mutants} killed", flush=True)
+    except Unsound as error:
+        print(error, flush=True)
+    finally:
+        if arguments.output is not None:
+            sample = None if arguments.all else arguments.sample
+            write(arguments.output, list(done.values()), seed=arguments.seed, sample=sample)
 
 
 def subjects(names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -205,30 +170,19 @@ def subjects(names: Sequence[str]) -> list[tuple[str, ...]]:
     return [known.get(name, (name,)) for name in names or known]
 
 
-def show(results: Sequence[Result], arguments: argparse.Namespace) -> None:
-    """Print what was found, and write it where it was asked for."""
-    before = None if arguments.before is None else shares(arguments.before)
-    print(f"\n{table(results, before)}")
-    for survivor in (one for result in results for one in result.survivors if arguments.survivors):
-        print(f"{survivor.id}: {survivor.before} -> {survivor.after}")
-    if arguments.output is not None:
-        write(arguments.output, results, seed=arguments.seed, sample=None if arguments.all else arguments.sample)
-
-
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[1], help="another checkout")
     parser.add_argument("--module", action="append", default=[], help="one module; may be repeated")
-    parser.add_argument("--sample", type=int, default=40, help="mutants of each subject")
+    parser.add_argument("--sample", type=int, default=40, help="mutants of each subject (%(default)s)")
     parser.add_argument("--all", action="store_true", help="every mutant")
     parser.add_argument("--seed", type=int, default=0, help="another sample")
-    parser.add_argument("--jobs", type=int, default=2, help="mutants tried at a time")
-    parser.add_argument(
-        "--least", type=float, default=30.0, help="seconds of the processor that each may take in any case"
-    )
+    parser.add_argument("--jobs", type=int, default=2, help="mutants tried at a time (%(default)s)")
+    parser.add_argument("--least", type=float, default=30, help="seconds that each has, and more where tests take long")
+    parser.add_argument("--budget", type=float, default=30, help="seconds for tests that mirror nothing (%(default)s)")
     parser.add_argument("--survivors", action="store_true", help="list them")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the results as JSON, too")
-    parser.add_argument("--before", type=Path, metavar="FILE", help="what --output wrote, for a column of its own")
+    parser.add_argument("--before", type=Path, metavar="FILE", help="an earlier --output, for a column of its own")
     return parser.parse_args(argv)
 
 

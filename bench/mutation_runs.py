@@ -56,7 +56,7 @@ class Trial:
 
     tests: tuple[str, ...]
     modules: tuple[str, ...]  # those under test: they have to come from the checkout
-    mutant: Mutant | None
+    mutant: Mutant | None = None
     seconds: float  # of the processor that it may take
 
 
@@ -166,6 +166,8 @@ def _run(root: Path, trial: Trial, folder: Path) -> None:
     status = 70
     try:
         os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         _prepare(root, folder)
         _limit(math.ceil(trial.seconds))
         sys.meta_path.insert(0, _Finder(root, trial))
@@ -222,7 +224,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         return self.source_to_code(tree, self.path)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Watch:
     """A plugin of pytest: chance is taken out, the code's origin checked, times written down."""
 

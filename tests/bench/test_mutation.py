@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,10 @@ def test_they_run():
     below(3)
     counted(3)
 """
+WRONG = """
+def test_that_fails():
+    assert counted(3) == 4
+"""
 SETTINGS = '[tool.pytest.ini_options]\npythonpath = ["engine"]\naddopts = "--import-mode=importlib"\n'
 
 
@@ -79,8 +84,7 @@ def check(tmp_path):
         output = tmp_path / "found.json"
         command = [sys.executable, BENCH / "mutation.py", "--root", tmp_path, "--output", output, *modules, *words]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return json.loads(output.read_text())["results"], done.stdout
+        return done.returncode, json.loads(output.read_text())["results"], done.stdout
 
     return run
 
@@ -155,9 +159,10 @@ def test_a_sample_stays_when_lines_move(mutants):
     assert first != mutants.sampled(found, 5, 1)
 
 
-def test_what_tests_notice_is_counted_and_what_they_let_pass_is_listed(check):
+def test_what_tests_notice_is_counted_what_they_let_pass_is_listed_and_wrong_tests_count_for_nothing(check):
     words = ("--sample", "5", "--seed", "3", "--least", "2", "--survivors")
-    (good, useless), said = check({"sums": GOOD, "passed": USELESS}, *words)
+    status, (good, useless), said = check({"sums": GOOD, "passed": USELESS, "wrong": WRONG}, *words)
+    assert (status, "small.wrong: without a mutant the tests failed" in said) == (1, True)
     assert (good["mutants"], good["timed_out"], good["survivors"]) == (5, 1, [])
     assert (useless["mutants"], useless["timed_out"], len(useless["survivors"])) == (5, 1, 2)
     assert [line for line in said.splitlines() if line.startswith("| `small")] == [
@@ -170,22 +175,36 @@ def test_what_tests_notice_is_counted_and_what_they_let_pass_is_listed(check):
     ]
 
 
-def test_tests_that_fail_without_a_fault_say_nothing(mutants):
-    from mutation import passed
-    from mutation_runs import Told
+def test_tests_that_mirror_a_module_or_import_it_are_its_tests(mutants, tmp_path):
+    from mutation_tests import tests_of, too_slow
 
-    with pytest.raises(SystemExit, match="as pytest said it\nWithout a mutant the tests failed"):
-        passed(Told(outcome="failed", seconds={}, loaded=(), output="as pytest said it"))
+    folder = tmp_path / "tests" / "engine" / "jobs"
+    folder.mkdir(parents=True)
+    for name, text in {
+        "test_store.py": "",
+        "test_store_scale.py": "",
+        "test_storekeeper.py": "import a.jobs.store_of_others",
+        "test_order.py": "from a.jobs import order, store",
+        "test_late.py": "def test_it():\n    from a.jobs.store import JobStore",
+    }.items():
+        (folder / name).write_text(text)
+    found = tests_of(tmp_path, ["a.jobs.store"])
+    assert [Path(name).stem for name in found] == ["test_late", "test_order", "test_store", "test_store_scale"]
+    slow = too_slow(dict(zip(found, (3.0, 2.0, 90.0, 1.0), strict=True)), ["a.jobs.store"], budget=4.0)
+    assert [Path(name).stem for name in slow] == ["test_late"]
 
 
 def test_an_earlier_check_stands_beside_it(mutants, tmp_path):
-    from mutation import Result, Survivor, shares, table, write
+    from mutation_results import Result, Survivor, read, table, write
 
     survivors = tuple(Survivor(id=f"a.b:{line}:0:logic", before="a", after="b") for line in range(1, 4))
-    first = [Result(modules=("a.b",), tests=(), seconds=1, possible=9, mutants=4, survivors=survivors)]
-    then = [Result(modules=("a.b",), tests=(), seconds=1, possible=9, mutants=4, survivors=survivors[:1])]
-    write(tmp_path / "before.json", first, seed=0, sample=4)
-    assert table(then, shares(tmp_path / "before.json")).splitlines() == [
+    then = Result(
+        modules=("a.b",), tests=("c",), left_out=("d",), seconds=1, possible=9, mutants=4, survivors=survivors[:1]
+    )
+    first = replace(then, survivors=survivors)
+    write(tmp_path / "before.json", [first], seed=0, sample=4)
+    assert read(tmp_path / "before.json") == [first]
+    assert table([then], [first]).splitlines() == [
         "| Module | Mutants | Killed | Survived | Before, % | Killed, % |",
         "|---|--:|--:|--:|--:|--:|",
         "| `a.b` | 4 | 3 | 1 | 25.0 | 75.0 |",
