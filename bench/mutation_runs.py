@@ -35,7 +35,11 @@ from mutants import Mutant, mutated
 Outcome = Literal["passed", "failed", "timed out"]
 
 FOLDERS = ("engine", "app", "kernels")  # of the sources
-_ARGUMENTS = ("-x", "-p", "no:randomly", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "no:pytest-qt")
+# No limit of time for a test: what is endless is ended here, by seconds of the processor.
+_ARGUMENTS = (
+    *("-x", "-o", "timeout=0"),
+    *("-p", "no:randomly", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "no:pytest-qt"),
+)
 _MEMORY = 8 * 2**30  # bytes that a child may take: a fault may be one that takes ever more
 _WAITING = 3  # times its seconds of the processor that a child may take by the clock, for what waits for ever
 _PAUSE = 0.02  # seconds between two looks at the children
@@ -74,7 +78,7 @@ class Told:
 class _Child:
     trial: Trial
     folder: Path
-    ends: float  # by the monotonic clock
+    left: float  # seconds, of those in which this process looks on: it may be stopped for a while with its children
     outcome: Outcome | None = None
 
 
@@ -131,14 +135,15 @@ def _started(root: Path, trial: Trial, kept: Path | None) -> tuple[int, _Child]:
     pid = os.fork()
     if not pid:
         _run(root, trial, folder)
-    return pid, _Child(trial=trial, folder=folder, ends=time.monotonic() + _WAITING * trial.seconds)
+    return pid, _Child(trial=trial, folder=folder, left=_WAITING * trial.seconds)
 
 
 def _has_ended(pid: int, child: _Child) -> bool:
     """Whether it has, or its time is up; it is not reaped yet, so its number belongs to no other process."""
     if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
         return True
-    if time.monotonic() < child.ends:
+    child.left -= _PAUSE
+    if child.left > 0:
         return False
     child.outcome = "timed out"
     return True

@@ -45,6 +45,7 @@ def test_what_another_thread_leaves_is_deleted_by_the_window_s(clock):
     assert set(deleted) == {threading.current_thread()}
 
 
+@pytest.mark.slow
 def test_older_objects_are_looked_at_more_rarely(clock, monkeypatch):
     looked = []
     monkeypatch.setattr(gc, "get_count", lambda: (800, 0, 0))

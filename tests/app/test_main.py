@@ -46,6 +46,7 @@ def test_a_window_with_everything_in_it_loads_no_torch():
     assert json.loads(done.stdout) == []
 
 
+@pytest.mark.slow
 def test_the_theme_follows_the_settings(qapp, qtbot):
     program = Program(engine=NOWHERE, librarian=NOWHERE)
     window = started.open_window(program)

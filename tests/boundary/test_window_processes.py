@@ -245,6 +245,7 @@ def test_an_engine_that_starts_badly_is_there_in_the_end_or_given_up(window, mon
     fake.until(lambda: fake.engine.state() == wanted)
 
 
+@pytest.mark.slow
 def test_an_engine_that_hangs_at_its_start_is_started_again(window, monkeypatch):
     from mezzotint_app import hearing
 

@@ -33,6 +33,7 @@ def pictures(capsys, tmp_path):
     return make
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("words", SETTINGS.values(), ids=SETTINGS.keys())
 @pytest.mark.parametrize(
     ("prompt", "truth"),
@@ -59,6 +60,7 @@ def test_it_shows_what_the_words_say(pictures, prompt, truth, words):
         assert seen.count(value) >= 3, (attribute, seen)
 
 
+@pytest.mark.slow
 def test_night_is_dark(pictures):
     night, day = (
         np.mean([np.array(p).mean() for p in pictures(words, 2)]) for words in ("a house at night", "a house by day")
@@ -66,6 +68,7 @@ def test_night_is_dark(pictures):
     assert night < day / 2
 
 
+@pytest.mark.slow
 def test_a_second_pass_gives_more_detail_than_enlarging(pictures):
     words = "a yellow castle in the hills by day"
     enlarged = [p.resize((256, 256), Image.Resampling.LANCZOS) for p in pictures(words, 2, "-m", "starter-xl")]

@@ -31,6 +31,7 @@ def command(capsys, tmp_path, tiny_sdxl_folder):
     return call
 
 
+@pytest.mark.slow
 def test_the_command_line_makes_what_the_engine_makes(
     engine, request_for, tiny_sdxl_folder, picture, mask, command, capsys
 ):

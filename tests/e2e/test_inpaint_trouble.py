@@ -44,6 +44,7 @@ def test_under_a_limit_and_after_a_shortage_it_is_the_same_picture(
         assert run(Engine(Catalog.standard()), limited).images[0].sha256 == plain.images[0].sha256, at
 
 
+@pytest.mark.slow
 def test_a_step_that_is_done_again_is_the_same(engine, request_for, tiny_sdxl_folder, picture, mask, monkeypatch):
     request = request_for(tiny_sdxl_folder, picture(), mask(), sampler="dpmpp_2m_sde", strength=1.0)
     whole = run(engine, request)

@@ -79,6 +79,7 @@ def test_twice(start, tmp_path):
     interrupted(process, tmp_path)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("module", ["mezzotint.cli.entry", "mezzotint.catalog", "torch", "diffusers"])
 def test_before_it_works(start, tmp_path, module):
     """From the first line of ours on: while Python itself starts, nobody can do better than it does."""

@@ -127,6 +127,7 @@ def test_pixart_with_its_text_encoder(engine, pixart, tiny_pixart_folder, tmp_pa
     assert_same(theirs, ours(engine, tiny_pixart_folder, tmp_path, LoraRef(path=str(path), weight=0.5)), plain)
 
 
+@pytest.mark.slow
 def test_two_with_weights(engine, sdxl, tiny_sdxl_folder, tmp_path):
     first = random_lora(networks_of(sdxl), r"attn[12]\.|q_proj", alpha=1.0)
     second = random_lora(networks_of(sdxl), r"attn2\.|ff\.net|conv1", rank=5, alpha=4.0, seed=2)

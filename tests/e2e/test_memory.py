@@ -73,6 +73,7 @@ def pixels(image):
 # ---- under a limit
 
 
+@pytest.mark.slow
 def test_a_cascade_under_a_limit_is_the_same_picture_and_reports_its_peaks(cascade):
     plain, ample = run(cascade), run(replace(cascade, vram_limit_bytes=AMPLE))
     least = ample.plan.smallest_vram_bytes
@@ -165,6 +166,7 @@ def in_phase(phase, shortage, monkeypatch, condition):
     shortage.when = lambda _, size: bool(working) and working[0].name.startswith(phase) and condition(working[0], size)
 
 
+@pytest.mark.slow
 def test_blocks_are_given_up_then_halves_come_in_turn(sdxl, shortage, monkeypatch):
     request, events = replace(sdxl, vram_limit_bytes=AMPLE), []
     whole = run(request)
@@ -192,6 +194,7 @@ def test_precision_is_the_last_resort_and_is_recorded(sdxl, shortage, monkeypatc
     assert run(request, on=kept).images[0].sha256 == whole.images[0].sha256  # the lowered one is gone
 
 
+@pytest.mark.slow
 def test_strict_refuses_what_changes_the_picture(sdxl, shortage, monkeypatch):
     in_phase("stage", shortage, monkeypatch, lambda at, _: not at.model.lowered)
     with pytest.raises(OutOfMemory, match="without --strict"):
@@ -229,6 +232,7 @@ def test_a_picture_that_cannot_be_decoded_is_finished_later(large, shortage, mon
     assert image.sha256 == whole.images[0].sha256
 
 
+@pytest.mark.slow
 def test_nothing_left_to_give_is_an_error_with_numbers(sdxl, shortage):
     shortage.when = lambda *_: True
     with pytest.raises(OutOfMemory, match="MiB") as refused:

@@ -101,7 +101,7 @@ def scheduler_of(pipeline, **asked):
     return build_scheduler(resolve_scheduler(config, **settled))
 
 
-@pytest.mark.slow_after(2)
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("sampler", ["euler_a", "heun", "dpmpp_2m", "dpmpp_2m_sde", "ddim", "unipc", "lcm"])
 def test_every_sampler_is_walked_alike(tiny_sdxl_folder, tmp_path, sampler):
     from diffusers import StableDiffusionXLImg2ImgPipeline, StableDiffusionXLPipeline
@@ -120,6 +120,7 @@ def test_every_sampler_is_walked_alike(tiny_sdxl_folder, tmp_path, sampler):
         same(pipeline(PROMPT, **theirs).images[0], ours(tiny_sdxl_folder, tmp_path, **mine))
 
 
+@pytest.mark.slow
 def test_v_prediction_from_pure_noise_with_rescaled_guidance(tiny_sdxl_folder, tmp_path):
     from diffusers import StableDiffusionXLPipeline
 
@@ -174,6 +175,7 @@ def test_sdxl_base_and_refiner_split_at_four_fifths(base, tiny_sdxl_folder, tiny
     same(theirs, ours(tiny_sdxl_folder, tmp_path, cascade=cascade))
 
 
+@pytest.mark.slow
 def test_sdxl_image_to_image(tiny_sdxl_folder, tmp_path):
     from diffusers import StableDiffusionXLImg2ImgPipeline
 

@@ -45,6 +45,7 @@ def engine():
     return Engine(Catalog.standard([]))
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("name", ["plain", "hires", "refiner"])
 @pytest.mark.parametrize("suffix", [".png", ".jpg", ".webp"])
 def test_a_picture_that_nobody_told_of_is_found(engine, tiny_sdxl_folder, tiny_refiner_folder, tmp_path, name, suffix):
@@ -74,6 +75,7 @@ def test_a_picture_that_nobody_told_of_is_found(engine, tiny_sdxl_folder, tiny_r
     assert [(one.path, one.seed, one.sha256) for one in found] == [(one.path, one.seed, one.sha256) for one in made]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_killed_and_gone_on_with(tiny_sdxl_folder, tmp_path):
     """By the commands alone: after SIGKILL the queue asks, and the same pictures come that would have come."""

@@ -172,6 +172,7 @@ def test_from_a_picture(engine, watch, tmp_path, tiny_sdxl_folder):
     compare(engine, watch, tmp_path, request_of(stage(tiny_sdxl_folder), images=init, strength=0.6))
 
 
+@pytest.mark.slow
 def test_base_and_refiner(engine, watch, tmp_path, tiny_sdxl_folder, tiny_refiner_folder):
     stages = stage(tiny_sdxl_folder, until=0.5), stage(tiny_refiner_folder)
     compare(engine, watch, tmp_path, request_of(*stages, transitions=(Transition(),)))

@@ -74,6 +74,7 @@ def apart(engine, result, request, tmp_path):
     return int(np.abs(next(pair) - next(pair)).max())
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize(
     ("model", "sampler"), [("starter-dit", None), ("starter-dit", "dpmpp_2m_sde"), ("starter-xl", "euler_a")]
 )
@@ -87,6 +88,7 @@ def test_the_starter_s_pictures_are_those_made_alone(engine, requests_for, tmp_p
         assert (recorded.prompt, recorded.seed, recorded.count) == (request.prompt, request.seed, 1)
 
 
+@pytest.mark.slow
 def test_a_limit_that_has_room_for_one_alone_has_them_made_one_by_one(engine, requests_for, tiny_sdxl_folder, tmp_path):
     requests = requests_for(tiny_sdxl_folder, size=128, vram_limit_bytes=512 * MIB)
     ample = together(engine, requests)
@@ -102,6 +104,7 @@ def test_a_limit_that_has_room_for_one_alone_has_them_made_one_by_one(engine, re
         assert apart(engine, result, request, tmp_path) <= 2
 
 
+@pytest.mark.slow
 def test_a_batch_that_runs_short_is_halved_before_anything_else_gives(
     engine, requests_for, tiny_sdxl_folder, tmp_path, monkeypatch
 ):

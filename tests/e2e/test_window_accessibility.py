@@ -86,6 +86,7 @@ def fits(window):
     return check.too_large(window, *SMALL_SCREEN)
 
 
+@pytest.mark.slow_after(8)
 @pytest.mark.parametrize("name", all_windows.NAMES)
 def test_it_can_be_used_by_everybody(qapp, windows, name):
     window = brought_up(windows, name)
@@ -103,7 +104,7 @@ def test_it_can_be_used_by_everybody(qapp, windows, name):
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow_after(8)
 @pytest.mark.parametrize("name", all_windows.NAMES)
 def test_longer_words_have_room(longer, windows, name):
     faults = at_rest(brought_up(windows, name), check.clipped, fits)

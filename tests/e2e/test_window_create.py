@@ -189,6 +189,7 @@ def pixels(path):
 
 
 def test_tokens_weights_history_and_settings_are_those_of_the_model(driven):
+    driven.afresh("starter-dit", "a red house")  # which other tests may have changed
     driven.afresh("starter-xl", "a red house")
     prompt, lines = driven.page.prompts.prompt, driven.page.prompts.token_lines()
     driven.wait("the count", lambda: "3 of 75" in lines[0].words())
@@ -243,6 +244,7 @@ def test_the_seed_of_the_last_picture_is_used_again_and_its_words_come_back(driv
 # ---- cascades
 
 
+@pytest.mark.slow
 def test_refiner_and_second_pass_are_switched_on_by_hand_and_compared(driven):
     driven.afresh("starter-xl", "a red house by the sea")
     driven.type_number(driven.page.folds.sampling.steps.spin(), "10")
@@ -328,6 +330,7 @@ def test_a_frame_that_is_dragged_outwards_grows_the_picture(driven, picture):
     assert after[:, 128:].std() > 1
 
 
+@pytest.mark.slow
 def test_only_the_masked_part_is_worked_on_at_full_size(driven, picture):
     given = picture(size=(400, 300))
     driven.afresh("starter-dit", "a white house")
@@ -381,6 +384,7 @@ def facts(request):
     }  # fmt: skip
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("program", TOLD)
 def test_a_picture_of_another_program_gives_exactly_what_is_pressed(driven, tmp_path, program):
     path = told_by(program, tmp_path / f"{program}.png")
@@ -433,6 +437,7 @@ def test_a_model_that_is_dropped_can_be_chosen_and_used_at_once(driven, tmp_path
     assert read_metadata(Path(image.path)).request.cascade.stages[0].model.id == "my-own-model"
 
 
+@pytest.mark.slow
 def test_a_folder_of_pictures_becomes_one_entry_and_is_made(driven, picture):
     given = [picture(f"holiday/{name}.png", seed=number) for number, name in enumerate(("a", "b", "c"))]
     driven.afresh("starter-dit", "a {red|blue} sky")

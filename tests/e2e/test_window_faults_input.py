@@ -101,6 +101,7 @@ def test_a_file_that_cannot_be_used_is_told_by_its_name_and_nothing_changes(faul
     faulty.works(BEFORE)
 
 
+@pytest.mark.slow
 def test_of_half_a_picture_what_it_says_is_offered_and_that_it_cannot_be_shown(faulty, tmp_path):
     path = tmp_path / "half.png"
     data = png(text="a house on a hill\nSteps: 20, Seed: 5, Size: 512x512")

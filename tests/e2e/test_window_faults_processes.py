@@ -60,6 +60,7 @@ def test_an_engine_that_comes_back_is_started_by_hand_and_makes_what_waits(qtbot
         faulty.works()
 
 
+@pytest.mark.slow
 def test_an_engine_that_hangs_at_its_start_is_told_and_can_be_started_anew(qtbot, monkeypatch, tmp_path):
     monkeypatch.setattr(late_start, "LATE", 0.2)
     switch = Switch(tmp_path / "engine")
@@ -75,6 +76,7 @@ def test_an_engine_that_hangs_at_its_start_is_told_and_can_be_started_anew(qtbot
         assert faulty.engine_notice() == ""
 
 
+@pytest.mark.slow
 def test_a_slow_engine_is_waited_for(qtbot, monkeypatch):
     with opened(qtbot, monkeypatch, engine=engine_that("slow"), librarian=ENGINE) as faulty:
         faulty.ask("a house")
@@ -129,6 +131,7 @@ def test_a_job_that_never_says_a_word_can_be_stopped(qtbot, monkeypatch):
 # ---- the librarian
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("how", ["absent", "die", "version"])
 def test_without_a_librarian_pictures_are_made_and_the_pages_say_why_they_are_empty(qtbot, monkeypatch, tmp_path, how):
     switch = Switch(tmp_path / "librarian")
@@ -146,6 +149,7 @@ def test_without_a_librarian_pictures_are_made_and_the_pages_say_why_they_are_em
         faulty.until(lambda: BROKEN[how] in faulty.notice())
 
 
+@pytest.mark.slow
 def test_a_librarian_that_comes_back_is_asked_all_of_it_again(qtbot, monkeypatch, tmp_path):
     switch = Switch(tmp_path / "librarian")
     switch.set("die")
@@ -165,6 +169,7 @@ def test_a_librarian_that_comes_back_is_asked_all_of_it_again(qtbot, monkeypatch
         assert faulty.program.images.problem() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are ended otherwise there")
 def test_a_librarian_that_is_killed_is_there_again_with_all_that_was_seen(qtbot, monkeypatch, tmp_path):
     switch = Switch(tmp_path / "librarian")
@@ -180,6 +185,7 @@ def test_a_librarian_that_is_killed_is_there_again_with_all_that_was_seen(qtbot,
         faulty.until(lambda: faulty.program.gallery.model.rowCount() == 2)
 
 
+@pytest.mark.slow
 def test_a_librarian_that_hangs_is_told_and_pictures_are_made_meanwhile(qtbot, monkeypatch, tmp_path):
     monkeypatch.setattr(late_start, "LATE", 0.2)
     switch = Switch(tmp_path / "librarian")

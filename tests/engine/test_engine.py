@@ -237,6 +237,7 @@ def test_base_larger_base_and_refiner(engine, request_for, tiny_sdxl_folder, tin
     assert run(engine, replace(recorded, output=request.output)).images[0].sha256 == result.images[0].sha256
 
 
+@pytest.mark.slow
 def test_a_split_that_also_grows(engine, request_for, tiny_sdxl_folder, tiny_refiner_folder):
     request = request_for(tiny_sdxl_folder, steps=10)
     cascade = Cascade(

@@ -96,6 +96,7 @@ def test_once_closed_it_is_not_tried_again(inline):
     assert tries == [1]
 
 
+@pytest.mark.slow
 def test_a_change_that_fails_is_told_to_who_asked_and_changes_nothing(inline):
     access = QueueAccess(inline, JobStore.open)
     access.open()

@@ -159,6 +159,7 @@ def dropped(path):
     return held(data)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("name", ACTIONS)
 def test_what_is_done_is_what_is_asked_for_and_nothing_else(kit, page, name):
     act, seen, wanted = ACTIONS[name]

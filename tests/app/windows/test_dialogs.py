@@ -59,6 +59,7 @@ def test_nothing_opens_for_a_model_that_is_gone(window):
     assert opened(window) == []
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize(
     ("what", "expected"),
     [("all", ("a green hill", 77, 9)), ("prompt", ("a green hill", None, None)), ("seed", ("", 77, None))],

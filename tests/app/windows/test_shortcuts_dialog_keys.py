@@ -76,6 +76,7 @@ def test_every_key_of_the_window_is_listed(pages):
         assert {SAME.get(key, key) for key in keys} <= known, name
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("name", ["Everywhere", "Create", "Queue", "Gallery"])
 def test_every_listed_key_of_the_window_arrives(qtbot, window, pages, name):
     window.activateWindow()

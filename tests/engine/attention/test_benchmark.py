@@ -118,6 +118,7 @@ def test_alone_it_prints_rows_of_json(capsys):
     assert "only torch's own attention is measured" in err or any("mezzotint" in row["implementation"] for row in rows)
 
 
+@pytest.mark.slow
 def test_alone_it_needs_nothing_but_torch():
     code = """if True:
         import sys

@@ -20,7 +20,7 @@ def raw(question, implementation):
     return (q, k, v, masks.bias, masks.key_mask, masks.key_lengths, masks.causal, scale, implementation)
 
 
-@settings(max_examples=12)
+@settings(max_examples=settings.default.max_examples // 8)
 @given(question=questions())
 @pytest.mark.parametrize("implementation", ["reference", "sdpa", "flash"])
 def test_torch_s_own_checks_of_an_operation(question, implementation):

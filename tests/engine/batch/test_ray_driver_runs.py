@@ -90,6 +90,7 @@ def test_a_killed_run_takes_its_ray_along_and_the_next_one_makes_what_is_missing
     assert contents(rays.folder) == contents(plain.folder)
 
 
+@pytest.mark.slow
 def test_who_stops_gets_what_is_under_way_and_the_cluster_of_others_stays(cluster, tmp_path):
     batch = Batch(tmp_path)
     with connected(LOCAL, on_processor=False) as same:
@@ -110,6 +111,7 @@ def test_a_process_that_is_ended_between_pictures_is_no_fault_of_the_next(cluste
     worker.close()
 
 
+@pytest.mark.slow
 def test_a_node_that_lacks_a_model_or_has_another_is_refused(cluster, tmp_path):
     for name, words in [("absent", "no model is called 'absent'"), ("other", "has other content there")]:
         stage = Stage(model=ModelRef(id=name))
@@ -121,6 +123,7 @@ def test_a_node_that_lacks_a_model_or_has_another_is_refused(cluster, tmp_path):
     assert not list(tmp_path.rglob("*.png"))
 
 
+@pytest.mark.slow
 def test_a_node_with_another_version_is_refused(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr("mezzotint.batch.ray_worker.__version__", "99")
     worker = workers_on(cluster)[0]
@@ -129,6 +132,7 @@ def test_a_node_with_another_version_is_refused(cluster, tmp_path, monkeypatch):
     worker.close()
 
 
+@pytest.mark.slow
 def test_who_waits_for_a_place_can_stop_waiting(cluster, tmp_path):
     holders, heard = workers_on(cluster), []
     for number, worker in enumerate(holders):

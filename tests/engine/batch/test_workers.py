@@ -42,6 +42,7 @@ def test_an_engine_here_is_opened_with_its_first_picture(tmp_path):
     assert len(opened) == 1 and opened[0].closed
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_started_again_for_the_next(worker, tmp_path):
     for number, fault in enumerate(["poison", "lost"]):
         with pytest.raises(WorkerDied):

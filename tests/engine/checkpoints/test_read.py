@@ -116,6 +116,7 @@ def test_it_stops_before_the_first(file):
         next(read(file, cancelled=lambda: True))
 
 
+@pytest.mark.slow
 def test_a_file_that_shrinks_meanwhile_is_refused_and_the_process_lives(tmp_path):
     # In a process of its own, for the failure that is tested for is its death.
     path = tmp_path / "model.safetensors"

@@ -57,6 +57,7 @@ def test_agreed_at_the_terminal(hub, call):
     assert "mezzotint generate -m tiny" in err
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("typed", ["\n", "n\n", "", "yes please\n"])
 def test_not_agreed(hub, call, typed):
     code, out, err = call("owner/tiny", typed=typed)

@@ -123,6 +123,7 @@ def test_round_brackets_agree_with_counting(prompt):
     assert [w for _, w in got] == pytest.approx([w for _, w in expected])
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("pattern", ["(", ")", "(a", ":1", "1", ":", "((:1.1)", " ", "\\", "[(", "BREAK ", "a,", ": "])
 def test_a_very_long_prompt_is_refused_but_can_be_looked_at(pattern):
     prompt = ":" + pattern * (2**17 // len(pattern))

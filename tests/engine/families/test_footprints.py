@@ -83,6 +83,7 @@ def test_a_file_and_a_folder_of_one_model_need_the_same(tiny_sdxl_folder, tiny_s
     assert unshared(footprint(tiny_single_file)) == unshared(footprint(tiny_sdxl_folder))
 
 
+@pytest.mark.slow
 def test_shared_files_are_told(tiny_sdxl_folder, tiny_single_file):
     base = footprint(assets_folder() / "starter" / "xl")
     refiner = footprint(assets_folder() / "starter" / "xl-refiner")
@@ -119,6 +120,7 @@ def test_a_damaged_entry_is_traced_again(tiny_pixart_folder, tmp_path):
     assert all(path.stat().st_size > 100 for path in tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_autoencoders_and_t5_are_wide(tiny_pixart_folder):
     wide = {part.name: part.float32 for part in footprint(tiny_pixart_folder).components}
     assert wide == {"text_encoder": True, "transformer": False, "vae": True}

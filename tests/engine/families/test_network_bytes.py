@@ -13,6 +13,7 @@ from mezzotint.quantization.policy import SCHEMES, Choice
 from mezzotint.quantization.swap import quantized_layers
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("scheme", [None, *SCHEMES])
 def test_it_is_what_a_loaded_network_has(scheme):
     found = Catalog.standard().find(ModelRef(id="starter-dit"))

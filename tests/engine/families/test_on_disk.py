@@ -91,6 +91,7 @@ def test_other_formats_are_turned_on_the_way(tiny_sdxl_folder, tmp_path):
     check_same(load(folder), load(folder, from_disk={"unet"}), "unet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["int8", pytest.param("int4-lowrank", marks=pytest.mark.slow)])
 def test_of_a_quantized_folder(tiny_sdxl_folder, tmp_path, scheme):
     checkpoint = open_checkpoint(tiny_sdxl_folder)

@@ -297,6 +297,7 @@ def test_what_is_there_already(repository):
         fetch()
 
 
+@pytest.mark.slow
 def test_a_name_that_another_model_has(repository, hub, tmp_path):
     fetch()
     hub.add("other/tiny-xl", pixart_folder(tmp_path / "pixart"))
@@ -372,6 +373,7 @@ def test_a_try_that_broke_off_while_names_were_given_is_gone_on_with(repository,
 # ---- who may have it
 
 
+@pytest.mark.slow
 def test_a_gated_model(repository, hub, monkeypatch):
     repository.gated = True
     with pytest.raises(AccessRefused, match=r"agree to its licence .*HF_TOKEN"):
@@ -459,6 +461,7 @@ def test_a_repository_of_pickles(hub):
     assert hub.sent("model.ckpt") == 0
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize(
     "name", ["../../evil.safetensors", "/etc/evil.safetensors", "a\\b.safetensors", "CON.safetensors"]
 )

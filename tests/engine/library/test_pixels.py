@@ -81,6 +81,7 @@ def test_errors(tmp_path, monkeypatch):
         PixelFiles().write(PixelsRequest(path=str(tmp_path / "b.png")))
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
     Image.new("RGB", (4, 4)).save(tmp_path / "a.png")
     files = PixelFiles()

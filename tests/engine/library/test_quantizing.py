@@ -45,6 +45,7 @@ def test_an_unknown_model():
         copy("nobody")
 
 
+@pytest.mark.slow
 def test_what_the_command_refuses_is_told_as_it_tells_it(tmp_path):
     """A model whose weights are damaged is found out by the process that reads them."""
     from model_files import sdxl_folder

@@ -47,6 +47,7 @@ def t5_model(request):
     return request.param if request.param.startswith("starter") else str(request.getfixturevalue(request.param))
 
 
+@pytest.mark.slow_after(1)
 def test_clip_counts_are_those_of_the_engine(clip_model):
     _, parts = parts_of(clip_model)
     engines = {name: _tokenizer(part) for name, part in parts.items()}
@@ -98,6 +99,7 @@ def test_t5_counts_are_those_of_the_engine(t5_model):
     check()
 
 
+@pytest.mark.slow_after(1)
 def test_what_is_too_long_is_counted_up_to_what_can_be_read(clip_model, t5_model):
     counting = counter()
     for count in counting.count(TokenRequest(model=clip_model, prompt="a barn, " * 200_000)):

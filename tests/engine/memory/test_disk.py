@@ -61,6 +61,7 @@ def streamed(chosen, path, device, resident=1, slots=2):
     )
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("reading", [True, False])
 def test_the_numbers_are_the_same_and_nothing_stays_in_ram(on_disk, reading):
     chosen, path = on_disk

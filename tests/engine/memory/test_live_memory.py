@@ -73,6 +73,7 @@ def test_operations_of_products_and_convolutions():
     assert memory.operations == 2 * 64 * 3 * 9 * 5
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("class_name", list(small_networks()))
 def test_prediction_is_what_a_real_pass_takes(class_name):
     size = 24 if is_text(class_name) else 16

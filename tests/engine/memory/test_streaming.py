@@ -30,7 +30,7 @@ def addresses(network: nn.Module) -> dict[str, int]:
     return {name: tensor.data_ptr() for name, tensor in tensors_of(network)}
 
 
-@settings(max_examples=12)
+@settings(max_examples=settings.default.max_examples // 8)
 @given(cases())
 def test_any_plan_gives_the_same_numbers_and_leaves_the_host_alone(chosen_plan):
     chosen, resident, slots = chosen_plan

@@ -128,6 +128,7 @@ def test_alone_it_prints_rows_of_json(capsys):
     assert "only torch and the exact reference" in err or any("mezzotint" in line for line in out.splitlines())
 
 
+@pytest.mark.slow
 def test_alone_it_needs_nothing_but_torch():
     code = """if True:
         import sys

@@ -86,6 +86,7 @@ def with_refiner(request, refiner_folder, **stage_fields) -> GenerateRequest:
     return replace(request, cascade=Cascade(stages=(base, refiner), transitions=(Transition(),)))
 
 
+@pytest.mark.slow
 def test_changing_them_reloads_no_model_and_leaves_no_trace(engine, request_for, files):
     plain, events = run(engine, request_for()), []
     ink, fog = ref(files["ink"], 0.8), ref(files["fog"], -0.5)

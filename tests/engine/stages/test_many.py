@@ -229,6 +229,7 @@ def test_when_a_batch_fails_each_is_tried_by_itself(engine, request_for, tiny_sd
     assert outcomes[0].result.together == 1
 
 
+@pytest.mark.slow
 def test_short_of_memory_fewer_are_made_at_a_time(engine, request_for, tiny_sdxl_folder, monkeypatch):
     asked, events = [], []
 

@@ -140,6 +140,7 @@ def test_rows_are_written_one_by_one(results):
     assert rows[0].figure.startswith("b2 h10")
 
 
+@pytest.mark.slow
 def test_lines_come_as_they_are_printed_and_the_program_ends_with_its_time():
     code = "import time\nprint('first')\ntime.sleep(600)\nprint('second')"
     with streamed(["-c", code], os.environ, 3.0) as lines:

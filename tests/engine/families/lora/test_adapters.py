@@ -206,6 +206,7 @@ def quantized(network, scheme):
     return network, twin
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize(
     ("scheme", "tolerance"), [("int8-weight", 1e-4), ("int4", 1e-4), ("int8", 0.03), ("int4-lowrank", 0.03)]
 )

@@ -20,6 +20,7 @@ def one_thread():
     torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_sharpening_leaves_the_latents_alone(tmp_path):
     network, scenes = build_autoencoder(0).eval(), [training_scene(0, 1)]
     latents = encode_scenes(network, scenes, "cpu")
@@ -29,6 +30,7 @@ def test_sharpening_leaves_the_latents_alone(tmp_path):
     assert not torch.equal(network.decoder.conv_out.weight, weight)
 
 
+@pytest.mark.slow
 def test_the_critic_joins_in_after_half_of_a_short_course(tmp_path):
     train_decoder(build_autoencoder(0).eval(), tmp_path, seed=0, steps=2, device="cpu", parts=2)
     tensors, numbers = load_tensors(tmp_path / "sharpening.safetensors")
@@ -37,6 +39,7 @@ def test_the_critic_joins_in_after_half_of_a_short_course(tmp_path):
     assert any(not torch.equal(tensors[f"critic/weight.{name}"], value) for name, value in fresh.items())
 
 
+@pytest.mark.slow
 def test_a_critic_learns_to_tell_blurred_from_sharp():
     critic = build_critic(0)
     learner = Learner(critic, Course(phase="test", steps=60, peak_rate=1e-3, warm_up=1, betas=(0.5, 0.9)))
