@@ -274,6 +274,7 @@ def asked(**changes):
     return {"cascade": Cascade(stages=(stage,)), "device": "cpu"} | changes
 
 
+@pytest.mark.slow
 def test_the_real_engine_and_the_window_understand_each_other_whatever_libraries_print(window):
     real = window(command=[sys.executable, "-P", "-c", NOISY]).until_ready()
     assert isinstance(real.engine.info(), EngineInfo)
