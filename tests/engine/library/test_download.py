@@ -306,8 +306,7 @@ def test_a_name_that_another_model_has(repository, hub, tmp_path):
 
 def test_a_folder_of_choice(repository, tmp_path):
     info = fetch(folder=str(tmp_path / "elsewhere"))
-    assert Path(info.path) == tmp_path / "elsewhere" / "tiny-xl"
-    assert info.source == "path"
+    assert (Path(info.path), info.source) == (tmp_path / "elsewhere" / "tiny-xl", "path")
 
 
 def test_what_comes_to_be_meanwhile_is_not_replaced(hub):
@@ -368,9 +367,6 @@ def test_a_try_that_broke_off_while_names_were_given_is_gone_on_with(repository,
     hub.asked.clear()
     assert fetch().problem is None
     assert not any("/resolve/" in one.path and "model_index" not in one.path for one in hub.asked), "all was there"
-
-
-# ---- who may have it
 
 
 @pytest.mark.slow
