@@ -43,7 +43,7 @@ check: $(INSTALLED)/app $(INSTALLED)/check $(INSTALLED)/kernels ## lint, formatt
 	step ruff format --check .; \
 	step mypy; \
 	step lint-imports; \
-	step python -m kernel_build gates; \
+	step python -m kernel_build gates --sample 0.1; \
 	[ -z "$$failed" ] || { echo "make check failed in: $$failed" >&2; exit 1; }
 
 fix: $(INSTALLED)/check ## mend what lint can mend, and format

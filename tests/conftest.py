@@ -6,7 +6,7 @@ pytest_plugins = ["skip_rules", "pace", "patience", "left_alone", "isolation", "
 
 # A busy machine is no reason to fail: nothing here is measured by the clock. The examples are the same in every run.
 # `make test-slow` tries more of them.
-for name, examples in (("mezzotint", 30), ("thorough", 100)):
+for name, examples in (("mezzotint", 16), ("thorough", 100)):
     settings.register_profile(
         name,
         max_examples=examples,

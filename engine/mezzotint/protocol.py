@@ -319,15 +319,17 @@ class GenerateResult:
     device: str
     device_name: str
     dtype: str
-    attention: str  # that was used, at the end
+    attention: str  # that was used, at the end; kernels of ours only if they were called
     threads: int
     versions: dict[str, str]
     timings: Timings
     memory: MemoryReport
     notices: tuple[str, ...]
     attention_asked: Attention = "auto"
+    attention_calls: int = 0  # done by our kernels
     attention_fallbacks: tuple[AttentionFallback, ...] = ()
     products: Products | None = None  # that were used, at the end; None: no layer multiplies integers
+    product_calls: int = 0  # done by our kernels
     product_fallbacks: tuple[ProductFallback, ...] = ()
     quantization: Quantization = "none"  # done while loading; what files hold quantized is not counted
     text_quantization: Quantization = "none"

@@ -1,10 +1,12 @@
 """python -m kernel_build COMMAND: compile the kernels, and look at what became of them."""
 
 import argparse
+import random
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kernel_build.errors import BuildError
@@ -12,10 +14,10 @@ from kernel_build.gates import failures
 from kernel_build.gpu_check import gpu_check
 from kernel_build.gpu_parts import PARTS
 from kernel_build.library import FOLDER, build_library
-from kernel_build.machine_code import Unit, read_machine_code
-from kernel_build.registers import TABLE, read_table, table_of, write_table
+from kernel_build.machine_code import Kernel, Unit, read_machine_code, source_digest
+from kernel_build.registers import TABLE, WRITE, RegisterTable, read_table, table_of, write_table
 from kernel_build.results import RESULTS
-from kernel_build.sources import ARCHITECTURES, kernel_sources
+from kernel_build.sources import ARCHITECTURES, kernel_sources, source_name
 from kernel_build.toolchain import find_toolchain
 
 
@@ -40,10 +42,16 @@ def _parser() -> argparse.ArgumentParser:
     library = commands.add_parser("library", help="build the library into build/kernels")
     library.add_argument("--architectures", help="as CMake names them: 89-real, or native (default: all)")
     library.set_defaults(run=_library)
-    gates = commands.add_parser(
-        "gates", help="compile every kernel for every architecture and look at the machine code"
-    )
+    gates = commands.add_parser("gates", help="compile kernels for each architecture and look at the machine code")
     gates.add_argument("--architectures", nargs="+", choices=ARCHITECTURES, default=ARCHITECTURES, metavar="sm_XX")
+    gates.add_argument(
+        "--sample",
+        type=float,
+        default=1.0,
+        metavar="SHARE",
+        help=f"of the sources that {TABLE.name} says have passed, compile only this share, drawn at random (default: 1)",
+    )
+    gates.add_argument("--seed", type=int, help="draw that share as an earlier run did, which printed its seed")
     gates.add_argument("--write-table", action="store_true", help=f"write {TABLE.name} as it is now")
     gates.set_defaults(run=_gates)
     gpu = commands.add_parser("gpu-check", help="build, test and measure on the card that is here")
@@ -69,19 +77,41 @@ def _library(options: argparse.Namespace) -> int:
 
 def _gates(options: argparse.Namespace) -> int:
     toolchain = find_toolchain()
-    if options.write_table and set(options.architectures) != set(ARCHITECTURES):
-        raise BuildError("--write-table writes all architectures: leave --architectures out")
+    if options.write_table and (set(options.architectures) != set(ARCHITECTURES) or options.sample < 1):
+        raise BuildError("--write-table writes all architectures: leave --architectures and --sample out")
     units = [Unit(source=source, architecture=name) for source in kernel_sources() for name in options.architectures]
+    digests = {source_name(source): source_digest(source, toolchain) for source in kernel_sources()}
+    if options.sample < 1:
+        units = _sample(units, digests, options)
     kernels = read_machine_code(units, toolchain, jobs=options.jobs, on_compile=_Progress(len(units)).one)
     if options.write_table:
-        write_table(table_of(kernels, toolchain.version))
-        say(f"kernels: wrote {TABLE}")
-    found = failures(kernels, read_table(), toolchain.version)
+        _write(table_of(kernels, toolchain.version, digests), kernels, units)
+    found = failures(kernels, read_table(), toolchain.version, units)
     for line in found:
         say(f"kernels: {line}")
     if not found:
         say(f"kernels: {len(kernels)} on {len(options.architectures)} architectures: no spill, no stack, as expected")
     return 1 if found else 0
+
+
+def _sample(units: Sequence[Unit], digests: Mapping[str, str], options: argparse.Namespace) -> list[Unit]:
+    """What has changed since the table was written, and a share of the rest."""
+    passed = read_table().sources
+    changed = [unit for unit in units if passed.get(name := source_name(unit.source)) != digests[name]]
+    rest = [unit for unit in units if unit not in changed]
+    seed = random.randrange(2**32) if options.seed is None else options.seed
+    drawn = random.Random(seed).sample(rest, round(len(rest) * options.sample))
+    say(f"kernels: {len(changed)} units of changed sources, {len(drawn)} of {len(rest)} others by --seed {seed}")
+    if changed:
+        say(f"kernels: once all is right, {WRITE} records it, and they are not compiled each time")
+    return [*changed, *drawn]
+
+
+def _write(table: RegisterTable, kernels: Sequence[Kernel], units: Sequence[Unit]) -> None:
+    """Write the table; sources are recorded only when all pass."""
+    right = not failures(kernels, table, table.compiler, units)
+    write_table(table if right else replace(table, sources={}))
+    say(f"kernels: wrote {TABLE}")
 
 
 def _gpu_check(options: argparse.Namespace) -> int:

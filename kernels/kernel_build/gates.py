@@ -1,8 +1,8 @@
 """What machine code must be: no spill, no stack, registers within the table, the expected instructions."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from kernel_build.machine_code import Kernel
+from kernel_build.machine_code import Kernel, Unit
 from kernel_build.registers import WRITE, RegisterTable
 from kernel_build.sass import count
 
@@ -31,20 +31,22 @@ def expected(kernel: Kernel) -> Sequence[str]:
     return words
 
 
-def failures(kernels: Iterable[Kernel], table: RegisterTable, compiler: str) -> list[str]:
-    """Everything that is not as it must be, a line each."""
+def failures(
+    kernels: Iterable[Kernel], table: RegisterTable, compiler: str, units: Collection[Unit]
+) -> list[str]:
+    """Everything that is not as it must be in these units, a line each."""
     every = list(kernels)
     if table.compiler != compiler:
         return [
             f"the table of registers is for nvcc {table.compiler}, and this is {compiler}: use that, or run {WRITE}"
         ]
-    compiled = {kernel.architecture for kernel in every}
+    compiled = {(unit.source.stem, unit.architecture) for unit in units}
     gone = table.registers.keys() - {(kernel.label, kernel.architecture) for kernel in every}
     lines = [line for kernel in every for line in _of_kernel(kernel, table)]
     return lines + [
         f"{name} on {architecture} is in the table and was not compiled: {WRITE}"
         for name, architecture in sorted(gone)
-        if architecture in compiled
+        if (name.partition(":")[0], architecture) in compiled
     ]
 
 

@@ -66,7 +66,7 @@ def read_machine_code(
     folder.mkdir(parents=True, exist_ok=True)
 
     def read(unit: Unit) -> list[Kernel]:
-        kept = folder / f"{digest(unit.source, [_FORMAT, toolchain.version, unit.architecture, *FLAGS])}.json"
+        kept = folder / f"{digest(unit.source, [*_words(toolchain), unit.architecture])}.json"
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             return list(_restored(unit, json.loads(kept.read_text("utf-8"))))
         on_compile(unit)
@@ -76,6 +76,16 @@ def read_machine_code(
 
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         return [kernel for kernels in pool.map(read, units) for kernel in kernels]
+
+
+def source_digest(source: Path, toolchain: Toolchain) -> str:
+    """A name for all that the machine code of a source rests on, and for the rules that it is judged by."""
+    rules = Path(__file__).with_name("gates.py").read_text("utf-8")
+    return digest(source, [*_words(toolchain), rules])[:24]
+
+
+def _words(toolchain: Toolchain) -> list[str]:
+    return [_FORMAT, toolchain.version, *FLAGS]
 
 
 def _compiled(unit: Unit, toolchain: Toolchain) -> list[Kernel]:

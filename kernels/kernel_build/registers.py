@@ -1,7 +1,7 @@
-"""The checked-in table of how many registers each kernel may use on each architecture."""
+"""The checked-in table of how many registers each kernel may use on each architecture, and of the sources that passed."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernel_build.errors import BuildError
@@ -11,27 +11,32 @@ from kernel_build.sources import ARCHITECTURES
 TABLE = Path(__file__).with_name("registers.txt")
 WRITE = "python -m kernel_build gates --write-table"
 _ABSENT = "-"
+_SOURCE = "source"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterTable:
-    """The compiler that it holds for, and the registers of each kernel by (name, architecture)."""
+    """The compiler that it holds for, the registers of each kernel by (name, architecture), digests of what passed."""
 
     compiler: str
     registers: Mapping[tuple[str, str], int]
+    sources: Mapping[str, str] = field(default_factory=dict)  # by their names
 
 
-def table_of(kernels: Iterable[Kernel], compiler: str) -> RegisterTable:
+def table_of(
+    kernels: Iterable[Kernel], compiler: str, sources: Mapping[str, str] | None = None
+) -> RegisterTable:
     """What the kernels use now."""
     used = {(kernel.label, kernel.architecture): kernel.resources.registers for kernel in kernels}
-    return RegisterTable(compiler=compiler, registers=used)
+    return RegisterTable(compiler=compiler, registers=used, sources=sources or {})
 
 
 def read_table(path: Path = TABLE) -> RegisterTable:
     """The table as it was written; BuildError for one that is damaged."""
     try:
         lines = [line.split() for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#")]
-        (_, compiler), (_, *architectures), *rows = lines
+        sources = {name: digest for word, name, digest in (line for line in lines if line[0] == _SOURCE)}
+        (_, compiler), (_, *architectures), *rows = (line for line in lines if line[0] != _SOURCE)
         registers = {
             (name, architecture): int(number)
             for name, *numbers in rows
@@ -40,11 +45,11 @@ def read_table(path: Path = TABLE) -> RegisterTable:
         }
     except (OSError, ValueError) as error:
         raise BuildError(f"{path} is no table of registers ({error}): write it with {WRITE}") from error
-    return RegisterTable(compiler=compiler, registers=registers)
+    return RegisterTable(compiler=compiler, registers=registers, sources=sources)
 
 
 def write_table(table: RegisterTable, path: Path = TABLE) -> None:
-    """Write the table, a line for each kernel, a column for each architecture."""
+    """Write the table, a line for each kernel, a column for each architecture; then the sources that passed."""
     names = sorted({name for name, _ in table.registers})
     width = max(map(len, ["kernel", *names]))
     lines = [
@@ -55,4 +60,5 @@ def write_table(table: RegisterTable, path: Path = TABLE) -> None:
     for name in names:
         numbers = (str(table.registers.get((name, architecture), _ABSENT)) for architecture in ARCHITECTURES)
         lines.append(" ".join([f"{name:{width}}", *(f"{number:>7}" for number in numbers)]))
+    lines += [f"{_SOURCE} {name} {digest}" for name, digest in sorted(table.sources.items())]
     path.write_text("\n".join(lines) + "\n", "utf-8", newline="\n")

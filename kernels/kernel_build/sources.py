@@ -18,6 +18,11 @@ def kernel_sources(folder: Path = CSRC) -> list[Path]:
     return sorted(folder.rglob("*.cu"))
 
 
+def source_name(source: Path) -> str:
+    """A source's path for the table of registers; its file name where it is not among the kernels."""
+    return source.relative_to(CSRC).as_posix() if source.is_relative_to(CSRC) else source.name
+
+
 def closure(source: Path) -> list[Path]:
     """A source and all that it includes by quoted names, each once."""
     found: dict[Path, None] = {}

@@ -159,6 +159,7 @@ def test_a_sample_stays_when_lines_move(mutants):
     assert first != mutants.sampled(found, 5, 1)
 
 
+@pytest.mark.slow
 def test_what_tests_notice_is_counted_what_they_let_pass_is_listed_and_wrong_tests_count_for_nothing(check):
     words = ("--sample", "5", "--seed", "3", "--least", "2", "--survivors")
     status, (good, useless), said = check({"sums": GOOD, "passed": USELESS, "wrong": WRONG}, *words)

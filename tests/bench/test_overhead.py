@@ -17,6 +17,7 @@ def run(script, monkeypatch, capsys):
     return start
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("folder", ["tiny_pixart_folder", "tiny_sdxl_folder"])
 def test_both_make_the_same_picture(run, request, folder):
     code, words = run(request.getfixturevalue(folder), "--pairs", "2", "--steps", "2", "--size", "64x64")

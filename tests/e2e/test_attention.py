@@ -127,21 +127,19 @@ def test_after_a_failed_self_test_the_picture_is_torch_s_own(request_for, tiny_s
 
 
 @pytest.mark.slow_after(1)
-@pytest.mark.parametrize("step", [1, 2])
-def test_a_step_that_comes_out_as_not_a_number_is_made_again(request_for, tiny_sdxl_folder, step):
+@pytest.mark.parametrize("step", [2, 1])
+def test_latents_that_come_out_as_not_a_number_are_made_again(request_for, tiny_sdxl_folder, step):
     counted = FakeKernels()
     run(engine_with(counted), request_for(tiny_sdxl_folder, **FLASH))
     each = sum(not is_of_autoencoder(launch) for launch in counted.launches[SELF_TEST:]) // 2
     engine, events = engine_with(FakeKernels("nan", after=SELF_TEST + (step - 1) * each)), []
     result = run(engine, request_for(tiny_sdxl_folder, **FLASH, count=2), events)
     plain = run(engine, request_for(tiny_sdxl_folder, attention="sdpa", dtype="bfloat16", count=2))
-    reason = f"step {step} came out as not-a-number"
+    reason = "the picture came out as not-a-number"
     assert result.attention_fallbacks == (AttentionFallback(reason=reason, calls=0),)
     assert notices(events) == ["attention_fell_back"]
-    first, second = result.images
-    assert second.sha256 == plain.images[1].sha256
-    assert (first.sha256 == plain.images[0].sha256) == (step == 1)
-    # Each picture's record is of what it was begun with: begun so again, it falls back at the same step.
+    assert [image.sha256 for image in result.images] == [image.sha256 for image in plain.images]
+    # Each picture's record is of what it was begun with: begun so again, it falls back again.
     assert [read_metadata(Path(image.path)).request.attention for image in result.images] == ["flash", "sdpa"]
 
 

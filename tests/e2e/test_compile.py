@@ -22,7 +22,7 @@ def _without_a_compiler(monkeypatch):
     torch.compiler.reset()
 
 
-@pytest.fixture(params=["tiny_sdxl_folder", "tiny_pixart_folder"])
+@pytest.fixture(params=["tiny_pixart_folder", "tiny_sdxl_folder"])
 def request_for(request, tmp_path):
     folder = request.getfixturevalue(request.param)
     stage = Stage(model=ModelRef(id=str(folder)), width=64, height=64, sampling=Sampling(steps=2))
@@ -35,6 +35,7 @@ def run(request):
     return Engine(Catalog.standard()).generate(request, lambda _: None, lambda: False)
 
 
+@pytest.mark.slow_after(1)
 def test_the_picture_is_the_same_and_says_so(request_for):
     plain, compiled = run(request_for), run(replace(request_for, compile=True))
     assert (plain.compiled, compiled.compiled) == (False, True)

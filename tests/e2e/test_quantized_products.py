@@ -44,6 +44,7 @@ def test_the_kernels_make_the_picture(request_for, request, model):
     assert np.abs(pixels(result) - pixels(plain)).mean() < 4
 
 
+@pytest.mark.slow
 def test_a_launch_that_fails_is_told_and_recorded(request_for, tiny_sdxl_folder):
     wanted, events = request_for(tiny_sdxl_folder, quantization="int8"), []
     result = run(FakeProducts("launch", after=SELF_TEST), wanted, events)

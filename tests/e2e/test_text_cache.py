@@ -151,7 +151,7 @@ def test_a_picture(
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("scheme", ["int8", "int8-weight", "int4"])
-@pytest.mark.parametrize("family", ["sdxl", "pixart"])
+@pytest.mark.parametrize("family", ["pixart", "sdxl"])
 def test_quantized(engine, watch, tmp_path, tiny_sdxl_folder, tiny_pixart_folder, family, scheme):
     folder = {"sdxl": tiny_sdxl_folder, "pixart": tiny_pixart_folder}[family]
     compare(engine, watch, tmp_path, request_of(stage(folder), quantization=scheme))

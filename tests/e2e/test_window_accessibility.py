@@ -45,7 +45,6 @@ SMALL_SCREEN = (1024, 680)
 @pytest.fixture
 def windows(qapp, qtbot, program, monkeypatch):  # noqa: F811
     """Brings up any of them, in the light theme."""
-    theme.apply(qapp, "light")
     flash = QApplication.cursorFlashTime()
     QApplication.setCursorFlashTime(0)
     for process, answers in ((program.librarian, all_windows.librarian()), (program.engine, all_windows.engine())):
@@ -53,6 +52,7 @@ def windows(qapp, qtbot, program, monkeypatch):  # noqa: F811
         monkeypatch.setattr(process, "cancel", answers.cancel)
         monkeypatch.setattr(process, "answers", answers.answers, raising=False)
     made = all_windows.Windows(program)
+    theme.apply(qapp, "light")  # after the window was made, as the program does it
     yield made
     made.close()
     assert not isValid(made.main)

@@ -306,6 +306,7 @@ def test_outside_of_a_painted_mask_the_picture_stays_as_it_is(driven, picture):
     assert np.abs(before[mask].astype(int) - after[mask]).mean() > 5
 
 
+@pytest.mark.slow
 def test_a_frame_that_is_dragged_outwards_grows_the_picture(driven, picture):
     given = picture(size=(128, 112))
     driven.afresh("starter-xl", "a green field")

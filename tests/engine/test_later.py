@@ -92,6 +92,7 @@ def test_what_is_not_installed_is_not_found(monkeypatch):
     assert importlib.util.find_spec("not_installed_at_all") is None
 
 
+@pytest.mark.slow
 def test_torch_compiles_and_knows_what_was_marked(run_python):
     run_python(f"""
         import sys

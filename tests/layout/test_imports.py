@@ -103,6 +103,7 @@ NEEDLESS = [
 ]
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("model", ["starter-dit", "starter-xl"])
 def test_a_picture_loads_nothing_needless(model, tmp_path):
     code = f"""if True:

@@ -1,5 +1,6 @@
 """Tests see no network, no models or settings of the person who runs them, and a fixed number of threads."""
 
+import contextlib
 import itertools
 import os
 import signal
@@ -67,11 +68,31 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.fixture(scope="session")
+def _footprints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where footprints of networks that were traced are kept for all tests, for that takes seconds of each network."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "footprints"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def _own_folders(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give each test empty folders (not made yet) for models, settings, cache, downloads, and as home."""
-    for name, folder in _folders(_homes / str(next(_numbers))).items():
+def _own_folders(
+    _homes: Path, _footprints: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Give each test empty folders (not made yet) for models, settings, cache, downloads, and as home.
+
+    Those with one of the small models find in their cache which footprints these have.
+    """
+    folders = _folders(_homes / str(next(_numbers)))
+    for name, folder in folders.items():
         monkeypatch.setenv(name, folder)
+    if any(name.startswith("tiny_") for name in request.fixturenames):
+        cache = Path(folders["MEZZOTINT_CACHE"])
+        cache.mkdir(parents=True)
+        with contextlib.suppress(OSError):  # Windows lets few people make links
+            (cache / "footprints").symlink_to(_footprints)
 
 
 @pytest.fixture(autouse=True)

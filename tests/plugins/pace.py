@@ -78,9 +78,12 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, 
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Say at the end of a test what it took; this goes from a worker to the process that reports."""
+    """Say at the end of a test what it took; this goes from a worker to the process that reports.
+
+    What comes after is not its own: the last test of a file would pay for the processes that the file ends.
+    """
     report = yield
-    if call.when == "teardown" and not _may_be_slow(item) and _started in item.stash:
+    if call.when == "call" and not _may_be_slow(item) and _started in item.stash:
         report.user_properties.append((_NAME, _spent() - item.stash[_started] - _shared[0]))
     return report
 
@@ -88,7 +91,7 @@ def pytest_runtest_makereport(
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Keep those that took too long."""
     seconds = dict(report.user_properties).get(_NAME, 0.0)
-    if report.when == "teardown" and isinstance(seconds, float) and seconds > LIMIT:
+    if report.when == "call" and isinstance(seconds, float) and seconds > LIMIT:
         _too_long[report.nodeid] = seconds
 
 

@@ -17,8 +17,6 @@ from mezzotint.attention.session import AttentionSession
 
 Layer: TypeAlias = Any  # diffusers.models.attention_processor.Attention, which publishes no types
 
-_SHORT = (torch.float16, torch.bfloat16)
-
 
 class SessionProcessor:
     """One attention layer of U-Nets, of transformers of PixArt's kind, and of autoencoders."""
@@ -92,10 +90,10 @@ def _masks(attn: Layer, mask: Tensor | None, k: Tensor, key_lengths: Tensor | No
 def attending(session: AttentionSession, networks: Iterable[object]) -> Iterator[None]:
     """Have the session attend in these networks; afterwards they are as they were.
 
-    With `sdpa` nothing is touched: diffusers' own processors make the very same pictures. Networks that the kernels
-    cannot serve (of another device, or in 32 bits) keep theirs too.
+    With `sdpa` nothing is touched: diffusers' own processors make the very same pictures. Where weights rest says
+    nothing about where they compute, so that each call decides by its own queries.
     """
-    layers = [] if session.used == "sdpa" else [layer for network in networks for layer in _layers(session, network)]
+    layers = [] if session.used == "sdpa" else [layer for network in networks for layer in _layers(network)]
     before = [layer.processor for layer in layers]
     for layer in layers:
         layer.processor = SessionProcessor(session)
@@ -106,11 +104,7 @@ def attending(session: AttentionSession, networks: Iterable[object]) -> Iterator
             layer.processor = processor
 
 
-def _layers(session: AttentionSession, network: object) -> Iterator[Layer]:
-    if not isinstance(network, torch.nn.Module):
-        return
-    for module in network.modules():
+def _layers(network: object) -> Iterator[Layer]:
+    for module in network.modules() if isinstance(network, torch.nn.Module) else ():
         if type(getattr(module, "processor", None)) is AttnProcessor2_0:
-            weight: Tensor = module.get_parameter("to_q.weight")
-            if session.device_type is None or (weight.device.type == session.device_type and weight.dtype in _SHORT):
-                yield module
+            yield module

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
@@ -15,6 +16,7 @@ from mezzotint.attention.reference import attention_reference
 from mezzotint.attention.sdpa import attention_sdpa
 from mezzotint.protocol import Attention, AttentionFallback
 
+T = TypeVar("T")
 Tell: TypeAlias = Callable[[str, str], None]  # a notice: its code and its words
 
 
@@ -30,21 +32,22 @@ class AttentionSession:
         self._tell = tell
         self._told = False  # of what cannot be done
         self._reasons: Counter[str] = Counter()
+        self.kernel_calls = 0
 
     @property
     def used(self) -> Implementation:
-        """What attends now."""
+        """What attends now, where it can."""
         return self._used
+
+    @property
+    def ran(self) -> Implementation:
+        """What attended up to now: kernels of ours only if one of them was called."""
+        return "sdpa" if self._kernels is not None and not self.kernel_calls else self._used
 
     @property
     def fallbacks(self) -> tuple[AttentionFallback, ...]:
         """Why something else attended, and how often; 0 calls: it was given up before it began."""
         return tuple(AttentionFallback(reason=reason, calls=calls) for reason, calls in self._reasons.items())
-
-    @property
-    def device_type(self) -> str | None:
-        """The only kind of device that it is for; None: any."""
-        return None if self._kernels is None else self._kernels.device_type
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, masks: Masks = NO_MASKS, scale: float | None = None) -> Tensor:
         """softmax(q k^T * scale + bias) v `(b, h, nq, d)`, of q `(b, h, nq, d)`, k and v `(b, h / g, nk, d)`."""
@@ -52,22 +55,24 @@ class AttentionSession:
             return attention(q, k, v, masks, scale, implementation=self._used)
         if self._used == "reference":
             return attention_reference(q, k, v, masks, scale)[0]
-        if self._kernels is not None and self._used != "sdpa":
+        if self._kernels is not None and self._used != "sdpa" and q.device.type == self._kernels.device_type:
             try:
-                return self._kernels(q, k, v, masks, scale, int8=self._used == "int8")[0]
+                out = self._kernels(q, k, v, masks, scale, int8=self._used == "int8")[0]
+                self.kernel_calls += 1
+                return out
             except Unsupported as error:
-                self._fall_back(str(error))
+                self._fall_back(str(error), tell=q.dtype != torch.float32)  # which some autoencoders want
             except (LaunchFailed, Unavailable) as error:
                 self.give_up(str(error), calls=1)
         return attention_sdpa(q, k, v, masks, scale)
 
-    def finite(self, make: Callable[[], Tensor], what: str) -> Tensor:
-        """What `make` gives; when kernels of ours make it not-a-number, once more without them.
+    def finite(self, make: Callable[[], T], what: str) -> T:
+        """What `make` gives, tensors; when kernels of ours make one of them not-a-number, once more without them.
 
-        Looks at the numbers, and so waits for the device: for whole steps, not for single calls.
+        Looks at the numbers, and so waits for the device: for whole stages, not for steps or single calls.
         """
         made = make()
-        if self._kernels is None or self._used == "sdpa" or bool(torch.isfinite(made).all()):
+        if self._kernels is None or self._used == "sdpa" or all(_finite(each) for each in tree_leaves(made)):
             return made
         self.give_up(f"{what} came out as not-a-number")
         return make()
@@ -78,14 +83,18 @@ class AttentionSession:
         self._tell("attention_fell_back", f"attention {self._used!r} is given up for torch's own: {reason}")
         self._used = "sdpa"
 
-    def _fall_back(self, reason: str) -> None:
+    def _fall_back(self, reason: str, *, tell: bool) -> None:
         self._reasons[reason] += 1
-        if not self._told:
+        if tell and not self._told:
             self._told = True
             message = f"attention {self._used!r} cannot do everything here, torch's own does the rest: {reason}"
             self._tell("attention_fell_back", message)
 
 
-def finite(session: AttentionSession | None, make: Callable[[], Tensor], what: str) -> Tensor:
+def finite(session: AttentionSession | None, make: Callable[[], T], what: str) -> T:
     """`AttentionSession.finite`, where there may be no session."""
     return make() if session is None else session.finite(make, what)
+
+
+def _finite(made: object) -> bool:
+    return not isinstance(made, Tensor) or bool(torch.isfinite(made).all())

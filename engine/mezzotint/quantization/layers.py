@@ -56,11 +56,6 @@ class QuantizedLinear(QuantizedLayer):
         return isinstance(self.format, Int8 | LowRank4) and self.format.dynamic
 
     @property
-    def device_type(self) -> str:
-        """Where its weight is, as torch names devices."""
-        return self.get_buffer(_PREFIX + "weight").device.type
-
-    @property
     def in_features(self) -> int:
         """As nn.Linear has it."""
         return self.shape[1]

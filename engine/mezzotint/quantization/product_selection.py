@@ -28,13 +28,12 @@ class ProductBackends:
 
         networks = list(networks)
         layers = [layer for network in networks for layer in integer_layers(network)]
-        served = [layer for layer in layers if layer.device_type == self._device_type]
-        if not served or self.missing(device, dtype) is not None:
+        if not layers or self.missing(device, dtype) is not None:
             return ProductSession(None, tell, layers)
         test = self.self_test(device, dtype)
         if test.has_no_kernels:
             return ProductSession(None, tell, layers)
-        session = ProductSession(self._compiled(), tell, served, networks)
+        session = ProductSession(self._compiled(), tell, layers, networks)
         if test.problem is not None:
             session.give_up(test.problem)
         return session

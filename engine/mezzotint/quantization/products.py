@@ -31,6 +31,7 @@ class ProductSession:
         self._layers, self._networks = tuple(layers), tuple(networks)
         self._told = False
         self._reasons: Counter[str] = Counter()
+        self.kernel_calls = 0
 
     @property
     def used(self) -> Products | None:
@@ -38,6 +39,11 @@ class ProductSession:
         if not self._layers:
             return None
         return "torch" if self._kernels is None else "kernels"
+
+    @property
+    def ran(self) -> Products | None:
+        """What multiplied up to now: the kernels only if one of them was called."""
+        return "torch" if self.used == "kernels" and not self.kernel_calls else self.used
 
     @property
     def fallbacks(self) -> tuple[ProductFallback, ...]:
@@ -53,10 +59,12 @@ class ProductSession:
         preparation: Preparation = Preparation.AS_IT_IS,
     ) -> Tensor | None:
         """As `CompiledLinear`; None where the plain path must do it."""
-        if self._kernels is None:
+        if self._kernels is None or x.device.type != self._kernels.device_type:
             return None
         try:
-            return self._kernels(x, weight, bias, branch, preparation)
+            made = self._kernels(x, weight, bias, branch, preparation)
+            self.kernel_calls += 1
+            return made
         except Unsupported as error:
             self._fall_back(str(error))
         except (LaunchFailed, Unavailable) as error:

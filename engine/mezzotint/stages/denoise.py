@@ -62,17 +62,24 @@ def denoise(
     try_again: Again = again or _once
     last = len(walk.timesteps) - 1
     unfinished = walk.sigmas[-1] > 0
-    estimate = None
     network = model.networks[family.denoiser_component]
     with remembering_text(network) if remember else nullcontext():  # what remembers looks at memory, not at numbers
-        for index in range(last + 1):
-            if cancelled():
-                raise Cancelled(f"stopped after {index} of {last + 1} steps")
-            wanted = estimates or (unfinished and index == last)
-            arguments = (family, model, walk, conditioning, latents, generators, index)
-            step = partial(_step, *arguments, estimates=wanted, keep=keep)
-            latents, estimate = try_again(step, SamplerState(walk.scheduler, generators).restore)
-            on_step(index + 1, estimate if estimates else None)
+        start, begun = SamplerState(walk.scheduler, generators), latents
+
+        def down() -> tuple[torch.Tensor, torch.Tensor | None]:
+            start.restore()
+            latents, estimate = begun, None
+            for index in range(last + 1):
+                if cancelled():
+                    raise Cancelled(f"stopped after {index} of {last + 1} steps")
+                wanted = estimates or (unfinished and index == last)
+                arguments = (family, model, walk, conditioning, latents, generators, index)
+                step = partial(_step, *arguments, estimates=wanted, keep=keep)
+                latents, estimate = try_again(step, SamplerState(walk.scheduler, generators).restore)
+                on_step(index + 1, estimate if estimates else None)
+            return latents, estimate
+
+        latents, estimate = finite(model.attention, down, "the picture")
     if not bool(torch.isfinite(latents).all()):
         raise MezzotintError(
             "the picture came out as not-a-number: the weights are damaged, or overflow in this dtype; "
@@ -96,8 +103,7 @@ def _step(
     """The latents after one more step, and the clean ones that it aims at."""
     scheduler, timestep = walk.scheduler, walk.timesteps[index]
     scaled = scheduler.scale_model_input(latents, timestep) if hasattr(scheduler, "scale_model_input") else latents
-    predict = partial(family.predict, model, scaled, timestep, conditioning)
-    output = finite(model.attention, predict, f"step {index + 1}")  # before the sampler takes it in
+    output = family.predict(model, scaled, timestep, conditioning)
     estimate = denoised(scheduler, latents, output, timestep) if estimates else None
     extra = _step_arguments(scheduler, generators)
     stepped = scheduler.step(output, timestep, latents, **extra, return_dict=False)[0]

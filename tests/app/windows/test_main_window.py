@@ -85,6 +85,7 @@ def test_files_are_pasted(qtbot, window, program, asked):
     QGuiApplication.clipboard().setMimeData(data)
     window.show_page(GALLERY)
     qtbot.keyClick(window, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+    QGuiApplication.clipboard().clear()  # which must not outlive Python
     assert asked.last("examine").params == {"paths": ("/pictures/b.png",)}
 
 

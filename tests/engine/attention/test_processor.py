@@ -179,15 +179,34 @@ def test_with_sdpa_nothing_is_touched():
         assert layer.processor is before
 
 
-def test_layers_that_the_kernels_cannot_serve_are_left_alone():
+def test_where_weights_rest_says_nothing_and_each_call_decides_by_its_queries():
     short, wide, other = layer_of("self-attention", BF16), layer_of("self-attention"), layer_of("self-attention", BF16)
     other.set_processor(AttnProcessor())
     kept = other.processor
     elsewhere = FakeKernels()
     elsewhere.device_type = "cuda"
-    with attending(session_of("flash", FakeKernels()), [Network(short=short, wide=wide, other=other)]):
+    session = session_of("flash", elsewhere)
+    x = torch.randn(1, 9, short.to_q.in_features)
+    plain = short(x.to(BF16))
+    with attending(session, [Network(short=short, wide=wide, other=other)]):
         assert isinstance(short.processor, SessionProcessor)
-        assert type(wide.processor) is AttnProcessor2_0
+        assert isinstance(wide.processor, SessionProcessor)
         assert other.processor is kept
-    with attending(session_of("flash", elsewhere), [short]):
-        assert type(short.processor) is AttnProcessor2_0
+        assert torch.equal(short(x.to(BF16)), plain)
+    assert (elsewhere.launches, session.kernel_calls, session.fallbacks) == ([], 0, ())
+    here = session_of("flash", FakeKernels())
+    with attending(here, [wide]):
+        wide(x)
+    assert [fallback.reason for fallback in here.fallbacks] == [
+        "q is torch.float32; the kernels take torch.float16 and torch.bfloat16"
+    ]
+
+
+def test_layers_with_quantized_weights_attend_by_the_kernels():
+    layer, kernels = layer_of("self-attention", BF16), FakeKernels()
+    del layer.to_q.weight  # as a quantized layer has none
+    layer.to_q.forward = layer.to_k.forward
+    session = session_of("flash", kernels)
+    with attending(session, [layer]):
+        layer(torch.randn(1, 9, layer.to_k.in_features, dtype=BF16))
+    assert session.kernel_calls == 1

@@ -34,7 +34,7 @@ def test_torch_attends(chosen, notices):
     session = session_of(None, notices, chosen)
     expected = attention_sdpa(Q, Q, Q) if chosen == "sdpa" else attention_reference(Q, Q, Q)[0]
     assert torch.equal(session.attend(Q, Q, Q), expected)
-    assert session.device_type is None
+    assert (session.ran, session.kernel_calls) == (chosen, 0)
 
 
 def test_what_is_unsupported_is_counted_by_reason_and_told_once(notices):

@@ -172,6 +172,7 @@ except StorageError as error:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files are limited so on POSIX systems")
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("numbers", [3, 10_000])
 def test_a_disk_that_fills_half_way(tmp_path, numbers):
     """Whether it is noticed while a tensor is written, or when what was held back is."""

@@ -126,7 +126,7 @@ def test_autoencoders_and_t5_are_wide(tiny_pixart_folder):
     assert wide == {"text_encoder": True, "transformer": False, "vae": True}
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["folder", "file"])
 def test_what_is_quantized_takes_what_its_files_say(kind, quantized, tiny_sdxl_folder):
     plain, small = footprint(tiny_sdxl_folder), footprint(quantized[kind])

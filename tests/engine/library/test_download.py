@@ -57,11 +57,36 @@ def repository(hub, tmp_path):
     return repository
 
 
+@pytest.fixture
+def children():
+    """Has the net be used by processes of their own, as ever: only where that is the point, for each takes a second."""
+
+
+@pytest.fixture(autouse=True)
+def in_this_process(request, monkeypatch):
+    """Fetches here, without the waits between tries."""
+    if "children" in request.fixturenames:
+        yield
+        return
+
+    def run(command, tell, cancelled):
+        def hear(message):
+            tell(decode_event(message["event"]))
+
+        return encode(fetching.answer(command.words[-1], command.given.encode(), hear))
+
+    monkeypatch.setattr(download_transfer, "PATIENCE", (0.0,))
+    for module in (download, offer):
+        monkeypatch.setattr(module, "run_child", run)
+    yield
+    set_client_factory(default_client_factory)
+
+
 def fetch(source="owner/tiny-xl", *, tell=lambda _: None, cancelled=lambda: False, free=lambda _: 2**40, **more):
     return get(GetRequest(source=source, **more), Catalog.standard, tell, cancelled, free=free)
 
 
-def test_a_model_of_the_hub(repository, hub):
+def test_a_model_of_the_hub(repository, hub, children):
     events = []
     info = fetch(tell=events.append)
     folder = paths.models_folder() / "tiny-xl"
@@ -162,7 +187,7 @@ def test_a_broken_connection_to_a_server_without_ranges(hub):
     assert [one.sent for one in hub.asked if one.path.endswith("big.safetensors")] == [1_000_000, len(data)]
 
 
-def test_stopped_and_gone_on_with(hub):
+def test_stopped_and_gone_on_with(hub, children):
     data = big_model(hub, hold=threading.Event())
     done = []
     try:
@@ -180,7 +205,7 @@ def test_stopped_and_gone_on_with(hub):
     assert hub.sent("big.safetensors") == len(data) - there
 
 
-def test_a_process_that_dies_is_told_and_gone_on_with(hub, monkeypatch):
+def test_a_process_that_dies_is_told_and_gone_on_with(hub, monkeypatch, children):
     """As when the system ends it for want of memory."""
     data = big_model(hub, hold=threading.Event())
     started = []
@@ -257,31 +282,11 @@ def test_a_given_sum_against_that_of_the_hub(hub):
 
 
 @pytest.mark.parametrize("listed", [BIG // 2, BIG * 2])
-def test_a_size_that_is_not_as_announced(hub, listed, in_this_process):
+def test_a_size_that_is_not_as_announced(hub, listed):
     big_model(hub, listed={"size": listed})
     with pytest.raises(DownloadFailed, match="were announced"):
         fetch("owner/big")
     assert not (paths.models_folder() / "big.safetensors").exists()
-
-
-@pytest.fixture
-def in_this_process(monkeypatch):
-    """Fetches here, without the waits between tries."""
-
-    def run(command, tell, cancelled):
-        def hear(message):
-            tell(decode_event(message["event"]))
-
-        return encode(fetching.answer(command.words[-1], command.given.encode(), hear))
-
-    monkeypatch.setattr(download_transfer, "PATIENCE", (0.0,))
-    for module in (download, offer):
-        monkeypatch.setattr(module, "run_child", run)
-    yield
-    set_client_factory(default_client_factory)
-
-
-# ---- disks
 
 
 def test_a_disk_without_room(repository, hub):
@@ -297,7 +302,6 @@ def test_what_is_there_already(repository):
         fetch()
 
 
-@pytest.mark.slow
 def test_a_name_that_another_model_has(repository, hub, tmp_path):
     fetch()
     hub.add("other/tiny-xl", pixart_folder(tmp_path / "pixart"))
@@ -369,18 +373,13 @@ def test_a_try_that_broke_off_while_names_were_given_is_gone_on_with(repository,
     assert not any("/resolve/" in one.path and "model_index" not in one.path for one in hub.asked), "all was there"
 
 
-@pytest.mark.slow
-def test_a_gated_model(repository, hub, monkeypatch):
+def test_a_gated_model(repository, hub, monkeypatch, tmp_path):
     repository.gated = True
     with pytest.raises(AccessRefused, match=r"agree to its licence .*HF_TOKEN"):
         fetch()
     with pytest.raises(AccessRefused):
         fetch(token="hf_another")
-    assert fetch(token=TOKEN).family == "sdxl"
-
-
-def test_a_token_of_the_environment(repository, hub, monkeypatch):
-    repository.gated = True
+    assert fetch(token=TOKEN, folder=str(tmp_path / "there")).family == "sdxl"
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     assert fetch().family == "sdxl"
 
@@ -422,7 +421,7 @@ def test_a_redirect_to_what_is_not_safe(model_server):
         fetch(url)
 
 
-def test_no_token_is_ever_written(repository, hub, capfd, caplog):
+def test_no_token_is_ever_written(repository, hub, capfd, caplog, children):
     caplog.set_level("DEBUG")
     repository.gated = True
     with pytest.raises(AccessRefused) as caught:

@@ -1,5 +1,7 @@
 """What the gates let pass, and what not; with made up kernels, and with real ones that are compiled here."""
 
+import re
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -11,8 +13,9 @@ from kernel_build.errors import BuildError
 from kernel_build.gates import expected, failures
 from kernel_build.machine_code import Kernel, Unit, read_machine_code
 from kernel_build.ptxas import Resources
-from kernel_build.registers import RegisterTable, table_of
+from kernel_build.registers import RegisterTable, read_table, table_of, write_table
 from kernel_build.sass import Instructions
+from kernel_build.sources import ARCHITECTURES
 from kernel_build.toolchain import find_toolchain
 
 VERSION = "13.0.88"
@@ -50,7 +53,8 @@ def kernel(
 
 def judged(*kernels, registers=100, table=None):
     allowed = table_of([kernel(each.name, each.architecture, registers) for each in kernels], VERSION)
-    return failures(kernels, table or allowed, VERSION)
+    units = [Unit(source=Path(f"{stem}.cu"), architecture="sm_80") for stem in ("instance", "gone")]
+    return failures(kernels, table or allowed, VERSION, units)
 
 
 def test_a_kernel_as_it_must_be_passes():
@@ -123,7 +127,7 @@ def test_the_table_must_be_of_these_kernels_and_this_compiler():
     assert "is not in the table" in judged(kernel(), table=RegisterTable(compiler=VERSION, registers={}))[0]
     other = RegisterTable(compiler=VERSION, registers={("gone:old", "sm_80"): 1, ("gone:old", "sm_75"): 1})
     assert "gone:old on sm_80 is in the table and was not compiled" in judged(kernel(), table=other)[1]
-    assert len(judged(kernel(), table=other)) == 2, "of an architecture that was not asked for, nothing is said"
+    assert len(judged(kernel(), table=other)) == 2, "of what was not compiled, nothing is said"
     wrong = RegisterTable(compiler="12.9.86", registers={})
     assert "for nvcc 12.9.86, and this is 13.0.88" in judged(kernel(), table=wrong)[0]
 
@@ -157,7 +161,7 @@ def compiled(tmp_path, toolchain):
 @pytest.mark.parametrize(("code", "words"), [(SPILLING, "spills: "), (INDEXED, "a stack of ")])
 def test_a_kernel_that_spills_fails(compiled, toolchain, code, words):
     kernels = compiled(code)
-    found = failures(kernels, table_of(kernels, toolchain.version), toolchain.version)
+    found = failures(kernels, table_of(kernels, toolchain.version), toolchain.version, ())
     assert len(found) == 2
     assert words in found[0]
     assert "uses local memory" in found[1]
@@ -166,7 +170,7 @@ def test_a_kernel_that_spills_fails(compiled, toolchain, code, words):
 def test_a_plain_kernel_passes_and_is_compiled_once(compiled, toolchain):
     kernels = compiled(PLAIN)
     assert [each.label for each in kernels] == ["trial:plain"]
-    assert failures(kernels, table_of(kernels, toolchain.version), toolchain.version) == []
+    assert failures(kernels, table_of(kernels, toolchain.version), toolchain.version, ()) == []
     assert compiled(PLAIN) == kernels
     assert len(compiled.started) == 1
     compiled(PLAIN.replace("2", "3"))
@@ -201,3 +205,42 @@ def test_the_table_is_not_written_from_a_part(monkeypatch, capsys):
     monkeypatch.setattr("kernel_build.__main__.find_toolchain", lambda: None)
     assert main(["gates", "--architectures", "sm_80", "--write-table"]) == 2
     assert "leave --architectures out" in capsys.readouterr().err
+
+
+@pytest.fixture
+def gates(toolchain, tmp_path, monkeypatch, capsys):
+    """Run the command with a table and sources of its own; gives its status and what it compiled."""
+    sources, table = [], tmp_path / "registers.txt"
+    monkeypatch.setattr("kernel_build.__main__.kernel_sources", lambda: sources)
+    monkeypatch.setattr("kernel_build.__main__.read_table", lambda: read_table(table))
+    monkeypatch.setattr("kernel_build.__main__.write_table", lambda written: write_table(written, table))
+
+    def run(*words, **codes):
+        sources[:] = [tmp_path / f"{name}.cu" for name in codes]
+        for source, code in zip(sources, codes.values(), strict=True):
+            source.write_text(code)
+        monkeypatch.setattr(machine_code, "CACHE", Path(tempfile.mkdtemp(dir=tmp_path)))
+        status = main(["gates", *words])
+        return status, set(re.findall(r"compiling (\w+\.cu for \w+)", capsys.readouterr().err))
+
+    return run
+
+
+def test_what_has_passed_is_compiled_again_only_as_a_sample(gates, monkeypatch):
+    two = {"one": PLAIN, "other": PLAIN.replace("plain", "other")}
+    monkeypatch.setattr("kernel_build.__main__.ARCHITECTURES", ("sm_80", "sm_90a"))
+    only = ("--architectures", "sm_80", "sm_90a")
+    status, compiled = gates("--write-table", *only, **two)
+    assert (status, len(compiled)) == (0, 4)
+    assert gates("--sample", "0", *only, **two) == (0, set())
+    changed = two | {"one": PLAIN.replace("2", "3")}
+    assert gates("--sample", "0", *only, **changed) == (0, {"one.cu for sm_80", "one.cu for sm_90a"})
+    assert gates("--sample", "0.5", "--seed", "7", *only, **two) == gates("--sample", "0.5", "--seed", "7", *only, **two)
+    assert len(gates("--sample", "0.5", *only, **two)[1]) == 2
+
+
+def test_sources_are_recorded_only_when_all_pass(gates):
+    assert gates("--write-table", **{"one": SPILLING})[0] == 1
+    status, compiled = gates("--sample", "0", **{"one": SPILLING})
+    assert status == 1
+    assert len(compiled) == len(ARCHITECTURES)

@@ -6,7 +6,9 @@ from kernel_build.errors import BuildError
 from kernel_build.registers import RegisterTable, read_table, write_table
 
 TABLE = RegisterTable(
-    compiler="13.0.88", registers={("b:two", "sm_75"): 40, ("a:one", "sm_75"): 168, ("a:one", "sm_120"): 255}
+    compiler="13.0.88",
+    registers={("b:two", "sm_75"): 40, ("a:one", "sm_75"): 168, ("a:one", "sm_120"): 255},
+    sources={"folder/b.cu": "1f3a", "a.cu": "22"},
 )
 
 
@@ -24,11 +26,13 @@ def test_people_can_read_it(tmp_path):
         "kernel   sm_75   sm_80   sm_86   sm_89  sm_90a  sm_120",
         "a:one      168       -       -       -       -     255",
         "b:two       40       -       -       -       -       -",
+        "source a.cu 22",
+        "source folder/b.cu 1f3a",
     ]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "nvcc\n", "nvcc 13.0.88\nkernel sm_75\na 1 2\n", "nvcc 13\nkernel sm_75\na many\n"]
+    "text", ["", "nvcc\n", "nvcc 13\nkernel sm_75\nsource a\n", "nvcc 13.0.88\nkernel sm_75\na 1 2\n", "nvcc 13\nkernel sm_75\na many\n"]
 )
 def test_a_damaged_table_is_told_with_what_to_do(tmp_path, text):
     (tmp_path / "registers.txt").write_text(text)

@@ -1,0 +1,108 @@
+"""Whole jobs on a card that is not there: the same pictures as on the processor, our kernels in every job, no wait."""
+
+from dataclasses import replace
+
+import pytest
+from card_kernels import CardKernels, CardProducts, card_backends
+from fake_card import fake_card
+
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.engine import Engine
+from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage, Step, Transition
+
+GIB = 2**30
+STEPS = 3
+
+
+def request_of(*models, tmp_path, sampler="euler", **fields):
+    sampling = Sampling(steps=STEPS, sampler=sampler, guidance_scale=4.0)
+    stages = tuple(
+        Stage(model=ModelRef(id=str(model)), width=64, height=64, sampling=sampling, until=None if last else 0.5)
+        for model, last in zip(models, [False] * (len(models) - 1) + [True], strict=True)
+    )
+    given = {"prompt": "a red house", "seed": 7, "output": Output(path=f"{tmp_path}/out/"), "dtype": "float32"}
+    given |= {"quantization": "none", "text_quantization": "none"}
+    return GenerateRequest(cascade=Cascade(stages=stages, transitions=(Transition(),) * (len(stages) - 1)), **given | fields)
+
+
+def run(request, on_event=lambda event: None, engine=None):
+    own = Engine(Catalog.standard()) if engine is None else engine
+    try:
+        return own.generate(request, on_event, lambda: False)
+    finally:
+        if engine is None:
+            own.close()
+
+
+def pixels(result):
+    return [image.sha256 for image in result.images]
+
+
+def flash(model, tmp_path, **fields):
+    return request_of(model, tmp_path=tmp_path, dtype="bfloat16", attention="flash", device="cuda:0", **fields)
+
+
+class WaitsOfSteps:
+    """What the thread that computes waited for, from the end of one step to the end of the next."""
+
+    def __init__(self, card):
+        self._card, self._counts = card, []
+        self.between = []
+
+    def __call__(self, event):
+        if isinstance(event, Step):
+            now = {key: times for key, times in self._card.waits.items() if " in " not in key[1]}
+            if self._counts and event.step > 1:
+                before = self._counts[-1]
+                self.between += [key for key, times in now.items() if times > before.get(key, 0)]
+            self._counts.append(now)
+
+
+@pytest.mark.parametrize(
+    ("model", "sampler"),
+    [
+        ("tiny_pixart_folder", "dpmpp_2m"),
+        ("tiny_pixart_folder", "euler"),
+        pytest.param("tiny_sdxl_folder", "euler", marks=pytest.mark.slow),
+        pytest.param("tiny_sdxl_folder", "dpmpp_2m", marks=pytest.mark.slow),
+    ],
+)
+def test_a_card_makes_the_very_picture_of_the_processor_and_no_step_waits(request, tmp_path, model, sampler):
+    job = request_of(request.getfixturevalue(model), tmp_path=tmp_path, sampler=sampler)
+    plain = run(replace(job, device="cpu"))
+    with fake_card(2 * GIB) as card:
+        waits = WaitsOfSteps(card)
+        result = run(replace(job, device="cuda:0"), waits)
+        assert result.device == "cuda:0"
+        assert pixels(result) == pixels(plain)
+        assert (waits.between, card.hazards) == ([], [])
+        assert card.device().allocated == 0, "what is left when the engine is closed"
+        for phase in result.memory.phases:
+            assert phase.measured_bytes <= 1.1 * phase.predicted_bytes, phase
+
+
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize("fields", [{}, {"quantization": "int8"}])
+def test_every_job_of_an_engine_calls_our_kernels_as_often(tiny_sdxl_folder, tmp_path, fields):
+    kernels, products, counts = CardKernels(), CardProducts(), []
+    with fake_card(2 * GIB) as card:
+        engine = Engine(Catalog.standard(), **card_backends(kernels, products))
+        engine._attention.self_test("flash", "cuda:0", "bfloat16")
+        engine._products.self_test("cuda:0", "bfloat16")
+        for _ in range(2):
+            kernels.calls.clear()
+            products.calls.clear()
+            waits = WaitsOfSteps(card)
+            result = run(flash(tiny_sdxl_folder, tmp_path, **fields), waits, engine)
+            counts.append((kernels.calls.total(), products.calls.total(), pixels(result)))
+            assert (result.attention, result.attention_calls) == ("flash", kernels.calls.total())
+            assert result.attention_fallbacks == ()
+            assert (result.product_calls, result.products) == (
+                products.calls.total(),
+                "kernels" if fields else None,
+            )
+            assert waits.between == []
+        engine.close()
+    assert counts[0] == counts[1]
+    assert counts[0][0] > 0
+    assert (counts[0][1] > 0) == bool(fields)

@@ -1,0 +1,127 @@
+"""Stand-ins for the kernels' library on the card that is not there: they check every launch, and count it.
+
+Pointers must lie in memory of that device that is alive, with all that the strides reach; rows begin at multiples of 16
+bytes; the stream is the current one, and what it reads is ordered after what other streams wrote.
+"""
+
+from collections import Counter
+
+import torch
+from fake_card import card
+from fake_kernels import FakeKernels
+from fake_products import FakeProducts
+
+from mezzotint.attention.selection import AttentionBackends
+from mezzotint.quantization.product_selection import ProductBackends
+
+_ITEM = {0: 2, 1: 2, 2: 4}  # bytes, by MztDtype
+_ALIGNMENT = 16
+
+
+class CardKernels(FakeKernels):
+    """Attention; `calls` by (heads, queries, keys, head size)."""
+
+    device_type = "cuda"
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.calls = Counter()
+
+    def launch(self, arguments, device, stream):
+        a, item = arguments, _ITEM[arguments.dtype]
+        launch = Launch("attention", device, stream)
+        queries, keys = (a.batch, a.heads, a.nq), (a.batch, a.kv_heads, a.nk)
+        for name, sizes in (("q", queries), ("k", keys), ("v", keys), ("out", queries)):
+            strides = [stride * item for stride in getattr(a, f"{name}_stride")]
+            launch.rows(getattr(a, name), sizes, strides, a.head_dim * item, writes=name == "out")
+        if a.bias:
+            size = _ITEM[a.bias_dtype]
+            strides = [stride * size for stride in a.bias_stride]
+            launch.touch(a.bias, (*queries, a.nk), strides, size)
+        if a.key_mask:
+            launch.touch(a.key_mask, (a.batch, a.nk), (a.key_mask_stride, 1), 1)
+        if a.key_lengths:
+            launch.touch(a.key_lengths, (a.batch,), (4,), 4)
+        if a.lse:
+            launch.touch(a.lse, (a.batch * a.heads * a.nq,), (4,), 4, writes=True)
+        if a.workspace_bytes:
+            launch.rows(a.workspace, (1,), (0,), a.workspace_bytes, writes=True)
+        self.calls[a.heads, a.nq, a.nk, a.head_dim] += 1
+        super().launch(arguments, device, stream)
+
+
+class CardProducts(FakeProducts):
+    """Quantized products; `calls` by (out columns, in columns)."""
+
+    device_type = "cuda"
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.calls = Counter()
+
+    def quantize(self, arguments, device, stream):
+        a, launch, item = arguments, Launch("quantize", device, stream), _ITEM[arguments.dtype]
+        given = a.columns * (2 if a.preparation == 2 else 1)
+        launch.rows(a.x, (a.rows,), (a.x_stride * item,), given * item)
+        launch.rows(a.values, (a.rows,), (a.values_stride,), a.columns, writes=True)
+        launch.touch(a.scales, (a.rows,), (4,), 4, writes=True)
+        super().quantize(arguments, device, stream)
+
+    def multiply(self, arguments, device, stream):
+        a, launch, item = arguments, Launch("multiply", device, stream), _ITEM[arguments.dtype]
+        n, depth = a.out_columns, a.in_columns
+        launch.rows(a.x, (a.rows,), (a.x_stride,), depth)
+        launch.touch(a.x_scales, (a.rows,), (4,), 4)
+        launch.rows(a.weight, (n,), (a.weight_stride,), depth * a.weight_bits // 8)
+        launch.touch(a.weight_scales, (n,), (4,), 4)
+        if a.weight_bits == 4:
+            launch.touch(a.group_scales, (n, depth // 64), (a.group_scales_stride, 1), 1)
+        if a.bias:
+            launch.touch(a.bias, (n,), (item,), item)
+        if a.rank:
+            launch.rows(a.branch_x, (a.rows,), (a.branch_x_stride * item,), a.rank * item)
+            launch.rows(a.branch_up, (n,), (a.branch_up_stride * item,), a.rank * item)
+        launch.rows(a.out, (a.rows,), (a.out_stride * item,), n * item, writes=True)
+        self.calls[n, depth] += 1
+        super().multiply(arguments, device, stream)
+
+
+class Launch:
+    """One launch, as the card sees it."""
+
+    def __init__(self, name, device, stream):
+        current = card.current_stream(device)
+        assert stream == current.cuda_stream, f"{name} on stream {stream}, and the current one is {current.number}"
+        assert device == torch.cuda.current_device(), f"{name} for device {device}, which is not the current one"
+        card.check(name)
+        current.run()
+        current.tick()
+        card.operations[name] += 1
+        self._name, self._device = name, device
+
+    def rows(self, pointer, sizes, strides, row, writes=False):
+        """Rows of so many bytes, each at a multiple of 16."""
+        assert pointer % _ALIGNMENT == 0, f"{self._name}: {pointer:#x} is no multiple of {_ALIGNMENT}"
+        for size, stride in zip(sizes, strides, strict=True):
+            assert size <= 1 or stride % _ALIGNMENT == 0, f"{self._name}: rows {stride} bytes apart"
+        self.touch(pointer, sizes, strides, row, writes)
+
+    def touch(self, pointer, sizes, strides, item, writes=False):
+        """Bytes that it reads or writes: all from the first to the last."""
+        reach = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True) if size > 1) + item
+        for allocation in card.allocations.values():
+            low = pointer - allocation.address
+            if 0 <= low and low + reach <= len(allocation.host):
+                assert allocation.device == self._device, f"{self._name}: {pointer:#x} is another device's"
+                allocation.touch(low, low + reach, writes, self._name)
+                return
+        raise AssertionError(f"{self._name}: {reach} bytes at {pointer:#x} are no memory of a card")
+
+
+def card_backends(kernels, products=None):
+    """Selection over stand-ins, for an Engine."""
+    products = products or CardProducts()
+    return {
+        "attention": AttentionBackends(lambda: kernels, "cuda"),
+        "products": ProductBackends(lambda: products, "cuda"),
+    }

@@ -1,0 +1,163 @@
+"""What of torch.cuda, and of what torch does with CUDA's page-locked memory, is there with the card."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fake_card.clocks import Event, Stream, streaming
+from fake_card.state import card
+
+
+_Plain = torch.Generator
+
+
+class Generator(_Plain):
+    """torch.Generator of a card: the processor's numbers, not those that CUDA would draw."""
+
+    def __new__(cls, device: Any = "cpu") -> Any:
+        made = _Plain.__new__(cls)
+        made._device = torch.device(device)
+        if made._device.type == "cuda":
+            made._device = torch.device("cuda", card.index_of(made._device))
+        return made
+
+    def __init__(self, device: Any = "cpu") -> None:
+        """All is done in __new__."""
+
+    @property
+    def device(self) -> torch.device:
+        """Whose numbers it draws."""
+        return self._device
+
+
+class Runtime:
+    """torch.cuda.cudart(): numbers are CUDA's errors, 0 is success."""
+
+    @staticmethod
+    def cudaHostRegister(address: int, size: int, flags: int) -> int:
+        """Lock pages; 2 is out of memory."""
+        return 0 if card.pin(address, size) else 2
+
+    @staticmethod
+    def cudaHostUnregister(address: int) -> int:
+        """Unlock."""
+        card.unpin(address)
+        return 0
+
+
+@contextmanager
+def on_device(device: Any = None) -> Iterator[None]:
+    """torch.cuda.device."""
+    before = card.index_of(None)
+    if device is not None:
+        card.set_device(device)
+    try:
+        yield
+    finally:
+        card.set_device(before)
+
+
+def properties(device: Any = None) -> SimpleNamespace:
+    """As those of an RTX 3060."""
+    return SimpleNamespace(
+        name="a card that is not there",
+        total_memory=card.device(device).total,
+        major=8,
+        minor=6,
+        multi_processor_count=28,
+        L2_cache_size=3 * 2**20,
+    )
+
+
+def synchronize(device: Any = None) -> None:
+    """The host waits for all streams."""
+    card.check()
+    for stream in card.streams:
+        card.wait_for(stream, "synchronize")
+
+
+def set_fraction(fraction: float, device: Any = None) -> None:
+    """A cap, as a share of the total."""
+    memory = card.device(device)
+    memory.cap = int(memory.total * fraction)
+
+
+def reset_peak(device: Any = None) -> None:
+    """Begin anew with what is in use."""
+    memory = card.device(device)
+    memory.peak = memory.allocated
+
+
+def memory_info(device: Any = None) -> tuple[int, int]:
+    """Free and total bytes, other programs counted."""
+    memory = card.device(device)
+    return memory.free, memory.total
+
+
+MODULE: dict[str, Any] = {
+    "is_available": lambda: True,
+    "is_initialized": lambda: True,
+    "_is_in_bad_fork": lambda: False,
+    "_lazy_init": lambda: None,
+    "init": lambda: None,
+    "device_count": lambda: len(card.devices),
+    "current_device": lambda: card.index_of(None),
+    "set_device": card.set_device,
+    "device": on_device,
+    "get_device_properties": properties,
+    "get_device_name": lambda device=None: properties(device).name,
+    "get_device_capability": lambda device=None: (8, 6),
+    "is_bf16_supported": lambda including_emulation=True: True,
+    "mem_get_info": memory_info,
+    "memory_allocated": lambda device=None: card.device(device).allocated,
+    "memory_reserved": lambda device=None: card.device(device).allocated,
+    "max_memory_allocated": lambda device=None: card.device(device).peak,
+    "max_memory_reserved": lambda device=None: card.device(device).peak,
+    "reset_peak_memory_stats": reset_peak,
+    "set_per_process_memory_fraction": set_fraction,
+    "empty_cache": card.check,
+    "synchronize": synchronize,
+    "manual_seed": lambda seed: None,
+    "manual_seed_all": lambda seed: None,
+    "Stream": Stream,
+    "Event": Event,
+    "stream": streaming,
+    "current_stream": card.current_stream,
+    "default_stream": lambda device=None: card.streams[card.index_of(device)],
+    "cudart": lambda: Runtime,
+}
+
+
+def pinning(plain: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """torch.empty and its like, which can lock pages."""
+
+    def made(*args: Any, pin_memory: bool = False, **kwargs: Any) -> Tensor:
+        tensor = plain(*args, **kwargs)
+        if pin_memory and not card.pin(tensor.data_ptr(), tensor.untyped_storage().nbytes()):
+            card.last_error = None  # torch asks for it, and raises it
+            raise torch.AcceleratorError("CUDA error: out of memory")
+        return tensor
+
+    return made
+
+
+def pin_memory(tensor: Tensor, *_: Any) -> Tensor:
+    """Tensor.pin_memory: a copy."""
+    return torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True).copy_(tensor)
+
+
+def replacements() -> list[tuple[Any, str, Any]]:
+    """Owner, name and value of all that is another while the card is here."""
+    return [
+        (torch, "empty", pinning(torch.empty)),
+        (torch, "empty_like", pinning(torch.empty_like)),
+        (torch, "Generator", Generator),
+        (torch.Tensor, "pin_memory", pin_memory),
+        (torch.Tensor, "is_pinned", lambda tensor, *_: tensor.device.type == "cpu" and card.is_pinned(tensor)),
+        (torch._C, "_cuda_getCurrentRawStream", lambda device: card.current_stream(device).number),
+        *((torch.cuda, name, value) for name, value in MODULE.items()),
+    ]

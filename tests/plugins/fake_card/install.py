@@ -1,0 +1,76 @@
+"""Bringing the card in, and taking it out again."""
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from fake_card import operations
+from fake_card.clocks import Stream
+from fake_card.cuda_module import replacements
+from fake_card.state import Card, Device, card
+
+_KINDS_OF_DEVICE = 21  # c10::COMPILE_TIME_MAX_DEVICE_TYPES
+_CUDA, _PRIVATE = 1, 20
+_registered: list[Any] = []
+
+
+class _Guard(torch._C._acc.DeviceGuard):
+    def type_(self) -> Any:
+        return torch._C._autograd.DeviceType.CUDA
+
+
+@contextmanager
+def fake_card(
+    total: int = 2**34, *, cap: int | None = None, count: int = 1, strict: bool = True, wddm: bool = False
+) -> Iterator[Card]:
+    """The card is here inside: `count` devices of `total` bytes each.
+
+    strict: what is in no order raises Hazard; else it is noted. wddm: as under Windows' display driver, which locks no
+    pages for us, and has what does not fit spill into the host's memory.
+    """
+    if torch.version.cuda is not None:
+        raise RuntimeError("a fake card is only for a torch that is built for processors")
+    if card.active:
+        raise RuntimeError("a fake card is here already")
+    if not _registered:
+        _put_guard()
+        _registered.extend(operations.register())
+    left = {each.index: each.allocated for each in card.devices}
+    card.devices = [Device(index) for index in range(count)]
+    for device in card.devices:
+        device.total, device.cap = total, total if cap is None else cap
+        device.allocated = left.get(device.index, 0)
+    card.reset()
+    card.strict, card.wddm = strict, wddm
+    card.streams.clear()
+    for index in range(count):
+        Stream(index)
+    before = []
+    for owner, name, value in replacements():
+        before.append((owner, name, owner.__dict__.get(name)))
+        setattr(owner, name, value)
+    card.active = True
+    try:
+        yield card
+    finally:
+        card.active = False
+        card.revive()
+        for owner, name, value in reversed(before):
+            if value is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)
+
+
+def _put_guard() -> None:
+    """A torch for processors has no guard of CUDA devices: PrivateUse1's, which can be Python's, stands in its place."""
+    guard = _Guard()
+    torch._C._acc.register_python_privateuseone_device_guard(guard)
+    library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libc10.so"))
+    guards = (ctypes.c_void_p * _KINDS_OF_DEVICE).in_dll(library, "_ZN3c104impl26device_guard_impl_registryE")
+    guards[_CUDA] = guards[_PRIVATE]
+    _registered.append(guard)
