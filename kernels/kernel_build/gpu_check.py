@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -68,12 +68,12 @@ def gpu_check(part: str, *, results: Path = RESULTS, seconds: float = SECONDS) -
     build_library(find_toolchain(), architectures=architecture, folder=FOLDER, seconds=deadline.left(BUILD_SECONDS))
     environment = environment_with(FOLDER)
     failed = run_tests(checked.tests, environment, deadline.left(TEST_SECONDS))
-    with streamed(["-m", checked.benchmark], environment, deadline.left()) as lines:
-        written = write_rows_of(lines, checked.new_row_of(), place, results)
-    if written == 0:
+    rows = Rows(checked.new_row_of(), place, results)
+    failed += run_benchmark(["-m", checked.benchmark], environment, deadline.left(), rows.take)
+    if rows.written == 0:
         failed.append("the measurements gave no row")
-    say(f"{written} rows written to {results}")
-    return failed
+    say(f"{rows.written} rows written to {results}")
+    return failed + rows.failed
 
 
 def find_card(said: str) -> tuple[str, tuple[int, int]]:
@@ -115,7 +115,10 @@ def environment_with(folder: Path) -> dict[str, str]:
 
 def run_python(words: Sequence[str], seconds: float) -> str:
     """Run a short program with this Python and give what it prints; BuildError with its words when it fails."""
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=seconds, check=False)
+    try:
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        raise BuildError(f"{sys.executable} did not import torch within {seconds:.0f} seconds; try again") from None
     if done.returncode:
         raise BuildError(f"{sys.executable} cannot be used: {done.stderr.strip().splitlines()[-1]}")
     return done.stdout
@@ -141,34 +144,54 @@ def run_tests(tests: Sequence[str], environment: Mapping[str, str], seconds: flo
     return [] if total > skipped else ["no test ran"]
 
 
-@contextlib.contextmanager
-def streamed(words: Sequence[str], environment: Mapping[str, str], seconds: float) -> Iterator[Iterable[str]]:
-    """The lines that a Python program prints, as it prints them; it is ended when its time is over."""
+def run_benchmark(
+    words: Sequence[str], environment: Mapping[str, str], seconds: float, take: Callable[[str], None]
+) -> list[str]:
+    """Hand on the lines that a Python program prints, as it prints them; gives why it ended before its end, if so."""
     command = [sys.executable, "-u", *words]
+    over = threading.Event()
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        timer = threading.Timer(seconds, process.kill)
+
+        def end() -> None:
+            over.set()
+            process.kill()
+
+        timer = threading.Timer(seconds, end)
         timer.start()
         try:
-            assert process.stdout is not None  # noqa: S101  a pipe was asked for
-            yield process.stdout
+            for line in process.stdout or ():
+                take(line)
+            status = process.wait()
         finally:
             timer.cancel()
             process.kill()
+    if over.is_set():
+        return [f"the measurements were not over after {seconds:.0f} seconds"]
+    return [f"the measurements ended with status {status}; what they said is above"] if status else []
 
 
-def write_rows_of(lines: Iterable[str], row_of: RowOf, place: Place, results: Path) -> int:
-    """Write the row of each line of JSON at once; what is none is passed on to the terminal."""
-    written = 0
-    for line in lines:
+class Rows:
+    """Writes the row of each line of JSON at once; what is none is passed on to the terminal."""
+
+    def __init__(self, row_of: RowOf, place: Place, results: Path) -> None:
+        self._row_of, self._place, self._results = row_of, place, results
+        self.written = 0
+        self.failed: list[str] = []  # what of ours does not run
+
+    def take(self, line: str) -> None:
+        """Write one."""
         try:
-            row = row_of(json.loads(line), place)
+            measured = json.loads(line)
+            row = self._row_of(measured, self._place)
         except (ValueError, KeyError, TypeError):
             say(line.rstrip())
-            continue
-        record(row, results)
+            return
+        problem = measured.get("problem")
+        record(row, self._results, counts=not problem)
         say(f"{row.what}: {row.figure}")
-        written += 1
-    return written
+        self.written += 1
+        if problem and "mezzotint" in row.what:
+            self.failed.append(f"{row.what}: {problem}")
 
 
 def say(line: str) -> None:

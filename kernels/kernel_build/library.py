@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,8 +24,9 @@ def build_library(
     seconds: float | None = None,
 ) -> None:
     """Configure and compile; what is up to date is left alone. The compiler's own words go to the terminal."""
-    _run(configure_words(toolchain, architectures, folder), seconds)
-    _run([_tool("cmake"), "--build", str(folder), "--parallel", str(jobs or os.cpu_count() or 1)], seconds)
+    end = None if seconds is None else time.monotonic() + seconds  # for both steps
+    _run(configure_words(toolchain, architectures, folder), end)
+    _run([_tool("cmake"), "--build", str(folder), "--parallel", str(jobs or os.cpu_count() or 1)], end)
 
 
 def configure_words(toolchain: Toolchain, architectures: str | None, folder: Path) -> list[str]:
@@ -48,10 +50,11 @@ def _tool(name: str) -> str:
     return found
 
 
-def _run(words: Sequence[str], seconds: float | None) -> None:
+def _run(words: Sequence[str], end: float | None) -> None:
+    left = None if end is None else max(0.0, end - time.monotonic())
     try:
-        status = subprocess.run(words, timeout=seconds, check=False).returncode
+        status = subprocess.run(words, timeout=left, check=False).returncode
     except subprocess.TimeoutExpired as error:
-        raise BuildError(f"{Path(words[0]).name} took longer than {seconds:.0f} seconds") from error
+        raise BuildError(f"{Path(words[0]).name} took longer than the {left:.0f} seconds that were left") from error
     if status:
         raise BuildError(f"{Path(words[0]).name} failed with status {status}; its reason is above")

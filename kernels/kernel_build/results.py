@@ -123,11 +123,11 @@ def read_rows(path: Path = RESULTS) -> list[Row]:
     return [Row(**dict(zip(_COLUMNS, row, strict=True))) for row in rows]
 
 
-def record(row: Row, path: Path = RESULTS) -> None:
-    """Write one row: in the place of the pending row for the same thing, else at the end."""
+def record(row: Row, path: Path = RESULTS, *, counts: bool = True) -> None:
+    """Write one row: in the place of the pending row for the same thing, if it counts as its figure, else at the end."""
     rows = with_targets(read_rows(path))
     places = [index for index, old in enumerate(rows) if old.figure == PENDING and old.what == row.what]
-    if places:
+    if places and counts:
         rows[places[0]] = row
     else:
         rows.append(row)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from card_kernels import CardKernels, CardProducts, card_backends
-from fake_card import fake_card
+from fake_card.install import fake_card
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
@@ -83,7 +83,7 @@ def test_a_card_makes_the_very_picture_of_the_processor_and_no_step_waits(reques
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("fields", [{}, {"quantization": "int8"}])
-def test_every_job_of_an_engine_calls_our_kernels_as_often(tiny_sdxl_folder, tmp_path, fields):
+def test_every_job_of_an_engine_calls_our_kernels_as_often(tiny_pixart_folder, tmp_path, fields):
     kernels, products, counts = CardKernels(), CardProducts(), []
     with fake_card(2 * GIB) as card:
         engine = Engine(Catalog.standard(), **card_backends(kernels, products))
@@ -93,7 +93,7 @@ def test_every_job_of_an_engine_calls_our_kernels_as_often(tiny_sdxl_folder, tmp
             kernels.calls.clear()
             products.calls.clear()
             waits = WaitsOfSteps(card)
-            result = run(flash(tiny_sdxl_folder, tmp_path, **fields), waits, engine)
+            result = run(flash(tiny_pixart_folder, tmp_path, **fields), waits, engine)
             counts.append((kernels.calls.total(), products.calls.total(), pixels(result)))
             assert (result.attention, result.attention_calls) == ("flash", kernels.calls.total())
             assert result.attention_fallbacks == ()

@@ -280,6 +280,7 @@ def test_refiner_and_second_pass_are_switched_on_by_hand_and_compared(driven):
 # ---- masks and frames
 
 
+@pytest.mark.slow
 def test_outside_of_a_painted_mask_the_picture_stays_as_it_is(driven, picture):
     given = picture()
     driven.afresh("starter-xl", "a blue boat")

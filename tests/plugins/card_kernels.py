@@ -7,7 +7,7 @@ bytes; the stream is the current one, and what it reads is ordered after what ot
 from collections import Counter
 
 import torch
-from fake_card import card
+from fake_card.state import card
 from fake_kernels import FakeKernels
 from fake_products import FakeProducts
 

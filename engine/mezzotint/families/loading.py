@@ -1,5 +1,6 @@
 """Weights from files into networks: built empty, filled tensor by tensor, so that only one is ever in memory twice."""
 
+import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +21,11 @@ from mezzotint.families.undrawn import Undrawn
 from mezzotint.memory.shortage import is_ram_shortage
 
 _LARGEST_NUMBER = 10_000_000  # in a configuration: above every real size, below what exhausts memory
+_MOST_TOKENIZERS = 8  # that are kept for other models of the same family
 _MOST_LAYERS = 4096  # of what is built one by one, or squared
 _COUNTS = {"num_layers", "num_hidden_layers", "layers_per_block", "transformer_layers_per_block", "sample_size"}
+
+_tokenizers: dict[str, Tokenizer] = {}  # those used last, by their contents
 
 
 def load_components(
@@ -221,6 +225,29 @@ def _most(where: str) -> int:
 
 
 def _tokenizer(source: ComponentSource) -> Tokenizer:
+    """The tokenizer of a source: the very same one where it was read before, for that takes half a second."""
+    try:
+        key = _contents(source)
+    except OSError as error:
+        raise ModelRefused(f"{source.folder}: the tokenizer cannot be read: {error}") from error
+    tokenizer = _tokenizers.pop(key, None) or _read_tokenizer(source)
+    _tokenizers[key] = tokenizer
+    while len(_tokenizers) > _MOST_TOKENIZERS:
+        del _tokenizers[next(iter(_tokenizers))]
+    return tokenizer
+
+
+def _contents(source: ComponentSource) -> str:
+    """A name for a tokenizer's class and all its files, wherever they are."""
+    state = hashlib.sha256(repr((source.class_name, source.config.get("pad_token"))).encode())
+    for path in sorted(source.folder.iterdir()) if source.folder is not None else ():
+        if path.is_file():
+            with path.open("rb") as file:
+                state.update(repr(path.name).encode() + hashlib.file_digest(file, "sha256").digest())
+    return state.hexdigest()
+
+
+def _read_tokenizer(source: ComponentSource) -> Tokenizer:
     import transformers
 
     from mezzotint.families.tokenizers import clip_tokenizer

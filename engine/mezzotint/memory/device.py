@@ -51,6 +51,14 @@ class Device:
             return torch.cuda.max_memory_allocated(self.device)
         return self.ledger.peak
 
+    def taken_by_others(self) -> int:
+        """Bytes under the cap that are not there for us now: other programs have them."""
+        if self.device.type != "cuda" or self.ledger.free is None:
+            return 0
+        free, _ = torch.cuda.mem_get_info(self.device)
+        ours = free + torch.cuda.memory_reserved(self.device) - self.ledger.in_use
+        return max(0, self.ledger.free - ours)
+
     def reset_peak(self) -> None:
         """Begin anew, as at the start of a phase."""
         self.ledger.reset_peak()

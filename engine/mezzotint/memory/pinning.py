@@ -4,6 +4,7 @@ Few large runs are registered with the driver as they are: torch's own allocator
 tensor up to a power of two. What the system refuses stays pageable, which costs time and nothing else.
 """
 
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -15,6 +16,7 @@ from mezzotint.memory.segments import placed, views_in
 from mezzotint.memory.weights import Weight
 
 CHUNK = 2**30  # bytes of a run: when a system refuses one, those before it are locked already
+_PORTABLE = 1  # cudaHostRegisterPortable
 _PAGE = 4096  # bytes; runs never share one
 
 
@@ -32,9 +34,13 @@ class CudaLocker:
     """Locks pages by way of CUDA's driver."""
 
     def lock(self, address: int, size: int) -> bool:
-        """Register a run with the driver."""
+        """Register a run with the driver, for all cards; Windows and WSL refuse that routinely."""
         runtime: Any = torch.cuda.cudart()  # type: ignore[no-untyped-call]
-        return int(runtime.cudaHostRegister(address, size, 0)) == 0
+        if int(runtime.cudaHostRegister(address, size, _PORTABLE)) == 0:
+            return True
+        with contextlib.suppress(RuntimeError):  # CUDA keeps the refusal for whatever is launched next: this
+            torch.zeros(1, device="cuda")
+        return False
 
     def unlock(self, address: int) -> None:
         """Unregister it."""

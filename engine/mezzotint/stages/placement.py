@@ -93,7 +93,7 @@ class Placement:
         if device.ledger.cap is None or not device.measures:
             return
         room = max(0, device.peak_bytes() - device.ledger.in_use)  # that activations take, beside what is held now
-        room += device.ledger.cap // _LEFT_FREE
+        room += device.ledger.cap // _LEFT_FREE + device.taken_by_others()
         more, before = network.most_resident(room=room) - network.resident, network.bytes()
         if more > 0 and network.promote(more, room=room):
             self._grown[key] = network.bytes() - before

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fetched_here import children, fetched_here
 from model_files import sdxl_file, sdxl_folder, small
 from model_server import Served, model_server
 
@@ -15,7 +16,7 @@ from mezzotint.codec import decode
 from mezzotint.library_protocol import KnownModel
 from mezzotint.protocol import ModelInfo
 
-__all__ = ["model_server"]
+__all__ = ["children", "fetched_here", "model_server"]
 
 
 class Typed(io.StringIO):
@@ -43,7 +44,7 @@ def call(capsys, monkeypatch):
     return run
 
 
-def test_agreed_at_the_terminal(hub, call):
+def test_agreed_at_the_terminal(hub, call, children):  # noqa: F811
     code, out, err = call("owner/tiny", typed="y\n")
     assert code == 0, err
     assert out == f"{paths.models_folder() / 'tiny'}\n"

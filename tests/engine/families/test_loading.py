@@ -136,6 +136,19 @@ def test_stopped_between_tensors(tiny_pixart_folder):
     assert len(seen) == 3
 
 
+def test_a_tokenizer_is_read_once_wherever_it_is(pixart, tmp_path):
+    first = loaded(pixart, ["tokenizer"]).tokenizers["tokenizer"]
+    copied = shutil.copytree(pixart, tmp_path / "copied")
+    assert loaded(copied, ["tokenizer"]).tokenizers["tokenizer"] is first
+    (copied / "tokenizer" / "notes.txt").write_text("another")
+    assert loaded(copied, ["tokenizer"]).tokenizers["tokenizer"] is not first
+    for path in (copied / "tokenizer").iterdir():
+        path.unlink()
+    (copied / "tokenizer").rmdir()
+    with pytest.raises(ModelRefused, match="tokenizer"):
+        loaded(copied, ["tokenizer"])
+
+
 def test_a_tokenizer_that_is_none(pixart):
     (pixart / "tokenizer" / "tokenizer.json").write_text('{"version": "1.0"}')
     with pytest.raises(ModelRefused, match="tokenizer cannot be read"):

@@ -8,14 +8,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from huggingface_hub import set_client_factory
-from huggingface_hub.utils._http import default_client_factory
+from fetched_here import children, fetched_here  # noqa: F401
 from model_files import pixart_folder, sdxl_file, sdxl_folder, small
 from model_server import COMMIT, TOKEN, ModelServer, Served
 
 from mezzotint import paths
 from mezzotint.catalog import Catalog
-from mezzotint.codec import decode_event, encode
 from mezzotint.errors import (
     AccessRefused,
     Busy,
@@ -26,7 +24,7 @@ from mezzotint.errors import (
     UnknownModel,
     UsageError,
 )
-from mezzotint.library import child, download, download_transfer, fetching, offer
+from mezzotint.library import child
 from mezzotint.library.download import get
 from mezzotint.library.download_partial import Partial
 from mezzotint.library.download_transfer import CHUNK
@@ -57,36 +55,11 @@ def repository(hub, tmp_path):
     return repository
 
 
-@pytest.fixture
-def children():
-    """Has the net be used by processes of their own, as ever: only where that is the point, for each takes a second."""
-
-
-@pytest.fixture(autouse=True)
-def in_this_process(request, monkeypatch):
-    """Fetches here, without the waits between tries."""
-    if "children" in request.fixturenames:
-        yield
-        return
-
-    def run(command, tell, cancelled):
-        def hear(message):
-            tell(decode_event(message["event"]))
-
-        return encode(fetching.answer(command.words[-1], command.given.encode(), hear))
-
-    monkeypatch.setattr(download_transfer, "PATIENCE", (0.0,))
-    for module in (download, offer):
-        monkeypatch.setattr(module, "run_child", run)
-    yield
-    set_client_factory(default_client_factory)
-
-
 def fetch(source="owner/tiny-xl", *, tell=lambda _: None, cancelled=lambda: False, free=lambda _: 2**40, **more):
     return get(GetRequest(source=source, **more), Catalog.standard, tell, cancelled, free=free)
 
 
-def test_a_model_of_the_hub(repository, hub, children):
+def test_a_model_of_the_hub(repository, hub, children):  # noqa: F811
     events = []
     info = fetch(tell=events.append)
     folder = paths.models_folder() / "tiny-xl"
@@ -187,7 +160,7 @@ def test_a_broken_connection_to_a_server_without_ranges(hub):
     assert [one.sent for one in hub.asked if one.path.endswith("big.safetensors")] == [1_000_000, len(data)]
 
 
-def test_stopped_and_gone_on_with(hub, children):
+def test_stopped_and_gone_on_with(hub, children):  # noqa: F811
     data = big_model(hub, hold=threading.Event())
     done = []
     try:
@@ -205,7 +178,7 @@ def test_stopped_and_gone_on_with(hub, children):
     assert hub.sent("big.safetensors") == len(data) - there
 
 
-def test_a_process_that_dies_is_told_and_gone_on_with(hub, monkeypatch, children):
+def test_a_process_that_dies_is_told_and_gone_on_with(hub, monkeypatch, children):  # noqa: F811
     """As when the system ends it for want of memory."""
     data = big_model(hub, hold=threading.Event())
     started = []
@@ -421,7 +394,7 @@ def test_a_redirect_to_what_is_not_safe(model_server):
         fetch(url)
 
 
-def test_no_token_is_ever_written(repository, hub, capfd, caplog, children):
+def test_no_token_is_ever_written(repository, hub, capfd, caplog, children):  # noqa: F811
     caplog.set_level("DEBUG")
     repository.gated = True
     with pytest.raises(AccessRefused) as caught:

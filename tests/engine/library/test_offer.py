@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from fetched_here import children, fetched_here  # noqa: F401
 from model_files import sdxl_folder, small
 from model_server import COMMIT, Served
 

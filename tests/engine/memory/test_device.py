@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from fake_card.install import fake_card
 from fake_streams import FakeStreams
 
 from mezzotint.memory.copying import DirectCopier, StreamCopier
@@ -68,3 +69,15 @@ def test_streaming_on_a_card():
         assert all(answer.equal(answers[0]) for answer in answers)
     assert device.arena.in_use == 0
     device.close()
+
+
+def test_a_card_is_shared_with_other_programs():
+    with fake_card(2**20) as card:
+        device = open_device(torch.device("cuda:0"), cap=2**19, reading=False)
+        segment = device.arena.allocate(2**18)
+        assert device.taken_by_others() == 0
+        card.device().others = 2**19 + 2**17
+        assert device.taken_by_others() == 2**17, "of the half that the cap leaves us"
+        device.arena.free(segment)
+        device.close()
+    assert open_device(torch.device("cpu"), cap=2**19, reading=False).taken_by_others() == 0

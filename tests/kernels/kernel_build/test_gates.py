@@ -204,7 +204,7 @@ def test_the_command_fails_with_the_reasons(toolchain, tmp_path, monkeypatch, ca
 def test_the_table_is_not_written_from_a_part(monkeypatch, capsys):
     monkeypatch.setattr("kernel_build.__main__.find_toolchain", lambda: None)
     assert main(["gates", "--architectures", "sm_80", "--write-table"]) == 2
-    assert "leave --architectures out" in capsys.readouterr().err
+    assert "leave --architectures and --sample out" in capsys.readouterr().err
 
 
 @pytest.fixture

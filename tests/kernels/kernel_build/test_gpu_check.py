@@ -11,15 +11,15 @@ from kernel_build.__main__ import main
 from kernel_build.errors import BuildError
 from kernel_build.gpu_check import (
     Deadline,
+    Rows,
     architecture_for,
     environment_with,
     find_card,
     find_commit,
     gpu_check,
+    run_benchmark,
     run_python,
     run_tests,
-    streamed,
-    write_rows_of,
 )
 from kernel_build.gpu_parts import PARTS
 from kernel_build.results import PENDING, TARGETS, Place, read_rows
@@ -52,13 +52,13 @@ def steps(monkeypatch, tmp_path):
     def build(toolchain, *, architectures, folder, seconds):
         done.append(f"build {architectures}")
 
-    def stream(words, environment, seconds):
+    def measure(words, environment, seconds, take):
         done.append(" ".join(words))
-        return streamed(["-c", f"print({os.linesep.join(said)!r})"], environment, seconds)
+        return run_benchmark(["-c", f"print({os.linesep.join(said)!r})"], environment, seconds, take)
 
     monkeypatch.setattr(module, "build_library", build)
     monkeypatch.setattr(module, "run_tests", lambda tests, environment, seconds: [])
-    monkeypatch.setattr(module, "streamed", stream)
+    monkeypatch.setattr(module, "run_benchmark", measure)
     return done, said
 
 
@@ -126,25 +126,54 @@ def test_an_unknown_part_is_told(results):
         gpu_check("gemm", results=results)
 
 
+def rows_of(results):
+    return Rows(PARTS["kernels"].new_row_of(), PLACE, results)
+
+
+def figures(results):
+    return [row.figure for row in read_rows(results) if row.figure != PENDING]
+
+
 def test_rows_are_written_one_by_one(results):
-    def lines():
-        yield "a word of the library\n"
-        yield json.dumps(measured()) + "\n"
-        assert sum(row.figure != PENDING for row in read_rows(results)) == 1
-        yield '{"not": "a row"}\n'
-        yield json.dumps(measured(implementation="sdpa flash")) + "\n"
-
-    assert write_rows_of(lines(), PARTS["kernels"].new_row_of(), PLACE, results) == 2
-    rows = read_rows(results)
-    assert len(rows) == len(TARGETS) + 1
-    assert rows[0].figure.startswith("b2 h10")
+    rows = rows_of(results)
+    rows.take("a word of the library\n")
+    rows.take(json.dumps(measured()) + "\n")
+    assert len(figures(results)) == 1
+    rows.take('{"not": "a row"}\n')
+    rows.take(json.dumps(measured(implementation="sdpa flash")) + "\n")
+    assert (rows.written, rows.failed) == (2, [])
+    assert len(read_rows(results)) == len(TARGETS) + 1
+    assert read_rows(results)[0].figure.startswith("b2 h10")
 
 
-@pytest.mark.slow
-def test_lines_come_as_they_are_printed_and_the_program_ends_with_its_time():
-    code = "import time\nprint('first')\ntime.sleep(600)\nprint('second')"
-    with streamed(["-c", code], os.environ, 3.0) as lines:
-        assert list(lines) == ["first\n"]
+def test_what_of_ours_does_not_run_fails_and_leaves_its_target_pending(results):
+    rows, broken = rows_of(results), {"milliseconds": None, "problem": "CUDA error"}
+    rows.take(json.dumps(measured() | broken))
+    rows.take(json.dumps(measured(implementation="sdpa cudnn") | broken))
+    assert rows.failed == ["SDXL, 64x64: mezzotint flash: CUDA error"]
+    assert [row.figure for row in read_rows(results) if row.what == "SDXL, 64x64: mezzotint flash"] == [
+        PENDING,
+        "b2 h10 4096x4096 d64 bfloat16: does not run (CUDA error)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "ending"),
+    [
+        ("print('first')", []),
+        ("print('first')\nimport os\nos._exit(3)", ["the measurements ended with status 3; what they said is above"]),
+        ("print('first')\nimport time\ntime.sleep(600)", ["the measurements were not over after 3 seconds"]),
+    ],
+)
+def test_lines_come_as_they_are_printed_and_an_early_end_is_told(code, ending):
+    lines = []
+    assert run_benchmark(["-c", code], os.environ, 3.0, lines.append) == ending
+    assert lines == ["first\n"]
+
+
+def test_a_card_that_cannot_be_asked_in_time_is_told():
+    with pytest.raises(BuildError, match="did not import torch within 0 seconds"):
+        run_python(["-c", "import time; time.sleep(600)"], 0.2)
 
 
 def test_a_program_that_fails_is_told_in_its_last_line():

@@ -1,4 +1,7 @@
-"""Bringing the card in, and taking it out again."""
+"""A CUDA device in a torch that is built for processors: bringing it in, and taking it out again.
+
+Use: `with fake_card(total=2**31) as card:`. What it tells and what it lacks: docs/fake_card.md.
+"""
 
 import ctypes
 from collections.abc import Iterator

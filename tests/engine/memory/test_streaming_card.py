@@ -1,0 +1,97 @@
+"""Networks streamed to a card that is not there: in the right order, without a wait, and every planted fault is seen."""
+
+import gc
+
+import pytest
+import torch
+from fake_card.install import fake_card
+from streamed_networks import case
+
+from mezzotint.memory.copying import Queued, Staging, StreamCopier
+from mezzotint.memory.device import open_device
+from mezzotint.memory.pinning import CudaLocker
+from mezzotint.memory.streaming import StreamedNetwork
+
+CUDA = torch.device("cuda:0")
+MIB = 2**20
+
+
+def passes(card, *, pinned=True, resident=1, slots=2, scheme="none", times=2, cap=None):
+    """The answers of a streamed network that came and went, and whether all are those of the processor."""
+    chosen = case.__wrapped__("pixart", scheme)  # one of its own: page-locking moves it
+    device = open_device(CUDA, cap=cap, reading=not pinned)
+    network = StreamedNetwork(
+        chosen.network, chosen.blocks, resident=resident, slots=slots, copier=device.copier, arena=device.arena
+    )
+    try:
+        if pinned:
+            assert network.pin(CudaLocker(), 64 * MIB)
+        network.enter()
+        network.ready()
+        card.waits.clear()
+        answers = [chosen.call_on(CUDA) for _ in range(times)]
+        waits = [what for what, where in card.waits if " in " not in where and what != "copy from host"]
+        network.leave()
+        same = all(torch.equal(answer.cpu(), chosen.answer) for answer in answers)
+        return same, waits
+    finally:
+        network.unpin()
+        device.close()
+        assert torch.equal(chosen.call(), chosen.answer), "the host has what it had"
+
+
+@pytest.mark.parametrize("scheme", ["none", "int8", "int4-lowrank"])
+@pytest.mark.parametrize("pinned", [True, False])
+def test_it_computes_what_the_processor_does_and_the_host_never_waits(pinned, scheme):
+    with fake_card(64 * MIB) as card:
+        same, waits = passes(card, pinned=pinned, scheme=scheme)
+        assert same
+        assert (waits, card.hazards) == ([], [])
+        gc.collect()
+        assert card.device().allocated == 0
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+@pytest.mark.parametrize("resident", [0, 2])
+def test_any_arrangement_is_in_order(resident, slots):
+    with fake_card(64 * MIB) as card:
+        assert passes(card, resident=resident, slots=slots) == (True, [])
+        assert card.hazards == []
+
+
+FAULTS = {
+    "computing does not wait for copies": (StreamCopier, "_compute", lambda self, event: None),
+    "copies do not wait for computing": (StreamCopier, "mark", lambda self: torch.cuda.Event()),
+    "memory is given back while copies are on their way": (Queued, "settle", lambda self: None),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_a_hazard(fault, monkeypatch):
+    monkeypatch.setattr(*FAULTS[fault])
+    with fake_card(64 * MIB, strict=False) as card:
+        passes(card, slots=1, resident=0)
+        gc.collect()
+        assert card.hazards
+
+
+def test_staging_memory_that_is_overwritten_too_early_changes_the_picture(monkeypatch):
+    def the_first(self):
+        if not self._buffers:
+            self._buffers.append(self._make())
+        return 0
+
+    monkeypatch.setattr(Staging, "_next", the_first)
+    with fake_card(64 * MIB, strict=False) as card:
+        assert not passes(card, pinned=False)[0]
+
+
+def test_refused_page_locking_costs_time_and_nothing_else():
+    """Windows refuses it; CUDA keeps that error for the next launch, which has nothing to do with it."""
+    with fake_card(64 * MIB) as card:
+        card.refuses_pinning = True
+        locker = CudaLocker()
+        page = torch.empty(4096, dtype=torch.uint8)
+        assert not locker.lock(page.data_ptr(), 4096)
+        assert torch.ones(2, device=CUDA).add(1).tolist() == [2.0, 2.0]
+        assert passes(card, pinned=False)[0]

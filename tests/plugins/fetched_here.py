@@ -1,0 +1,37 @@
+"""Fetches in this process, without the waits between tries: a process of its own for each takes a second.
+
+from fetched_here import children, fetched_here  # noqa: F401  where most tests are not about those processes
+"""
+
+import pytest
+from huggingface_hub import set_client_factory
+from huggingface_hub.utils._http import default_client_factory
+
+from mezzotint.codec import decode_event, encode
+from mezzotint.library import download, download_transfer, fetching, offer
+
+
+@pytest.fixture
+def children():
+    """Has a test fetch by processes of their own, as the program does."""
+
+
+@pytest.fixture(autouse=True)
+def fetched_here(request, monkeypatch):
+    """Has all others fetch here."""
+    if "children" in request.fixturenames:
+        yield
+        return
+
+    def run(command, tell, cancelled):
+        return encode(
+            fetching.answer(
+                command.words[-1], command.given.encode(), lambda message: tell(decode_event(message["event"]))
+            )
+        )
+
+    monkeypatch.setattr(download_transfer, "PATIENCE", (0.0,))
+    for module in (download, offer):
+        monkeypatch.setattr(module, "run_child", run)
+    yield
+    set_client_factory(default_client_factory)
