@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         default=1.0,
         metavar="SHARE",
-        help=f"of the sources that {TABLE.name} says have passed, compile only this share, drawn at random (default: 1)",
+        help=f"compile only this share, drawn at random, of what {TABLE.name} says has passed (default: 1)",
     )
     gates.add_argument("--seed", type=int, help="draw that share as an earlier run did, which printed its seed")
     gates.add_argument("--write-table", action="store_true", help=f"write {TABLE.name} as it is now")

@@ -31,9 +31,7 @@ def expected(kernel: Kernel) -> Sequence[str]:
     return words
 
 
-def failures(
-    kernels: Iterable[Kernel], table: RegisterTable, compiler: str, units: Collection[Unit]
-) -> list[str]:
+def failures(kernels: Iterable[Kernel], table: RegisterTable, compiler: str, units: Collection[Unit]) -> list[str]:
     """Everything that is not as it must be in these units, a line each."""
     every = list(kernels)
     if table.compiler != compiler:

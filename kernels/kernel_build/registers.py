@@ -1,4 +1,4 @@
-"""The checked-in table of how many registers each kernel may use on each architecture, and of the sources that passed."""
+"""The checked-in table of the registers that each kernel may use on each architecture, and of sources that passed."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -23,9 +23,7 @@ class RegisterTable:
     sources: Mapping[str, str] = field(default_factory=dict)  # by their names
 
 
-def table_of(
-    kernels: Iterable[Kernel], compiler: str, sources: Mapping[str, str] | None = None
-) -> RegisterTable:
+def table_of(kernels: Iterable[Kernel], compiler: str, sources: Mapping[str, str] | None = None) -> RegisterTable:
     """What the kernels use now."""
     used = {(kernel.label, kernel.architecture): kernel.resources.registers for kernel in kernels}
     return RegisterTable(compiler=compiler, registers=used, sources=sources or {})

@@ -124,7 +124,7 @@ def read_rows(path: Path = RESULTS) -> list[Row]:
 
 
 def record(row: Row, path: Path = RESULTS, *, counts: bool = True) -> None:
-    """Write one row: in the place of the pending row for the same thing, if it counts as its figure, else at the end."""
+    """Write one row: in the place of the pending row for the same thing, if it counts for that, else at the end."""
     rows = with_targets(read_rows(path))
     places = [index for index, old in enumerate(rows) if old.figure == PENDING and old.what == row.what]
     if places and counts:

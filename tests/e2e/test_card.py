@@ -22,7 +22,9 @@ def request_of(*models, tmp_path, sampler="euler", **fields):
     )
     given = {"prompt": "a red house", "seed": 7, "output": Output(path=f"{tmp_path}/out/"), "dtype": "float32"}
     given |= {"quantization": "none", "text_quantization": "none"}
-    return GenerateRequest(cascade=Cascade(stages=stages, transitions=(Transition(),) * (len(stages) - 1)), **given | fields)
+    return GenerateRequest(
+        cascade=Cascade(stages=stages, transitions=(Transition(),) * (len(stages) - 1)), **given | fields
+    )
 
 
 def run(request, on_event=lambda event: None, engine=None):

@@ -191,7 +191,9 @@ def test_memory_freed_while_another_stream_is_at_it(card, told):
     if told:
         gone.record_stream(side)
     del gone
-    assert ([each.partition(":")[0] for each in card.hazards]) == ([] if told else ["freed while stream 1 may still be at it"])
+    assert ([each.partition(":")[0] for each in card.hazards]) == (
+        [] if told else ["freed while stream 1 may still be at it"]
+    )
 
 
 # ---- faults

@@ -111,7 +111,7 @@ class Launch:
         reach = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True) if size > 1) + item
         for allocation in card.allocations.values():
             low = pointer - allocation.address
-            if 0 <= low and low + reach <= len(allocation.host):
+            if low >= 0 and low + reach <= len(allocation.host):
                 assert allocation.device == self._device, f"{self._name}: {pointer:#x} is another device's"
                 allocation.touch(low, low + reach, writes, self._name)
                 return

@@ -44,7 +44,7 @@ def call(capsys, monkeypatch):
     return run
 
 
-def test_agreed_at_the_terminal(hub, call, children):  # noqa: F811
+def test_agreed_at_the_terminal(hub, call, children):
     code, out, err = call("owner/tiny", typed="y\n")
     assert code == 0, err
     assert out == f"{paths.models_folder() / 'tiny'}\n"

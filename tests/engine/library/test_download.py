@@ -24,7 +24,7 @@ from mezzotint.errors import (
     UnknownModel,
     UsageError,
 )
-from mezzotint.library import child
+from mezzotint.library import child, download
 from mezzotint.library.download import get
 from mezzotint.library.download_partial import Partial
 from mezzotint.library.download_transfer import CHUNK

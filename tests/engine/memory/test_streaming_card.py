@@ -1,4 +1,4 @@
-"""Networks streamed to a card that is not there: in the right order, without a wait, and every planted fault is seen."""
+"""Networks streamed to a card that is not there: in order, without a wait, and every planted fault is seen."""
 
 import gc
 

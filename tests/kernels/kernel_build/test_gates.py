@@ -235,12 +235,14 @@ def test_what_has_passed_is_compiled_again_only_as_a_sample(gates, monkeypatch):
     assert gates("--sample", "0", *only, **two) == (0, set())
     changed = two | {"one": PLAIN.replace("2", "3")}
     assert gates("--sample", "0", *only, **changed) == (0, {"one.cu for sm_80", "one.cu for sm_90a"})
-    assert gates("--sample", "0.5", "--seed", "7", *only, **two) == gates("--sample", "0.5", "--seed", "7", *only, **two)
+    assert gates("--sample", "0.5", "--seed", "7", *only, **two) == gates(
+        "--sample", "0.5", "--seed", "7", *only, **two
+    )
     assert len(gates("--sample", "0.5", *only, **two)[1]) == 2
 
 
 def test_sources_are_recorded_only_when_all_pass(gates):
-    assert gates("--write-table", **{"one": SPILLING})[0] == 1
-    status, compiled = gates("--sample", "0", **{"one": SPILLING})
+    assert gates("--write-table", one=SPILLING)[0] == 1
+    status, compiled = gates("--sample", "0", one=SPILLING)
     assert status == 1
     assert len(compiled) == len(ARCHITECTURES)

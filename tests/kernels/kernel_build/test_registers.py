@@ -32,7 +32,14 @@ def test_people_can_read_it(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "nvcc\n", "nvcc 13\nkernel sm_75\nsource a\n", "nvcc 13.0.88\nkernel sm_75\na 1 2\n", "nvcc 13\nkernel sm_75\na many\n"]
+    "text",
+    [
+        "",
+        "nvcc\n",
+        "nvcc 13\nkernel sm_75\nsource a\n",
+        "nvcc 13.0.88\nkernel sm_75\na 1 2\n",
+        "nvcc 13\nkernel sm_75\na many\n",
+    ],
 )
 def test_a_damaged_table_is_told_with_what_to_do(tmp_path, text):
     (tmp_path / "registers.txt").write_text(text)

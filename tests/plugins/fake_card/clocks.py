@@ -1,8 +1,8 @@
 """Streams and events with vector clocks, and the copies that streams have yet to make.
 
-A clock says, for each stream, up to which of its times another stream (or the host) has waited for it. An operation that
-touches bytes which another stream touched at a time not yet waited for is in no order with it: a hazard, in whichever
-order the two happened to run. Copies of streams other than the default one are made as late as events allow, so that
+A clock says, for each stream, up to which of its times another stream (or the host) has waited for it. An operation
+that touches bytes which another stream touched at a time not yet waited for is in no order with it: a hazard, in
+whichever order the two happened to run. Copies of streams other than the default one are made as late as events allow, so that
 what reads them too early also computes something else.
 """
 
@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-
 from fake_card.state import card
 
 Clock = dict[int, int]  # stream number: time

@@ -6,11 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-from torch import Tensor
-
 from fake_card.clocks import Event, Stream, streaming
 from fake_card.state import card
-
+from torch import Tensor
 
 _Plain = torch.Generator
 

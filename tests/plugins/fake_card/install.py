@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-
 from fake_card import operations
 from fake_card.clocks import Stream
 from fake_card.cuda_module import replacements
@@ -70,7 +69,7 @@ def fake_card(
 
 
 def _put_guard() -> None:
-    """A torch for processors has no guard of CUDA devices: PrivateUse1's, which can be Python's, stands in its place."""
+    """A torch for processors has no guard of CUDA devices: PrivateUse1's, which may be Python's, is put in its place."""
     guard = _Guard()
     torch._C._acc.register_python_privateuseone_device_guard(guard)
     library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libc10.so"))

@@ -8,9 +8,8 @@ import ctypes
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
-
 from fake_card.state import card
+from torch import Tensor
 
 GRAIN = 512  # bytes that torch's allocator on cards rounds up to
 CUDA = 2  # kDLCUDA
@@ -132,8 +131,8 @@ def take(memory: Any, size: int) -> None:
     if memory.allocated + size > room:
         if not card.wddm or memory.allocated + size > memory.cap:
             raise torch.OutOfMemoryError(
-                f"CUDA out of memory. Tried to allocate {size / 2**20:.2f} MiB. GPU {memory.index} has a total capacity "
-                f"of {memory.total / 2**30:.2f} GiB of which {memory.free / 2**20:.2f} MiB is free."
+                f"CUDA out of memory. Tried to allocate {size / 2**20:.2f} MiB. GPU {memory.index} has a total "
+                f"capacity of {memory.total / 2**30:.2f} GiB of which {memory.free / 2**20:.2f} MiB is free."
             )
         memory.spilled = max(memory.spilled, memory.allocated + size - room)
     memory.peak = max(memory.peak, memory.allocated + size)

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
-
 from fake_card.memory import adopt, on_card, on_host, shaped, take, touch
 from fake_card.state import card
+from torch import Tensor
 
 aten = torch.ops.aten
 WHOLE = {"convolution", "linear", "matmul", "scaled_dot_product_attention"}
@@ -124,16 +123,7 @@ def run(operation: Any, *args: Any, **kwargs: Any) -> Any:
     call.check(args[n] for n in writes.positions if n < len(args))
     if call.name in VIEWS:
         return call.to_card(operation(*there, **named))
-    card.check(call.name)
-    stream = card.current_stream(call.device)
-    stream.run()
-    stream.tick()
-    ordered = len(card.streams) > len(card.devices)
-    if ordered:
-        for key, each in _tensors(args, kwargs):
-            touch(each, key in writes.positions or key in writes.names, call.name)
-    if call.name in WAITING or (call.name in HOST_INDICES and _has_masks(args[1])):
-        card.wait_for(stream, call.name)
+    ordered = _queue(call, writes, args, kwargs)
     given = operation(*there, **named)
     if call.name in ANSWERS_HOST:
         return given
@@ -143,10 +133,23 @@ def run(operation: Any, *args: Any, **kwargs: Any) -> Any:
     if writes.returned:
         return _written(operation, writes, args, kwargs, there, named, call.device or 0)
     made = call.to_card(given)
-    if ordered:
-        for _, each in _tensors((made,), {}):
-            touch(each, True, call.name)
+    for _, each in _tensors((made,), {}) if ordered else ():
+        touch(each, True, call.name)
     return made
+
+
+def _queue(call: Call, writes: Writes, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Put it on the current stream, and have the host wait if it must; whether there are streams to be ordered."""
+    card.check(call.name)
+    stream = card.current_stream(call.device)
+    stream.run()
+    stream.tick()
+    ordered = len(card.streams) > len(card.devices)
+    for key, each in _tensors(args, kwargs) if ordered else ():
+        touch(each, key in writes.positions or key in writes.names, call.name)
+    if call.name in WAITING or (call.name in HOST_INDICES and _has_masks(args[1])):
+        card.wait_for(stream, call.name)
+    return ordered
 
 
 def _has_masks(indices: Sequence[Any]) -> bool:

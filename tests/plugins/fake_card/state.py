@@ -150,7 +150,9 @@ class Card:
 
     # ---- faults
 
-    def fail(self, operation: str, after: int = 0, error: str = "unspecified launch failure", lost: bool = True) -> None:
+    def fail(
+        self, operation: str, after: int = 0, error: str = "unspecified launch failure", lost: bool = True
+    ) -> None:
         """Have an operation fail, after some that do not. Where the device is lost, so does all that comes after."""
         self._fault = (operation, after, error, lost)
 
