@@ -2,8 +2,8 @@
 
 A clock says, for each stream, up to which of its times another stream (or the host) has waited for it. An operation
 that touches bytes which another stream touched at a time not yet waited for is in no order with it: a hazard, in
-whichever order the two happened to run. Copies of streams other than the default one are made as late as events allow, so that
-what reads them too early also computes something else.
+whichever order the two happened to run. Copies of streams other than the default one are made as late as events
+allow, so that what reads them too early also computes something else.
 """
 
 from collections import deque

@@ -69,7 +69,7 @@ def fake_card(
 
 
 def _put_guard() -> None:
-    """A torch for processors has no guard of CUDA devices: PrivateUse1's, which may be Python's, is put in its place."""
+    """Such a torch has no guard of CUDA devices: PrivateUse1's, which may be Python's, is put in its place."""
     guard = _Guard()
     torch._C._acc.register_python_privateuseone_device_guard(guard)
     library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libc10.so"))
