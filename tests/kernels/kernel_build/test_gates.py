@@ -1,9 +1,9 @@
 """What the gates let pass, and what not; with made up kernels, and with real ones that are compiled here."""
 
-import re
-import tempfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -208,9 +208,14 @@ def test_the_table_is_not_written_from_a_part(monkeypatch, capsys):
 
 
 @pytest.fixture
-def gates(toolchain, tmp_path, monkeypatch, capsys):
-    """Run the command with a table and sources of its own; gives its status and what it compiled."""
+def gates(tmp_path, monkeypatch):
+    """Run the command on made up sources, with a table of its own; gives its status and what was compiled.
+
+    A source is the stack that its kernel needs.
+    """
     sources, table = [], tmp_path / "registers.txt"
+    compiler = SimpleNamespace(version=VERSION)
+    monkeypatch.setattr("kernel_build.__main__.find_toolchain", lambda: compiler)
     monkeypatch.setattr("kernel_build.__main__.kernel_sources", lambda: sources)
     monkeypatch.setattr("kernel_build.__main__.read_table", lambda: read_table(table))
     monkeypatch.setattr("kernel_build.__main__.write_table", lambda written: write_table(written, table))
@@ -219,30 +224,36 @@ def gates(toolchain, tmp_path, monkeypatch, capsys):
         sources[:] = [tmp_path / f"{name}.cu" for name in codes]
         for source, code in zip(sources, codes.values(), strict=True):
             source.write_text(code)
-        monkeypatch.setattr(machine_code, "CACHE", Path(tempfile.mkdtemp(dir=tmp_path)))
-        status = main(["gates", *words])
-        return status, set(re.findall(r"compiling (\w+\.cu for \w+)", capsys.readouterr().err))
+        seen = set()
+
+        def read(units, toolchain, *, jobs, on_compile):
+            seen.update((unit.source.stem, unit.architecture) for unit in units)
+            made = [
+                kernel("prepare", unit.architecture, loops=(), stack=int(unit.source.read_text())) for unit in units
+            ]
+            return [replace(each, source=unit.source) for each, unit in zip(made, units, strict=True)]
+
+        monkeypatch.setattr("kernel_build.__main__.read_machine_code", read)
+        return main(["gates", *words]), seen
 
     return run
 
 
-def test_what_has_passed_is_compiled_again_only_as_a_sample(gates, monkeypatch):
-    two = {"one": PLAIN, "other": PLAIN.replace("plain", "other")}
-    monkeypatch.setattr("kernel_build.__main__.ARCHITECTURES", ("sm_80", "sm_90a"))
-    only = ("--architectures", "sm_80", "sm_90a")
-    status, compiled = gates("--write-table", *only, **two)
-    assert (status, len(compiled)) == (0, 4)
-    assert gates("--sample", "0", *only, **two) == (0, set())
-    changed = two | {"one": PLAIN.replace("2", "3")}
-    assert gates("--sample", "0", *only, **changed) == (0, {"one.cu for sm_80", "one.cu for sm_90a"})
-    assert gates("--sample", "0.5", "--seed", "7", *only, **two) == gates(
-        "--sample", "0.5", "--seed", "7", *only, **two
-    )
-    assert len(gates("--sample", "0.5", *only, **two)[1]) == 2
+def everywhere(*names):
+    return {(name, architecture) for name in names for architecture in ARCHITECTURES}
+
+
+def test_what_has_passed_is_compiled_again_only_as_a_sample(gates):
+    two = {"one": "0", "other": "0 "}
+    assert gates("--write-table", **two) == (0, everywhere("one", "other"))
+    assert gates("--sample", "0", **two) == (0, set())
+    assert gates("--sample", "0", **two | {"one": " 0"}) == (0, everywhere("one"))
+    status, some = gates("--sample", "0.5", "--seed", "7", **two)
+    assert (status, len(some)) == (0, len(ARCHITECTURES))
+    assert gates("--sample", "0.5", "--seed", "7", **two) == (0, some)
+    assert gates("--sample", "1", **two) == (0, everywhere("one", "other"))
 
 
 def test_sources_are_recorded_only_when_all_pass(gates):
-    assert gates("--write-table", one=SPILLING)[0] == 1
-    status, compiled = gates("--sample", "0", one=SPILLING)
-    assert status == 1
-    assert len(compiled) == len(ARCHITECTURES)
+    assert gates("--write-table", one="16")[0] == 1
+    assert gates("--sample", "0", one="16") == (1, everywhere("one"))
