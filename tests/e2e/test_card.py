@@ -108,3 +108,15 @@ def test_every_job_of_an_engine_calls_our_kernels_as_often(tiny_pixart_folder, t
     assert counts[0] == counts[1]
     assert counts[0][0] > 0
     assert (counts[0][1] > 0) == bool(fields)
+
+
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize("scheme", ["int4", "int8"])
+def test_without_kernels_no_step_of_a_quantized_model_waits(tiny_pixart_folder, tmp_path, scheme):
+    job = request_of(tiny_pixart_folder, tmp_path=tmp_path, quantization=scheme)
+    plain = run(replace(job, device="cpu"))
+    with fake_card(2 * GIB) as card:
+        waits = WaitsOfSteps(card)
+        result = run(replace(job, device="cuda:0"), waits)
+        assert (waits.between, card.hazards) == ([], [])
+        assert pixels(result) == pixels(plain)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
 import torch
@@ -57,7 +58,7 @@ class AttentionSession:
             return attention_reference(q, k, v, masks, scale)[0]
         if self._kernels is not None and self._used != "sdpa" and q.device.type == self._kernels.device_type:
             try:
-                out = self._kernels(q, k, v, masks, scale, int8=self._used == "int8")[0]
+                out = self._by_kernels(self._kernels, q, k, v, masks, scale)
                 self.kernel_calls += 1
                 return out
             except Unsupported as error:
@@ -65,6 +66,14 @@ class AttentionSession:
             except (LaunchFailed, Unavailable) as error:
                 self.give_up(str(error), calls=1)
         return attention_sdpa(q, k, v, masks, scale)
+
+    def _by_kernels(
+        self, kernels: CompiledAttention, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None
+    ) -> Tensor:
+        if self._used == "int8":
+            with suppress(Unsupported):  # by the kernels of 16 bits, then, before torch's own
+                return kernels(q, k, v, masks, scale, int8=True)[0]
+        return kernels(q, k, v, masks, scale)[0]
 
     def finite(self, make: Callable[[], T], what: str) -> T:
         """What `make` gives, tensors; when kernels of ours make one of them not-a-number, once more without them.

@@ -65,13 +65,13 @@ class BitsAndBytesLayout:
         encoded = {
             weight: tensors["weight"],
             f"{weight}.absmax": tensors["absmax"],
-            f"{weight}.quant_map": nf4_values(),
+            f"{weight}.quant_map": nf4_values().clone(),
         }
         if isinstance(format_, Nf4) and format_.double:
             told |= {"nested_blocksize": NESTED_BLOCK, "nested_dtype": "float32"}
             told["nested_offset"] = float(tensors["nested_offset"])
             encoded[f"{weight}.nested_absmax"] = tensors["nested_absmax"]
-            encoded[f"{weight}.nested_quant_map"] = dynamic_values()
+            encoded[f"{weight}.nested_quant_map"] = dynamic_values().clone()
         return {**encoded, layer + self.mark: described_as(json.dumps(told))}
 
 

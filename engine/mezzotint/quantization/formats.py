@@ -143,14 +143,14 @@ class Nf4:
         if not self.double:
             return {"weight": packed, "absmax": largest}
         nested = nest(largest)
-        offset = torch.tensor(nested.offset)
-        return {"weight": packed, "absmax": nested.codes, "nested_absmax": nested.scales, "nested_offset": offset}
+        scales, offset = nested.scales, nested.offset
+        return {"weight": packed, "absmax": nested.codes, "nested_absmax": scales, "nested_offset": offset}
 
     def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
         """The weight that they stand for."""
         largest = tensors["absmax"]
         if self.double:
-            scales, offset = tensors["nested_absmax"], float(tensors["nested_offset"])
+            scales, offset = tensors["nested_absmax"], tensors["nested_offset"]
             largest = unnest(Nested(codes=largest, scales=scales, offset=offset))
         return dequantize_nf4(tensors["weight"], largest, shape, dtype)
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from mezzotint.quantization.constants import constant
+
 BLOCK = 64
 NESTED_BLOCK = 256
 _SMALLEST = 1e-38  # magnitude that has an inverse in float32
@@ -27,12 +29,12 @@ class Nested:
 
     codes: Tensor
     scales: Tensor
-    offset: float
+    offset: Tensor  # (), float32
 
 
 def nf4_values(device: torch.device | str = "cpu") -> Tensor:
     """The 16 values, ascending, float32."""
-    return torch.tensor(_VALUES, device=device)
+    return constant(_values, device=device)
 
 
 def quantize_nf4(weight: Tensor) -> tuple[Tensor, Tensor]:
@@ -50,8 +52,7 @@ def quantize_nf4(weight: Tensor) -> tuple[Tensor, Tensor]:
 
 def dequantize_nf4(packed: Tensor, largest: Tensor, shape: torch.Size, dtype: torch.dtype) -> Tensor:
     """The weight that packed codes and magnitudes `(blocks)` stand for."""
-    single = nf4_values(packed.device)
-    pairs = torch.cartesian_prod(single, single).view(torch.int64).flatten()  # both values of a byte, looked up as one
+    pairs = constant(_pairs, device=packed.device, dtype=torch.int64)
     values = pairs[packed.flatten().to(torch.int32)].view(torch.float32)
     blocks = torch.nn.functional.pad(values, (0, -values.numel() % BLOCK)).view(-1, BLOCK) * largest[:, None]
     return blocks.flatten()[: shape.numel()].view(shape).to(dtype)
@@ -59,7 +60,7 @@ def dequantize_nf4(packed: Tensor, largest: Tensor, shape: torch.Size, dtype: to
 
 def nest(largest: Tensor) -> Nested:
     """Quantize magnitudes once more. Where 256 of them are equal their scale and codes are 0."""
-    offset = float(largest.mean())
+    offset = largest.mean()
     centred = largest - offset
     blocks = torch.nn.functional.pad(centred, (0, -centred.numel() % NESTED_BLOCK)).view(-1, NESTED_BLOCK)
     scales = blocks.abs().amax(dim=1)
@@ -78,12 +79,25 @@ def unnest(nested: Nested, values: Tensor | None = None) -> Tensor:
 
 def dynamic_values(device: torch.device | str = "cpu") -> Tensor:
     """The 256 signed values of the dynamic tree data type (arXiv 1511.04561), ascending, float32."""
+    return constant(_dynamic_values, device=device)
+
+
+def _dynamic_values() -> Tensor:
     values: list[float] = [0.0, 1.0]
     for exponent in range(7):
         edges = torch.linspace(0.1, 1, 2**exponent + 1)
         means = (edges[:-1] + edges[1:]) / 2 * 10.0 ** (exponent - 6)
         values += [*means.tolist(), *(-means).tolist()]
-    return torch.tensor(sorted(values), device=device)
+    return torch.tensor(sorted(values))
+
+
+def _values() -> Tensor:
+    return torch.tensor(_VALUES)
+
+
+def _pairs() -> Tensor:
+    """Both values of each byte as one number of 64 bits, to be looked up at once."""
+    return torch.cartesian_prod(_values(), _values()).view(torch.int64).flatten()
 
 
 def _nearest(x: Tensor, values: Tensor) -> Tensor:

@@ -5,6 +5,8 @@ import functools
 import torch
 from torch import Tensor
 
+from mezzotint.quantization.constants import constant
+
 LARGEST_GROUP = 256
 GROUPS = (4, 16, 64, 256)
 
@@ -14,7 +16,7 @@ def rotate(x: Tensor, group: int) -> Tensor:
     if group == 0:
         return x
     grouped = x.reshape(*x.shape[:-1], x.shape[-1] // group, group)
-    return (grouped @ hadamard(group).to(x.device, x.dtype)).reshape(x.shape)
+    return (grouped @ constant(hadamard, group, device=x.device, dtype=x.dtype)).reshape(x.shape)
 
 
 def best_group(columns: int, largest: int = LARGEST_GROUP) -> int:

@@ -5,6 +5,7 @@ import torch
 from fake_kernels import FakeKernels
 
 from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.library import Unsupported
 from mezzotint.attention.masks import Masks
 from mezzotint.attention.reference import attention_reference
 from mezzotint.attention.sdpa import attention_sdpa
@@ -49,6 +50,19 @@ def test_what_is_unsupported_is_counted_by_reason_and_told_once(notices):
     )
     ((code, message),) = notices
     assert code == "attention_fell_back" and "head_dim 8" in message
+
+
+def test_what_has_no_kernel_in_8_bits_has_one_in_16(notices):
+    class NoInt8(FakeKernels):
+        def plan(self, arguments, device):
+            if arguments.flags & 2:
+                raise Unsupported("no kernel in 8 bits")
+            return super().plan(arguments, device)
+
+    kernels = NoInt8()
+    session = session_of(kernels, notices, "int8")
+    session.attend(Q, Q, Q)
+    assert (len(kernels.launches), session.kernel_calls, session.fallbacks, notices) == (1, 1, (), [])
 
 
 def test_after_a_failed_launch_torch_s_own_attends(notices):
