@@ -49,6 +49,7 @@ MANY = """
 def run(pytester, monkeypatch):
     """Run a test file with a limit of 0.2 seconds."""
     monkeypatch.setattr(pace, "LIMIT", 0.2)
+    monkeypatch.setattr(pace, "_slowness", lambda: 1.0)
     monkeypatch.setattr(pace, "_too_long", {})
     monkeypatch.setattr(pace, "_cases", Counter())
 
@@ -68,14 +69,20 @@ def run(pytester, monkeypatch):
         ("@pytest.mark.slow", "()", "work(0.4)", 0),
         ("", "(shared)", "pass", 0),
         ("", "()", "time.sleep(0.4)", 0),
+        ("", "()", "work(0.4); sys.modules.update((f'made_{n}', sys) for n in range(100))", 0),
     ],
-    ids=["busy", "a busy process", "marked", "a shared fixture", "waiting"],
+    ids=["busy", "a busy process", "marked", "a shared fixture", "waiting", "importing"],
 )
 def test_what_takes_too_long_fails_the_run(run, mark, arguments, body, code):
     result = run(BUSY, mark=mark, arguments=arguments, body=body)
     assert result.parseoutcomes() == {"passed": 1}
     assert result.ret == code
     assert ("TOO LONG" in result.stdout.str()) == bool(code)
+
+
+def test_a_slow_processor_has_longer(run, monkeypatch):
+    monkeypatch.setattr(pace, "_slowness", lambda: 4.0)
+    assert run(BUSY, mark="", arguments="()", body="work(0.4)").ret == 0
 
 
 def test_cases_after_the_first_are_slow(run):

@@ -2,20 +2,27 @@
 
 A test that takes over `LIMIT` seconds without `@pytest.mark.slow` fails the run. Seconds are those of the processor,
 of the test and of the processes that it has waited for, so a busy machine is no reason to fail; fixtures that several
-tests share do not count. `make test` leaves slow tests out; `make test-slow` runs them, or with --sample some of them.
+tests share do not count, nor modules that it happens to import first, and a slow processor has longer. `make test`
+leaves slow tests out; `make test-slow` runs them, or with --sample some of them.
 """
 
 import os
 import random
+import sys
+import time
 from collections import Counter
 from collections.abc import Generator
+from functools import cache
 from typing import Any
 
 import pytest
 
 LIMIT = 15.0  # seconds
+IMPORT = 0.005  # seconds for each module that was not there
+_YARDSTICK = 0.15  # seconds that a processor takes for what `_slowness` does, if it is no slow one
 _NAME = "processor_seconds"
 _started = pytest.StashKey[float]()
+_modules = pytest.StashKey[int]()
 
 _shared = [0.0]  # seconds that went into shared fixtures since the test began
 _too_long: dict[str, float] = {}
@@ -60,6 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Begin to count."""
+    item.stash[_modules] = len(sys.modules)
     item.stash[_started], _shared[0] = _spent(), 0.0
 
 
@@ -84,7 +92,9 @@ def pytest_runtest_makereport(
     """
     report = yield
     if call.when == "call" and not _may_be_slow(item) and _started in item.stash:
-        report.user_properties.append((_NAME, _spent() - item.stash[_started] - _shared[0]))
+        imported = IMPORT * (len(sys.modules) - item.stash[_modules])
+        spent = _spent() - item.stash[_started] - _shared[0]
+        report.user_properties.append((_NAME, spent / _slowness() - imported))
     return report
 
 
@@ -116,6 +126,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def _may_be_slow(item: pytest.Item) -> bool:
     """Whether it is marked so, or more is asked of it than usual."""
     return bool(item.get_closest_marker("slow")) or item.config.getoption("hypothesis_profile", None) is not None
+
+
+@cache
+def _slowness() -> float:
+    """How many times as long this processor takes as others do; never less than 1."""
+    start = time.process_time()
+    sum(number % 7 for number in range(1_000_000))
+    return max(1.0, (time.process_time() - start) / _YARDSTICK)
 
 
 def _spent() -> float:

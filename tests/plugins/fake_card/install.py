@@ -41,11 +41,10 @@ def fake_card(
     if not _registered:
         _put_guard()
         _registered.extend(operations.register())
-    left = {each.index: each.allocated for each in card.devices}
+    card.session += 1
     card.devices = [Device(index) for index in range(count)]
     for device in card.devices:
         device.total, device.cap = total, total if cap is None else cap
-        device.allocated = left.get(device.index, 0)
     card.reset()
     card.strict, card.wddm = strict, wddm
     card.streams.clear()

@@ -56,15 +56,27 @@ class Access(NamedTuple):
 class Allocation:
     """Bytes of a device: the host's memory behind them, and who touched what of it when."""
 
-    __slots__ = ("address", "counted", "device", "host", "recorded", "stream", "touched", "typed")
+    __slots__ = (
+        "address",
+        "counted",
+        "device",
+        "host",
+        "recorded",
+        "session",
+        "stream",
+        "touched",
+        "touched_in",
+        "typed",
+    )
 
     def __init__(self, host: Tensor, device: int) -> None:
         self.host, self.device, self.address = host, device, host.data_ptr()
         self.counted = -(-len(host) // GRAIN) * GRAIN
         self.typed = {torch.uint8: host}
-        self.stream = card.current_stream(device)
+        self.session, self.stream = card.session, card.current_stream(device)
         self.recorded: set[int] = set()  # streams that torch was told of by record_stream
         self.touched: list[Access] = []
+        self.touched_in = card.session
 
     def flat(self, dtype: torch.dtype) -> Tensor:
         """All of it, as numbers."""
@@ -79,6 +91,8 @@ class Allocation:
         stream = card.current_stream(self.device)
         number, clock = stream.number, stream.clock
         with card.lock:
+            if self.touched_in != card.session:
+                self.touched, self.touched_in = [], card.session
             kept = []
             for entry in self.touched:
                 if entry.low < high and low < entry.high:
@@ -95,8 +109,11 @@ class Allocation:
 
     def freed(self) -> None:
         """Nothing holds it any more; its memory is the next one's on the stream that it was made on."""
+        if card.allocations.get(self.address) is self:
+            del card.allocations[self.address]
+        if self.session != card.session:
+            return  # of a card that is gone
         card.devices[self.device].allocated -= self.counted
-        card.allocations.pop(self.address, None)
         clock = self.stream.clock
         for entry in self.touched:
             waited = max(clock.get(entry.stream, 0), card.host_clock.get(entry.stream, 0))

@@ -48,6 +48,7 @@ class Card:
         self.lock = threading.RLock()
         self._of_thread = threading.local()
         self.active = False
+        self.session = 0  # each is another card; what is kept of one that is gone counts for nothing
         self.devices: list[Device] = [Device(0)]
         self.streams: list[Stream] = []
         self.allocations: dict[int, Allocation] = {}
