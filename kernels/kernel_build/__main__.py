@@ -81,12 +81,11 @@ def _gates(options: argparse.Namespace) -> int:
         raise BuildError("--write-table writes all architectures: leave --architectures and --sample out")
     units = [Unit(source=source, architecture=name) for source in kernel_sources() for name in options.architectures]
     digests = {source_name(source): source_digest(source, toolchain) for source in kernel_sources()}
-    if options.sample < 1:
-        units = _sample(units, digests, options)
-    kernels = read_machine_code(units, toolchain, jobs=options.jobs, on_compile=_Progress(len(units)).one)
+    chosen = units if options.sample == 1 else _sample(units, digests, options)
+    kernels = read_machine_code(chosen, toolchain, jobs=options.jobs, on_compile=_Progress(len(chosen)).one)
     if options.write_table:
-        _write(table_of(kernels, toolchain.version, digests), kernels, units)
-    found = failures(kernels, read_table(), toolchain.version, units)
+        _write(table_of(kernels, toolchain.version, digests), kernels)
+    found = failures(kernels, read_table(), toolchain.version, set(units) - set(chosen))
     for line in found:
         say(f"kernels: {line}")
     if not found:
@@ -107,9 +106,9 @@ def _sample(units: Sequence[Unit], digests: Mapping[str, str], options: argparse
     return [*changed, *drawn]
 
 
-def _write(table: RegisterTable, kernels: Sequence[Kernel], units: Sequence[Unit]) -> None:
+def _write(table: RegisterTable, kernels: Sequence[Kernel]) -> None:
     """Write the table; sources are recorded only when all pass."""
-    right = not failures(kernels, table, table.compiler, units)
+    right = not failures(kernels, table, table.compiler)
     write_table(table if right else replace(table, sources={}))
     say(f"kernels: wrote {TABLE}")
 

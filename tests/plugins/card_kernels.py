@@ -4,8 +4,6 @@ Pointers must lie in memory of that device that is alive, with all that the stri
 bytes; the stream is the current one, and what it reads is ordered after what other streams wrote.
 """
 
-from collections import Counter
-
 import torch
 from fake_card.state import card
 from fake_kernels import FakeKernels
@@ -19,13 +17,9 @@ _ALIGNMENT = 16
 
 
 class CardKernels(FakeKernels):
-    """Attention; `calls` by (heads, queries, keys, head size)."""
+    """Attention."""
 
     device_type = "cuda"
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.calls = Counter()
 
     def launch(self, arguments, device, stream):
         a, item = arguments, _ITEM[arguments.dtype]
@@ -46,18 +40,13 @@ class CardKernels(FakeKernels):
             launch.touch(a.lse, (a.batch * a.heads * a.nq,), (4,), 4, writes=True)
         if a.workspace_bytes:
             launch.rows(a.workspace, (1,), (0,), a.workspace_bytes, writes=True)
-        self.calls[a.heads, a.nq, a.nk, a.head_dim] += 1
         super().launch(arguments, device, stream)
 
 
 class CardProducts(FakeProducts):
-    """Quantized products; `calls` by (out columns, in columns)."""
+    """Quantized products."""
 
     device_type = "cuda"
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.calls = Counter()
 
     def quantize(self, arguments, device, stream):
         a, launch, item = arguments, Launch("quantize", device, stream), _ITEM[arguments.dtype]
@@ -82,7 +71,6 @@ class CardProducts(FakeProducts):
             launch.rows(a.branch_x, (a.rows,), (a.branch_x_stride * item,), a.rank * item)
             launch.rows(a.branch_up, (n,), (a.branch_up_stride * item,), a.rank * item)
         launch.rows(a.out, (a.rows,), (a.out_stride * item,), n * item, writes=True)
-        self.calls[n, depth] += 1
         super().multiply(arguments, device, stream)
 
 

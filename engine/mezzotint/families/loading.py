@@ -21,6 +21,7 @@ from mezzotint.families.undrawn import Undrawn
 from mezzotint.memory.shortage import is_ram_shortage
 
 _LARGEST_NUMBER = 10_000_000  # in a configuration: above every real size, below what exhausts memory
+_LARGEST_TOKENIZER = 64 * 2**20  # bytes of a file
 _MOST_TOKENIZERS = 8  # that are kept for other models of the same family
 _MOST_LAYERS = 4096  # of what is built one by one, or squared
 _COUNTS = {"num_layers", "num_hidden_layers", "layers_per_block", "transformer_layers_per_block", "sample_size"}
@@ -238,12 +239,18 @@ def _tokenizer(source: ComponentSource) -> Tokenizer:
 
 
 def _contents(source: ComponentSource) -> str:
-    """A name for a tokenizer's class and all its files, wherever they are."""
+    """A name for a tokenizer's class and all its files, wherever they are; none of them is read whole if it is huge."""
     state = hashlib.sha256(repr((source.class_name, source.config.get("pad_token"))).encode())
     for path in sorted(source.folder.iterdir()) if source.folder is not None else ():
-        if path.is_file():
-            with path.open("rb") as file:
-                state.update(repr(path.name).encode() + hashlib.file_digest(file, "sha256").digest())
+        if not path.is_file():
+            continue
+        found = path.stat()
+        state.update(repr((path.name, found.st_size)).encode())
+        if found.st_size > _LARGEST_TOKENIZER:
+            state.update(repr((str(path), found.st_mtime_ns)).encode())
+            continue
+        with path.open("rb") as file:
+            state.update(hashlib.file_digest(file, "sha256").digest())
     return state.hexdigest()
 
 

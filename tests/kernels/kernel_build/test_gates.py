@@ -53,8 +53,7 @@ def kernel(
 
 def judged(*kernels, registers=100, table=None):
     allowed = table_of([kernel(each.name, each.architecture, registers) for each in kernels], VERSION)
-    units = [Unit(source=Path(f"{stem}.cu"), architecture="sm_80") for stem in ("instance", "gone")]
-    return failures(kernels, table or allowed, VERSION, units)
+    return failures(kernels, table or allowed, VERSION)
 
 
 def test_a_kernel_as_it_must_be_passes():
@@ -127,7 +126,7 @@ def test_the_table_must_be_of_these_kernels_and_this_compiler():
     assert "is not in the table" in judged(kernel(), table=RegisterTable(compiler=VERSION, registers={}))[0]
     other = RegisterTable(compiler=VERSION, registers={("gone:old", "sm_80"): 1, ("gone:old", "sm_75"): 1})
     assert "gone:old on sm_80 is in the table and was not compiled" in judged(kernel(), table=other)[1]
-    assert len(judged(kernel(), table=other)) == 2, "of what was not compiled, nothing is said"
+    assert len(judged(kernel(), table=other)) == 2, "of an architecture that was not asked for, nothing is said"
     wrong = RegisterTable(compiler="12.9.86", registers={})
     assert "for nvcc 12.9.86, and this is 13.0.88" in judged(kernel(), table=wrong)[0]
 
@@ -161,7 +160,7 @@ def compiled(tmp_path, toolchain):
 @pytest.mark.parametrize(("code", "words"), [(SPILLING, "spills: "), (INDEXED, "a stack of ")])
 def test_a_kernel_that_spills_fails(compiled, toolchain, code, words):
     kernels = compiled(code)
-    found = failures(kernels, table_of(kernels, toolchain.version), toolchain.version, ())
+    found = failures(kernels, table_of(kernels, toolchain.version), toolchain.version)
     assert len(found) == 2
     assert words in found[0]
     assert "uses local memory" in found[1]
@@ -170,7 +169,7 @@ def test_a_kernel_that_spills_fails(compiled, toolchain, code, words):
 def test_a_plain_kernel_passes_and_is_compiled_once(compiled, toolchain):
     kernels = compiled(PLAIN)
     assert [each.label for each in kernels] == ["trial:plain"]
-    assert failures(kernels, table_of(kernels, toolchain.version), toolchain.version, ()) == []
+    assert failures(kernels, table_of(kernels, toolchain.version), toolchain.version) == []
     assert compiled(PLAIN) == kernels
     assert len(compiled.started) == 1
     compiled(PLAIN.replace("2", "3"))
@@ -257,3 +256,12 @@ def test_what_has_passed_is_compiled_again_only_as_a_sample(gates):
 def test_sources_are_recorded_only_when_all_pass(gates):
     assert gates("--write-table", one="16")[0] == 1
     assert gates("--sample", "0", one="16") == (1, everywhere("one"))
+
+
+def test_a_source_that_has_gone_is_missed_by_a_sample_too(gates, capsys):
+    gates("--write-table", stays="0", leaves="0")
+    capsys.readouterr()
+    assert gates("--sample", "0.5", stays="0")[0] == 1
+    said = capsys.readouterr().err
+    assert "leaves:prepare" in said
+    assert "stays:prepare" not in said
