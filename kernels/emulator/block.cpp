@@ -37,12 +37,14 @@ void Block::run(int64_t index, const std::function<void()>& body) {
         thread->fibre.start(body);
     }
     const int warps = static_cast<int>(meetings_.size());
-    uint64_t before = steps_;
+    std::vector<int> order(warps);  // of the stubborn ones
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), lots_);
     for (int idle = 0; ended_ < static_cast<int>(threads_.size());) {
-        turn(static_cast<int>(lots_() % warps));
+        const uint64_t before = steps_;
+        turn(conditions_.stubborn ? order[idle % warps] : static_cast<int>(lots_() % warps));
         if (!failure_.empty()) throw std::runtime_error(failure_);
         idle = steps_ == before ? idle + 1 : 0;
-        before = steps_;
         if (idle > 64 * warps) {
             throw std::runtime_error("deadlock: " + std::to_string(waiting_) + " threads wait at a barrier, " +
                                      std::to_string(ended_) + " of " + std::to_string(threads_.size()) + " have ended");

@@ -19,6 +19,7 @@ constexpr int kLanes = 32;
 struct Conditions {
     bool late_copies = true;  // asynchronous copies arrive when they are waited for, else at once
     uint32_t seed = 0;        // of the order in which warps take their turns
+    bool stubborn = false;    // one warp goes on whenever it can, the next only when it cannot, and so on
 };
 struct Counts {
     int64_t bank_conflicts = 0;  // waits of matrix loads, beyond the one access that each takes

@@ -22,6 +22,13 @@ struct Ampere {
     static constexpr int mma_k = 16;
 };
 
+// Whether kernels can be run, and not only chosen from their lists, which compile in a fraction of the time.
+#ifdef MEZZOTINT_LISTS_ONLY
+constexpr bool kEmulated = false;
+#else
+constexpr bool kEmulated = true;
+#endif
+
 namespace emulator {
 
 struct Shuffle {

@@ -9,6 +9,7 @@ struct EmulatorConditions {
     uint32_t seed;
     int32_t turing;
     int32_t tiles_per_block;  // of queries, for a kernel that works through many; 0: as the library would
+    int32_t stubborn;
 };
 
 struct EmulatorReport {

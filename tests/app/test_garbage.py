@@ -20,7 +20,9 @@ class Unused:
 
 
 @pytest.fixture
-def clock():
+def clock(monkeypatch):
+    gc.freeze()
+    monkeypatch.setattr(gc, "unfreeze", lambda: None)  # or all that other tests have made would be looked at
     clock = FakeClock()
     collector = Collector(clock)
     collector.start()

@@ -2,7 +2,7 @@
 
 import pytest
 from fake_clock import FakeClock
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QObject, Signal
 
@@ -479,7 +479,6 @@ STEPS = ["start", "stop", "restart", "ask_something", "cancel", "crash_it", "sto
 
 
 @given(st.lists(st.sampled_from(STEPS), max_size=40))
-@settings(max_examples=200)
 def test_whatever_happens_each_call_is_told_once_and_there_is_one_process(steps):
     story = Story()
     for step in steps:

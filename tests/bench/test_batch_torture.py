@@ -13,6 +13,7 @@ OFTEN = (20, 60)  # pictures between kills
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("devices", "together"),
     [(0, 4), pytest.param(2, 1, marks=pytest.mark.slow), pytest.param(2, 4, marks=pytest.mark.slow)],

@@ -20,6 +20,7 @@ WHOLE = {"problem": "out of memory (MemoryError)"}
 FREE = STREAMED | {"peak_rss": 2**31, "plan": []}
 
 
+@pytest.mark.slow
 def test_the_model_is_as_large_as_asked_and_is_known(script, tmp_path):
     written = script.write_model(tmp_path / "model", 120, 128)
     assert 100 * 2**20 < written < 140 * 2**20

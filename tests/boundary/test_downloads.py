@@ -90,7 +90,7 @@ def test_questions_are_answered_while_a_model_comes(held, librarian):
     assert librarian.process.wait(60) == 0
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["killed", "its input ends"])
 def test_nothing_goes_on_when_the_librarian_is_gone(held, librarian, how):
     librarian.send(1, "get", {"source": "owner/big"})

@@ -220,6 +220,7 @@ def test_a_scan_is_stopped_and_questions_are_answered_meanwhile(librarian, tmp_p
     assert librarian.end()[0] == 0
 
 
+@pytest.mark.slow
 def test_thumbnails_are_cancelled_by_their_calls(librarian, tmp_path):
     for number in range(30):
         Image.effect_noise((700, 700), 90).save(tmp_path / f"{number}.png", compress_level=1)

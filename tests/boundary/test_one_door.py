@@ -123,6 +123,7 @@ def test_a_stopped_job_leaves_nothing_behind(server, tiny_pixart_folder, tmp_pat
     assert not folder.exists() or list(Path(folder).iterdir()) == []
 
 
+@pytest.mark.slow
 def test_an_engine_whose_window_dies_ends_its_job_and_itself(tiny_pixart_folder, tmp_path):
     server = Server(tiny_pixart_folder.parent)
     server.call(1, "generate", encode(asked(tiny_pixart_folder, tmp_path / "out", steps=900)))

@@ -113,6 +113,7 @@ def test_the_reference_differs_by_no_more_than_rounding(request_for, request, mo
 # ---- failing
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("fault", ["wrong", "unsupported"])
 def test_after_a_failed_self_test_the_picture_is_torch_s_own(request_for, tiny_sdxl_folder, fault):
     engine, events = engine_with(FakeKernels(fault)), []
@@ -143,6 +144,7 @@ def test_latents_that_come_out_as_not_a_number_are_made_again(request_for, tiny_
     assert [read_metadata(Path(image.path)).request.attention for image in result.images] == ["flash", "sdpa"]
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("with_init", [False, True])
 def test_an_autoencoder_that_overflows_is_asked_again(request_for, tiny_sdxl_folder, tmp_path, with_init):
     Image.linear_gradient("L").resize((64, 64)).convert("RGB").save(tmp_path / "init.png")

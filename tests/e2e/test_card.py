@@ -63,8 +63,8 @@ class WaitsOfSteps:
 @pytest.mark.parametrize(
     ("model", "sampler"),
     [
-        ("tiny_pixart_folder", "dpmpp_2m"),
         ("tiny_pixart_folder", "euler"),
+        pytest.param("tiny_pixart_folder", "dpmpp_2m", marks=pytest.mark.slow),
         pytest.param("tiny_sdxl_folder", "euler", marks=pytest.mark.slow),
         pytest.param("tiny_sdxl_folder", "dpmpp_2m", marks=pytest.mark.slow),
     ],

@@ -144,6 +144,7 @@ def test_the_masked_area_is_painted_at_full_size_and_goes_back(engine, request_f
 # ---- larger pictures
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("fill", ["picture", "noise"])
 def test_a_picture_grows_by_any_number_of_pixels(engine, request_for, tiny_sdxl_folder, picture, fill):
     inpaint = Inpaint(left=7, right=18, bottom=3, feather=4, fill=fill)
@@ -209,7 +210,7 @@ def test_base_and_refiner_both_keep_what_stays(
     torch.testing.assert_close(*handed_over[0], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("space", ["latent", "pixel"])
 def test_a_second_pass_keeps_what_stays_at_its_own_size(engine, request_for, tiny_sdxl_folder, picture, mask, space):
     request = request_for(

@@ -50,6 +50,7 @@ def test_the_command_line_makes_what_the_engine_makes(
     assert replayed.inpaint == made.inpaint
 
 
+@pytest.mark.slow
 def test_a_picture_grows_with_its_own_words(command, capsys, tmp_path):
     first = command(0, "--size", "64x64").out.strip()
     assert (

@@ -86,6 +86,7 @@ def test_loras_are_no_part_of_it(model, result, kept, lora):
     assert result(model, *asked)["images"][0]["sha256"] == plain
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_and_the_picture_is_made(model, result, kept, monkeypatch):
     def add(self, name, tensor):
         raise OSError(28, "No space left on device")
@@ -97,6 +98,7 @@ def test_a_full_disk_is_told_and_the_picture_is_made(model, result, kept, monkey
     assert kept() == []
 
 
+@pytest.mark.slow
 def test_small_networks_are_not_kept(model, result):
     result(model, "--quant", "int8")
     assert not (cache_folder() / "quantized").exists()

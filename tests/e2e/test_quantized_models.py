@@ -45,7 +45,7 @@ def starter(tmp_path):
     return shutil.copytree(assets_folder() / "starter" / "dit", tmp_path / "models" / "dit")
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("model", ["starter-dit", "starter-xl"])
 def test_a_copy_paints_as_the_model_does_that_is_quantized_while_it_is_loaded(call, pixels, tmp_path, model, scheme):
@@ -68,7 +68,7 @@ def test_text_encoders_are_chosen_apart(call, pixels, tmp_path):
     assert pixels("-m", tmp_path / "small").shape == (128, 128, 3)
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [("int8", "--for", "comfyui"), ("int8-weight",), ("int4",)], ids=lambda words: words[0]
 )
@@ -119,6 +119,7 @@ def test_what_another_program_cannot_read_is_refused(call, tmp_path, words, reas
     assert reason in err
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_leaves_no_model_and_is_gone_on_with(call, pixels, tmp_path, monkeypatch):
     added = SafetensorsWriter.add
     written = []
@@ -169,6 +170,7 @@ def described(text):
     return torch.frombuffer(bytearray(text), dtype=torch.uint8)
 
 
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -64,7 +64,7 @@ def test_other_weights_make_another(generate, tensors, tmp_path):
     assert (plain != replaced).any()
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "most"), [("Q8_0", 3), ("Q4_0", 40)])
 def test_a_gguf_is_turned_back(generate, tensors, tmp_path, kind, most):
     path = tmp_path / "unet.gguf"

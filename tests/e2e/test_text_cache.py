@@ -178,7 +178,7 @@ def test_base_and_refiner(engine, watch, tmp_path, tiny_sdxl_folder, tiny_refine
     compare(engine, watch, tmp_path, request_of(*stages, transitions=(Transition(),)))
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("space", ["latent", "pixel"])
 def test_a_larger_stage_of_the_same_model_with_other_words(engine, watch, tmp_path, tiny_sdxl_folder, space):
     larger = stage(tiny_sdxl_folder, width=2 * SIDE, height=2 * SIDE, prompt="a green hill")
@@ -186,7 +186,7 @@ def test_a_larger_stage_of_the_same_model_with_other_words(engine, watch, tmp_pa
     compare(engine, watch, tmp_path, request_of(stage(tiny_sdxl_folder), larger, transitions=(transition,)))
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["none", "int8"])
 @pytest.mark.parametrize("family", ["sdxl", "pixart"])
 def test_loras_that_change_between_jobs(engine, watch, tmp_path, tiny_sdxl_folder, tiny_pixart_folder, family, scheme):

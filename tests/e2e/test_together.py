@@ -134,6 +134,7 @@ def test_a_batch_that_runs_short_is_halved_before_anything_else_gives(
         assert apart(engine, result, request, tmp_path) <= 2
 
 
+@pytest.mark.slow
 def test_the_engine_s_process_makes_many(requests_for, tiny_pixart_folder):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "mezzotint.server"]

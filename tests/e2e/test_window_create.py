@@ -218,6 +218,7 @@ def test_tokens_weights_history_and_settings_are_those_of_the_model(driven):
     assert driven.page.folds.sampling.steps.value() == 3
 
 
+@pytest.mark.slow
 def test_the_seed_of_the_last_picture_is_used_again_and_its_words_come_back(driven):
     driven.afresh("starter-dit", "a small lamp")
     driven.create.chosen.change(steps=2)

@@ -170,6 +170,7 @@ def test_after_sigkill_the_next_start_asks_what_is_to_become_of_the_rest(start):
 # ---- the display
 
 
+@pytest.mark.slow
 @pytest.mark.requires_command("Xvfb", "sudo apt-get install xvfb")
 def test_a_display_that_goes_away_ends_the_program_and_the_next_start_is_complete(start, display):
     name, server = display

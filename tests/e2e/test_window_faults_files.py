@@ -77,6 +77,7 @@ def test_a_queue_that_is_no_database_is_moved_aside_and_the_window_says_so(qtbot
         faulty.until(lambda: faulty.states() == ["done", "done"])
 
 
+@pytest.mark.slow
 def test_of_a_damaged_queue_what_can_be_read_is_there_again(qtbot, monkeypatch):
     with_entries(*(f"house {number} " + "of many words " * 40 for number in range(200)))
     data = bytearray(queue_path().read_bytes())
@@ -282,6 +283,7 @@ def test_files_that_cannot_be_read_are_kept_told_and_what_they_say_is_used(qtbot
         assert [path.read_bytes() for path in kept] == [data]
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("name", ["window", "create"])
 def test_a_disk_that_is_full_for_settings_is_told_and_they_are_written_later(qtbot, monkeypatch, name):
     full, write = fails(path_of(name))
@@ -300,6 +302,7 @@ def test_a_disk_that_is_full_for_settings_is_told_and_they_are_written_later(qtb
     assert kept.theme == "dark" if name == "window" else kept.prompt == "a house by the sea"
 
 
+@pytest.mark.slow
 def test_what_could_not_be_written_is_written_at_the_end_when_there_is_room_by_then(qtbot, monkeypatch):
     full, write = fails(settings_path())
     monkeypatch.setattr(stored, "_AGAIN", 60_000)
@@ -327,6 +330,7 @@ def test_a_full_disk_for_pictures_pauses_the_queue_and_says_so(qtbot, monkeypatc
         faulty.works()
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("what", ["pasted", "masks"])
 def test_a_full_disk_for_pasted_pictures_and_masks_is_told_and_what_was_chosen_stays(qtbot, monkeypatch, what):
     from mezzotint_app.viewmodel import own_pictures

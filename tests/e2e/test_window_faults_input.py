@@ -131,6 +131,7 @@ def test_a_folder_without_permission_is_told(faulty, tmp_path):
     faulty.works(BEFORE)
 
 
+@pytest.mark.slow
 def test_ten_thousand_files_are_too_many_and_the_first_are_looked_at(faulty, tmp_path):
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(tmp_path / f"{number}.png")) for number in range(10_000)])
@@ -140,6 +141,7 @@ def test_ten_thousand_files_are_too_many_and_the_first_are_looked_at(faulty, tmp
     faulty.works(BEFORE)
 
 
+@pytest.mark.slow
 def test_names_that_look_like_markup_or_hold_controls_are_shown_as_they_are(faulty, tmp_path):
     path = tmp_path / "<b>bold<b>\x1b[31m\u202egnp.exe"
     path.write_bytes(b"")
@@ -149,6 +151,7 @@ def test_names_that_look_like_markup_or_hold_controls_are_shown_as_they_are(faul
     faulty.works(BEFORE)
 
 
+@pytest.mark.slow
 def test_pixels_that_cannot_be_kept_are_told(faulty):
     faulty.program.images.paste(QImage())
     assert "no picture" in faulty.notice()
@@ -158,6 +161,7 @@ def test_pixels_that_cannot_be_kept_are_told(faulty):
 # ---- a prompt of 1 MB
 
 
+@pytest.mark.slow
 def test_a_prompt_of_1_mb_is_not_pasted_and_that_is_told(faulty, qtbot):
     edit = faulty.window.create_page.prompts.prompt
     data = QMimeData()
@@ -168,6 +172,7 @@ def test_a_prompt_of_1_mb_is_not_pasted_and_that_is_told(faulty, qtbot):
     faulty.works(BEFORE)
 
 
+@pytest.mark.slow
 def test_a_prompt_that_grows_beyond_what_can_be_read_stops_there(faulty, qtbot):
     edit = faulty.window.create_page.prompts.prompt
     longest = "words and " * 6553 + "words."  # 65,536 characters
@@ -234,7 +239,7 @@ REQUESTS = st.builds(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(request=REQUESTS)
 def test_whatever_a_picture_s_settings_say_the_page_can_show_them(faulty, qtbot, request):
     faulty.program.create.apply_request(request)

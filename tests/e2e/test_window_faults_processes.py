@@ -47,6 +47,7 @@ def test_without_an_engine_the_queue_waits_for_one(qtbot, monkeypatch, tmp_path,
         assert again.engine_notice() == ""
 
 
+@pytest.mark.slow
 def test_an_engine_that_comes_back_is_started_by_hand_and_makes_what_waits(qtbot, monkeypatch, tmp_path):
     switch = Switch(tmp_path / "engine")
     switch.set("die")
@@ -84,6 +85,7 @@ def test_a_slow_engine_is_waited_for(qtbot, monkeypatch):
         faulty.until(lambda: faulty.states() == ["done"])
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize(
     ("prompt", "words"),
     [
@@ -119,6 +121,7 @@ def test_a_job_that_is_out_of_memory_says_the_numbers_and_stays_to_be_retried(qt
         assert faulty.states() == ["failed", "done"]
 
 
+@pytest.mark.slow
 def test_a_job_that_never_says_a_word_can_be_stopped(qtbot, monkeypatch):
     with opened(qtbot, monkeypatch, librarian=ENGINE) as faulty:
         faulty.ask("slow")
@@ -199,6 +202,7 @@ def test_a_librarian_that_hangs_is_told_and_pictures_are_made_meanwhile(qtbot, m
         assert faulty.librarian_notice() == ""
 
 
+@pytest.mark.slow
 def test_what_was_asked_for_is_kept_when_everything_is_missing_at_once(qtbot, monkeypatch, tmp_path):
     absent = (str(tmp_path / "nothing"),)
     with opened(qtbot, monkeypatch, engine=absent, librarian=absent) as faulty:

@@ -162,7 +162,7 @@ JSON = st.recursive(
 NAMES = st.sampled_from([field.name for field in dataclasses.fields(GenerateRequest)])
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=60)
 @given(data=JSON | st.dictionaries(NAMES, JSON))
 def test_any_json_gives_a_request_or_a_protocol_error(data):
     try:

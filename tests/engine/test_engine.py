@@ -204,6 +204,7 @@ def stages_of(result):
     return [(stage.width, stage.height, len(stage.timesteps)) for stage in result.stages]
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("space", ["latent", "pixel"])
 def test_a_second_stage_at_twice_the_size(engine, request_for, tiny_sdxl_folder, space):
     request = request_for(tiny_sdxl_folder, steps=4)
@@ -425,6 +426,7 @@ class _Raising:
         raise self._error
 
 
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize(
     "error",
     [

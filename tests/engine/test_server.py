@@ -10,7 +10,7 @@ import threading
 
 import pytest
 from fake_engine import FakeCatalog, FakeEngine, model_info
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.codec import decode, decode_event
@@ -258,7 +258,6 @@ def test_a_reader_that_went_away_stops_the_job():
 def test_any_line_gets_an_answer_or_none_and_the_server_lives_on():
     client = Client()
 
-    @settings(max_examples=150)
     @given(st.binary(max_size=60) | st.dictionaries(st.sampled_from(["jsonrpc", "id", "method", "params"]), st.text()))
     def check(line):
         text = json.dumps(line).encode() if isinstance(line, dict) else line.replace(b"\n", b"")

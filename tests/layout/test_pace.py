@@ -61,6 +61,7 @@ def run(pytester, monkeypatch):
     return call
 
 
+@pytest.mark.slow_after(3)
 @pytest.mark.parametrize(
     ("mark", "arguments", "body", "code"),
     [

@@ -2,16 +2,19 @@
 
 import ctypes
 import math
+import mmap
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import int8_reference
 import torch
+from emulator_build import Conditions
 from guarded_memory import guarded
 
 CODES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}
 CAUSAL, INT8_SCORES = 1, 2
 FORWARD, SHORT_KEYS, INT8 = range(3)  # kinds of instances
+MAP_NORESERVE = 0x4000  # Linux's; Python has a name for it from 3.13 on
 LOWEST_BIAS = -1e38  # what the kernels take a bias below it for
 
 # ---- problems
@@ -39,10 +42,13 @@ class Problem:
     same_keys: bool = False
     values_by: float = 1.0
     uneven: bool = False  # tokens of different sizes, from 1/8 to 1
+    creeping: bool = False  # scores that grow a little with each key that a kernel sees
+    far: str | None = None  # batch, head, token: of what the last half lies beyond 2^31 numbers
     scale: float | None = None
     int8: bool = False
     turing: bool = False
     late_copies: bool = True
+    stubborn: bool = False  # one warp goes on whenever it can
     tiles_per_block: int = 0  # of queries, by kernels for few keys; 0: as the library would
     seed: int = 0
 
@@ -77,9 +83,15 @@ class Tensors:
         if problem.outliers:  # one channel of the keys far from 0, as real models have it, and one large row
             self.k[..., 3] += 30
             self.q[..., :, 0, :] *= 8
-        self.out = self._guarded(self.q.shape, problem.dtype, swap=problem.tokens_first).fill_(float("nan"))
+        if problem.creeping:
+            self.q[..., 0] = problem.head_dim**0.5
+            self.k[..., 0] = torch.linspace(problem.nk / 100, 0, problem.nk)
+        self.out = self._guarded(self.q.shape, problem.dtype, swap=problem.tokens_first)
+        self.out.fill_(float("nan"))
         self.lse = self._guarded((problem.batch, problem.heads, problem.nq), torch.float32).fill_(float("nan"))
         self.lengths = self._lengths()
+        for batch, length in enumerate(problem.key_lengths or ()):  # whatever stands there, nobody may look at it
+            self.k[batch, :, max(length, 0) :] = self.v[batch, :, max(length, 0) :] = float("nan")
         self.mask = self._mask(generator)
         self.bias = self._bias(generator)
 
@@ -91,6 +103,8 @@ class Tensors:
 
     def _guarded(self, shape: tuple[int, ...], dtype: torch.dtype, *, swap: bool = False) -> torch.Tensor:
         """A tensor that ends where its memory ends, heads and tokens exchanged in memory where that is asked."""
+        if self.problem.far is not None and len(shape) == 4:
+            return self._far(shape, dtype)
         stored = (shape[0], shape[2], shape[1], shape[3]) if swap else shape
         count = math.prod(stored)
         if count == 0:
@@ -98,6 +112,17 @@ class Tensors:
         flat = torch.frombuffer(guarded(count * dtype.itemsize, self.kept, alignment=16), dtype=dtype, count=count)
         tensor = flat.view(stored)
         return tensor.transpose(1, 2) if swap else tensor
+
+    def _far(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        """A tensor of which the last of something lies beyond what 32 bits count; of the rest there is no memory."""
+        axis = ("batch", "head", "token").index(str(self.problem.far))
+        strides = [shape[3] * shape[2] * shape[1], shape[3] * shape[2], shape[3], 1]
+        strides[axis] = -(-(2**32) // max(shape[axis] - 1, 1) // 64) * 64 + 64
+        count = 1 + sum((side - 1) * stride for side, stride in zip(shape, strides, strict=True))
+        memory = mmap.mmap(-1, count * dtype.itemsize, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE)
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+        self.kept.append(memory)
+        return torch.frombuffer(memory, dtype=dtype, count=count).as_strided(shape, strides)
 
     def _lengths(self) -> torch.Tensor | None:
         if self.problem.key_lengths is None:
@@ -189,7 +214,7 @@ class Tensors:
 
     def wanted(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Output and logarithm of sums in float64."""
-        q, k, v = (self._shared_heads(tensor.double()) for tensor in (self.q, self.k, self.v))
+        q, k, v = (self._shared_heads(tensor.double()) for tensor in self._seen())
         scores = q @ k.transpose(-1, -2) * self.scale
         if self.bias is not None:
             scores = scores + self.bias.double()
@@ -200,7 +225,7 @@ class Tensors:
     def plain(self) -> torch.Tensor:
         """The output by plain products in the problem's own number format."""
         dtype = self.problem.dtype
-        q, k, v = (self._shared_heads(tensor) for tensor in (self.q, self.k, self.v))
+        q, k, v = (self._shared_heads(tensor) for tensor in self._seen())
         scores = (q * self.scale).to(dtype) @ k.transpose(-1, -2)
         if self.bias is not None:
             scores = scores + self.bias.to(dtype)
@@ -211,7 +236,7 @@ class Tensors:
     def rounded(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Output and logarithm of sums by 8-bit scores in plain torch, the output in the problem's number format."""
         problem = self.problem
-        q, k, v = (self._shared_heads(tensor.double()) for tensor in (self.q, self.k, self.v))
+        q, k, v = (self._shared_heads(tensor.double()) for tensor in self._seen())
         lengths = (
             torch.full((problem.batch,), problem.nk) if self.lengths is None else self.lengths.clamp(0, problem.nk)
         )
@@ -219,20 +244,17 @@ class Tensors:
         out, sums = int8_reference.attend(q, k, v, scale=self.scale, bias=bias, hidden=self.hidden(), lengths=lengths)
         return out.to(problem.dtype), sums
 
+    def _seen(self) -> tuple[torch.Tensor, ...]:
+        """Queries, keys and values, with zeros where there are none."""
+        if self.problem.key_lengths is None:
+            return self.q, self.k, self.v
+        return self.q, self.k.nan_to_num(0.0), self.v.nan_to_num(0.0)
+
     def _shared_heads(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.repeat_interleave(self.problem.heads // tensor.shape[1], dim=1)
 
 
 # ---- running
-
-
-class _Conditions(ctypes.Structure):
-    _fields_ = (
-        ("late_copies", ctypes.c_int32),
-        ("seed", ctypes.c_uint32),
-        ("turing", ctypes.c_int32),
-        ("tiles_per_block", ctypes.c_int32),
-    )
 
 
 class _Report(ctypes.Structure):
@@ -326,7 +348,13 @@ class Emulator:
         tensors = Tensors(problem)
         report = _Report()
         seed = problem.seed if order is None else order
-        conditions = _Conditions(int(problem.late_copies), seed, int(problem.turing), problem.tiles_per_block)
+        conditions = Conditions(
+            late_copies=problem.late_copies,
+            seed=seed,
+            turing=problem.turing,
+            tiles_per_block=problem.tiles_per_block,
+            stubborn=problem.stubborn,
+        )
         arguments = tensors.arguments()
         if problem.int8:
             self._library.emulator_workspace_bytes.restype = ctypes.c_int64

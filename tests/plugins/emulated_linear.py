@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
+from emulator_build import Conditions
 from guarded_memory import guarded
 
 from mezzotint_kernels.abi import LinearArgs
@@ -32,6 +33,7 @@ class Problem:
     pattern: str | None = None  # x, weight: the identity, so that the other comes out; largest: all of them, one sign
     turing: bool = False
     late_copies: bool = True
+    stubborn: bool = False  # one warp goes on whenever it can
     seed: int = 0
 
 
@@ -161,15 +163,6 @@ class Operands:
 # ---- running
 
 
-class _Conditions(ctypes.Structure):
-    _fields_ = (
-        ("late_copies", ctypes.c_int32),
-        ("seed", ctypes.c_uint32),
-        ("turing", ctypes.c_int32),
-        ("tiles_per_block", ctypes.c_int32),
-    )
-
-
 class Report(ctypes.Structure):
     """What was counted in a run, and what went wrong."""
 
@@ -259,7 +252,9 @@ class LinearEmulator:
         """Run one instance on one problem and compare; `order` is the seed of that in which warps take turns."""
         operands, report = Operands(problem), Report()
         seed = problem.seed if order is None else order
-        conditions = _Conditions(int(problem.late_copies), seed, int(problem.turing), 0)
+        conditions = Conditions(
+            late_copies=problem.late_copies, seed=seed, turing=problem.turing, stubborn=problem.stubborn
+        )
         arguments = operands.arguments()
         self._library.emulator_linear(ctypes.byref(arguments), number, ctypes.byref(conditions), ctypes.byref(report))
         return Verdict(

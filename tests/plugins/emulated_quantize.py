@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 from emulated_linear import CODES, Report
+from emulator_build import Conditions
 from guarded_memory import guarded
 from quantize_reference import LARGEST, Changes, prepare, scales_of
 
@@ -151,15 +152,6 @@ class Verdict:
         return not self.error and self.scales <= 1 and self.values <= 1
 
 
-class _Conditions(ctypes.Structure):
-    _fields_ = (
-        ("late_copies", ctypes.c_int32),
-        ("seed", ctypes.c_uint32),
-        ("turing", ctypes.c_int32),
-        ("tiles_per_block", ctypes.c_int32),
-    )
-
-
 class QuantizeEmulator:
     """The quantization of a library that build() made."""
 
@@ -173,7 +165,7 @@ class QuantizeEmulator:
         operands, report = Operands(problem), Report()
         spoil(operands)
         seed = problem.seed if order is None else order
-        conditions = _Conditions(1, seed, int(problem.turing), 0)
+        conditions = Conditions(late_copies=1, seed=seed, turing=problem.turing)
         arguments = operands.arguments()
         self._library.emulator_quantize(ctypes.byref(arguments), ctypes.byref(conditions), ctypes.byref(report))
         return judge(operands, report.error.decode())

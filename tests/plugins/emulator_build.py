@@ -1,12 +1,13 @@
 """Builds the emulator's library from the kernels' sources, or from a copy of some of them; needs only g++."""
 
+import ctypes
 import hashlib
 import os
 import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,15 +17,41 @@ KERNELS = ROOT / "kernels"
 CACHE = ROOT / "build" / "emulator"
 FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-DMEZZOTINT_EMULATOR", "-Wall", "-Wextra", "-Werror")
 QUIET = ("-Wno-unknown-pragmas",)  # unrolling is for nvcc
+LISTS_ONLY = ("-DMEZZOTINT_LISTS_ONLY",)
 INCLUDE = re.compile(r'^#include "(.+)"', re.MULTILINE)
+# What `make test` does without, for compiling takes long: the same templates stand there for other formats and sizes.
+LEFT_OUT = frozenset(
+    {f"attention/float16_{size}" for size in (32, 80, 88, 96, 112, 128, 160, 256, 384)}
+    | {f"attention/bfloat16_{size}" for size in (32, 80, 88, 112, 160, 512)}
+    | {"gemm/bfloat16_int4"}
+)
 PATIENCE = 300  # seconds: no file takes as long to compile
 
 
-def build(folder: Path = KERNELS) -> Path:
-    """The library for the kernel sources in `folder`; objects are remembered by what they are made of."""
+class Conditions(ctypes.Structure):
+    """How the machine behaves in a run (run.h)."""
+
+    _fields_ = (
+        ("late_copies", ctypes.c_int32),
+        ("seed", ctypes.c_uint32),
+        ("turing", ctypes.c_int32),
+        ("tiles_per_block", ctypes.c_int32),
+        ("stubborn", ctypes.c_int32),
+    )
+
+
+def build(folder: Path = KERNELS, left_out: Collection[str] = ()) -> Path:
+    """The library for the kernel sources in `folder`; objects are remembered by what they are made of.
+
+    Kernels of the instances in `left_out`, such as attention/float16_80, can be chosen but do nothing when they run.
+    """
+
+    def made(source: Path) -> Path:
+        return _object(source, folder, LISTS_ONLY if _instance_name(source) in left_out else ())
+
     sources = [*(folder / "emulator").glob("*.cpp"), *_kernel_sources(folder / "csrc")]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(lambda source: _object(source, folder), sorted(sources)))
+        objects = list(pool.map(made, sorted(sources)))
     state = hashlib.sha256(repr([path.name for path in objects]).encode())
     library = CACHE / f"{state.hexdigest()[:24]}.so"
     if not library.exists():
@@ -43,7 +70,7 @@ def copy_sources(folder: Path, instances: Iterable[str] = (), keep: Callable[[st
     for made in (folder / "csrc").glob("*/instances"):
         listing = (made / "all.cpp").read_text("utf-8")
         for path in made.glob("*.cu"):
-            if f"{made.parent.name}/{path.stem}" in wanted:
+            if _instance_name(path) in wanted:
                 lines = path.read_text("utf-8").splitlines(keepends=True)
                 path.write_text("".join(line for line in lines if "instance<" not in line or keep(line)), "utf-8")
             else:
@@ -60,15 +87,20 @@ def _kernel_sources(csrc: Path) -> list[Path]:
     return [path for path in own if path.parent.name != "api" and path.name != "launch.cu"]
 
 
-def _object(source: Path, folder: Path) -> Path:
-    state = hashlib.sha256(repr(FLAGS).encode())
+def _instance_name(path: Path) -> str:
+    """What a file of instances is called: attention/bfloat16_64."""
+    return f"{path.parents[1].name}/{path.stem}"
+
+
+def _object(source: Path, folder: Path, flags: tuple[str, ...]) -> Path:
+    state = hashlib.sha256(repr(FLAGS + flags).encode())
     for path in sorted(set(_closure(source.resolve()))):
         state.update(path.relative_to(folder.resolve()).as_posix().encode() + path.read_bytes())
     target = CACHE / f"{source.name}.{state.hexdigest()[:24]}.o"
     if not target.exists():
         with _alone(target):
             if not target.exists():
-                _make(target, *FLAGS, *QUIET, "-x", "c++", "-c", str(source))
+                _make(target, *FLAGS, *flags, *QUIET, "-x", "c++", "-c", str(source))
     return target
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import os
+import shutil
 import signal
 import site
 import socket
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from mezzotint.later import import_later
 from mezzotint.offline import offline_environment
 
 THREADS = 1
@@ -50,7 +52,8 @@ class NetworkUsed(AssertionError):
 
 
 def pytest_configure() -> None:
-    """Set what libraries read while they are imported."""
+    """Set what libraries read while they are imported, and import no more than the program does."""
+    import_later()
     offline_environment()
     os.environ.update(ENVIRONMENT, PYTHONUSERBASE=site.getuserbase())  # packages installed there stay in sight
     for name in UNSET:
@@ -69,30 +72,37 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def _footprints(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where footprints of networks that were traced are kept for all tests, for that takes seconds of each network."""
+def _known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What all tests know of the small models: footprints and hashes, for finding them takes long."""
     base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "footprints"
-    folder.mkdir(exist_ok=True)
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "known"
+    (folder / "footprints").mkdir(parents=True, exist_ok=True)
     return folder
 
 
 @pytest.fixture(autouse=True)
 def _own_folders(
-    _homes: Path, _footprints: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    _homes: Path, _known: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     """Give each test empty folders (not made yet) for models, settings, cache, downloads, and as home.
 
-    Those with one of the small models find in their cache which footprints these have.
+    Those with one of the small models find in their cache what is known of them.
     """
     folders = _folders(_homes / str(next(_numbers)))
     for name, folder in folders.items():
         monkeypatch.setenv(name, folder)
-    if any(name.startswith("tiny_") for name in request.fixturenames):
-        cache = Path(folders["MEZZOTINT_CACHE"])
-        cache.mkdir(parents=True)
-        with contextlib.suppress(OSError):  # Windows lets few people make links
-            (cache / "footprints").symlink_to(_footprints)
+    if not any(name.startswith("tiny_") for name in request.fixturenames):
+        yield
+        return
+    cache, known = Path(folders["MEZZOTINT_CACHE"]), _known / f"fingerprints-{os.getpid()}.json"
+    cache.mkdir(parents=True)
+    with contextlib.suppress(OSError):  # Windows lets few people make links
+        (cache / "footprints").symlink_to(_known / "footprints")
+    with contextlib.suppress(OSError):
+        shutil.copyfile(known, cache / "fingerprints.json")
+    yield
+    with contextlib.suppress(OSError):  # none, or what the test has put in its place
+        shutil.copyfile(cache / "fingerprints.json", known)
 
 
 @pytest.fixture(autouse=True)

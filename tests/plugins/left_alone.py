@@ -7,7 +7,7 @@ from gc import collect  # a test may put something else in its place
 
 import pytest
 
-_ALL = 25  # files between two looks at everything: what is left alone may have become garbage, too
+_ALL = 150  # files between two looks at everything: what is left alone may have become garbage, too
 
 _files = itertools.count(1)
 _running: list[object] = [None]  # the file whose tests run

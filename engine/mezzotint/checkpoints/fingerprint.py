@@ -5,14 +5,13 @@ import hashlib
 import json
 import os
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 from mezzotint.checkpoints.header import Header
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.regular_file import is_file, open_regular, reason
+from mezzotint.checkpoints.regular_file import is_file, is_settled, open_regular, reason
 from mezzotint.checkpoints.strict_json import read_json_object
 from mezzotint.errors import Cancelled, ModelRefused, StorageError
 from mezzotint.protocol import FileUsed
@@ -20,7 +19,6 @@ from mezzotint.protocol import FileUsed
 MAX_CACHE = 8 * 2**20
 MAX_REMEMBERED = 10_000
 _CHUNK = 2**20
-_SETTLED_NS = 2 * 10**9  # the coarsest file time in use (FAT): a younger file may change without it showing
 
 _Entry = tuple[int, int, str]  # bytes, mtime_ns, sha256
 
@@ -38,7 +36,7 @@ def fingerprint(path: Path, cache: Path | None, *, cancelled: Callable[[], bool]
         after = os.fstat(file.fileno())
     if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
         raise StorageError(f"{plain(path, 300)} changed while it was read; try again")
-    if cache and time.time_ns() - after.st_mtime_ns > _SETTLED_NS:
+    if cache and is_settled(after):
         remembered.pop(key, None)
         remembered[key] = (after.st_size, after.st_mtime_ns, digest)
         _write_cache(cache, remembered)

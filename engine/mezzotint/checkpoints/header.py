@@ -8,11 +8,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import BinaryIO
 
 from mezzotint.checkpoints.foreign_kind import foreign_kind
 from mezzotint.checkpoints.plain_text import plain, size, size_of
-from mezzotint.checkpoints.regular_file import open_regular, reason
+from mezzotint.checkpoints.regular_file import is_settled, open_regular, reason
 from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused, StorageError
 
@@ -23,6 +24,7 @@ MAX_RANK = 8
 MAX_NAME = 1000
 _PREFIX = 8  # bytes of the header's own size
 _START = 512  # bytes read to name a file of another kind
+_MOST_REMEMBERED = 20 * 2**20  # bytes, about
 
 BITS = {
     **dict.fromkeys(("F4",), 4),
@@ -54,14 +56,44 @@ class Header:
     bytes: int  # of the whole file
 
 
+_Known = tuple[Path, int, int, int, int, int]  # a file as it was
+_remembered: dict[_Known, Header] = {}  # those read last: a job asks for each about ten times
+_remembering = Lock()
+
+
 def read_header(path: Path) -> Header:
-    """Read and check a header; ModelRefused says what is wrong with the file, StorageError that it cannot be read."""
+    """Read and check a header; ModelRefused says what is wrong with the file, StorageError that it cannot be read.
+
+    It is remembered while the file stays what it was.
+    """
     with open_regular(path) as file:
         try:
-            total = os.fstat(file.fileno()).st_size
-            start, data = _read(path, file, total)
+            found = os.fstat(file.fileno())
+            known = (path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+            header = _remembered.get(known)
+            if header is not None:
+                return header
+            start, data = _read(path, file, found.st_size)
         except OSError as error:
             raise StorageError(f"{plain(path, 300)} cannot be read: {reason(error)}") from None
+    header = _checked(path, start, data, found.st_size)
+    if is_settled(found):
+        _remember(known, header)
+    return header
+
+
+def _remember(known: _Known, header: Header) -> None:
+    with _remembering:
+        _remembered[known] = header
+        while sum(map(_bytes_in_memory, _remembered.values())) > _MOST_REMEMBERED:
+            del _remembered[next(iter(_remembered))]
+
+
+def _bytes_in_memory(header: Header) -> int:
+    return 1000 + 400 * len(header.tensors) + sum(map(len, header.metadata.values()))
+
+
+def _checked(path: Path, start: int, data: bytes, total: int) -> Header:
     entries = parse_json_object(data, path)
     metadata = _metadata(path, entries.pop("__metadata__", {}))
     if len(entries) > MAX_TENSORS:

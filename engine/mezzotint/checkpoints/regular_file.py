@@ -2,11 +2,14 @@
 
 import os
 import stat
+import time
 from pathlib import Path
 from typing import BinaryIO
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ModelRefused, StorageError
+
+_SETTLED_NS = 2 * 10**9  # the coarsest file time in use (FAT)
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -54,6 +57,11 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
+
+
+def is_settled(status: os.stat_result) -> bool:
+    """Whether a file is so old that another change would show in its times."""
+    return time.time_ns() - status.st_mtime_ns > _SETTLED_NS
 
 
 def reason(error: Exception) -> str:

@@ -2,11 +2,16 @@
 
 import os
 from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mezzotint import __version__
 from mezzotint.errors import DownloadFailed
 from mezzotint.library.download_source import HUB_HOSTS, LOCAL_HOSTS, is_safe_url
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 TIMEOUT = 30.0  # seconds without an answer
 MOST_REDIRECTS = 10
@@ -27,10 +32,22 @@ def prepare_client(first_url: str) -> None:
 
     def make() -> httpx2.Client:
         return httpx2.Client(
-            event_hooks={"request": [check]}, follow_redirects=True, max_redirects=MOST_REDIRECTS, timeout=TIMEOUT
+            event_hooks={"request": [check]},
+            follow_redirects=True,
+            max_redirects=MOST_REDIRECTS,
+            timeout=TIMEOUT,
+            verify=_certificates(),
         )
 
     set_client_factory(make)
+
+
+@cache
+def _certificates() -> "SSLContext":
+    """Whom this computer trusts: reading that takes a tenth of a second."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 def headers(token: str | None) -> dict[str, str]:

@@ -22,15 +22,21 @@ constexpr bool kRunsHere = T::Architecture::mma_k == 16 ||
 
 template <class T>
 void run_forward(const void* params, void* shared) {
-    attention_forward_block<T>(*static_cast<const ForwardParams*>(params), shared);
+    if constexpr (kEmulated && kRunsHere<T>) {
+        attention_forward_block<T>(*static_cast<const ForwardParams*>(params), shared);
+    }
 }
 template <class T>
 void run_short(const void* params, void* shared) {
-    short_keys_block<T>(*static_cast<const ForwardParams*>(params), shared);
+    if constexpr (kEmulated && kRunsHere<T>) {
+        short_keys_block<T>(*static_cast<const ForwardParams*>(params), shared);
+    }
 }
 template <class T>
 void run_int8(const void* params, void* shared) {
-    int8_forward_block<T>(*static_cast<const Int8Params*>(params), shared);
+    if constexpr (kEmulated && kRunsHere<T>) {
+        int8_forward_block<T>(*static_cast<const Int8Params*>(params), shared);
+    }
 }
 
 #else

@@ -25,7 +25,7 @@ constexpr bool kRunsHere = T::Architecture::mma_k == 16 || kDtypeOf<typename T::
 
 template <class T>
 void run_linear(const void* params, void* shared) {
-    linear_block<T>(*static_cast<const LinearParams*>(params), shared);
+    if constexpr (kEmulated && kRunsHere<T>) linear_block<T>(*static_cast<const LinearParams*>(params), shared);
 }
 
 #else

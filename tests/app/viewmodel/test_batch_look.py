@@ -44,6 +44,7 @@ def test_rows_come_in_groups_and_totals_last(look, service, clock, qtbot):
     assert look.table.rowCount() == 1010 and look.state() == "done" and look.totals().tasks == 1010
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_rows_are_a_few_insertions(look, service, clock):
     look.look({}, "/")
     inserted = []

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from create_forms import FORMS
-from hypothesis import given, settings
+from hypothesis import given
 
 from mezzotint.batch.job_reading import parse_job
 from mezzotint.batch.settings import request_of as request_of_options
@@ -27,7 +27,6 @@ def comparable(request):
 
 
 @given(FORMS)
-@settings(max_examples=150)
 def test_a_job_of_the_page_asks_for_the_same(form):
     request = request_of(form)
     job = parse_job(json.dumps(job_of_request(request, "/out")).encode(), "job.json")

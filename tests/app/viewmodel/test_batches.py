@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from batch_window import Works, failed_row, progress, status, step, task_row
 from fake_service import InlineBackground
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.batch_protocol import BatchError, BatchNotice, BatchOwner
@@ -223,7 +223,6 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@settings(max_examples=60, deadline=None)
 def test_whatever_happens_at_most_one_runs_and_the_turn_is_given_back(tmp_path_factory, steps):
     works = Works(tmp_path_factory.mktemp("batches"), InlineBackground())
     ids = {}

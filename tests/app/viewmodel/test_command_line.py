@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from create_forms import FORMS
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mezzotint.cli.generate_options import options_of
@@ -35,7 +35,6 @@ def comparable(request):
 
 @given(FORMS)
 @example(Form(model="--", prompt="--", negative_prompt="--", images=(ImageInput(path="--"),)))
-@settings(max_examples=150)
 def test_the_command_lines_own_parser_reads_the_same_request(form):
     request = request_of(form)
     command = command_line(request)

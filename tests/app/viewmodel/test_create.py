@@ -189,7 +189,7 @@ def done(kit, edit):
 
 
 @given(st.lists(EDITS, max_size=25))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_nothing_that_is_set_for_a_model_changes_but_by_hand(kit, edits):
     kit.state.change(per_model={}, model="base")
     for edit in edits:

@@ -28,6 +28,7 @@ def made(tmp_path, qapp):
     return lambda items, **options: gallery_of(items, tmp_path, **options)
 
 
+@pytest.mark.slow
 def test_fifty_thousand_pictures_cost_what_is_in_sight(made, qtbot):
     one = made([item(number) for number in range(50_000)])
     model = one.gallery.model

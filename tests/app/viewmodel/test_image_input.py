@@ -237,7 +237,7 @@ paintings = st.builds(
 growths = st.builds(Growth, **dict.fromkeys(("left", "top", "right", "bottom"), st.integers(0, LARGEST_SIDE)))
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(paintings, growths, st.one_of(st.none(), st.floats(0, 1)), st.booleans())
 def test_what_a_request_says_comes_back(service, inline, painting, growth, strength, masked):
     model = ImageInputModel(service, inline)

@@ -1,7 +1,7 @@
 """Strokes change what they touch and nothing else; undo and redo restore every bit, within a bound of memory."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from skip_rules import skip_module_without
 
@@ -39,7 +39,6 @@ def do(document, action):
     document.end()
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.one_of(strokes, whole), max_size=8))
 def test_undo_and_redo_restore_every_bit(actions):
     document = MaskDocument(WIDTH, HEIGHT)
@@ -61,7 +60,6 @@ def test_undo_and_redo_restore_every_bit(actions):
     assert not document.can_redo()
 
 
-@settings(max_examples=60, deadline=None)
 @given(strokes, st.sampled_from(["clear", "fill"]))
 def test_a_stroke_changes_only_what_it_tells(stroke, ground):
     document = MaskDocument(WIDTH, HEIGHT)
@@ -77,7 +75,6 @@ def test_a_stroke_changes_only_what_it_tells(stroke, ground):
                 assert any(where.contains(x, y) for where in told)
 
 
-@settings(max_examples=40, deadline=None)
 @given(brushes, places, places)
 def test_a_stroke_stays_within_the_brush(brush, start, end):
     document = MaskDocument(WIDTH, HEIGHT)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from model_checked import checked
 from PySide6.QtCore import QCoreApplication, QModelIndex, QPersistentModelIndex
@@ -189,7 +189,6 @@ edits = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=120)
 @given(st.integers(0, 700), edits)
 def test_after_any_changes_what_is_in_sight_is_as_in_the_list(qapp, count, changes):
     keeper, model = made(count)
@@ -240,7 +239,6 @@ def edit_one(things, model, what, at, b):
             model.remove_here([thing.id])
 
 
-@settings(max_examples=150)
 @given(st.integers(1, 60), st.sets(st.integers(0, 59), min_size=1, max_size=8), st.integers(0, 60))
 def test_several_rows_move_as_in_a_plain_list_and_persistent_places_follow(qapp, count, chosen, before):
     keeper, model = made(count)
@@ -260,7 +258,6 @@ def test_several_rows_move_as_in_a_plain_list_and_persistent_places_follow(qapp,
     assert shown(model) == wanted
 
 
-@settings(max_examples=60)
 @given(st.integers(2, 40), st.data())
 def test_selected_places_follow_their_things_through_a_refresh(qapp, count, data):
     keeper, model = made(count)

@@ -44,7 +44,7 @@ def written(folder, width=5, height=3, **options):
     return pixels(path, width, height, **options)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(1, 40), st.integers(1, 20), st.sampled_from(["rgb", "rgba"]), st.integers(0, 20))
 def test_every_pixel_comes_in(tmp_path, width, height, layout, padding):
     picture = read_pixels(written(tmp_path, width, height, layout=layout, padding=padding))

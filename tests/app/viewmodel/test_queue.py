@@ -1,7 +1,7 @@
 """The queue's list, on a real store."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from model_checked import checked
 from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QModelIndex, Qt
@@ -160,7 +160,6 @@ def test_selection_is_of_entries_and_not_of_places(made):
     assert shown(model) == made.ids()
 
 
-@settings(max_examples=40)
 @given(
     st.integers(1, 12),
     st.lists(st.tuples(st.sets(st.integers(0, 11), min_size=1, max_size=4), st.integers(0, 12)), max_size=5),
@@ -185,7 +184,6 @@ def test_dragging_orders_as_in_a_plain_list(qapp, tmp_path_factory, count, drags
     made.access.close()
 
 
-@settings(max_examples=40)
 @given(st.integers(1, 8), st.sets(st.integers(0, 7), min_size=1), st.lists(st.booleans(), max_size=9))
 def test_keys_move_a_step_and_stop_at_the_ends(qapp, tmp_path_factory, count, chosen, downs):
     made = queue_in(tmp_path_factory.mktemp("q"))

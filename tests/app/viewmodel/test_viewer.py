@@ -47,7 +47,7 @@ def says(program="a1111", prompt="a house"):
     return ImageMetadata(program=program, prompt=prompt, other={}, **others)
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 5),
     st.integers(-3, 9),

@@ -1,7 +1,7 @@
 """Widgets in lines."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import QWidget
@@ -20,7 +20,6 @@ def made(widths, margins=0):
     return parent, layout
 
 
-@settings(max_examples=60)
 @given(st.lists(st.integers(10, 200), max_size=10), st.integers(60, 500), st.integers(0, 12))
 def test_nothing_overlaps_and_the_height_is_that_of_all_lines(qapp, widths, width, margins):
     parent, layout = made(widths, margins)

@@ -1,7 +1,7 @@
 """A grid of equal cells: arithmetic beside a plain list, keyboard, and what is in sight."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QAbstractListModel, QItemSelectionModel, QModelIndex, QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QAbstractItemView
@@ -63,7 +63,6 @@ def test_every_point_of_a_cell_is_that_cells_and_none_overlap(qtbot, direction):
     assert row_at(view, QPoint(view.viewport().width(), 10)) == -1
 
 
-@settings(max_examples=80)
 @given(st.integers(0, 60), st.integers(0, 100), st.sampled_from(["left", "right", "up", "down", "home", "end"]))
 def test_keys_lead_where_the_eye_expects(grid, count, at, key):
     view = grid

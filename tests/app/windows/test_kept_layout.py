@@ -50,7 +50,7 @@ def test_what_was_moved_comes_back_after_a_kill(qtbot, state, tmp_path, inline):
     assert other.table.columnWidth(1) == 222
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.integers(-(2**40), 2**40), max_size=5))
 def test_nonsense_in_the_file_hides_nothing(qtbot, state, sizes):
     state.change(parts={"split": tuple(sizes), "columns": tuple(sizes), "unknown": (1,)})

@@ -20,6 +20,7 @@ def raw(question, implementation):
     return (q, k, v, masks.bias, masks.key_mask, masks.key_lengths, masks.causal, scale, implementation)
 
 
+@pytest.mark.slow_after(1)
 @settings(max_examples=settings.default.max_examples // 8)
 @given(question=questions())
 @pytest.mark.parametrize("implementation", ["reference", "sdpa", "flash"])

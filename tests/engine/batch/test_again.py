@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 from batch_programs import StandIn
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
@@ -86,7 +86,6 @@ def test_what_is_malformed_in_part_is_taken_in_part(tmp_path):
     assert 0 <= task.request.seed <= MAX_SEED
 
 
-@settings(max_examples=60)
 @given(st.text(max_size=200), st.sampled_from(["", GOOD, "\nSteps: 2, Seed: ", '{"sui_image_params": {"prompt": ']))
 def test_no_text_of_another_program_ends_the_job(tmp_path_factory, text, start):
     text = text.encode("utf-8", "ignore").decode()

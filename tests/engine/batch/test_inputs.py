@@ -182,6 +182,7 @@ def test_the_folder_itself_must_be_there(tmp_path):
             list(scan(Search(folder=tmp_path / name)))
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_files_are_found_one_by_one(tmp_path):
     """Counted, not timed: one look at the folder, no look at a file, and only what is asked for is made."""
     looked = []

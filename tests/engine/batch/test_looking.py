@@ -79,6 +79,7 @@ def test_it_is_cancelled_among_files_that_are_no_rows(looking, tmp_path):
     assert next(looked) == 21
 
 
+@pytest.mark.slow
 def test_long_rows_go_in_small_groups(looking, tmp_path):
     (tmp_path / "words.txt").write_text("".join(f"{number} {'word ' * 9000}\n" for number in range(150)))
     name = "/".join(["[prompt]" * 5] * 20)

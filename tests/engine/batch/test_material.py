@@ -62,6 +62,7 @@ def text_bomb(path, kind, before):
     path.write_bytes(data[:33] + text + data[33:])
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a program's own peak")
 @pytest.mark.parametrize("work", ["change", "again"])
 def test_of_bombs_nothing_is_unpacked(tmp_path, work):

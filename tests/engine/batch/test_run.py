@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from batch_made import Batch, Heard
 from batch_programs import StandIn, painted, run, task
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -158,7 +158,6 @@ class Gone(BaseException):
     """The end of a process, with nobody left to tell."""
 
 
-@settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.sampled_from(["begun", "written"]), st.integers(1, 6)), max_size=5),
     st.integers(0, 2**16),

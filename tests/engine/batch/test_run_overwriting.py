@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from batch_made import Batch
 from batch_programs import StandIn, painted, task
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -60,7 +60,6 @@ class Gone(BaseException):
     """The end of a process, with nobody left to tell."""
 
 
-@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(

@@ -1,5 +1,6 @@
 """Headers: what the library reads we read alike; what is broken is refused by name, and nothing else can happen."""
 
+import os
 import struct
 import tracemalloc
 
@@ -11,6 +12,7 @@ from model_files import HOSTILE_HEADERS, entry, raw, small
 from safetensors import safe_open
 from safetensors.numpy import save
 
+from mezzotint.checkpoints import header
 from mezzotint.checkpoints.header import MAX_HEADER, Header, TensorSpec, read_header
 from mezzotint.errors import ModelRefused, StorageError
 
@@ -45,9 +47,9 @@ def test_each_broken_file_is_refused_by_name(tmp_path, name):
 def test_a_proper_file_is_read(tmp_path):
     path = tmp_path / "model.safetensors"
     path.write_bytes(small({"a": [2, 3], "b": [], "c": [0]}, {"format": "pt"}))
-    header = read_header(path)
+    found = read_header(path)
     start = path.stat().st_size - 28
-    assert header == Header(
+    assert found == Header(
         path=path,
         tensors={
             "a": TensorSpec(dtype="F32", shape=(2, 3), start=start, end=start + 24),
@@ -197,3 +199,57 @@ def assert_sound_or_refused(path):
     with safe_open(path, framework="numpy") as file:
         assert set(file.keys()) == set(header.tensors)
     assert max(spec.end for spec in header.tensors.values()) == header.bytes == path.stat().st_size
+
+
+# ---- what is remembered
+
+
+def write_old(path, shapes):
+    path.write_bytes(small(shapes))
+    os.utime(path, ns=(0, 10**18))
+
+
+def test_a_file_that_stays_as_it_is_is_read_once(tmp_path):
+    path = tmp_path / "model.safetensors"
+    write_old(path, {"a": [2, 3]})
+    assert read_header(path) is read_header(path)
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_another_file_of_the_same_size_and_time_is_read(tmp_path, in_place):
+    path = tmp_path / "model.safetensors"
+    write_old(path, {"a": [2, 3]})
+    assert read_header(path).tensors["a"].shape == (2, 3)
+    changed = path.stat().st_ctime_ns
+    if not in_place:
+        path.rename(tmp_path / "before")
+    write_old(path, {"a": [3, 2]})
+    while path.stat().st_ctime_ns == changed:  # systems count this time in thousandths of a second
+        write_old(path, {"a": [3, 2]})
+    assert read_header(path).tensors["a"].shape == (3, 2)
+
+
+def test_a_file_that_was_written_just_now_is_read_again(tmp_path):
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(small({"a": [2, 3]}))
+    assert read_header(path) is not read_header(path)
+
+
+def test_a_file_that_is_broken_stays_refused(tmp_path):
+    path = tmp_path / "model.safetensors"
+    write_old(path, {"a": [2, 3]})
+    read_header(path)
+    path.write_bytes(path.read_bytes()[:-1])
+    for _ in range(2):
+        with pytest.raises(ModelRefused, match="incomplete"):
+            read_header(path)
+
+
+def test_only_so_much_is_remembered(tmp_path, monkeypatch):
+    monkeypatch.setattr(header, "_MOST_REMEMBERED", 2 * 1500)
+    paths = [tmp_path / f"{number}.safetensors" for number in range(3)]
+    for path in paths:
+        write_old(path, {"a": [2, 3]})
+    first, _, last = (read_header(path) for path in paths)
+    assert read_header(paths[2]) is last
+    assert read_header(paths[0]) is not first

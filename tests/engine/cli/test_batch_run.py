@@ -275,6 +275,7 @@ def test_asked_twice_it_stops_now_and_the_task_is_not_blamed(here, batch):
     assert (done.code, len(done.out.splitlines())) == (0, 1)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 @pytest.mark.parametrize(("together", "kills"), [("1", {2}), ("4", {2, 3})])
 def test_killed_over_and_over_at_the_same_picture_it_is_set_aside(here, batch, together, kills):

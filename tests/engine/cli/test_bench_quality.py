@@ -37,6 +37,7 @@ def test_what_is_lost_and_saved(capsys, tmp_path):
     assert all(50 * 2**20 < peak < 16 * 2**30 for peak in peaks)  # torch alone is more than the first
 
 
+@pytest.mark.slow
 def test_the_table(capsys, monkeypatch):
     peaks, asked = {"none": 5 * 2**20, "int8-weight": None}, []
 

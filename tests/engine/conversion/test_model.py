@@ -81,6 +81,7 @@ def recast(path, dtype):
     save_file({name: tensor.to(dtype) for name, tensor in load_file(path).items()}, path)
 
 
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("shards", [1, 3])
 def test_a_copy_is_the_model_that_is_quantized_while_it_is_loaded(pixart, tmp_path, dtype, shards):

@@ -67,7 +67,7 @@ def test_bundled_models_are_known_and_known_right(name, untraceable):
     assert replace(found, id=name, components=()) == replace(shipped(name), components=())
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STARTERS)
 def test_what_ships_is_what_tracing_finds(name):
     found = footprint(assets_folder() / "starter" / STARTERS[name], use_shipped=False)
@@ -112,6 +112,7 @@ def test_what_was_traced_is_kept(tiny_pixart_folder, tmp_path, monkeypatch):
         assert part.live.at(1024) == pytest.approx(kept.live.at(1024), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_damaged_entry_is_traced_again(tiny_pixart_folder, tmp_path):
     first = footprint(tiny_pixart_folder, cache=tmp_path)
     for path in tmp_path.iterdir():

@@ -3,8 +3,12 @@
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import sys
+
+import pytest
 import torch
 there = torch.distributed.is_available()
 from mezzotint.families.one_process import tell_transformers
@@ -19,6 +23,7 @@ assert all(a.equal(b) for a, b in zip(made.state_dict().values(), read.state_dic
 """
 
 
+@pytest.mark.slow
 def test_its_networks_are_read_and_written_as_ever(tmp_path):
     # The compiler, which is not told to wait here, imports all that is distributed of its own accord.
     code = f"from mezzotint.later import import_later\nimport_later()\n{CODE}"

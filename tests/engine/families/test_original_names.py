@@ -49,6 +49,7 @@ def test_against_the_functions_of_diffusers(kind, request):
     assert set(ours) == {"unet", "vae", "text_encoder_2"} | ({"text_encoder"} if kind == "base" else set())
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("kind", ["base", "refiner"])
 def test_against_the_pipelines_that_diffusers_loads(kind, request):
     from diffusers import StableDiffusionXLImg2ImgPipeline, StableDiffusionXLPipeline

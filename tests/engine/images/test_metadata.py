@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import ExifTags, Image
 from PIL.PngImagePlugin import PngInfo
@@ -157,7 +157,6 @@ def test_no_pixel_is_decoded(tmp_path: Path, png_with: PngWith) -> None:
     assert read_metadata(tmp_path / "cut.png").prompt == "a red house"
 
 
-@settings(max_examples=60)
 @given(
     texts=st.dictionaries(
         st.sampled_from(["parameters", "prompt", "invokeai_metadata", "mezzotint", "fooocus_scheme"]),

@@ -8,7 +8,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageFile
 from PIL.PngImagePlugin import PngInfo
@@ -251,7 +251,6 @@ def test_broken_exif_costs_nothing_but_the_orientation(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format_", FORMATS)
-@settings(max_examples=40)
 @given(data=st.data())
 def test_damage_is_refused_or_harmless(
     tmp_path_factory: pytest.TempPathFactory, format_: str, data: st.DataObject

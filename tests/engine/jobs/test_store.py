@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint import paths
@@ -99,7 +99,6 @@ def make_done(store, make):
     return task.id
 
 
-@settings(max_examples=30)
 @given(st.data())
 def test_moving_keeps_the_order_of_what_is_moved_and_of_what_stays(tmp_path_factory, data):
     with JobStore.open(tmp_path_factory.mktemp("queue") / "queue.sqlite").store as store:

@@ -288,4 +288,4 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestHistories.settings = settings(stateful_step_count=40, deadline=None)

@@ -5,7 +5,7 @@ import sqlite3
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.errors import StorageError, UsageError
@@ -74,7 +74,6 @@ def test_what_is_no_database_is_moved_aside(tmp_path, content):
     database.close()
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 40_000), st.binary(min_size=1, max_size=600))
 def test_no_damage_ends_it(filled, tmp_path_factory, place, bytes_there):
     path = tmp_path_factory.mktemp("damaged") / "gallery.db"

@@ -70,6 +70,7 @@ def test_a_model_is_offered_and_fetched(ask, model_server, tmp_path):
     assert "is there already" in ask("offer", GetRequest(source=url)).problem
 
 
+@pytest.mark.slow
 def test_results_cross_the_boundary(ask, model_server, tmp_path):
     url = model_server.link("/one.safetensors", sdxl_file(tmp_path / "x").read_bytes())
     for kind, value in (

@@ -6,7 +6,7 @@ import shutil
 import pytest
 import sentencepiece
 import transformers
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.catalog import Catalog
@@ -54,7 +54,6 @@ def test_clip_counts_are_those_of_the_engine(clip_model):
     encoders = [ClipEncoder(tokenizer=tokenizer, model=None) for tokenizer in engines.values()]
     counting = counter()
 
-    @settings(max_examples=60)
     @given(prompts)
     def check(prompt):
         counts = counting.count(TokenRequest(model=clip_model, prompt=prompt))
@@ -85,7 +84,6 @@ def test_t5_counts_are_those_of_the_engine(t5_model):
     limit = {"alpha": 120, "sigma": 300}[sources.detected.variant]
     counting = counter()
 
-    @settings(max_examples=60)
     @given(prompts)
     def check(prompt):
         (count,) = counting.count(TokenRequest(model=t5_model, prompt=prompt))
@@ -188,7 +186,6 @@ def same_ids(folder, config, engines_class):
     engine = engines_class.from_pretrained(str(folder), local_files_only=True)
     ours = read_tokenizer(source_of(folder, config))
 
-    @settings(max_examples=100)
     @given(prompts)
     def check(prompt):
         ids = ours.encode(prompt.replace("<barn>", ""), add_special_tokens=False).ids

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from planned_machines import GB, MB, card, processor, task, usual_model
 
@@ -31,7 +31,6 @@ def test_a_batch_multiplies_what_lives_and_no_weights(guidance, guided):
     assert work[1].passes * 4 == work[0].passes and work[1].operations == pytest.approx(4 * work[0].operations)
 
 
-@settings(max_examples=25)
 @given(vram=st.integers(1, 16), most=st.integers(1, 8), policy=st.sampled_from(["auto", "lowest"]))
 def test_it_is_the_most_that_leaves_weights_where_they_are(vram, most, policy):
     machine = card(vram * GB, 32 * GB)

@@ -16,7 +16,7 @@ def footprint(class_name):
     return component_footprint(network, name="part", class_name=class_name, tokens=7)
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("class_name", list(small_networks()))
 def test_of_a_network_without_weights(class_name):
     part = footprint(class_name)

@@ -88,6 +88,7 @@ def test_prediction_is_what_a_real_pass_takes(class_name):
     assert memory.peak * 0.99 <= point.value <= memory.peak * 1.01 + tables
 
 
+@pytest.mark.slow
 def test_a_tensor_that_is_held_without_need_shows():
     def peak(hold):
         network = small_networks()["UNet2DConditionModel"]()

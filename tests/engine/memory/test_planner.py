@@ -15,7 +15,7 @@ from mezzotint.protocol import Plan
 
 TIERS = ("none", "int8", "int8-weight", "int4-lowrank", "int4")
 policies = st.sampled_from(["auto", "fast", "balanced", "lowest"])
-quick = settings(max_examples=100, deadline=None)
+quick = settings(max_examples=30, deadline=None)
 
 
 def quality(made):

@@ -78,7 +78,7 @@ def small_problems(draw):
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     small_problems(), st.sampled_from([Precision("none", "none"), Precision("int8", "none")]), st.sampled_from([0, 256])
 )

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.memory.tiling import in_tiles
@@ -17,7 +17,6 @@ def enlarged(x):
     return torch.nn.functional.interpolate(x, scale_factor=4, mode="nearest") * 3 + 1
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.integers(3, 40), st.integers(3, 40), st.integers(8, 24))
 def test_what_looks_at_single_pixels_is_the_same(height, width, tile):
     x = picture(height, width)

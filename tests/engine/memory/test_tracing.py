@@ -14,7 +14,7 @@ from mezzotint.memory.tracing import peak_of, trace
 ELSEWHERE = {"CLIPTextModel": [(77, 1), (77, 3)], "CLIPTextModelWithProjection": [(77, 1), (77, 3)]}
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("class_name", list(small_networks()))
 def test_laws_hold_at_other_sizes(class_name):
     build, tokens = small_networks()[class_name], 0 if is_text(class_name) else 40
@@ -23,6 +23,7 @@ def test_laws_hold_at_other_sizes(class_name):
     assert worst_error(law, peak_of(build(), class_name, sizes, tokens)) < 0.05
 
 
+@pytest.mark.slow
 def test_a_mask_costs_what_it_takes():
     build = small_networks()["T5EncoderModel"]
     padded, bare = (trace(build(), "T5EncoderModel", tokens).live.at(100, 2) for tokens in (100, 0))
@@ -51,6 +52,7 @@ def test_classes_that_can_be_called():
     assert not is_text("AutoencoderKL")
 
 
+@pytest.mark.slow
 def test_decoding_in_tiles_takes_a_tile_and_the_picture():
     side, tile, factor = 96, 24, 2
     law = trace(small_networks()["AutoencoderKL"](), "AutoencoderKL", tokens=0).live

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional
@@ -32,7 +32,6 @@ def difference(*branches):
     return sum(b.scale * torch.einsum("nr,r...->n...", b.up.flatten(1), b.down) for b in branches)
 
 
-@settings(max_examples=40, deadline=None)
 @given(n=sides, k=sides, ranks=st.lists(st.integers(1, 5), max_size=3), rows=sides, bias=st.booleans())
 def test_a_linear_layer_is_as_with_merged_weights(n, k, ranks, rows, bias):
     network = nn.Sequential(nn.Linear(k, n, bias=bias))
@@ -43,7 +42,6 @@ def test_a_linear_layer_is_as_with_merged_weights(n, k, ranks, rows, bias):
     torch.testing.assert_close(network(x), functional.linear(x, merged, network[0].bias), rtol=1e-4, atol=1e-4)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     channels=st.tuples(st.integers(1, 4), st.integers(1, 4)),
     window=st.sampled_from([1, 3]),

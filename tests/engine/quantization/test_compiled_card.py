@@ -37,6 +37,7 @@ def test_the_self_test_passes(place):
     assert run_self_test(kernels, device, torch.float16).problem is None
 
 
+@pytest.mark.slow_after(4)
 @pytest.mark.parametrize("format_", FORMATS, ids=str)
 @pytest.mark.parametrize("rank", [0, 24, 300])
 def test_layers_are_as_by_the_plain_path(place, format_, rank):

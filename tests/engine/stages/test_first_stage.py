@@ -72,6 +72,7 @@ def test_what_the_first_stage_made_is_shown_beside_the_finished_picture(engine, 
     assert [image.sha256 for image in unseen.images] == [image.sha256 for image in result.images]
 
 
+@pytest.mark.slow
 def test_where_memory_is_short_the_first_stage_is_not_shown(engine, request_for, tiny_sdxl_folder, monkeypatch):
     decoded = []
 

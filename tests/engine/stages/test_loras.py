@@ -191,7 +191,7 @@ def test_pixart_takes_them_too(engine, request_for, tiny_pixart_folder, tmp_path
     assert run(engine, request).images[0].sha256 != run(engine, replace(request, loras=())).images[0].sha256
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["int4", "int8"])
 def test_on_a_quantized_model(engine, request_for, files, scheme):
     plain = run(engine, request_for(quantization=scheme, text_quantization="int8"))

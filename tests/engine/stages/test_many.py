@@ -124,6 +124,7 @@ def test_longer_words_are_made_by_themselves(engine, request_for, tiny_sdxl_fold
         assert image.sha256 == alone(engine, request).sha256
 
 
+@pytest.mark.slow
 def test_pictures_of_one_size_are_gone_on_from_together(engine, request_for, tiny_sdxl_folder, tmp_path):
     requests = []
     for number, (size, colour) in enumerate([((64, 64), "red"), ((64, 64), "navy"), ((128, 64), "green")]):

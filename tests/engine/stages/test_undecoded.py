@@ -4,7 +4,7 @@ import os
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
@@ -38,7 +38,6 @@ def picture(path, prompt="a red house"):
 LATENTS = torch.randn(1, 4, 12, 8, generator=torch.Generator().manual_seed(0))
 
 
-@settings(max_examples=20, deadline=None)
 @given(prompt=st.text(max_size=200))
 def test_there_and_back(tmp_path_factory, prompt):
     folder = tmp_path_factory.mktemp("left")

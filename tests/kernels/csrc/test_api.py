@@ -350,7 +350,7 @@ SIZES = [
 
 
 @given(changes=st.dictionaries(st.sampled_from(SIZES + STRIDES), NUMBERS, max_size=6), masked=st.booleans())
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_the_numbers_are_it_ends_with_a_status_and_its_words(forward, stand_in, args, changes, masked):
     stand_in.launches = 0
     pointers = {"bias": NOWHERE, "key_mask": NOWHERE} if masked else {}

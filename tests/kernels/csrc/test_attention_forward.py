@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 import torch
-from emulated_kernels import CODES, Problem, judge
+from emulated_kernels import CODES, Emulator, Problem, judge
+from emulator_build import LEFT_OUT
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 
@@ -72,6 +73,7 @@ def fuzzed(head_dim, dtype, number, kind):
         scale=lots.choice((None, None, 0.3)),
         turing=dtype is torch.float16 and head_dim <= 160 and number % 2 == 1,  # the wide ones do not all fit there
         late_copies=lots.random() < 0.7,
+        stubborn=number % 4 == 0,
         tiles_per_block=lots.choice((1, 2, 3)),
         seed=number,
         **kind,
@@ -89,6 +91,11 @@ FUZZED = [
 ]
 
 
+def quick(problem):
+    """Whether its kernels are there without asking for all."""
+    return f"attention/{str(problem.dtype).removeprefix('torch.')}_{problem.head_dim}" not in LEFT_OUT
+
+
 def name_of(problem):
     words = [f"d{problem.head_dim}", str(problem.dtype).removeprefix("torch."), f"{problem.nq}x{problem.nk}"]
     words += ["int8"] * problem.int8 + ["sm_75"] * problem.turing + ["causal"] * problem.causal
@@ -103,8 +110,9 @@ def instances(emulator, problem):
 
 
 @pytest.fixture(scope="module")
-def choice(emulator):
+def choice(quick_library):
     """For each problem one of these, so that all instances have their turn."""
+    emulator = Emulator(quick_library)
     able = {problem: instances(emulator, problem) for problem in FUZZED}
     wanted = Counter(itertools.chain.from_iterable(able.values()))
     used = Counter()
@@ -124,7 +132,10 @@ def check(emulator, problem, number):
     return verdict
 
 
-@pytest.mark.parametrize("problem", FUZZED, ids=name_of)
+@pytest.mark.parametrize(
+    "problem",
+    [pytest.param(each, id=name_of(each), marks=() if quick(each) else pytest.mark.slow) for each in FUZZED],
+)
 def test_fuzzed_problem(emulator, choice, problem):
     check(emulator, problem, choice[problem])
 
@@ -134,7 +145,7 @@ def test_fuzzed_problems_leave_nothing_out(emulator, choice):
     assert set(choice.values()) == set(range(len(emulator.instances)))
     assert {each.head_dim for each in emulator.instances} == set(HEAD_DIMS)
     assert {each.head_dim for each in emulator.instances if each.int8} == set(INT8_HEAD_DIMS)
-    for what in ("turing", "late_copies", "tokens_first", "causal"):
+    for what in ("turing", "late_copies", "stubborn", "tokens_first", "causal"):
         assert {getattr(problem, what) for problem in FUZZED} == {False, True}, what
     assert any(problem.heads > problem.kv_heads > 1 for problem in FUZZED)
     assert any(0 in (problem.key_lengths or ()) for problem in FUZZED)
@@ -146,6 +157,14 @@ HARD = {
     "no keys": Problem(head_dim=64, nk=0),
     "int8, no keys": Problem(head_dim=64, nk=0, int8=True),
     "many tiles of keys": Problem(head_dim=64, nq=20, nk=1100, heads=1, kv_heads=1, outliers=True),
+    "maxima that creep": Problem(head_dim=64, nq=20, nk=1100, heads=1, kv_heads=1, creeping=True),
+    "int8, maxima that creep": Problem(head_dim=64, nq=20, nk=1100, heads=1, kv_heads=1, creeping=True, int8=True),
+    "batches that lie far apart": Problem(head_dim=64, batch=2, nq=20, nk=20, far="batch"),
+    "heads that lie far apart": Problem(head_dim=64, nq=20, nk=20, far="head"),
+    "tokens that lie far apart": Problem(head_dim=64, nq=140, nk=150, heads=1, kv_heads=1, far="token"),
+    "int8, tokens that lie far apart": Problem(head_dim=64, nq=70, nk=150, heads=1, kv_heads=1, far="token", int8=True),
+    "one warp far ahead": Problem(head_dim=64, nq=130, nk=200, stubborn=True),
+    "a text, one warp far ahead": Problem(head_dim=64, nq=700, nk=77, tiles_per_block=5, stubborn=True),
     "many tiles of queries": Problem(head_dim=64, nq=700, nk=20, heads=1, kv_heads=1),
     "full tiles": Problem(head_dim=64, nq=128, nk=128),
     "more queries than keys, causal": Problem(head_dim=64, nq=150, nk=60, causal=True),

@@ -3,7 +3,7 @@
 A mistake is a change of the sources' text. Where the text has gone the test fails: plant it anew in what stands there.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -27,6 +27,12 @@ SWIZZLED_BY_FOUR = Problem(head_dim=96, nq=40, nk=70)
 SLICED = Problem(head_dim=384, heads=1, kv_heads=1, nq=20, nk=40)
 TEXT = tuple(Problem(head_dim=64, nq=320, nk=77, tiles_per_block=5, late_copies=late) for late in EARLY_AND_LATE)
 INT8 = Problem(head_dim=64, nq=40, nk=150, int8=True, uneven=True)
+CREEPING = Problem(head_dim=64, heads=1, kv_heads=1, nq=20, nk=1100, creeping=True)
+FAR = {of: Problem(head_dim=64, batch=2, nq=70, nk=150, far=of) for of in ("batch", "head", "token")}
+STUBBORN = tuple(replace(problem, stubborn=True) for problem in (*PLAIN, *FILLED))
+STUBBORN_TEXT = tuple(replace(problem, stubborn=True) for problem in TEXT)
+BIASED = tuple(Problem(head_dim=64, nq=40, nk=100, batch=2, bias="full", bias_float=wide) for wide in (False, True))
+INT8_LENGTHS = replace(INT8, batch=2, key_lengths=(60, 0))
 
 MAINLOOP, SOFTMAX, MASK = "attention/mainloop.h", "attention/softmax.h", "attention/mask.h"
 PRODUCTS, SHORT_KEYS = "attention/products.h", "attention/short_keys.h"
@@ -198,6 +204,104 @@ BUGS = {
     ),
     "int8: the keys' mean is missing from the logarithm of sums": Bug(
         file=INT8_KERNEL, text="return q_mean[row] * scale;", becomes="return 0 * q_mean[row];", problems=(INT8,)
+    ),
+    "the output is rescaled only where the maximum grows much": Bug(
+        file=SOFTMAX,
+        text="            out[o][2 * half] *= kept;\n",
+        becomes="            if (kept < 0.25f) out[o][2 * half] *= kept;\n",
+        problems=(CREEPING,),
+    ),
+    "values are read one row past the last": Bug(
+        file=MAINLOOP,
+        text="value_copy_.copy(values(), tile * Shape::tile_n, source_.key_limit);",
+        becomes="value_copy_.copy(values(), tile * Shape::tile_n, source_.key_limit + 1);",
+        problems=(LENGTHS,),
+    ),
+    "batches are 32 bits apart": Bug(
+        file=KERNEL,
+        text="static_cast<const Element*>(params.k) + place.batch * params.k_stride.batch +",
+        becomes="static_cast<const Element*>(params.k) + static_cast<int>(place.batch * params.k_stride.batch) +",
+        problems=(FAR["batch"],),
+    ),
+    "heads are 32 bits apart": Bug(
+        file=KERNEL,
+        text="place.head * params.out_stride.head + place.slice * T::slice_dim;",
+        becomes="place.head * static_cast<int>(params.out_stride.head) + place.slice * T::slice_dim;",
+        problems=(FAR["head"],),
+    ),
+    "tokens are 32 bits apart": Bug(
+        file=TILE,
+        text="from_ + first * row_stride_;",
+        becomes="from_ + first * static_cast<int>(row_stride_);",
+        problems=(FAR["token"],),
+    ),
+    "few keys: queries are copied before all are done with those before": Bug(
+        file=SHORT_KEYS,
+        text="        barrier();  // these queries are there for all, and all are done with those before\n"
+        "        if (tile + 1 < end) loop.load_queries((tile + 1) * tile_m, (tile + 1 - begin) % 2);\n",
+        becomes="        if (tile + 1 < end) loop.load_queries((tile + 1) * tile_m, (tile + 1 - begin) % 2);\n"
+        "        barrier();\n",
+        problems=STUBBORN_TEXT,
+    ),
+    "few keys: one place for all queries": Bug(
+        file=SHORT_KEYS, text="(tile + 1 - begin) % 2);", becomes="0);", problems=STUBBORN_TEXT
+    ),
+    "keys are copied before all are done with those before": Bug(
+        file=MAINLOOP,
+        text="        wait_copies<Architecture, 0>();\n"
+        "        barrier();  // K(j) is there for all, and all are done with V(j+1)\n"
+        "        load_values(tile);\n",
+        becomes="        wait_copies<Architecture, 0>();\n        load_values(tile);\n        barrier();\n",
+        problems=STUBBORN,
+    ),
+    "the last tile of keys is left out": Bug(
+        file=MAINLOOP,
+        text="for (int tile = tiles - 1; tile >= 0; --tile)",
+        becomes="for (int tile = tiles - 1; tile > 0; --tile)",
+        problems=PLAIN,
+    ),
+    "the causal edge lies on the other side": Bug(
+        file=KERNEL,
+        text="sight.causal_shift = params.causal ? params.nk - params.nq : params.nk;",
+        becomes="sight.causal_shift = params.causal ? params.nq - params.nk : params.nk;",
+        problems=(CAUSAL,),
+    ),
+    "the logarithm of sums without the scale": Bug(
+        file=KERNEL,
+        text="(loop.rows[m].m[half] * factor + log2_approximate(sum))",
+        becomes="(loop.rows[m].m[half] * (factor > 0) + log2_approximate(sum))",
+        problems=(RAGGED,),
+    ),
+    "a row that sees nothing has a logarithm": Bug(
+        file=KERNEL, text="sum == 0 ? -INFINITY : natural", becomes="sum == 0 ? 0 : natural", problems=(LENGTHS,)
+    ),
+    "the bias of another query": Bug(
+        file=MASK,
+        text="row * sight.bias_query + key * sight.bias_key",
+        becomes="key * sight.bias_query + row * sight.bias_key",
+        problems=BIASED,
+    ),
+    "a bias of 16 bits is counted in 32": Bug(
+        file=KERNEL, text="params.bias_is_float ? 4 : 2", becomes="4", problems=BIASED
+    ),
+    "a bias is read for queries that are not there": Bug(
+        file=MASK,
+        text="if (sight.bias && seen && row < nq)",
+        becomes="if (sight.bias && seen && row < nq + 1000)",
+        problems=BIASED,
+        error="memory outside of the tensors",
+    ),
+    "the mask of another batch": Bug(
+        file=KERNEL,
+        text="params.key_mask + place.batch * params.key_mask_stride",
+        becomes="params.key_mask + 0 * params.key_mask_stride",
+        problems=(MASKED,),
+    ),
+    "int8: keys that are not there have a part in the mean": Bug(
+        file=QUANTIZE,
+        text="const int end = full < limit ? full : limit;",
+        becomes="const int end = full < limit || full < params.forward.nk ? full : params.forward.nk;",
+        problems=(INT8_LENGTHS,),
     ),
 }
 

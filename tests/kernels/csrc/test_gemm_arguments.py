@@ -197,7 +197,7 @@ WORDS = [name for name, kind in LinearArgs._fields_ if kind is ctypes.c_int64]
 
 
 @given(changes=st.dictionaries(st.sampled_from(WORDS), NUMBERS, max_size=6), bits=st.sampled_from([4, 8]))
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_the_numbers_are_it_ends_with_a_status_and_its_words(queue, stand_in, changes, bits):
     stand_in.launches = 0
     status, said = queue(linear_args(weight_bits=bits, **changes))

@@ -2,7 +2,6 @@
 
 import pytest
 from emulated_linear import Card, LinearEmulator
-from emulator_build import build
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 
@@ -19,9 +18,9 @@ TURING, H200 = CARDS["RTX 2080 Ti"], CARDS["H200"]
 SHAPES = ((2048, 1280, 1280), (8192, 640, 5120), (8192, 1152, 4608), (4608, 3072, 12288), (77, 2048, 1280), (1, 64, 8))
 
 
-@pytest.fixture(scope="module")
-def emulator():
-    return LinearEmulator(build())
+@pytest.fixture
+def emulator(emulated):
+    return LinearEmulator(emulated)
 
 
 def plan(emulator, card, shape, **rest):

@@ -183,7 +183,7 @@ WORDS = [name for name, kind in QuantizeArgs._fields_ if kind is ctypes.c_int64]
     preparation=st.sampled_from(Preparation),
     group=st.sampled_from([0, 4, 256]),
 )
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_the_numbers_are_it_ends_with_a_status_and_its_words(queue, stand_in, changes, preparation, group):
     stand_in.launches = 0
     norm = {} if preparation in (1, 2) else {"norm_weight": None, "norm_bias": None}

@@ -5,7 +5,6 @@ import random
 import pytest
 import torch
 from emulated_quantize import NORMS, UNTOUCHED, Operands, Problem, QuantizeEmulator, judge
-from emulator_build import build
 from quantize_reference import LARGEST, hadamard, scales_of
 
 from mezzotint_kernels.abi import Preparation
@@ -20,9 +19,9 @@ FUZZED = 24  # of each preparation and format
 MOST_NUMBERS = 20_000  # of a problem
 
 
-@pytest.fixture(scope="module")
-def emulator():
-    return QuantizeEmulator(build())
+@pytest.fixture
+def emulator(emulated):
+    return QuantizeEmulator(emulated)
 
 
 def fuzzed(preparation, dtype, number):

@@ -5,7 +5,7 @@ import os
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lora_files import Added, dotted_tensors, kohya_tensors, merge, random_lora, write_lora
 from torch import nn
@@ -79,7 +79,6 @@ def test_swapped_from_one_to_the_other_to_none(networks, lora):
     assert torch.equal(networks["unet"](X), plain) and networks["unet"][0] is layers[0]
 
 
-@settings(max_examples=25, deadline=None)
 @given(rank=st.integers(1, 6), alpha=st.floats(-8, 8), weight=st.floats(-2, 2))
 def test_every_rank_alpha_and_weight(tmp_path_factory, rank, alpha, weight):
     networks, folder = {"unet": network()}, tmp_path_factory.mktemp("lora")

@@ -1,7 +1,7 @@
 """Names of tensors, in every naming: one layer has one form."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tiny_sdxl import LAYERS, unet_name
 
@@ -102,7 +102,6 @@ PREFIXES = {
 PARTS = {"down": ("lora_down", "lora_A", "lora.down"), "up": ("lora_up", "lora_B", "lora.up")}
 
 
-@settings(max_examples=200)
 @given(path=paths, place=st.sampled_from(sorted(PREFIXES)), part=st.sampled_from(sorted(PARTS)))
 def test_the_namings_of_one_layer_are_one_key(path, place, part):
     kohya, dotted = PREFIXES[place]
@@ -114,7 +113,6 @@ def test_the_namings_of_one_layer_are_one_key(path, place, part):
     assert key is not None and (key.place, key.part) == (place, part)
 
 
-@settings(max_examples=300)
 @given(st.text(max_size=40) | st.from_regex(r"[a-z_.]*lora[_.](down|up|A)[a-z_.]*", fullmatch=True))
 def test_any_name_is_taken_or_not(name):
     key = parse_key(name)
