@@ -23,7 +23,6 @@ INCLUDE = re.compile(r'^#include "(.+)"', re.MULTILINE)
 LEFT_OUT = frozenset(
     {f"attention/float16_{size}" for size in (32, 80, 88, 96, 112, 128, 160, 256, 384)}
     | {f"attention/bfloat16_{size}" for size in (32, 80, 88, 112, 160, 512)}
-    | {"gemm/bfloat16_int4"}
 )
 PATIENCE = 300  # seconds: no file takes as long to compile
 

@@ -5,7 +5,7 @@ import math
 
 import torch
 from emulated_linear import Report
-from emulator_build import build
+from emulator_build import LEFT_OUT, build
 
 from mezzotint.attention.library import LaunchFailed, Unsupported
 from mezzotint.quantization.int4 import to_int8
@@ -96,7 +96,7 @@ class EmulatedProducts(FakeProducts):
 
     def __init__(self):
         super().__init__()
-        self._library = ctypes.CDLL(str(build()))
+        self._library = ctypes.CDLL(str(build(left_out=LEFT_OUT)))
 
     def _quantize(self, a):
         report = Report()

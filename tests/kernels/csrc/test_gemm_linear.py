@@ -7,7 +7,6 @@ from collections import Counter
 import pytest
 import torch
 from emulated_linear import GROUP, UNTOUCHED, LinearEmulator, Operands, Problem, judge
-from emulator_build import LEFT_OUT
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 
@@ -58,11 +57,6 @@ FUZZED = [
 ]
 
 
-def quick(problem):
-    """Whether its kernels are there without asking for all."""
-    return f"gemm/{str(problem.dtype).removeprefix('torch.')}_int{problem.bits}" not in LEFT_OUT
-
-
 def name_of(problem):
     size = f"{problem.rows}x{problem.depth}x{problem.columns}"
     return f"w{problem.bits} {str(problem.dtype).removeprefix('torch.')} {size} {problem.seed}"
@@ -88,10 +82,7 @@ def check(emulator, problem, number):
     return verdict
 
 
-@pytest.mark.parametrize(
-    "problem",
-    [pytest.param(each, id=name_of(each), marks=() if quick(each) else pytest.mark.slow) for each in FUZZED],
-)
+@pytest.mark.parametrize("problem", FUZZED, ids=name_of)
 def test_fuzzed_problem(emulator, choice, problem):
     check(emulator, problem, choice[problem])
 
