@@ -5,7 +5,7 @@ import math
 
 import torch
 from emulated_linear import Report
-from emulator_build import LEFT_OUT, build
+from emulator_build import LEFT_OUT, Conditions, build
 
 from mezzotint.attention.library import LaunchFailed, Unsupported
 from mezzotint.quantization.int4 import to_int8
@@ -100,19 +100,15 @@ class EmulatedProducts(FakeProducts):
 
     def _quantize(self, a):
         report = Report()
-        self._library.emulator_quantize(ctypes.byref(a), ctypes.byref(_Conditions(1)), ctypes.byref(report))
+        self._library.emulator_quantize(ctypes.byref(a), ctypes.byref(Conditions(late_copies=1)), ctypes.byref(report))
         assert not report.error, report.error
 
     def _multiply(self, a):
         plan, report = _Plan(), Report()
         self._library.emulator_linear_plan(ctypes.byref(a), 80, 108, 163 * 1024, ctypes.byref(plan))
         assert plan.supported, plan.text
-        self._library.emulator_linear(ctypes.byref(a), plan.kernel, ctypes.byref(_Conditions(1)), ctypes.byref(report))
+        self._library.emulator_linear(ctypes.byref(a), plan.kernel, ctypes.byref(Conditions(late_copies=1)), ctypes.byref(report))
         assert not report.error, report.error
-
-
-class _Conditions(ctypes.Structure):
-    _fields_ = tuple((name, ctypes.c_int32) for name in ("late_copies", "seed", "turing", "tiles_per_block"))
 
 
 class _Plan(ctypes.Structure):
