@@ -107,7 +107,9 @@ class EmulatedProducts(FakeProducts):
         plan, report = _Plan(), Report()
         self._library.emulator_linear_plan(ctypes.byref(a), 80, 108, 163 * 1024, ctypes.byref(plan))
         assert plan.supported, plan.text
-        self._library.emulator_linear(ctypes.byref(a), plan.kernel, ctypes.byref(Conditions(late_copies=1)), ctypes.byref(report))
+        self._library.emulator_linear(
+            ctypes.byref(a), plan.kernel, ctypes.byref(Conditions(late_copies=1)), ctypes.byref(report)
+        )
         assert not report.error, report.error
 
 
