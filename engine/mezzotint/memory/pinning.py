@@ -82,18 +82,19 @@ class Pinned:
 
 
 def _groups(weights: Iterable[Weight], budget: int, chunk: int) -> Iterator[list[Weight]]:
-    """Weights that share a run, in their order, of at most the budget altogether."""
+    """Weights that share a run, in their order: each for which the budget has room."""
     group: list[Weight] = []
+    taken = 0  # bytes of the group
     for weight in weights:
         if weight.source.on_disk or weight.source.at_once:
             continue
-        budget -= _run_bytes([weight])  # pages are rounded up for each: never more than the budget
-        if budget < 0:
-            break
-        if group and _run_bytes([*group, weight]) > chunk:
+        size = placed([weight.source.form])[1]
+        if group and _pages(taken + size) > chunk:
             yield group
-            group = []
-        group.append(weight)
+            group, taken, budget = [], 0, budget - _pages(taken)
+        if _pages(taken + size) <= budget:
+            group.append(weight)
+            taken += size
     if group:
         yield group
 
@@ -102,8 +103,9 @@ def _moved(weights: Sequence[Weight]) -> Tensor:
     """A run with these weights in it, which they are from now on."""
     forms = [weight.source.form for weight in weights]
     with torch.inference_mode(False), torch.no_grad():
-        memory = torch.empty(_run_bytes(weights) + _PAGE, dtype=torch.uint8)
-        run = memory[-memory.data_ptr() % _PAGE :][: _run_bytes(weights)]
+        size = _pages(placed(forms)[1])
+        memory = torch.empty(size + _PAGE, dtype=torch.uint8)
+        run = memory[-memory.data_ptr() % _PAGE :][:size]
         for weight, tensor in zip(weights, views_in(run, forms), strict=True):
             weight.source.read_into(tensor)
             weight.source = HostTensor(tensor)
@@ -113,6 +115,5 @@ def _moved(weights: Sequence[Weight]) -> Tensor:
     return run
 
 
-def _run_bytes(weights: Sequence[Weight]) -> int:
-    size = placed([weight.source.form for weight in weights])[1]
+def _pages(size: int) -> int:
     return -(-size // _PAGE) * _PAGE

@@ -21,6 +21,7 @@ from mezzotint.stages.setup import CascadeSetup, StageSetup
 from mezzotint.stages.warm_models import WarmModels, share
 
 _ROOM = 0.5  # of the machine's RAM, for models of earlier jobs and this one
+_RUN = 2**20  # bytes that the last pages of locked runs may take beside weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,11 +140,16 @@ def _settle(residency: Residency, model: LoadedModel, part: PlannedComponent, pi
     blocks = blocks_of(network)
     whole = part.resident_blocks >= part.blocks  # a plan tells no blocks of what is never streamed
     resident = len(blocks) if whole else min(part.resident_blocks, len(blocks))
-    if key in residency and (residency[key].resident, residency[key].slots) == (resident, slots):
+    if key not in residency:
+        residency.add(key, network, blocks, resident=resident, slots=slots, disk=model.on_disk.get(part.name))
+    elif (residency[key].resident, residency[key].slots) == (resident, slots):
         return
-    residency.add(key, network, blocks, resident=resident, slots=slots, disk=model.on_disk.get(part.name))
+    else:  # another plan, or more blocks stayed than planned; what is page-locked remains so
+        residency.evict({key})
+        residency[key].arrange(resident, slots)
     if part.host == "pinned" and model.device.type == "cuda":
-        residency[key].pin(CudaLocker(), min(part.bytes, pinnable))  # what the system refuses is copied more slowly
+        budget = part.bytes + part.bytes // 64 + _RUN  # weights begin at addresses that are multiples of 64
+        residency[key].pin(CudaLocker(), min(budget, pinnable))  # what the system refuses is copied more slowly
 
 
 def _whole(model: LoadedModel, name: str) -> PlannedComponent:

@@ -5,6 +5,7 @@ import torch
 from streamed_networks import case, fingerprint, tensors_of
 from torch import nn
 
+from mezzotint.memory import pinning, segments
 from mezzotint.memory.accounting import ByteLedger
 from mezzotint.memory.arena import DeviceArena
 from mezzotint.memory.copying import DirectCopier
@@ -77,6 +78,26 @@ def test_the_budget_holds_and_streamed_blocks_come_first(budget):
     first = [network[int(block)].weight for slot in streamed.arrangement().slots for block in slot]
     flags = [is_locked(weight, locker) for weight in first]
     assert flags == sorted(flags, reverse=True) and any(flags) == (budget > 8192)
+
+
+def test_small_weights_fill_what_large_ones_leave_of_the_budget():
+    network, streamed = network_of()
+    streamed.pin(Locker(), 4096)
+    biases = sum(module.bias.numel() * 4 for module in network)
+    assert streamed.pinned_bytes == 4096 > biases
+    assert all(weight.source.at_once == (weight.source.form.bytes < 4096) for weight in streamed.weights)
+
+
+def test_sizes_are_added_up_once():
+    """A quantized U-Net has ten thousand weights: counting all before each of them anew takes seconds."""
+    network, streamed = network_of(blocks=200, size=1)
+    counted = []
+    locker = Locker()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pinning, "placed", lambda forms: counted.append(len(forms)) or segments.placed(forms))
+        assert streamed.pin(locker, PLENTY)
+    assert all(is_locked(tensor, locker) for _, tensor in tensors_of(network))
+    assert sum(counted) <= 3 * 400
 
 
 def test_what_is_refused_stays_pageable_and_right():
