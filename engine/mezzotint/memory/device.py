@@ -1,5 +1,6 @@
 """The device as carrying out a plan needs it: memory under a cap, ways of copying, the most in use."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
@@ -10,6 +11,7 @@ import torch
 from mezzotint.memory.accounting import ByteAccount, ByteLedger, Refuse, Workspace
 from mezzotint.memory.arena import DeviceArena
 from mezzotint.memory.copying import Copier, DirectCopier, StreamCopier, Streams
+from mezzotint.memory.machine_probe import is_wsl
 
 
 class Device:
@@ -24,9 +26,12 @@ class Device:
         background: Copier,
         account: ByteAccount | None = None,
         readers: Sequence[Executor] = (),
+        spills: bool = False,
     ) -> None:
+        """`spills`: what does not fit goes to the host's memory without an error, as under Windows."""
         self.device, self.arena, self.copier, self.background = device, arena, copier, background
         self.account = account
+        self._spills = spills
         self._readers = tuple(readers)
 
     @property
@@ -59,6 +64,14 @@ class Device:
         ours = free + torch.cuda.memory_reserved(self.device) - self.ledger.in_use
         return max(0, self.ledger.free - ours)
 
+    def limit(self) -> None:
+        """Have torch's allocator refuse what is beyond the cap and, where that would spill, beyond what is free now."""
+        if self.device.type != "cuda" or self.ledger.cap is None:
+            return
+        ours = self.ledger.cap - (self.taken_by_others() if self._spills else 0)
+        total = torch.cuda.get_device_properties(self.device).total_memory
+        torch.cuda.set_per_process_memory_fraction(max(0.0, min(1.0, ours / total)), self.device)
+
     def reset_peak(self) -> None:
         """Begin anew, as at the start of a phase."""
         self.ledger.reset_peak()
@@ -80,11 +93,13 @@ def open_device(
     reading: bool = True,
     refuse: Refuse | None = None,
     streams: Streams | None = None,
+    spills: bool | None = None,
 ) -> Device:
     """A device with at most `cap` bytes for weights and, where it is simulated, for activations too.
 
     `reading`: have threads read what lies on disk, while the device computes: one for what is streamed, one for what
-    is brought in the background, so that the first never waits for the second.
+    is brought in the background, so that the first never waits for the second. `spills`: whether the driver uses the
+    host's memory for what does not fit; None: as Windows' does.
     """
     arena = DeviceArena(device, ByteLedger(cap, refuse))
     readers = [ThreadPoolExecutor(1, thread_name_prefix="weights") for _ in range(2)] if reading else []
@@ -96,6 +111,7 @@ def open_device(
         background=background,
         account=ByteAccount(arena.ledger, workspace) if simulated else None,
         readers=readers,
+        spills=sys.platform == "win32" or is_wsl() if spills is None else spills,
     )
 
 

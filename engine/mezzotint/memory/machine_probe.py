@@ -84,7 +84,8 @@ def _bounds() -> Iterator[Bound]:
     yield from own_bounds()
 
 
-def _is_wsl() -> bool:
+def is_wsl() -> bool:
+    """Whether this is a Linux of Windows, whose display driver it shares."""
     return "microsoft" in (read_text("/proc/version") or "").lower()
 
 
@@ -93,7 +94,7 @@ class Surroundings:
     """What is asked about the machine; tests hand in their own."""
 
     platform: str = sys.platform
-    is_wsl: Callable[[], bool] = _is_wsl
+    is_wsl: Callable[[], bool] = is_wsl
     ram: Callable[[], Ram] = _ram
     bounds: Callable[[], Iterable[Bound]] = _bounds
     card: Callable[[int], Card] = _card

@@ -71,6 +71,7 @@ class Residency:
         first and those of `keep` last. Unknown: all others but those go. They stay on afterwards, until one has to go.
         """
         self._make_room(names, keep, room)
+        self.device.limit()
         for name in names:
             self._networks[name].enter()
             self._used(name)

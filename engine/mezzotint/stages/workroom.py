@@ -9,7 +9,7 @@ import torch
 
 from mezzotint.families.family import LoadedModel, ModelSources
 from mezzotint.memory.blocks import blocks_of
-from mezzotint.memory.device import Device, open_device
+from mezzotint.memory.device import open_device
 from mezzotint.memory.pinning import CudaLocker
 from mezzotint.memory.residency import Residency
 from mezzotint.protocol import DeviceInfo, Dtype, PlannedComponent
@@ -113,7 +113,10 @@ class Workroom:
             if self._residency is not None:
                 self._residency.clear()
                 self._residency.device.close()
-            self._residency, self._terms = Residency(_open(device, cap, simulated=machine.simulated)), terms
+            self._residency, self._terms = (
+                Residency(open_device(device, cap=cap, simulated=machine.simulated, reading=not machine.simulated)),
+                terms,
+            )
         return self._residency
 
     def _forget(self, gone: Iterable[LoadedModel]) -> None:
@@ -124,13 +127,6 @@ class Workroom:
             for name in model.networks:
                 if network_key(model, name) not in kept:
                     self._residency.remove(network_key(model, name))
-
-
-def _open(device: torch.device, cap: int, *, simulated: bool) -> Device:
-    if device.type == "cuda":  # there the cap counts weights, and the allocator the rest
-        total = torch.cuda.get_device_properties(device).total_memory
-        torch.cuda.set_per_process_memory_fraction(min(1.0, cap / total), device)
-    return open_device(device, cap=cap, simulated=simulated, reading=not simulated)
 
 
 def _settle(residency: Residency, model: LoadedModel, part: PlannedComponent, pinnable: int) -> None:

@@ -1,5 +1,7 @@
 """Devices: simulated on the processor, and cards with their own streams."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 from fake_card.install import fake_card
@@ -7,6 +9,7 @@ from fake_streams import FakeStreams
 
 from mezzotint.memory.copying import DirectCopier, StreamCopier
 from mezzotint.memory.device import open_device
+from mezzotint.memory.residency import Residency
 
 
 def test_a_simulated_device_counts_everything_inside():
@@ -81,3 +84,29 @@ def test_a_card_is_shared_with_other_programs():
         device.arena.free(segment)
         device.close()
     assert open_device(torch.device("cpu"), cap=2**19, reading=False).taken_by_others() == 0
+
+
+@pytest.mark.parametrize("spills", [True, False])
+def test_where_the_driver_would_spill_nothing_is_taken_that_others_have(spills):
+    with fake_card(2**20, wddm=True) as card:
+        device = open_device(torch.device("cuda:0"), cap=2**20, reading=False, spills=spills)
+        residency = Residency(device)
+        card.device().others = 2**19
+        with residency.phase(()):
+            kept = torch.empty(2**18, dtype=torch.uint8, device="cuda:0")
+            with pytest.raises(torch.OutOfMemoryError) if spills else nullcontext():
+                torch.empty(2**19, dtype=torch.uint8, device="cuda:0")
+        assert (card.device().spilled == 0) == spills
+        card.device().others = 0
+        with residency.phase(()):  # what others have given back is ours again
+            torch.empty(2**19, dtype=torch.uint8, device="cuda:0")
+        del kept
+        device.close()
+
+
+def test_the_cap_holds_for_activations_too():
+    with fake_card(2**20):
+        device = open_device(torch.device("cuda:0"), cap=2**19, reading=False)
+        with Residency(device).phase(()), pytest.raises(torch.OutOfMemoryError):
+            torch.empty(2**19 + 512, dtype=torch.uint8, device="cuda:0")
+        device.close()
