@@ -5,7 +5,7 @@ kernels' library does.
 """
 
 import functools
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor
@@ -15,7 +15,7 @@ from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.layout import empty_output, output_strides
 from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported, open_installed
 from mezzotint.attention.masks import NO_MASKS, Masks
-from mezzotint.attention.reference import attention_reference
+from mezzotint.attention.reference import attention_gradients, attention_reference
 from mezzotint.attention.sdpa import attention_sdpa
 
 Implementation: TypeAlias = Literal["flash", "int8", "sdpa", "reference"]
@@ -108,12 +108,25 @@ def _in_layout_of(q: Tensor, out: Tensor) -> Tensor:
     return out if out.stride() == output_strides(q) else empty_output(q).copy_(out)
 
 
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: object) -> None:  # noqa: ANN401, ARG001  torch's names
+    ctx.save_for_backward(*inputs[:6])
+    ctx.causal, ctx.scale = inputs[6:8]
+
+
+def _gradients(ctx: Any, out: Tensor | None, lse: Tensor | None = None) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+    q, k, v, bias, key_mask, key_lengths = ctx.saved_tensors
+    masks = Masks(bias=bias, key_mask=key_mask, key_lengths=key_lengths, causal=ctx.causal)
+    return (*attention_gradients(out, lse, q, k, v, masks, ctx.scale), None, None, None, None, None)
+
+
 def _declare() -> torch.library.Library:
     library = torch.library.Library("mezzotint", "FRAGMENT")  # type: ignore[no-untyped-call]
     library.define(f"attention({_ARGUMENTS}) -> Tensor")  # type: ignore[no-untyped-call]
     library.define(f"attention_with_lse({_ARGUMENTS}) -> (Tensor, Tensor)")  # type: ignore[no-untyped-call]
     library.impl("attention", _attention, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
     library.impl("attention_with_lse", _attention_with_lse, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
+    for name in ("attention", "attention_with_lse"):  # without them compiled code would have none, and not say so
+        torch.library.register_autograd(f"mezzotint::{name}", _gradients, setup_context=_keep, lib=library)
     torch.library.register_fake("mezzotint::attention", _attention_fake, lib=library)
     torch.library.register_fake("mezzotint::attention_with_lse", _attention_with_lse_fake, lib=library)
     return library

@@ -18,20 +18,47 @@ def attention_reference(
     that sees no key gets 0 and -inf.
     """
     exact = torch.promote_types(q.dtype, torch.float32)
-    nq, nk, groups = q.shape[2], k.shape[2], q.shape[1] // k.shape[1]
-    if nk == 0:
+    if k.shape[2] == 0:
         return torch.zeros_like(q), q.new_full(q.shape[:3], -math.inf, dtype=exact)
-    keys, values = (each.to(exact).repeat_interleave(groups, dim=1) for each in (k, v))
-    scores = q.to(exact) @ keys.mT * (q.shape[3] ** -0.5 if scale is None else scale)
-    if masks.bias is not None:
-        scores = scores + masks.bias
-    seen = visible_keys(masks, nk)
-    if seen is not None:
-        scores = scores.masked_fill(~seen, -math.inf)
-    if masks.causal:
-        scores = scores.masked_fill(~causal_mask(nq, nk, q.device), -math.inf)
+    keys, values = (each.to(exact).repeat_interleave(q.shape[1] // k.shape[1], dim=1) for each in (k, v))
+    scores = _scores(q.to(exact), keys, masks, q.shape[3] ** -0.5 if scale is None else scale)
     top = scores.amax(dim=-1, keepdim=True)
     weights = torch.exp(scores - top.masked_fill(top == -math.inf, 0.0))
     total = weights.sum(dim=-1, keepdim=True)
     out = weights @ values / total.masked_fill(total == 0, 1.0)
     return out.to(q.dtype), (top + torch.log(total)).squeeze(-1)
+
+
+def attention_gradients(
+    out: Tensor | None, lse: Tensor | None, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """Gradients of q, k, v and bias by those of the output and the logarithms (arXiv 2205.14135, appendix B.2)."""
+    exact, groups = torch.promote_types(q.dtype, torch.float32), q.shape[1] // k.shape[1]
+    queries, (keys, values) = q.to(exact), (each.to(exact).repeat_interleave(groups, dim=1) for each in (k, v))
+    weights = torch.softmax(_scores(queries, keys, masks, scale), dim=-1).nan_to_num(0.0)  # of rows that see nothing
+    of_out = torch.zeros_like(queries) if out is None else out.to(exact)
+    of_weights = of_out @ values.mT
+    of_scores = weights * (of_weights - (weights * of_weights).sum(dim=-1, keepdim=True))
+    if lse is not None:
+        of_scores = of_scores + weights * lse.unsqueeze(-1)
+    of_keys, of_values = (of_scores.mT @ queries * scale, weights.mT @ of_out)
+    bias = None if masks.bias is None else of_scores.sum_to_size(masks.bias.shape).to(masks.bias.dtype)
+    return (of_scores @ keys * scale).to(q.dtype), _shared(of_keys, k), _shared(of_values, v), bias
+
+
+def _scores(queries: Tensor, keys: Tensor, masks: Masks, scale: float) -> Tensor:
+    """`(b, h, nq, nk)`, -inf where a key is not seen."""
+    scores = queries @ keys.mT * scale
+    if masks.bias is not None:
+        scores = scores + masks.bias
+    seen = visible_keys(masks, keys.shape[2])
+    if seen is not None:
+        scores = scores.masked_fill(~seen, -math.inf)
+    if masks.causal:
+        scores = scores.masked_fill(~causal_mask(queries.shape[2], keys.shape[2], queries.device), -math.inf)
+    return scores
+
+
+def _shared(gradient: Tensor, of: Tensor) -> Tensor:
+    """Of heads that share one, the sum."""
+    return gradient.unflatten(1, (of.shape[1], -1)).sum(dim=2).to(of.dtype)

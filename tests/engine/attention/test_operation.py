@@ -1,5 +1,7 @@
 """The declared operation: what torch may conclude about it without running it, and that it runs."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from attention_questions import questions
@@ -51,6 +53,43 @@ def test_every_implementation_gives_the_same(question):
         torch.testing.assert_close(out, exact[0], rtol=1e-4, atol=1e-5)
         assert out.stride() == output_strides(question[0])
     torch.testing.assert_close(torch.ops.mezzotint.attention_with_lse(*raw(question, "flash")), exact)
+
+
+# ---- gradients
+
+
+def wanted(question):
+    """The tensors of a question, those that can have gradients wanting them."""
+    q, k, v, masks, scale = question
+    q, k, v = (each.double().detach().requires_grad_() for each in (q, k, v))
+    bias = None if masks.bias is None else masks.bias.double().requires_grad_()
+    return (q, k, v, replace(masks, bias=bias), scale), [each for each in (q, k, v, bias) if each is not None]
+
+
+def gradients(outputs, inputs):
+    """With weights that differ from number to number; a query that sees nothing has no logarithm."""
+    total = sum((each * torch.arange(each.numel()).view(each.shape)).nan_to_num(0, 0, 0).sum() for each in outputs)
+    return torch.autograd.grad(total, inputs)
+
+
+@given(questions())
+def test_gradients_are_those_of_the_reference(question):
+    asked, inputs = wanted(question)
+    exact = attention_reference(*asked)
+    ours = torch.ops.mezzotint.attention_with_lse(*raw(asked, "sdpa"))
+    for found, right in zip(gradients(ours, inputs), gradients(exact, inputs), strict=True):
+        torch.testing.assert_close(found, right.nan_to_num(0.0))
+    for found, right in zip(
+        gradients([attention(*asked)], inputs), gradients([attention_reference(*asked)[0]], inputs), strict=True
+    ):
+        torch.testing.assert_close(found, right.nan_to_num(0.0))
+
+
+def test_compiled_code_has_gradients():
+    q = torch.randn(1, 2, 5, 8, requires_grad=True)
+    compiled = torch.compile(lambda q: attention(q, q, q).sin().sum(), backend="aot_eager", fullgraph=True)
+    found = torch.autograd.grad(compiled(q), q)
+    torch.testing.assert_close(found, torch.autograd.grad(attention_reference(q, q, q)[0].sin().sum(), q))
 
 
 def test_in_compiled_code_it_is_one_node():
