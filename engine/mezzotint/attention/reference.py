@@ -61,4 +61,5 @@ def _scores(queries: Tensor, keys: Tensor, masks: Masks, scale: float) -> Tensor
 
 def _shared(gradient: Tensor, of: Tensor) -> Tensor:
     """Of heads that share one, the sum."""
-    return gradient.unflatten(1, (of.shape[1], -1)).sum(dim=2).to(of.dtype)
+    batch, heads, tokens, head_dim = of.shape
+    return gradient.view(batch, heads, -1, tokens, head_dim).sum(dim=2).to(of.dtype)
