@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from attention_arguments import attention_args
 
-from mezzotint_kernels.abi import AttentionArgs, Dtype
 from mezzotint_kernels.library import Library
 
 ROOT = Path(__file__).parents[2]
@@ -64,29 +64,6 @@ def library(stand_in_path, stand_in):
 def args():
     """Arguments that are well; tensors are (batch 2, 4 heads or 2, tokens, 64) one after the other, never read."""
     return attention_args()
-
-
-def attention_args(**changes):
-    batch, heads, kv_heads, nq, nk, d = 2, 4, 2, 100, 77, 64
-    values = {
-        "dtype": Dtype.FLOAT16,
-        "batch": batch,
-        "heads": heads,
-        "kv_heads": kv_heads,
-        "nq": nq,
-        "nk": nk,
-        "head_dim": d,
-        "q": 0x10000,
-        "k": 0x20000,
-        "v": 0x30000,
-        "out": 0x40000,
-        "q_stride": (heads * nq * d, nq * d, d),
-        "k_stride": (kv_heads * nk * d, nk * d, d),
-        "v_stride": (kv_heads * nk * d, nk * d, d),
-        "out_stride": (heads * nq * d, nq * d, d),
-        "scale": 0.125,
-    }
-    return AttentionArgs(**values | changes)
 
 
 @pytest.fixture(scope="session")

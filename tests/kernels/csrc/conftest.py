@@ -1,10 +1,17 @@
-"""The kernels on the emulator, compiled once for all that ask for them."""
+"""The kernels on the emulator, and the library over the stub of CUDA, compiled once for all that ask for them."""
 
+import sys
 from pathlib import Path
 
 import pytest
 from emulated_kernels import Emulator
 from emulator_build import LEFT_OUT, build
+from launch_build import build as build_over_stub
+from launch_build import some_sources
+from stub_cuda import StubCuda
+
+from kernel_build.errors import BuildError
+from kernel_build.toolchain import Toolchain, find_toolchain
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +37,33 @@ def emulated(request: pytest.FixtureRequest) -> Path:
 def emulator(emulated: Path) -> Emulator:
     """Attention on the emulator."""
     return Emulator(emulated)
+
+
+@pytest.fixture(scope="session")
+def toolchain() -> Toolchain:
+    """CUDA's compiler."""
+    if sys.platform != "linux":
+        pytest.skip("the stub of CUDA is linked as Linux does it")
+    try:
+        return find_toolchain()
+    except BuildError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def library_over_stub(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library of some instances."""
+    return build_over_stub(toolchain, some_sources(tmp_path_factory.mktemp("stub") / "kernels"))
+
+
+@pytest.fixture(scope="session")
+def whole_library_over_stub(toolchain: Toolchain) -> Path:
+    """The library of all instances."""
+    return build_over_stub(toolchain)
+
+
+@pytest.fixture
+def cuda(request: pytest.FixtureRequest, tmp_path: Path) -> StubCuda:
+    """A library that has asked nothing yet, and a driver with one card; a slow test gets all instances."""
+    slow = request.node.get_closest_marker("slow")
+    return StubCuda(request.getfixturevalue("whole_library_over_stub" if slow else "library_over_stub"), tmp_path)

@@ -36,6 +36,8 @@ Int8Params place(const MztAttentionArgs& args, Pieces& pieces) {
     params.k_rows = static_cast<int32_t>(round_up(tokens, kKeyRows));
     params.chunks = static_cast<int32_t>(round_up(tokens, kSummedRows) / kSummedRows);
     const int64_t queries = args.batch * args.heads, keys = args.batch * args.kv_heads;
+    // More blocks than a grid takes: it is not launched, and what follows might not fit into 64 bits.
+    if (keys * params.chunks > INT32_MAX) return params;
     params.q = pieces.take<int8_t>(queries * params.q_rows * params.padded_dim);
     params.k = pieces.take<int8_t>(keys * params.k_rows * params.padded_dim);
     params.v = pieces.take<uint16_t>(keys * params.k_rows * params.head_dim);

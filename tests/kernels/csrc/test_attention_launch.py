@@ -1,0 +1,170 @@
+"""What attention asks of CUDA: its launches as a stub of the runtime remembers them (tests/plugins/launch_build.py)."""
+
+import itertools
+import re
+
+import pytest
+from attention_arguments import attention_args, packed_attention_args
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from launch_cases import ATTENTION, DEVICE, STREAM, WELL, WORKSPACE, attention_of, queue_attention
+from launch_expected import FORWARD, INT8, SHORT_KEYS
+from launch_expected import attention as expected
+from stub_cuda import CARDS, differences
+
+from mezzotint_kernels.abi import AttentionFlags, Dtype, Status
+
+pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
+
+AMPERE = [card for card in CARDS if card >= 80]  # bfloat16 is not for Turing
+TILES = r"(?P<type>\w+), (?P<d>\d+), mezzotint::Shape<(?P<shape>.+?)>, (?P<masked>\w+)"
+NAMES = {
+    FORWARD: rf"attention_forward<{TILES}, (?P<slice>\d+)>",
+    SHORT_KEYS: r"attention_short_keys<(?P<type>\w+), (?P<d>\d+), (?P<warps>\d+), (?P<n>\d+)>",
+    INT8: rf"attention_int8<{TILES}>",
+}
+
+
+@pytest.mark.parametrize("card", AMPERE)
+@pytest.mark.parametrize("case", ATTENTION)
+def test_what_is_planned_is_launched(cuda, case, card):
+    assert queue_attention(cuda, case, CARDS[card]) == []
+
+
+def test_the_cases_are_of_every_kind(cuda):
+    """Or else the test above would prove little."""
+    launched = {case: (queue_attention(cuda, case), cuda.launches[-1])[1] for case in ATTENTION}
+    kernels = {re.search(r"::(\w+)<", launch.kernel)[1] for launch in launched.values()}
+    assert kernels == {"attention_forward", "attention_short_keys", "attention_int8"}
+    assert launched["a wide head in slices"].shared_bytes > 48 * 1024
+    assert launched["a wide head in slices"].told["slices"] == 2
+    several = [launched[case].told["tiles_per_block"] for case in ATTENTION if "tiles" in case]
+    assert several[0] > 1
+    assert several[1] == 16
+    assert {launch.told.get("tiles_per_block", 1) for case, launch in launched.items() if "tiles" not in case} == {1}
+
+
+def test_scores_in_8_bits_take_three_launches_over_one_workspace(cuda):
+    assert queue_attention(cuda, "8 bits, many") == []
+    first, second, third = cuda.launches
+    assert [re.search(r"(\w+)<", each.kernel)[1] for each in cuda.launches] == [
+        "summarize",
+        "quantize",
+        "attention_int8",
+    ]
+    assert first.told == second.told == third.told
+    assert {each.stream for each in cuda.launches} == {STREAM}
+    assert first.told["q"] == WORKSPACE
+
+
+def test_the_workspace_lies_where_the_caller_has_put_it(cuda):
+    args = attention_of(cuda, ATTENTION["8 bits"](), CARDS[89])
+    args.workspace += 4096
+    assert cuda.attention(args, DEVICE, STREAM) == WELL
+    assert differences(cuda.launches, expected(cuda, args, CARDS[89], device=DEVICE, stream=STREAM)) == []
+    args.workspace_bytes -= 1
+    status, said = cuda.attention(args, DEVICE, STREAM)
+    assert (status, len(cuda.launches)) == (Status.WORKSPACE_TOO_SMALL, 3)
+    assert f"{args.workspace_bytes}" in said
+
+
+@pytest.mark.parametrize("flags", [0, AttentionFlags.INT8_SCORES])
+@pytest.mark.parametrize("changes", [{"nq": 0}, {"batch": 0}, {"nq": 0, "nk": 0}])
+def test_where_there_is_nothing_to_compute_nothing_is_asked_of_the_card(cuda, changes, flags):
+    queue_attention(cuda, "many keys")
+    cuda.forget()
+    args = packed_attention_args(dtype=Dtype.BFLOAT16, flags=flags, q=None, out=None, **changes)
+    assert cuda.attention(args, DEVICE, STREAM) == WELL
+    assert cuda.calls == []
+
+
+def test_a_plan_launches_nothing(cuda):
+    for case in ATTENTION.values():
+        assert cuda.attention_plan(case()).supported
+    assert set(cuda.asked) == {"cudaGetDeviceCount", "cudaDeviceGetAttribute"}
+
+
+MANY = st.integers(1, 10**9) | st.sampled_from([1, 2**10, 2**20, 10**9])
+
+
+@given(batch=MANY, heads=MANY, nq=MANY, nk=MANY, flags=st.sampled_from([0, AttentionFlags.INT8_SCORES]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(batch=2**20, heads=2**10, nq=1, nk=10**9, flags=AttentionFlags.INT8_SCORES)
+@example(batch=1, heads=1, nq=10**9, nk=10**9, flags=AttentionFlags.INT8_SCORES)
+def test_no_size_overflows(cuda, batch, heads, nq, nk, flags):
+    """The library is compiled so that an overflow would end the test run; keys and values may be the same for all."""
+    sizes = {"batch": batch, "heads": heads, "kv_heads": heads, "nq": nq, "nk": nk}
+    packed = (heads * nq * 64, nq * 64, 64)
+    strides = {"q_stride": packed, "out_stride": packed, "k_stride": (0, 0, 64), "v_stride": (0, 0, 64)}
+    cuda.forget()
+    args = attention_args(dtype=Dtype.BFLOAT16, flags=flags, **sizes, **strides)
+    if any(stride >= 2**63 for stride in packed) or batch * packed[0] * 4 > 2**63:
+        assert cuda.attention(args)[0] == Status.INVALID_ARGUMENT
+    elif cuda.attention_plan(args).supported:
+        args.workspace, args.workspace_bytes = WORKSPACE, cuda.attention_plan(args).workspace_bytes
+        assert cuda.attention(args) == WELL
+        assert differences(cuda.launches, expected(cuda, args, CARDS[89], device=0, stream=None)) == []
+    else:
+        assert "more than a card's grid of blocks takes" in cuda.attention_plan(args).text.decode()
+
+
+def is_itself(instance):
+    """Whether the kernel's own name says what the list of instances does."""
+    found = re.search(NAMES[instance.kind], instance.kernel)
+    words = found.groupdict()
+    m_tiles, warps, tile_n = map(int, words.get("shape", f"1, {words.get('warps')}, {words.get('n')}").split(", ")[:3])
+    return (
+        (words["type"], int(words["d"])) == (("__half", "__nv_bfloat16")[instance.dtype], instance.head_dim)
+        and words.get("masked", "false") == ("false", "true")[instance.masked]
+        and int(words.get("slice", words["d"])) == instance.slice_dim
+        and (16 * m_tiles * warps, tile_n, 32 * warps) == (instance.tile_m, instance.tile_n, instance.threads)
+    )
+
+
+def test_every_instance_has_the_kernel_that_it_tells_of(cuda):
+    instances = list(cuda.instances())
+    assert instances
+    assert all(map(is_itself, instances))
+    assert len({instance.kernel for instance in instances}) == len(instances)
+
+
+def every_problem():
+    """Arguments for all kernels: formats, head sizes, masks, scores, sizes."""
+    sizes = (
+        {},
+        {"nk": 300},
+        {"nq": 5000, "nk": 4096, "heads": 8},
+        {"nq": 7, "nk": 1},
+        {"nk": 128},
+        {"nq": 70000, "heads": 16},
+    )
+    heads = (32, 40, 64, 72, 80, 88, 96, 112, 128, 160, 256, 384, 512)
+    masks = ({}, {"key_mask": 0x50000, "key_mask_stride": 77})
+    for dtype, head_dim, flags, mask, size in itertools.product(
+        (Dtype.FLOAT16, Dtype.BFLOAT16), heads, (0, AttentionFlags.INT8_SCORES), masks, sizes
+    ):
+        yield packed_attention_args(dtype=dtype, head_dim=head_dim, flags=flags, **mask, **size)
+
+
+def wrong_with(cuda, args, card):
+    """What is wrong with the launches for these arguments, and their kernels' names; none where there is no kernel."""
+    cuda.forget()
+    said = cuda.attention(args, DEVICE, STREAM)
+    if said[0] == Status.UNSUPPORTED:
+        return [str(said)] if cuda.launches else [], []
+    wanted = expected(cuda, args, card, device=DEVICE, stream=STREAM, error=0)
+    return differences(cuda.launches, wanted), [launch.kernel for launch in cuda.launches]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)  # the first of them compiles all kernels
+@pytest.mark.parametrize("card", CARDS)
+def test_whatever_is_planned_is_launched(cuda, card):
+    launched = set()
+    for args in every_problem():
+        lines, kernels = wrong_with(cuda, attention_of(cuda, args, CARDS[card]), CARDS[card])
+        assert lines == []
+        launched.update(kernels)
+    instances = list(cuda.instances())
+    assert all(map(is_itself, instances))
+    assert len(launched) > (30 if card == 75 else 60)

@@ -1,0 +1,38 @@
+"""Arguments of attention that are well, for tests in which no kernel reads what they point to."""
+
+from mezzotint_kernels.abi import AttentionArgs, Dtype
+
+
+def attention_args(**changes: object) -> AttentionArgs:
+    """Tensors of (batch 2, 4 heads or 2, tokens, 64), one after the other; `changes` are fields with other values."""
+    batch, heads, kv_heads, nq, nk, d = 2, 4, 2, 100, 77, 64
+    values: dict[str, object] = {
+        "dtype": Dtype.FLOAT16,
+        "batch": batch,
+        "heads": heads,
+        "kv_heads": kv_heads,
+        "nq": nq,
+        "nk": nk,
+        "head_dim": d,
+        "q": 0x10000,
+        "k": 0x20000,
+        "v": 0x30000,
+        "out": 0x40000,
+        "q_stride": (heads * nq * d, nq * d, d),
+        "k_stride": (kv_heads * nk * d, nk * d, d),
+        "v_stride": (kv_heads * nk * d, nk * d, d),
+        "out_stride": (heads * nq * d, nq * d, d),
+        "scale": 0.125,
+    }
+    return AttentionArgs(**values | changes)
+
+
+def packed_attention_args(**changes: object) -> AttentionArgs:
+    """The same with strides for the sizes that `changes` name."""
+    sized = attention_args(**changes)
+    d = sized.head_dim
+    strides = {
+        **dict.fromkeys(("q_stride", "out_stride"), (sized.heads * sized.nq * d, sized.nq * d, d)),
+        **dict.fromkeys(("k_stride", "v_stride"), (sized.kv_heads * sized.nk * d, sized.nk * d, d)),
+    }
+    return attention_args(**strides | changes)

@@ -1,0 +1,103 @@
+"""What kernels are told when they run: the structs of csrc/*/params.h, field by field."""
+
+import ctypes
+from typing import ClassVar
+
+_POINTER, _LONG, _INT, _BOOL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32, ctypes.c_bool
+
+Fields = list[tuple[str, type]]
+
+
+def _fields(**types: type) -> Fields:
+    """`q__k=pointer` are two fields."""
+    return [(name, kind) for names, kind in types.items() for name in names.split("__")]
+
+
+class ForwardParams(ctypes.Structure):
+    """attention/params.h."""
+
+    _fields_: ClassVar[Fields] = _fields(
+        q__k__v__out__lse=_POINTER,
+        q_stride__k_stride__v_stride__out_stride=_LONG * 3,
+        heads__heads_per_kv__nq__nk__tiles_per_block__q_tiles__slices=_INT,
+        causal=_BOOL,
+        scale__factor=ctypes.c_float,
+        key_lengths__key_mask=_POINTER,
+        key_mask_stride=_LONG,
+        bias=_POINTER,
+        bias_is_float=_BOOL,
+        bias_stride=_LONG * 4,
+    )
+
+
+class Int8Params(ctypes.Structure):
+    """attention/int8/params.h."""
+
+    _fields_: ClassVar[Fields] = _fields(
+        forward=ForwardParams,
+        head_dim__padded_dim__kv_heads__batch__q_rows__k_rows__chunks=_INT,
+        q__k__v__q_scale__k_scale__v_scale__q_mean__k_sum__v_largest=_POINTER,
+    )
+
+
+class LinearParams(ctypes.Structure):
+    """gemm/params.h."""
+
+    _fields_: ClassVar[Fields] = _fields(
+        x__weight__group_scales=_POINTER,
+        x_stride__weight_stride__group_scales_stride=_LONG,
+        x_scales__weight_scales=_POINTER,
+        rows__in__out_columns=_INT,
+        bias__branch_x__branch_up=_POINTER,
+        branch_x_stride__branch_up_stride=_LONG,
+        rank__rows_per_batch=_INT,
+        gate__residual__out=_POINTER,
+        gate_stride__residual_stride__out_stride=_LONG,
+        row_tiles__column_tiles=_INT,
+    )
+
+
+class QuantizeParams(ctypes.Structure):
+    """quantize/params.h."""
+
+    _fields_: ClassVar[Fields] = _fields(
+        x=_POINTER,
+        x_stride=_LONG,
+        rows__columns__teams_per_row__rows_per_block__rows_per_65536_teams=_INT,
+        norm_weight__norm_bias__shift__gain=_POINTER,
+        modulation_stride=_LONG,
+        rows_per_batch=_INT,
+        epsilon=ctypes.c_float,
+        group=ctypes.c_uint32,
+        values=_POINTER,
+        values_stride=_LONG,
+        scales=_POINTER,
+    )
+
+
+# The words of a kernel's name that tell what it is given.
+_OF_KERNEL: dict[str, type[ctypes.Structure]] = {
+    "ForwardParams": ForwardParams,
+    "Int8Params": Int8Params,
+    "LinearParams": LinearParams,
+    "QuantizeParams": QuantizeParams,
+}
+
+
+def read_params(kernel: str, told: bytes) -> dict[str, object]:
+    """What a kernel of that name was told; the bytes are as many as it reads."""
+    (struct,) = (struct for word, struct in _OF_KERNEL.items() if f"::{word})" in kernel)
+    if len(told) != ctypes.sizeof(struct):
+        raise ValueError(f"{kernel} takes {len(told)} bytes, and {struct.__name__} has {ctypes.sizeof(struct)}")
+    return values_of(struct.from_buffer_copy(told))
+
+
+def values_of(struct: ctypes.Structure) -> dict[str, object]:
+    """Its fields: arrays as tuples, null as None, structs within it as their own fields."""
+    return {name: _plain(getattr(struct, name)) for name, *_ in struct._fields_}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, ctypes.Structure):
+        return values_of(value)
+    return tuple(value) if isinstance(value, ctypes.Array) else value

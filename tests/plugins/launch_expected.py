@@ -1,0 +1,189 @@
+"""What the library must queue for some arguments on some card, worked out from the plan and the arguments alone."""
+
+import ctypes
+from collections.abc import Iterator
+
+from stub_cuda import Card, PlanInfo, StubCuda
+
+from mezzotint_kernels.abi import AttentionArgs, AttentionFlags, Dtype, LinearArgs, Preparation, QuantizeArgs
+
+Wanted = dict[str, object]
+
+UNASKED = 48 * 1024  # of shared memory: what a block may have without more ado
+FORWARD, SHORT_KEYS, INT8 = range(3)
+PASS_THREADS = 128
+_LOG2_E = ctypes.c_float(1.4426950408889634).value
+_ELEMENTS = {Dtype.FLOAT16: "__half", Dtype.BFLOAT16: "__nv_bfloat16"}
+
+
+def divide_up(number: int, by: int) -> int:
+    """The quotient, rounded up."""
+    return -(-number // by)
+
+
+def attention(cuda: StubCuda, args: AttentionArgs, card: Card, *, device: int, **where: object) -> list[Wanted]:
+    """One launch, or three with scores in 8 bits; `where` is the stream, and what else is known."""
+    instance = cuda.instance(cuda.attention_plan(args, device).kernel, card)
+    told = _forward_params(instance, args)
+    before: list[Wanted] = []
+    if instance.kind == INT8:
+        told = _int8_params(args, told)
+        before = list(_passes(args, told))
+    tiles = divide_up(divide_up(args.nq, instance.tile_m), _tiles_per_block(instance, args))
+    slices = instance.head_dim // instance.slice_dim
+    main = _planned(instance, blocks=tiles * slices * args.heads * args.batch, told=told)
+    return [each | where | {"device": device} for each in (*before, main)]
+
+
+def linear(cuda: StubCuda, args: LinearArgs, card: Card, **where: object) -> list[Wanted]:
+    """One launch."""
+    plan = cuda.linear_plan(args, card)
+    told = _linear_params(plan, args)
+    return [_planned(plan, blocks=told["row_tiles"] * told["column_tiles"], told=told) | where]
+
+
+def quantize(args: QuantizeArgs, teams: int, rows: int, **where: object) -> list[Wanted]:
+    """One launch, where a row takes so many teams of 8 lanes and a block so many rows."""
+    return [
+        {
+            "kernel": _kernel_of_rows(args),
+            "grid": (divide_up(args.rows, rows), 1, 1),
+            "block": (divide_up(teams * rows, 4) * 32, 1, 1),
+            "shared_bytes": 3 * 64 * 4,
+            "told": _quantize_params(args, teams, rows),
+            **where,
+        }
+    ]
+
+
+def _planned(plan: PlanInfo, *, blocks: int, told: Wanted) -> Wanted:
+    return {
+        "kernel": plan.kernel,
+        "grid": (blocks, 1, 1),
+        "block": (plan.threads, 1, 1),
+        "most_threads": plan.threads,
+        "shared_bytes": plan.shared_bytes,
+        "allowed_shared_bytes": max(plan.shared_bytes, UNASKED),
+        "parameters": 1,
+        "told": told,
+    }
+
+
+def _same(args: ctypes.Structure, names: str) -> Wanted:
+    """Fields that are handed on as they are."""
+    found = {name: getattr(args, name) for name in names.split()}
+    return {name: tuple(value) if isinstance(value, ctypes.Array) else value for name, value in found.items()}
+
+
+def _doubled(args: ctypes.Structure, names: str) -> Wanted:
+    """Strides in elements of 16 bits that are handed on in bytes."""
+    return {name: 2 * getattr(args, name) for name in names.split()}
+
+
+# ---- attention
+
+
+def _tiles_per_block(instance: PlanInfo, args: AttentionArgs) -> int:
+    if instance.kind != SHORT_KEYS:
+        return 1
+    return min(max(divide_up(args.nq, instance.tile_m) * args.heads * args.batch // 640, 1), 16)
+
+
+def _forward_params(instance: PlanInfo, args: AttentionArgs) -> Wanted:
+    return {
+        **_same(args, "q k v out lse q_stride k_stride v_stride out_stride heads nq nk scale"),
+        **_same(args, "key_lengths key_mask key_mask_stride bias bias_stride"),
+        "heads_per_kv": args.heads // args.kv_heads,
+        "tiles_per_block": _tiles_per_block(instance, args),
+        "q_tiles": divide_up(args.nq, instance.tile_m),
+        "slices": instance.head_dim // instance.slice_dim,
+        "causal": bool(args.flags & AttentionFlags.CAUSAL),
+        "factor": ctypes.c_float(args.scale * _LOG2_E).value,
+        "bias_is_float": args.bias_dtype == Dtype.FLOAT32,
+    }
+
+
+def _int8_params(args: AttentionArgs, forward: Wanted) -> Wanted:
+    sizes = {
+        "head_dim": args.head_dim,
+        "padded_dim": divide_up(args.head_dim, 32) * 32,
+        "kv_heads": args.kv_heads,
+        "batch": args.batch,
+        "q_rows": divide_up(args.nq, 16) * 16,
+        "k_rows": divide_up(max(args.nk, 1), 64) * 64,
+        "chunks": divide_up(max(args.nk, 1), 256),
+    }
+    return {"forward": forward, **sizes, **_pieces(args, sizes)}
+
+
+def _pieces(args: AttentionArgs, sizes: dict[str, int]) -> Wanted:
+    """Where in the workspace everything lies: one after the other, each at a multiple of 256 bytes."""
+    queries, keys = args.batch * args.heads, args.batch * args.kv_heads
+    head_dim, padded, q_rows, k_rows = (sizes[name] for name in ("head_dim", "padded_dim", "q_rows", "k_rows"))
+    taken = {
+        "q": queries * q_rows * padded,
+        "k": keys * k_rows * padded,
+        "v": keys * k_rows * head_dim * 2,
+        "q_scale": queries * q_rows // 16 * 8 * 4,
+        "k_scale": keys * k_rows // 64 * 4 * 4,
+        "v_scale": keys * head_dim * 4,
+        "q_mean": queries * args.nq * 4,
+        "k_sum": keys * sizes["chunks"] * head_dim * 4,
+        "v_largest": keys * sizes["chunks"] * head_dim * 4,
+    }
+    begin, placed = args.workspace, {}
+    for name, taken_bytes in taken.items():
+        placed[name] = begin
+        begin += divide_up(taken_bytes, 256) * 256
+    assert begin - args.workspace == args.workspace_bytes, "the plan asks for as much as is used"
+    return placed
+
+
+def _passes(args: AttentionArgs, told: Wanted) -> Iterator[Wanted]:
+    """Sums and largest values, a block to each 256 keys; then the copies, a block to each 64 rows."""
+    keys = args.batch * args.kv_heads
+    queries = args.batch * args.heads * divide_up(told["q_rows"], 64)
+    for name, blocks in (("summarize", keys * told["chunks"]), ("quantize", queries + keys * told["k_rows"] // 64)):
+        yield {
+            "kernel": f"void mezzotint::(anonymous namespace)::{name}<{_ELEMENTS[args.dtype]}>(mezzotint::Int8Params)",
+            "grid": (blocks, 1, 1),
+            "block": (PASS_THREADS, 1, 1),
+            "most_threads": PASS_THREADS,
+            "shared_bytes": 2 * max(PASS_THREADS // (args.head_dim // 8), 1) * args.head_dim * 4,
+            "parameters": 1,
+            "told": told,
+        }
+
+
+# ---- products
+
+
+def _linear_params(plan: PlanInfo, args: LinearArgs) -> dict[str, int]:
+    return {
+        **_same(args, "x weight group_scales x_stride weight_stride group_scales_stride x_scales weight_scales"),
+        **_same(args, "rows in out_columns bias branch_x branch_up rank gate residual out"),
+        "rows_per_batch": min(args.rows_per_batch, 2**31 - 1),
+        **_doubled(args, "branch_x_stride branch_up_stride gate_stride residual_stride out_stride"),
+        "row_tiles": divide_up(args.rows, plan.tile_m),
+        "column_tiles": divide_up(args.out_columns, plan.tile_n),
+    }
+
+
+# ---- rows
+
+
+def _kernel_of_rows(args: QuantizeArgs) -> str:
+    words = f"{_ELEMENTS[args.dtype]}, {int(Preparation(args.preparation))}"
+    space = "mezzotint::quantize::"
+    return f"void {space}(anonymous namespace)::quantize_rows<{words}>({space}QuantizeParams)"
+
+
+def _quantize_params(args: QuantizeArgs, teams: int, rows: int) -> Wanted:
+    return {
+        **_same(args, "x rows columns norm_weight norm_bias shift gain epsilon group values values_stride scales"),
+        **_doubled(args, "x_stride modulation_stride"),
+        "teams_per_row": teams,
+        "rows_per_block": rows,
+        "rows_per_65536_teams": divide_up(65536, teams),
+        "rows_per_batch": min(args.rows_per_batch, args.rows),
+    }
