@@ -45,6 +45,17 @@ def test_a_split_is_taken_up_where_it_was_left(sampler, steps, until):
     assert math.isclose(first.log_snr_end, second.log_snr_start, rel_tol=1e-6)
 
 
+@pytest.mark.parametrize("until", [0.3, 0.42, 0.55, 0.8])
+@pytest.mark.parametrize("sampler", sorted(SAMPLERS))
+def test_a_step_that_begins_above_the_split_is_finished(sampler, until):
+    whole, first = (plan_walk(stage(sampler, 12, end), CPU) for end in (None, until))
+    order = getattr(whole.scheduler, "order", 1)
+    done, split = len(first.timesteps), 1000 - round(1000 * until)
+    assert done % order == 0
+    assert all(float(timestep) < split for timestep in whole.timesteps[done:])
+    assert float(whole.timesteps[done - order]) >= split
+
+
 def test_the_split_of_sdxl_is_at_timestep_200():
     first = plan_walk(stage(steps=25, until=0.8), CPU)
     second = plan_walk(stage(steps=25), CPU, after=first)
