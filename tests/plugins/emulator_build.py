@@ -97,14 +97,14 @@ def _object(source: Path, folder: Path, flags: tuple[str, ...]) -> Path:
         state.update(path.relative_to(folder.resolve()).as_posix().encode() + path.read_bytes())
     target = CACHE / f"{source.name}.{state.hexdigest()[:24]}.o"
     if not target.exists():
-        with _alone(target):
+        with alone(target):
             if not target.exists():
                 _make(target, *FLAGS, *flags, *QUIET, "-x", "c++", "-c", str(source))
     return target
 
 
 @contextmanager
-def _alone(target: Path) -> Iterator[None]:
+def alone(target: Path) -> Iterator[None]:
     """Have one process make a file and the others wait for it; one that was ended is waited for no longer."""
     target.parent.mkdir(parents=True, exist_ok=True)
     lock = target.with_suffix(".lock")

@@ -1,10 +1,16 @@
-"""The kernels on the emulator, compiled once for all that ask for them."""
+"""The kernels on the emulator and as PTX, compiled once for all that ask for them."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from emulated_kernels import Emulator
 from emulator_build import LEFT_OUT, build
+from ptx.compiled import ptx_of
+
+from kernel_build.errors import BuildError
+from kernel_build.toolchain import find_toolchain
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +36,12 @@ def emulated(request: pytest.FixtureRequest) -> Path:
 def emulator(emulated: Path) -> Emulator:
     """Attention on the emulator."""
     return Emulator(emulated)
+
+
+@pytest.fixture(scope="session")
+def ptx() -> Callable[..., str]:
+    """What nvcc makes of a source for an architecture, of some of its instances."""
+    try:
+        return partial(ptx_of, find_toolchain())
+    except BuildError as error:
+        pytest.skip(str(error))
