@@ -96,7 +96,9 @@ def _wait(machine: "Machine", instruction: Instruction) -> None:
 
 def _by_width(name: str, make: Callable[[str, int], Step], spaces: tuple[str, ...]) -> dict[str, Step]:
     """An instruction for one number, and for two and four at once."""
-    return {f"{name}.{space}{f'.v{count}' * (count > 1)}": make(space, count) for space in spaces for count in (1, 2, 4)}
+    return {
+        f"{name}.{space}{f'.v{count}' * (count > 1)}": make(space, count) for space in spaces for count in (1, 2, 4)
+    }
 
 
 STEPS: dict[str, Step] = {

@@ -1,7 +1,7 @@
 """PTX as nvcc writes it, taken apart: kernels, their parameters, registers, labels and instructions."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
 from kernel_build.mangled import readable
@@ -17,6 +17,7 @@ _DECLARED = re.compile(r"\.reg\s+\.([a-z]+)(\d*)\s+(.+)$", re.DOTALL)
 _INSTRUCTION = re.compile(r"(?:@(!?)([%\w]+)\s+)?([a-z][\w.:]*)\s*(.*)$", re.DOTALL)
 _ADDRESS = re.compile(r"\[\s*([%\w$]+)\s*(?:\+\s*(-?\d+))?\s*\]$")
 _NUMBER = re.compile(r"-?\d+$|0x[0-9a-fA-F]+$")
+_NAME = re.compile(r"[%\w$][\w.$]*$")
 _FLOAT = re.compile(r"0f[0-9a-fA-F]{8}$")
 
 
@@ -165,7 +166,7 @@ def _add(program: Program, statement: str, line: int) -> None:
     elif declared := _DECLARED.match(statement):
         _declare(program, declared)
     elif not statement.startswith((".pragma", ".shared", ".loc")):
-        program.code.append(_instruction(statement, line))
+        program.code.append(_instruction(statement, line, program.widths))
 
 
 def _declare(program: Program, declared: re.Match[str]) -> None:
@@ -176,7 +177,7 @@ def _declare(program: Program, declared: re.Match[str]) -> None:
         program.widths[key] = 1 if kind == "pred" else int(bits)
 
 
-def _instruction(statement: str, line: int) -> Instruction:
+def _instruction(statement: str, line: int, declared: Container[str]) -> Instruction:
     found = _INSTRUCTION.match(statement)
     if found is None:
         raise PtxError(f"line {line} is not understood: {statement}")
@@ -185,7 +186,7 @@ def _instruction(statement: str, line: int) -> Instruction:
     return Instruction(
         name=".".join(part for part in parts if not TYPE.match(part)),
         types=tuple(part for part in parts if TYPE.match(part)),
-        operands=tuple(_operand(each, line) for each in _split(operands)),
+        operands=tuple(_operand(each, line, declared) for each in _split(operands)),
         guard=Register(guard) if guard else None,
         guard_unset=bool(negated),
         line=line,
@@ -199,19 +200,20 @@ def _split(text: str) -> list[str]:
     return [piece.strip() for piece in pieces if piece.strip()]
 
 
-def _operand(text: str, line: int) -> Operand:
-    if text.startswith("{"):
-        return Several(tuple(_operand(each, line) for each in _split(text[1:-1])))
-    if "|" in text:
-        return Several(tuple(_operand(each.strip(), line) for each in text.split("|")))
+def _operand(text: str, line: int, declared: Container[str]) -> Operand:
+    parts = _split(text[1:-1]) if text.startswith("{") else [each.strip() for each in text.split("|")]
+    if text.startswith("{") or len(parts) > 1:
+        return Several(tuple(_operand(each, line, declared) for each in parts))
     if address := _ADDRESS.match(text):
-        base = _operand(address[1], line)
-        assert isinstance(base, Register | Symbol)
-        return Address(base, int(address[2] or 0))
+        return Address(_named(address[1], declared), int(address[2] or 0))
     if _FLOAT.match(text):
         return Number(int(text[2:], 16))
     if _NUMBER.match(text):
         return Number(int(text, 0))
-    if re.match(r"[%\w$][\w.$]*$", text):
-        return Symbol(text) if text.startswith(("$", "_Z")) else Register(text)
+    if _NAME.match(text):
+        return _named(text, declared)
     raise PtxError(f"line {line} has an operand that is not understood: {text}")
+
+
+def _named(name: str, declared: Container[str]) -> Register | Symbol:
+    return Register(name) if name.startswith("%") or name == "_" or name in declared else Symbol(name)
