@@ -3,6 +3,7 @@
 import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from kernel_build.mangled import readable
 
@@ -105,6 +106,7 @@ class Program:
         return found
 
 
+@lru_cache(maxsize=16)
 def kernel_of(text: str, wanted: str) -> Program:
     """The only kernel of a text whose name, made readable, begins so."""
     shown = _COMMENT.sub("", text)

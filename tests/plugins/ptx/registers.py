@@ -37,7 +37,7 @@ class Registers:
         wanted = dtype_of(kind)
         match operand:
             case Register(name):
-                bits = self._named(name)[lanes]
+                bits = self._of(self._named(name), lanes)
             case Number(value):
                 size = 8 * wanted.itemsize
                 bits = np.full(len(lanes), value % 2**size, UNSIGNED[size])
@@ -56,11 +56,14 @@ class Registers:
         target = self._values.get(operand.name)
         if target is None:
             target = self._values[operand.name] = self._unset(operand.name)
-        target[lanes] = _widened(values, target.dtype)
+        target[... if len(lanes) == self._count else lanes] = _widened(values, target.dtype)
 
     def predicate(self, register: Register, lanes: np.ndarray) -> np.ndarray:
         """Whether it is set."""
         return self.read(register, lanes, "pred")
+
+    def _of(self, values: np.ndarray, lanes: np.ndarray) -> np.ndarray:
+        return values if len(lanes) == self._count else values[lanes]
 
     def _named(self, name: str) -> np.ndarray:
         if name not in self._values:
