@@ -36,10 +36,22 @@ def _shift(compute: Callable[[Array, Array], Array]) -> Step:
 
 def _wide(machine: "Machine", instruction: Instruction) -> None:
     """A product of twice the width."""
-    result, *factors = instruction.operands
-    first, second = (machine.read(each, instruction.type) for each in factors)
+    machine.write(instruction.operands[0], _whole_product(machine, instruction))
+
+
+def _high(machine: "Machine", instruction: Instruction) -> None:
+    """The upper half of a product."""
+    whole = _whole_product(machine, instruction)
+    bits = 4 * whole.dtype.itemsize
+    machine.write(instruction.operands[0], (whole >> bits).astype(f"{whole.dtype.kind}{bits // 8}"))
+
+
+def _whole_product(machine: "Machine", instruction: Instruction) -> Array:
+    first, second = (machine.read(each, instruction.type) for each in instruction.operands[1:])
+    if first.dtype.itemsize > 4:
+        raise PtxError("a product of 128 bits")
     twice = np.dtype(f"{first.dtype.kind}{2 * first.dtype.itemsize}")
-    machine.write(result, first.astype(twice) * second.astype(twice))
+    return first.astype(twice) * second.astype(twice)
 
 
 def _compare(compute: Callable[[Array, Array], Array]) -> Step:
@@ -136,6 +148,7 @@ STEPS: dict[str, Step] = {
     "mul": _of_all(np.multiply),
     "mul.lo": _of_all(np.multiply),
     "mul.wide": _wide,
+    "mul.hi": _high,
     "mad.lo": _of_all(lambda x, y, z: x * y + z),
     "fma.rn": _of_all(multiplied_and_added),
     "div": _of_all(_quotient),
