@@ -90,6 +90,8 @@ def bits(value):
         ("setp.lt.f32 %p1, 0f7fc00000, 0f00000000; selp.b32 %r9, 3, 4, %p1;", 4),
         ("mov.u32 %r9, 5; setp.eq.s32 %p1, 1, 2; @%p1 mov.u32 %r9, 6; @!%p1 add.s32 %r9, %r9, 20;", 25),
         ("mov.b32 {%rs1, %rs2}, 0x00020001; mov.b32 %r9, {%rs2, %rs1};", 0x00010002),
+        ("mov.pred %p1, -1; selp.b32 %r9, 0x10U, 4, %p1;", 16),
+        ("ld.u32 %r9, [%rd1+12];", 3),
         ("cvt.rzi.s32.f32 %r9, 0fc0200000;", -2),
         ("cvt.rni.f32.f32 %f1, 0f40200000; cvt.rzi.s32.f32 %r9, %f1;", 2),
         ("cvt.rn.f16x2.f32 %r9, 0f3f800000, 0f40000000;", 0x3C004000),

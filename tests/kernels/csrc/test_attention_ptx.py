@@ -4,6 +4,7 @@ Threads go in lockstep here; what their order may spoil, the emulator of fibres 
 """
 
 import re
+from dataclasses import replace
 
 import pytest
 from emulated_kernels import INT8, SHORT_KEYS, Problem, judge
@@ -33,6 +34,14 @@ def check(ptx, kernel, problem):
 @pytest.mark.parametrize(("kernel", "problem"), cases.ATTENTION.values(), ids=cases.ATTENTION.keys())
 def test_ptx_gives_what_the_reference_gives(ptx, kernel, problem):
     check(ptx, kernel, problem)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in cases.ATTENTION.values() if case[0].architecture == "sm_80"])
+def test_the_same_on_blackwell(ptx, case):
+    """For which nvcc writes another text."""
+    kernel, problem = case
+    check(ptx, replace(kernel, architecture="sm_120"), problem)
 
 
 def test_copies_are_on_their_way_while_others_are_multiplied(ptx):

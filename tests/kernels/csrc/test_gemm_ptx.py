@@ -1,5 +1,7 @@
 """The integer product from the PTX that nvcc makes of it: run, and with mistakes planted in its text."""
 
+from dataclasses import replace
+
 import pytest
 from emulated_linear import Problem, judge
 from ptx import cases, edits
@@ -66,6 +68,14 @@ def overlapping(ptx, kernel, problem, edit=lambda text: text):
 def test_ptx_gives_what_the_reference_gives(ptx, kernel, problem):
     error = judge(multiply(kernel, program_of(ptx, kernel), problem).operands)
     assert error <= 1, f"the output is {error:.3g} times as far off as it may be"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in cases.LINEAR.values() if case[0].architecture == "sm_80"])
+def test_the_same_on_blackwell(ptx, case):
+    """For which nvcc writes another text."""
+    kernel = replace(case[0], architecture="sm_120")
+    assert judge(multiply(kernel, program_of(ptx, kernel), case[1]).operands) <= 1
 
 
 def test_three_tiles_are_on_their_way_while_one_is_multiplied(ptx):

@@ -60,9 +60,11 @@ def test_ptx_gives_what_the_reference_gives(ptx, problem):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_120"])
 @pytest.mark.parametrize("problem", cases.QUANTIZE.values(), ids=cases.QUANTIZE.keys())
-def test_the_same_on_turing(ptx, problem):
-    assert is_right(problem, program_of(ptx, problem, "sm_75"))
+def test_the_same_elsewhere(ptx, problem, architecture):
+    """On Turing, and on Blackwell, for which nvcc writes another text."""
+    assert is_right(problem, program_of(ptx, problem, architecture))
 
 
 def test_a_row_with_a_nan_shows_it(ptx):

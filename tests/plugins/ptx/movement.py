@@ -105,6 +105,10 @@ STEPS: dict[str, Step] = {
     "mov": _move,
     **_by_width("ld", _load, ("param", "global", "shared")),
     **_by_width("st", _store, ("global", "shared")),
+    # Where no space is said: no kernel loads so from another than the global one.
+    "ld": _load("global", 1),
+    "ld.v2": _load("global", 2),
+    "ld.v4": _load("global", 4),
     "cp.async.cg.shared.global": _begin_copy,
     "cp.async.commit_group": lambda machine, _instruction: machine.shared.commit(machine.lanes),
     "cp.async.wait_group": _wait,

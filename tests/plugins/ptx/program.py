@@ -17,7 +17,7 @@ _PIECE = re.compile(r"\s*(?:(?P<label>\$\w+:)|(?P<brace>[{}])|(?P<statement>[^;]
 _DECLARED = re.compile(r"\.reg\s+\.([a-z]+)(\d*)\s+(.+)$", re.DOTALL)
 _INSTRUCTION = re.compile(r"(?:@(!?)([%\w]+)\s+)?([a-z][\w.:]*)\s*(.*)$", re.DOTALL)
 _ADDRESS = re.compile(r"\[\s*([%\w$]+)\s*(?:\+\s*(-?\d+))?\s*\]$")
-_NUMBER = re.compile(r"-?\d+$|0x[0-9a-fA-F]+$")
+_NUMBER = re.compile(r"(?:-?\d+|0x[0-9a-fA-F]+)U?$")
 _NAME = re.compile(r"[%\w$][\w.$]*$")
 _FLOAT = re.compile(r"0f[0-9a-fA-F]{8}$")
 
@@ -211,7 +211,7 @@ def _operand(text: str, line: int, declared: Container[str]) -> Operand:
     if _FLOAT.match(text):
         return Number(int(text[2:], 16))
     if _NUMBER.match(text):
-        return Number(int(text, 0))
+        return Number(int(text.removesuffix("U"), 0))
     if _NAME.match(text):
         return _named(text, declared)
     raise PtxError(f"line {line} has an operand that is not understood: {text}")

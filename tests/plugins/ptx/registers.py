@@ -38,6 +38,8 @@ class Registers:
         match operand:
             case Register(name):
                 bits = self._of(self._named(name), lanes)
+            case Number(value) if kind == "pred":
+                bits = np.full(len(lanes), value != 0)
             case Number(value):
                 size = 8 * wanted.itemsize
                 bits = np.full(len(lanes), value % 2**size, UNSIGNED[size])
