@@ -1,0 +1,162 @@
+"""Attention from its PTX: a problem's tensors, the struct that the kernels are told, and the launches."""
+
+import ctypes
+import math
+from dataclasses import dataclass
+
+import torch
+from emulated_kernels import Problem, Tensors
+from ptx.attention_kernel import AttentionKernel
+from ptx.machine import launch
+from ptx.memory import GlobalMemory
+from ptx.program import Program
+
+LOG2_E = 1.4426950408889634
+PASS_THREADS = 128
+QUERY_ROWS, KEY_ROWS, SUMMED_ROWS = 16, 64, 256  # int8/params.h
+PIECE = 256  # bytes that pieces of the workspace begin at multiples of
+
+
+class _Strides(ctypes.Structure):
+    _fields_ = (("batch", ctypes.c_int64), ("head", ctypes.c_int64), ("token", ctypes.c_int64))
+
+
+class ForwardParams(ctypes.Structure):
+    """The struct of attention/params.h."""
+
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("q", "k", "v", "out", "lse")),
+        *((name, _Strides) for name in ("q_stride", "k_stride", "v_stride", "out_stride")),
+        *((name, ctypes.c_int32) for name in ("heads", "heads_per_kv", "nq", "nk")),
+        *((name, ctypes.c_int32) for name in ("tiles_per_block", "q_tiles", "slices")),
+        ("causal", ctypes.c_bool),
+        *((name, ctypes.c_float) for name in ("scale", "factor")),
+        *((name, ctypes.c_void_p) for name in ("key_lengths", "key_mask")),
+        ("key_mask_stride", ctypes.c_int64),
+        ("bias", ctypes.c_void_p),
+        ("bias_is_float", ctypes.c_bool),
+        ("bias_stride", ctypes.c_int64 * 4),
+    )
+
+
+class Int8Params(ctypes.Structure):
+    """The struct of attention/int8/params.h."""
+
+    _fields_ = (
+        ("forward", ForwardParams),
+        *((name, ctypes.c_int32) for name in ("head_dim", "padded_dim", "kv_heads", "batch")),
+        *((name, ctypes.c_int32) for name in ("q_rows", "k_rows", "chunks")),
+        *((name, ctypes.c_void_p) for name in ("q", "k", "v", "q_scale", "k_scale", "v_scale")),
+        *((name, ctypes.c_void_p) for name in ("q_mean", "k_sum", "v_largest")),
+    )
+
+
+def attend(kernel: AttentionKernel, program: Program, problem: Problem, passes: tuple[Program, ...] = ()) -> "Attended":
+    """Run a kernel on a problem; `passes` are what comes before scores of 8 bits."""
+    tensors = Tensors(problem)
+    forward = _forward_params(kernel, tensors)
+    given = [tensors.q, tensors.k, tensors.v, tensors.lengths, tensors.mask, tensors.bias]
+    written = [tensors.out, tensors.lse]
+    told: ctypes.Structure = forward
+    if passes:
+        told = _int8_params(forward, problem)
+        workspace = torch.full((_place(told, problem, 0),), 255, dtype=torch.uint8)
+        _place(told, problem, workspace.data_ptr())
+        written.append(workspace)
+    memory = GlobalMemory([each for each in given if each is not None], written)
+    if passes:
+        _run_passes(passes, memory, told)
+    tiles = -(-forward.q_tiles // forward.tiles_per_block)
+    machine = launch(
+        program,
+        memory,
+        told,
+        blocks=tiles * forward.slices * problem.batch * problem.heads,
+        threads=kernel.threads,
+        shared_bytes=kernel.shared_bytes,
+    )
+    memory.give_back()
+    return Attended(tensors=tensors, overlapping=machine.overlapping)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attended:
+    """What a run left behind."""
+
+    tensors: Tensors
+    overlapping: int  # copies that were on their way at each product, all together
+
+
+def _forward_params(kernel: AttentionKernel, tensors: Tensors) -> ForwardParams:
+    problem, bias = tensors.problem, tensors.bias
+    strides = {f"{name}_stride": _Strides(*getattr(tensors, name).stride()[:3]) for name in ("q", "k", "v", "out")}
+    pointers = {name: getattr(tensors, name).data_ptr() for name in ("q", "k", "v", "out", "lse")}
+    return ForwardParams(
+        **pointers,
+        **strides,
+        heads=problem.heads,
+        heads_per_kv=problem.heads // problem.kv_heads,
+        nq=problem.nq,
+        nk=problem.nk,
+        tiles_per_block=max(problem.tiles_per_block, 1),
+        q_tiles=-(-problem.nq // kernel.tile_m),
+        slices=kernel.head_dim // kernel.slice_dim,
+        causal=problem.causal,
+        scale=tensors.scale,
+        factor=tensors.scale * LOG2_E,
+        key_lengths=None if tensors.lengths is None else tensors.lengths.data_ptr(),
+        key_mask=None if tensors.mask is None else tensors.mask.data_ptr(),
+        key_mask_stride=0 if tensors.mask is None else tensors.mask.stride(0),
+        bias=None if bias is None else bias.data_ptr(),
+        bias_is_float=bias is not None and bias.dtype is torch.float32,
+        bias_stride=(0,) * 4 if bias is None else bias.stride(),
+    )
+
+
+def _int8_params(forward: ForwardParams, problem: Problem) -> Int8Params:
+    return Int8Params(
+        forward=forward,
+        head_dim=problem.head_dim,
+        padded_dim=_up(problem.head_dim, 32),
+        kv_heads=problem.kv_heads,
+        batch=problem.batch,
+        q_rows=_up(problem.nq, QUERY_ROWS),
+        k_rows=_up(problem.nk, KEY_ROWS),
+        chunks=_up(problem.nk, SUMMED_ROWS) // SUMMED_ROWS,
+    )
+
+
+def _place(params: Int8Params, problem: Problem, begin: int) -> int:
+    """Say where in the workspace everything lies, as workspace.cpp does; gives the bytes of all."""
+    queries, keys = problem.batch * problem.heads, problem.batch * problem.kv_heads
+    sizes = {
+        "q": queries * params.q_rows * params.padded_dim,
+        "k": keys * params.k_rows * params.padded_dim,
+        "v": keys * params.k_rows * params.head_dim * 2,
+        "q_scale": queries * (params.q_rows // QUERY_ROWS) * 8 * 4,
+        "k_scale": keys * (params.k_rows // KEY_ROWS) * 4 * 4,
+        "v_scale": keys * params.head_dim * 4,
+        "q_mean": queries * problem.nq * 4,
+        "k_sum": keys * params.chunks * params.head_dim * 4,
+        "v_largest": keys * params.chunks * params.head_dim * 4,
+    }
+    used = 0
+    for name, size in sizes.items():
+        setattr(params, name, begin + used)
+        used += _up(size, PIECE)
+    return used
+
+
+def _run_passes(passes: tuple[Program, ...], memory: GlobalMemory, params: Int8Params) -> None:
+    """Sums and maxima, then the quantized copies."""
+    summarize, quantize = passes
+    keys = params.batch * params.kv_heads
+    query_blocks = params.batch * params.forward.heads * math.ceil(params.q_rows / KEY_ROWS)
+    shared = 2 * max(PASS_THREADS // (params.head_dim // 8), 1) * params.head_dim * 4
+    key_blocks = keys * params.k_rows // KEY_ROWS
+    for program, blocks in ((summarize, keys * params.chunks), (quantize, query_blocks + key_blocks)):
+        launch(program, memory, params, blocks=blocks, threads=PASS_THREADS, shared_bytes=shared)
+
+
+def _up(value: int, to: int) -> int:
+    return -(-value // to) * to

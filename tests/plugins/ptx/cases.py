@@ -1,0 +1,62 @@
+"""Kernels whose PTX is run by `make test`, and problems for them: every line of PTX in the sources is among it."""
+
+import torch
+from emulated_kernels import Problem as Attention
+from emulated_linear import Problem as Product
+from emulated_quantize import Problem as Rows
+from ptx.attention_kernel import AttentionKernel
+from ptx.linear_launch import LinearKernel
+
+from mezzotint_kernels.abi import Preparation
+
+FLOAT, BRAIN = torch.float16, torch.bfloat16
+WIDE = "Shape<1, 4, 64, 2, true>"
+
+
+def of(instance: str, architecture: str = "sm_80") -> AttentionKernel:
+    """An instance of attention."""
+    return AttentionKernel(instance=instance, architecture=architecture)
+
+
+PLAIN = of(f"instance<float16, 64, {WIDE}, false>")
+MASKED = of(f"instance<float16, 64, {WIDE}, true>")
+TEXT = of("short_instance<float16, 64, 4, 80>")
+WITH_REST = of(f"instance<bfloat16, 72, {WIDE}, false>")
+INT8 = of(f"int8_instance<bfloat16, 72, {WIDE}, false>")
+TURING = of(f"instance<float16, 72, {WIDE}, false>", "sm_75")
+TURING_INT8 = of(f"int8_instance<float16, 72, {WIDE}, false>", "sm_75")
+
+ATTENTION = {
+    "float16": (PLAIN, Attention(head_dim=64, dtype=FLOAT, nk=150, outliers=True)),
+    "causal, lengths": (PLAIN, Attention(head_dim=64, dtype=FLOAT, batch=2, causal=True, key_lengths=(0, 70))),
+    "masked": (MASKED, Attention(head_dim=64, dtype=FLOAT, batch=2, nq=40, key_mask="none_seen", bias="full")),
+    "a text": (TEXT, Attention(head_dim=64, dtype=FLOAT, nq=250, nk=77, tiles_per_block=3)),
+    "head size with a rest": (WITH_REST, Attention(head_dim=72, heads=4, kv_heads=2, nk=70)),
+    "int8": (INT8, Attention(head_dim=72, nk=70, int8=True, uneven=True)),
+    "Turing": (TURING, Attention(head_dim=72, dtype=FLOAT)),
+    "int8 on Turing": (TURING_INT8, Attention(head_dim=72, dtype=FLOAT, int8=True)),
+}
+
+BYTES = LinearKernel(bits=8, dtype=FLOAT)
+PACKED = LinearKernel(bits=4, dtype=BRAIN)
+TURING_BYTES = LinearKernel(bits=8, dtype=FLOAT, architecture="sm_75")
+TURING_PACKED = LinearKernel(bits=4, dtype=FLOAT, architecture="sm_75")
+
+LINEAR = {
+    "int8": (BYTES, Product(depth=448, rows=65, gap=1)),
+    "int8, branch and ends": (BYTES, Product(bias=True, gate=9, residual="given", rank=48)),
+    "int4": (PACKED, Product(bits=4, dtype=BRAIN, depth=320, residual="out", rank=48)),
+    "int8 on Turing": (TURING_BYTES, Product(depth=320, rank=48)),
+    "int4 on Turing": (TURING_PACKED, Product(bits=4, depth=320, bias=True)),
+}
+
+QUANTIZE = {
+    "as they are": Rows(pattern="ties"),
+    "bfloat16": Rows(columns=3072, rows=2, dtype=BRAIN),
+    "rotated": Rows(columns=512, rows=7, gap=1, group=256, pattern="integers"),
+    "LayerNorm": Rows(preparation=Preparation.LAYER_NORM, columns=320, weights="wb", group=64),
+    "RMSNorm, modulated": Rows(preparation=Preparation.RMS_NORM, dtype=BRAIN, weights="w", rows_per_batch=2),
+    "SiLU": Rows(preparation=Preparation.SILU, group=16),
+    "GELU": Rows(preparation=Preparation.GELU_TANH, dtype=BRAIN),
+    "GEGLU": Rows(preparation=Preparation.GEGLU, columns=264, pattern="outliers"),
+}

@@ -1,0 +1,59 @@
+"""Mistakes in the text of the PTX, planted by a pattern; where nothing matches, the test that plants them fails."""
+
+import re
+from dataclasses import dataclass
+
+_PRODUCT = r"(mma\.sync\S+\s*"
+_GROUP = r"\{[^}]*\}\s*,\s*"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of every line that matches, or of the first `count` of them."""
+
+    pattern: str
+    becomes: str
+    count: int = 0
+
+    def __call__(self, text: str) -> str:
+        changed, times = re.subn(self.pattern, self.becomes, text, count=self.count)
+        assert times and changed != text, f"nothing matches: plant the mistake anew\n{self.pattern}"
+        return changed
+
+
+def exchanged(group: int, first: int, *, of: str = "") -> Edit:
+    """Two registers that stand side by side in one of a product's four groups, for products of some types."""
+    before = r"[^,}]+,\s*" * first
+    product = _PRODUCT.replace(r"\S+", rf"\S+{re.escape(of)}\S*") if of else _PRODUCT
+    return Edit(rf"{product}{_GROUP * group}\{{{before})([^,}}]+), ([^,}}]+)", r"\1\3, \2")
+
+
+RESULT, LEFT, RIGHT = range(3)  # groups of a product
+EXCHANGED_FACTORS = Edit(rf"(mma\.sync\.aligned\.m8n8k16\S+\s*{_GROUP})({{%\w+}}), ({{%\w+}})", r"\1\3, \2")
+NO_TRANSPOSE = Edit(r"(ldmatrix\S+)\.trans", r"\1")
+TRANSPOSED_TOO = Edit(r"(ldmatrix\.sync\.aligned\.m8n8\.x4)\.shared", r"\1.trans.shared")
+EXCHANGED_MATRICES = Edit(r"(ldmatrix\S+\s*\{[^,]+), ([^,]+), ([^,]+),", r"\1, \3, \2,")
+ALWAYS_COPIED = Edit(r"(cp\.async\.cg[^;]*\], 16), %\w+", r"\1, 16")
+NEVER_COPIED = Edit(r"(cp\.async\.cg[^;]*\], 16), %\w+", r"\1, 0")
+# Threads beyond the first 16 of a block go past every barrier.
+MISSED_BARRIERS = Edit(
+    r"bar\.sync\s+0;",
+    "{.reg .pred few; .reg .b32 here; mov.u32 here, %tid.x; setp.lt.u32 few, here, 16; @few bar.sync 0;}",
+)
+NO_FIRST_COMMIT = Edit(r"cp\.async\.commit_group;", "", 1)
+NO_COMMIT = Edit(r"cp\.async\.commit_group;", "")
+
+
+def waits(count: int, becomes: int) -> Edit:
+    """Waiting for another number of groups."""
+    return Edit(rf"wait_group {count};", f"wait_group {becomes};")
+
+
+def shuffled(distance: int) -> Edit:
+    """Shuffles over another distance."""
+    return Edit(r"(shfl\.sync\.bfly\.b32\s+[^,]+, [^,]+), [^,]+", rf"\1, {distance}")
+
+
+def replaced(name: str, becomes: str) -> Edit:
+    """One instruction for another."""
+    return Edit(re.escape(name), becomes)

@@ -1,0 +1,113 @@
+"""The integer product from its PTX: a problem's matrices, the struct that the kernel is told, and the launch."""
+
+import ctypes
+from dataclasses import dataclass
+
+import torch
+from emulated_linear import Operands, Problem
+from ptx.compiled import FORMATS, NAMES
+from ptx.machine import launch
+from ptx.memory import GlobalMemory
+from ptx.program import Program
+
+TILE_DEPTH = 64
+
+
+class LinearParams(ctypes.Structure):
+    """The struct of gemm/params.h."""
+
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("x", "weight", "group_scales")),
+        *((name, ctypes.c_int64) for name in ("x_stride", "weight_stride", "group_scales_stride")),
+        *((name, ctypes.c_void_p) for name in ("x_scales", "weight_scales")),
+        *((name, ctypes.c_int32) for name in ("rows", "in_columns", "out_columns")),
+        *((name, ctypes.c_void_p) for name in ("bias", "branch_x", "branch_up")),
+        *((name, ctypes.c_int64) for name in ("branch_x_stride", "branch_up_stride")),
+        *((name, ctypes.c_int32) for name in ("rank", "rows_per_batch")),
+        *((name, ctypes.c_void_p) for name in ("gate", "residual", "out")),
+        *((name, ctypes.c_int64) for name in ("gate_stride", "residual_stride", "out_stride")),
+        *((name, ctypes.c_int32) for name in ("row_tiles", "column_tiles")),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearKernel:
+    """The instance that makes 64 x 64 of the output."""
+
+    bits: int
+    dtype: torch.dtype
+    architecture: str = "sm_80"
+    tile = 64
+    threads = 128
+
+    @property
+    def source(self) -> str:
+        """Its file of instances."""
+        return f"gemm/instances/{FORMATS[self.dtype]}_int{self.bits}.cu"
+
+    @property
+    def instance(self) -> str:
+        """How it stands there."""
+        return f"instance<{FORMATS[self.dtype]}, {self.bits}, Shape64x64>"
+
+    @property
+    def name(self) -> str:
+        """How the PTX's name of it begins."""
+        return f"gemm.linear_product.{NAMES[self.dtype]}.{self.bits}.Shape.2.2.2.4.4."
+
+    @property
+    def shared_bytes(self) -> int:
+        """What traits.h counts."""
+        asynchronous, tile = self.architecture != "sm_75", self.tile * TILE_DEPTH
+        stages = 4 if asynchronous else 2
+        if self.bits == 8:
+            return 2 * stages * tile
+        packed = (stages - 1) * tile // 2 if asynchronous else 0
+        return stages * tile + 2 * tile + packed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Multiplied:
+    """What a run left behind."""
+
+    operands: Operands
+    overlapping: int  # copies that were on their way at each product, all together
+
+
+def multiply(kernel: LinearKernel, program: Program, problem: Problem) -> Multiplied:
+    """Run a kernel on a problem."""
+    operands = Operands(problem)
+    params = _params(kernel, operands)
+    read = [each for name, each in vars(operands).items() if name != "out" and _is_told(each, params)]
+    memory = GlobalMemory(read, [operands.out])
+    machine = launch(
+        program,
+        memory,
+        params,
+        blocks=params.row_tiles * params.column_tiles,
+        threads=kernel.threads,
+        shared_bytes=kernel.shared_bytes,
+    )
+    memory.give_back()
+    return Multiplied(operands=operands, overlapping=machine.overlapping)
+
+
+def _is_told(value: object, params: LinearParams) -> bool:
+    """Whether it is a tensor that the kernel knows the address of."""
+    addresses = {getattr(params, name) for name, kind in params._fields_ if kind is ctypes.c_void_p}
+    return isinstance(value, torch.Tensor) and value.data_ptr() in addresses
+
+
+def _params(kernel: LinearKernel, operands: Operands) -> LinearParams:
+    """What choose.cpp makes of the library's arguments, whose strides count numbers."""
+    problem, args = operands.problem, operands.arguments()
+    same = ("x", "weight", "group_scales", "x_scales", "weight_scales", "rows", "in_columns", "out_columns")
+    more = ("bias", "branch_x", "branch_up", "rank", "rows_per_batch", "gate", "residual", "out")
+    bytes_ = ("x_stride", "weight_stride", "group_scales_stride")
+    halves = ("branch_x_stride", "branch_up_stride", "gate_stride", "residual_stride", "out_stride")
+    return LinearParams(
+        **{name: getattr(args, name) for name in (*same, *more, *bytes_)},
+        **{name: 2 * getattr(args, name) for name in halves},
+        row_tiles=-(-problem.rows // kernel.tile),
+        column_tiles=-(-problem.columns // kernel.tile),
+    )

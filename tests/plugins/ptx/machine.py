@@ -1,0 +1,123 @@
+"""All threads of a grid, one instruction after the other: those that are furthest behind go on.
+
+Threads go in lockstep, so a barrier that is missing goes unnoticed; the emulator of fibres is for those.
+"""
+
+import ctypes
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from ptx import arithmetic, conversions, movement, products, warps
+from ptx.memory import GlobalMemory, MemoryFault, SharedMemory
+from ptx.program import Address, Instruction, Operand, Program, PtxError, Symbol
+from ptx.registers import Registers
+
+WARP = 32
+
+
+class Machine:
+    """A launch of one kernel; what instructions do is told by the modules beside this one."""
+
+    def __init__(
+        self, program: Program, memory: GlobalMemory, *, blocks: int, threads: int, shared_bytes: int, parameters: bytes
+    ) -> None:
+        if len(parameters) != program.parameter_bytes:
+            raise PtxError(f"{program.name} takes {program.parameter_bytes} bytes, and {len(parameters)} are given")
+        if threads % WARP or program.threads not in (0, threads):
+            raise PtxError(f"{program.name} is for blocks of {program.threads} threads, and not of {threads}")
+        self.program, self.memory, self.threads = program, memory, threads
+        self.parameters = np.frombuffer(parameters, np.uint8)
+        self.registers = Registers(program, blocks, threads)
+        self.shared = SharedMemory(blocks, threads, program.static_bytes + shared_bytes)
+        self.lanes = self._all = np.arange(blocks * threads)  # that the current instruction is for
+        self.places = np.zeros(blocks * threads, np.int64)  # of each thread in the program
+        self.overlapping = 0  # copies that were on their way at each product, all together
+
+    def run(self) -> None:
+        """Go on until all threads have ended."""
+        steps = [_HANDLERS.get(each.name) for each in self.program.code]
+        with np.errstate(all="ignore"):
+            while (place := int(self.places.min())) < len(self.program.code):
+                instruction, step = self.program.code[place], steps[place]
+                try:
+                    self._step(place, instruction, step)
+                except (PtxError, MemoryFault, IndexError, ValueError) as error:
+                    raise type(error)(f"{error}, in line {instruction.line}: {instruction.text}") from error
+
+    def _step(self, place: int, instruction: Instruction, step: "Step | None") -> None:
+        behind = self.places == place
+        self.lanes = self._all if behind.all() else np.flatnonzero(behind)
+        self.places[self.lanes] = place + 1
+        if instruction.guard is not None:
+            wanted = self.registers.predicate(instruction.guard, self.lanes) != instruction.guard_unset
+            self.lanes = self.lanes[wanted]
+        if step is None:
+            raise PtxError("unknown instruction")
+        if len(self.lanes):
+            step(self, instruction)
+
+    def read(self, operand: Operand, kind: str) -> np.ndarray:
+        """What an operand is for the threads at work."""
+        return self.registers.read(operand, self.lanes, kind)
+
+    def write(self, operand: Operand, values: np.ndarray) -> None:
+        """Set a register of the threads at work."""
+        self.registers.write(operand, self.lanes, values)
+
+    def address(self, operand: Operand) -> np.ndarray:
+        """The addresses in brackets."""
+        if not isinstance(operand, Address):
+            raise PtxError(f"{operand} is no address")
+        wide = isinstance(operand.base, Symbol) or self.program.width(operand.base.name) == 64
+        return self.read(operand.base, "s64" if wide else "u32").astype(np.int64) + operand.offset
+
+    def whole_warps(self) -> int:
+        """How many warps are at work, which must be all of their threads."""
+        warps = self.lanes[::WARP] // WARP
+        if not np.array_equal(self.lanes, (warps[:, None] * WARP + np.arange(WARP)).ravel()):
+            raise PtxError("only some threads of a warp are here")
+        return len(warps)
+
+    def jump(self, label: Operand) -> None:
+        """Have the threads at work go on at a label."""
+        if not isinstance(label, Symbol) or label.name not in self.program.labels:
+            raise PtxError(f"{label} is no label")
+        self.places[self.lanes] = self.program.labels[label.name]
+
+    def end(self) -> None:
+        """Have the threads at work end."""
+        self.places[self.lanes] = len(self.program.code)
+
+
+def launch(
+    program: Program,
+    memory: GlobalMemory,
+    parameters: ctypes.Structure,
+    *,
+    blocks: int,
+    threads: int,
+    shared_bytes: int,
+) -> Machine:
+    """Run a kernel to its end."""
+    machine = Machine(
+        program, memory, blocks=blocks, threads=threads, shared_bytes=shared_bytes, parameters=bytes(parameters)
+    )
+    machine.run()
+    return machine
+
+
+Step = Callable[[Machine, Instruction], None]
+
+_CONTROL: Mapping[str, Step] = {
+    "bra": lambda machine, instruction: machine.jump(instruction.operands[0]),
+    "bra.uni": lambda machine, instruction: machine.jump(instruction.operands[0]),
+    "ret": lambda machine, _instruction: machine.end(),
+}
+_HANDLERS: Mapping[str, Step] = {
+    **_CONTROL,
+    **arithmetic.STEPS,
+    **conversions.STEPS,
+    **movement.STEPS,
+    **products.STEPS,
+    **warps.STEPS,
+}
