@@ -1,4 +1,4 @@
-"""The kernels on the emulator, as PTX, and the library over the stub of CUDA: compiled once for all that ask for them."""
+"""The kernels on the emulator and as PTX, and the library over a stub of CUDA: compiled once for all tests."""
 
 import sys
 from collections.abc import Callable
