@@ -43,7 +43,7 @@ def test_the_picture_is_the_same_and_says_so(request_for):
     assert read_metadata(Path(compiled.images[0].path)).request.compile is True
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 def test_a_simulated_card_is_none_to_compile_for(request_for):
     result = run(replace(request_for, compile=True, vram_limit_bytes=2**29))
     assert not result.compiled and any("simulated card" in notice for notice in result.notices)

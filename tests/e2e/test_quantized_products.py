@@ -34,7 +34,8 @@ def pixels(result) -> np.ndarray:
     return np.array(Image.open(result.images[0].path)).astype(int)
 
 
-@pytest.mark.parametrize("model", ["tiny_sdxl_folder", "tiny_pixart_folder"])
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize("model", ["tiny_pixart_folder", "tiny_sdxl_folder"])
 def test_the_kernels_make_the_picture(request_for, request, model):
     wanted, library, events = request_for(request.getfixturevalue(model), quantization="int8"), FakeProducts(), []
     plain, result = run(None, wanted), run(library, wanted, events)

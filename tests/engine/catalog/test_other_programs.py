@@ -107,7 +107,7 @@ def test_folders_that_are_gone_are_told(file):
         ("a: [", "not proper YAML"),
         ("!!python/object/apply:os.system ['touch marker']", "not proper YAML"),
         ("a: !!python/name:os.system", "not proper YAML"),
-        ("[" * 5000, "not proper YAML"),
+        ("[" * 1000, "not proper YAML"),
         ("- a\n- b\n", "no sections"),
         ("", "no sections"),
         ("5", "no sections"),

@@ -64,7 +64,7 @@ def check_same(plain, streamed, component):
 
 
 @pytest.mark.slow_after(1)
-@pytest.mark.parametrize("component", ["unet", "text_encoder", "vae"])
+@pytest.mark.parametrize("component", ["vae", "text_encoder", "unet"])
 def test_of_a_folder(tiny_sdxl_folder, component):
     check_same(load(tiny_sdxl_folder), load(tiny_sdxl_folder, from_disk={component}), component)
 

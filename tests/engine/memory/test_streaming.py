@@ -115,7 +115,7 @@ def test_what_streams_takes_less_the_fewer_stay():
     assert [len(network.arrangement(resident).resident) for resident in range(6)] == [0, 1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(each, marks=[pytest.mark.slow] * (each == "sdxl")) for each in NAMES])
 def test_interrupted_anywhere_the_next_pass_is_right(name):
     chosen, device = case(name), simulated()
     network = streamed(chosen, device, 1, 2)
