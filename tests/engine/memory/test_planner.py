@@ -15,7 +15,7 @@ from mezzotint.protocol import Plan
 
 TIERS = ("none", "int8", "int8-weight", "int4-lowrank", "int4")
 policies = st.sampled_from(["auto", "fast", "balanced", "lowest"])
-quick = settings(max_examples=30, deadline=None)
+quick = settings(max_examples=50, deadline=None)
 
 
 def quality(made):
@@ -161,9 +161,15 @@ def test_what_is_asked_for_is_kept_to():
 
 
 def test_others_on_the_card_are_named_when_only_they_are_in_the_way():
-    made = plan(task(usual_model()), card(8 * GB, 32 * GB, free_vram_bytes=100 * MB))
-    assert not made.fits
+    machine = card(8 * GB, 32 * GB)
+    alone = plan(task(usual_model()), machine)
+    made = plan(task(usual_model()), dataclasses.replace(machine, free_vram_bytes=100 * MB))
+    assert alone.fits and not made.fits
     assert "close other programs" in made.reasons[0]
+    lowest = plan(task(usual_model()), machine, policy="lowest")
+    assert made.quantization == alone.quantization != lowest.quantization, (
+        "it tells of the plan that would be carried out"
+    )
 
 
 def test_a_disk_serves_what_ram_does_not_hold():
