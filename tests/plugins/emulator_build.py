@@ -6,11 +6,12 @@ import os
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+
+from kept_files import kept
 
 ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "kernels"
@@ -24,7 +25,6 @@ LEFT_OUT = frozenset(
     {f"attention/float16_{size}" for size in (32, 80, 88, 96, 112, 128, 160, 256, 384)}
     | {f"attention/bfloat16_{size}" for size in (32, 80, 88, 112, 160, 512)}
 )
-PATIENCE = 300  # seconds: no file takes as long to compile
 
 
 class Conditions(ctypes.Structure):
@@ -52,10 +52,7 @@ def build(folder: Path = KERNELS, left_out: Collection[str] = ()) -> Path:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(made, sorted(sources)))
     state = hashlib.sha256(repr([path.name for path in objects]).encode())
-    library = CACHE / f"{state.hexdigest()[:24]}.so"
-    if not library.exists():
-        _make(library, "-shared", *map(str, objects))
-    return library
+    return kept(CACHE / f"{state.hexdigest()[:24]}.so", partial(_compile, ("-shared", *map(str, objects))))
 
 
 def copy_sources(folder: Path, instances: Iterable[str] = (), keep: Callable[[str], bool] = lambda _: True) -> Path:
@@ -95,35 +92,8 @@ def _object(source: Path, folder: Path, flags: tuple[str, ...]) -> Path:
     state = hashlib.sha256(repr(FLAGS + flags).encode())
     for path in sorted(set(_closure(source.resolve()))):
         state.update(path.relative_to(folder.resolve()).as_posix().encode() + path.read_bytes())
-    target = CACHE / f"{source.name}.{state.hexdigest()[:24]}.o"
-    if not target.exists():
-        with alone(target):
-            if not target.exists():
-                _make(target, *FLAGS, *flags, *QUIET, "-x", "c++", "-c", str(source))
-    return target
-
-
-@contextmanager
-def alone(target: Path) -> Iterator[None]:
-    """Have one process make a file and the others wait for it; one that was ended is waited for no longer."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    lock = target.with_suffix(".lock")
-    while True:
-        try:
-            os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
-            break
-        except FileExistsError:
-            with suppress(FileNotFoundError):
-                if time.time() - lock.stat().st_mtime > PATIENCE:
-                    lock.unlink()
-        if target.exists():
-            yield
-            return
-        time.sleep(0.05)
-    try:
-        yield
-    finally:
-        lock.unlink(missing_ok=True)
+    words = (*FLAGS, *flags, *QUIET, "-x", "c++", "-c", str(source))
+    return kept(CACHE / f"{source.name}.{state.hexdigest()[:24]}.o", partial(_compile, words))
 
 
 def _closure(path: Path) -> Iterator[Path]:
@@ -139,11 +109,7 @@ def _closure(path: Path) -> Iterator[Path]:
     return iter(found)
 
 
-def _make(target: Path, *words: str) -> None:
-    """Run the compiler; another process may do the same at the same time."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = target.with_name(f"{target.name}.{os.getpid()}")
-    done = subprocess.run(["g++", *words, "-o", str(fresh)], capture_output=True, text=True, check=False)
+def _compile(words: tuple[str, ...], target: Path) -> None:
+    done = subprocess.run(["g++", *words, "-o", str(target)], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"g++ {' '.join(words)}\n{done.stderr}")
-    fresh.replace(target)

@@ -16,7 +16,8 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from emulator_build import KERNELS, ROOT, alone, copy_sources
+from emulator_build import KERNELS, ROOT, copy_sources
+from kept_files import kept
 
 from kernel_build.sources import ARCHITECTURES, closure
 from kernel_build.toolchain import Toolchain, run
@@ -45,8 +46,7 @@ def build(toolchain: Toolchain, folder: Path = KERNELS) -> Path:
         objects = list(pool.map(lambda source: _object(toolchain, source, folder), sources))
     library = CACHE / f"{_name_of(path.name.encode() for path in objects)}.so"
     exports = f"-Xlinker=--version-script={folder / 'csrc' / 'exports.map'},--no-undefined"
-    _make(toolchain, library, "-shared", "-cudart=none", SANITIZED, exports, *map(str, objects))
-    return library
+    return _make(toolchain, library, "-shared", "-cudart=none", SANITIZED, exports, *map(str, objects))
 
 
 def _object(toolchain: Toolchain, source: Path, folder: Path) -> Path:
@@ -54,8 +54,7 @@ def _object(toolchain: Toolchain, source: Path, folder: Path) -> Path:
     kept = [toolchain.version, *FLAGS, *DEFINED]
     contents = [path.name.encode() + path.read_bytes() for path in _made_of(source, folder)]
     target = CACHE / f"{source.name}.{_name_of([*(word.encode() for word in kept), *contents])}.o"
-    _make(toolchain, target, *words, "-c", str(source))
-    return target
+    return _make(toolchain, target, *words, "-c", str(source))
 
 
 def _made_of(source: Path, folder: Path) -> list[Path]:
@@ -72,13 +71,5 @@ def _name_of(parts: Iterable[bytes]) -> str:
     return state.hexdigest()[:24]
 
 
-def _make(toolchain: Toolchain, target: Path, *words: str) -> None:
-    """Make a file that is not there."""
-    if target.exists():
-        return
-    with alone(target):
-        if target.exists():
-            return
-        fresh = target.with_name(f"{os.getpid()}.{target.name}")
-        run([toolchain.nvcc, *words, "-o", fresh], f"nvcc, for {target.name},")
-        fresh.replace(target)
+def _make(toolchain: Toolchain, target: Path, *words: str) -> Path:
+    return kept(target, lambda fresh: run([toolchain.nvcc, *words, "-o", fresh], f"nvcc, for {target.name},"))

@@ -113,7 +113,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: object) -> None:  # noqa: A
     ctx.causal, ctx.scale = inputs[6:8]
 
 
-def _gradients(ctx: Any, out: Tensor | None, lse: Tensor | None = None) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+def _gradients(ctx: Any, out: Tensor, lse: Tensor | None = None) -> tuple[Tensor | None, ...]:  # noqa: ANN401
     q, k, v, bias, key_mask, key_lengths = ctx.saved_tensors
     masks = Masks(bias=bias, key_mask=key_mask, key_lengths=key_lengths, causal=ctx.causal)
     return (*attention_gradients(out, lse, q, k, v, masks, ctx.scale), None, None, None, None, None)

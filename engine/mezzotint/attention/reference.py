@@ -30,18 +30,17 @@ def attention_reference(
 
 
 def attention_gradients(
-    out: Tensor | None, lse: Tensor | None, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float
+    out: Tensor, lse: Tensor | None, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Gradients of q, k, v and bias by those of the output and the logarithms (arXiv 2205.14135, appendix B.2)."""
     exact, groups = torch.promote_types(q.dtype, torch.float32), q.shape[1] // k.shape[1]
     queries, (keys, values) = q.to(exact), (each.to(exact).repeat_interleave(groups, dim=1) for each in (k, v))
     weights = torch.softmax(_scores(queries, keys, masks, scale), dim=-1).nan_to_num(0.0)  # of rows that see nothing
-    of_out = torch.zeros_like(queries) if out is None else out.to(exact)
-    of_weights = of_out @ values.mT
+    of_weights = (of_out := out.to(exact)) @ values.mT
     of_scores = weights * (of_weights - (weights * of_weights).sum(dim=-1, keepdim=True))
     if lse is not None:
         of_scores = of_scores + weights * lse.unsqueeze(-1)
-    of_keys, of_values = (of_scores.mT @ queries * scale, weights.mT @ of_out)
+    of_keys, of_values = of_scores.mT @ queries * scale, weights.mT @ of_out
     bias = None if masks.bias is None else of_scores.sum_to_size(masks.bias.shape).to(masks.bias.dtype)
     return (of_scores @ keys * scale).to(q.dtype), _shared(of_keys, k), _shared(of_values, v), bias
 
@@ -62,4 +61,4 @@ def _scores(queries: Tensor, keys: Tensor, masks: Masks, scale: float) -> Tensor
 def _shared(gradient: Tensor, of: Tensor) -> Tensor:
     """Of heads that share one, the sum."""
     batch, heads, tokens, head_dim = of.shape
-    return gradient.view(batch, heads, -1, tokens, head_dim).sum(dim=2).to(of.dtype)
+    return gradient.view(batch, heads, gradient.shape[1] // heads, tokens, head_dim).sum(dim=2).to(of.dtype)

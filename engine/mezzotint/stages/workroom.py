@@ -140,9 +140,11 @@ def _settle(residency: Residency, model: LoadedModel, part: PlannedComponent, pi
         residency.add(key, network, blocks, resident=resident, slots=slots, disk=model.on_disk.get(part.name))
     elif (residency[key].resident, residency[key].slots) == (resident, slots):
         return
-    else:  # another plan, or more blocks stayed than planned; what is page-locked remains so
+    else:  # another plan, or more blocks stayed than planned
         residency.evict({key})
         residency[key].arrange(resident, slots)
+        if part.host != "pinned":
+            residency[key].unpin()
     if part.host == "pinned" and model.device.type == "cuda":
         budget = part.bytes + part.bytes // 64 + _RUN  # weights begin at addresses that are multiples of 64
         residency[key].pin(CudaLocker(), min(budget, pinnable))  # what the system refuses is copied more slowly

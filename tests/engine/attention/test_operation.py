@@ -85,6 +85,12 @@ def test_gradients_are_those_of_the_reference(question):
         torch.testing.assert_close(found, right.nan_to_num(0.0))
 
 
+def test_without_keys_gradients_are_zeros():
+    q, k = torch.randn(1, 4, 5, 8, requires_grad=True), torch.randn(1, 2, 0, 8, requires_grad=True)
+    of_q, of_k = torch.autograd.grad(attention(q, k, k).sum(), (q, k))
+    assert of_q.equal(torch.zeros_like(q)) and of_k.shape == k.shape
+
+
 def test_compiled_code_has_gradients():
     q = torch.randn(1, 2, 5, 8, requires_grad=True)
     compiled = torch.compile(lambda q: attention(q, q, q).sin().sum(), backend="aot_eager", fullgraph=True)

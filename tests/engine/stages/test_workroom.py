@@ -49,7 +49,7 @@ def settled(monkeypatch, residency, locker):
     network = nn.Sequential(*[nn.Linear(64, 64) for _ in range(6)]).requires_grad_(False)
     model = SimpleNamespace(networks={"unet": network}, on_disk={}, device=torch.device("cuda"))
 
-    def settle(resident):
+    def settle(resident, host="pinned"):
         part = PlannedComponent(
             model="m",
             name="unet",
@@ -59,7 +59,7 @@ def settled(monkeypatch, residency, locker):
             resident_blocks=resident,
             slots=2,
             device_bytes=0,
-            host="pinned",
+            host=host,
             phases=(),
         )
         workroom._settle(residency, model, part, 8 * MB)
@@ -87,6 +87,13 @@ def test_another_plan_takes_the_network_as_it_lies(settled, locker):
     assert settled(4) is network
     assert network.resident == 4
     assert locker.locked == before
+
+
+def test_a_plan_without_locked_pages_lets_go_of_them(settled, locker):
+    settled(2)
+    assert locker.locked
+    network = settled(4, host="ram")
+    assert locker.locked == [] and network.pinned_bytes == 0
 
 
 def test_a_network_that_is_there_as_planned_stays(settled, residency):
