@@ -31,10 +31,10 @@ generate: $(INSTALLED)/base ## make a picture: make generate PROMPT="a blue boat
 app: $(INSTALLED)/app ## open the window
 	@$(BIN)/mezzotint app $(ARGS)
 
-test: $(INSTALLED)/app $(INSTALLED)/test ## run the tests: make test [ARGS="tests/engine -k size"]
+test: $(INSTALLED)/test ## run the tests: make test [ARGS="tests/engine -k size"]
 	@$(PYTEST) $(ARGS)
 
-test-slow: $(INSTALLED)/app $(INSTALLED)/test ## run those that take longer, and more examples of properties: make test-slow [SAMPLE=0.2] [ARGS=...]
+test-slow: $(INSTALLED)/test ## run those that take longer, and more examples of properties: make test-slow [SAMPLE=0.2] [ARGS=...]
 	@$(PYTEST) -m "slow or hypothesis" --hypothesis-profile thorough --sample $(or $(SAMPLE),1) $(ARGS)
 
 check: $(INSTALLED)/app $(INSTALLED)/check $(INSTALLED)/kernels ## lint, formatting, types, import contracts, machine code of the kernels
@@ -57,7 +57,7 @@ bench: $(INSTALLED)/app ## measure start-up times, the engine against the bare d
 	@$(BIN)/python bench/overhead.py
 	@$(BIN)/python bench/app.py
 
-setup: $(INSTALLED)/app $(INSTALLED)/test $(INSTALLED)/check $(INSTALLED)/kernels $(INSTALLED)/ray ## install everything that the commands above need
+setup: $(INSTALLED)/all ## install everything that the commands above need
 
 clean: ## remove .venv, build leftovers and caches; pictures in out/ stay
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -78,20 +78,23 @@ package: ## (not yet) make installers
 
 # ---- the virtual environment
 
-# One stamp for each set of packages; it is made again when the files that decide the versions are newer.
-$(INSTALLED)/base: EXTRA :=
-$(INSTALLED)/app: EXTRA := [app]
-$(INSTALLED)/test: EXTRA := [test]
-$(INSTALLED)/check: EXTRA := [check]
-$(INSTALLED)/kernels: EXTRA := [kernels]
-$(INSTALLED)/ray: EXTRA := [ray]
+# One stamp for each set of packages; it is made again when the files that decide the versions are newer. Several are
+# installed by one pip. Bytecode is written when a module is first used, for most of them never are.
+$(INSTALLED)/base: SETS :=
+$(INSTALLED)/app: SETS := app
+$(INSTALLED)/test: SETS := app test
+$(INSTALLED)/check: SETS := check
+$(INSTALLED)/kernels: SETS := kernels
+$(INSTALLED)/all: SETS := app test check kernels ray
+COMMA := ,
+EXTRAS = $(if $(SETS),[$(subst $() ,$(COMMA),$(strip $(SETS)))])
 
 $(INSTALLED)/%: $(VENV)/made pyproject.toml constraints.txt
-	@echo "Installing mezzotint$(EXTRA) into $(VENV)" >&2
-	@$(PIP) install -c constraints.txt -e '.$(EXTRA)' || { \
+	@echo "Installing mezzotint$(EXTRAS) into $(VENV)" >&2
+	@$(PIP) install --no-compile -c constraints.txt -e '.$(EXTRAS)' || { \
 		echo "pip could not install the packages; its reason is above. Nothing else was changed: run make again to retry." >&2; \
 		exit 1; }
-	@mkdir -p $(INSTALLED) && touch $(INSTALLED)/base $@
+	@mkdir -p $(INSTALLED) && touch $(addprefix $(INSTALLED)/,base $(SETS)) $@
 
 $(VENV)/made:
 	@for python in $(PYTHONS); do \
