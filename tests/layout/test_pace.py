@@ -47,8 +47,9 @@ MANY = """
 
 @pytest.fixture
 def run(pytester, monkeypatch):
-    """Run a test file with a limit of 0.2 seconds."""
+    """Run a test file with limits of 0.2 and 2 seconds."""
     monkeypatch.setattr(pace, "LIMIT", 0.2)
+    monkeypatch.setattr(pace, "FAILS", 2.0)
     monkeypatch.setattr(pace, "_slowness", lambda: 1.0)
     monkeypatch.setattr(pace, "_too_long", {})
     monkeypatch.setattr(pace, "_cases", Counter())
@@ -74,11 +75,15 @@ def run(pytester, monkeypatch):
     ],
     ids=["busy", "a busy process", "marked", "a shared fixture", "waiting", "importing"],
 )
-def test_what_takes_too_long_is_named_and_fails_nothing(run, mark, arguments, body, named):
+def test_what_takes_too_long_is_named_and_does_not_fail(run, mark, arguments, body, named):
     result = run(BUSY, mark=mark, arguments=arguments, body=body)
     assert result.parseoutcomes() == {"passed": 1}
     assert result.ret == 0
     assert ("TOO LONG" in result.stdout.str()) == named
+
+
+def test_what_takes_far_too_long_fails_the_run(run):
+    assert run(BUSY, mark="", arguments="()", body="work(2.2)").ret == 1
 
 
 def test_a_slow_processor_has_longer(run, monkeypatch):

@@ -1,9 +1,10 @@
 """How long a test may take, and which tests run when.
 
-A test that takes over `LIMIT` seconds without `@pytest.mark.slow` is named at the end of the run, and fails nothing: how
-long something takes depends on the machine. Seconds are those of the processor, of the test and of the processes that it
-has waited for; fixtures that several tests share do not count, nor modules that it happens to import first, and a slow
-processor has longer. `make test` leaves slow tests out; `make test-slow` runs them, or with --sample some of them.
+A test that takes over `LIMIT` seconds without `@pytest.mark.slow` is named at the end of the run; over `FAILS` seconds
+it fails it. The two are far apart, for how long something takes depends on the machine. Seconds are those of the
+processor, of the test and of the processes that it has waited for; fixtures that several tests share do not count, nor
+modules that it happens to import first, and a slow processor has longer. `make test` leaves slow tests out; `make
+test-slow` runs them, or with --sample some of them.
 """
 
 import os
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 
 LIMIT = 15.0  # seconds
+FAILS = 60.0  # seconds
 IMPORT = 0.005  # seconds for each module that was not there
 _YARDSTICK = 0.15  # seconds that a processor takes for what `_slowness` does, if it is no slow one
 _NAME = "processor_seconds"
@@ -103,6 +105,13 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     seconds = dict(report.user_properties).get(_NAME, 0.0)
     if report.when == "call" and isinstance(seconds, float) and seconds > LIMIT:
         _too_long[report.nodeid] = seconds
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run that is otherwise good, but for what took far too long."""
+    if max(_too_long.values(), default=0.0) > FAILS and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
