@@ -3,6 +3,7 @@
 import importlib.metadata
 import platform
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,12 @@ _LIBRARIES = ("torch", "diffusers", "transformers", "safetensors", "pillow")
 def versions() -> dict[str, str]:
     """Of everything that can change a pixel."""
     found = {"mezzotint": __version__, "python": platform.python_version()}
-    return found | {name: importlib.metadata.version(name) for name in _LIBRARIES}
+    return found | {name: _version(name) for name in _LIBRARIES}
+
+
+@cache  # a job asks for them, and none changes while it is imported
+def _version(name: str) -> str:
+    return importlib.metadata.version(name)
 
 
 def devices() -> tuple[DeviceInfo, ...]:

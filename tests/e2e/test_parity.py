@@ -67,7 +67,8 @@ def base(tiny_sdxl_folder):
     return aligned(StableDiffusionXLPipeline.from_pretrained(tiny_sdxl_folder, torch_dtype=torch.float32))
 
 
-@pytest.mark.parametrize("negative", ["", NEGATIVE])
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize("negative", [NEGATIVE, ""])
 def test_sdxl_base(base, tiny_sdxl_folder, tmp_path, negative):
     theirs = base(
         PROMPT,
@@ -192,7 +193,8 @@ def test_sdxl_image_to_image(tiny_sdxl_folder, tmp_path):
     same(theirs, mine)
 
 
-@pytest.mark.parametrize("variant", ["alpha", "alpha told sizes", "sigma"])
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize("variant", ["sigma", "alpha", "alpha told sizes"])
 def test_pixart(variant, tmp_path):
     import diffusers
 

@@ -74,7 +74,7 @@ def apart(engine, result, request, tmp_path):
     return int(np.abs(next(pair) - next(pair)).max())
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "sampler"), [("starter-dit", None), ("starter-dit", "dpmpp_2m_sde"), ("starter-xl", "euler_a")]
 )

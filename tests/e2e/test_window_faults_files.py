@@ -262,6 +262,7 @@ KNOWN = {
 }
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("is_newer", [True, False], ids=["newer", "damaged"])
 def test_files_that_cannot_be_read_are_kept_told_and_what_they_say_is_used(qtbot, monkeypatch, is_newer):
     written = {}

@@ -84,6 +84,7 @@ DROPS = [an_empty_file, noise, a_huge_picture, a_pipe, a_broken_link, a_link_to_
 UNIX = (a_pipe, a_broken_link, a_link_to_itself)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("ending", [".png", ".safetensors"])
 def test_a_file_that_cannot_be_used_is_told_by_its_name_and_nothing_changes(faulty, tmp_path, ending):
     for make in DROPS:
@@ -185,6 +186,7 @@ def test_a_prompt_that_grows_beyond_what_can_be_read_stops_there(faulty, qtbot):
     faulty.works(longest)
 
 
+@pytest.mark.slow
 def test_a_picture_with_a_prompt_of_1_mb_is_looked_at_and_not_taken(faulty, tmp_path):
     path = tmp_path / "long.png"
     path.write_bytes(png(text="words and " * (MEGABYTE // 10) + "\nSteps: 20, Seed: 5, Size: 512x512"))

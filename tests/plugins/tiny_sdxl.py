@@ -11,7 +11,7 @@ from typing import Any
 
 from mezzotint.families.tokenizers import END, VOCABULARY_SIZE, clip_tokenizer
 
-LAYERS = 2  # of each level of the U-Net and of the VAE
+LAYERS = 1  # of each level of the U-Net and of the VAE
 LEVELS = 2
 
 _SCHEDULER = {
@@ -50,7 +50,7 @@ _OPEN_CLIP = {
 
 
 def write_tiny_sdxl(folder: Path, *, refiner: bool = False, seed: int = 0, **scheduler: object) -> Path:
-    """Write a whole SDXL folder of about 30 MB; models of one seed share a VAE. `scheduler` overrides its settings."""
+    """Write a whole SDXL folder of about 20 MB; models of one seed share a VAE. `scheduler` overrides its settings."""
     import torch
     from diffusers import EulerDiscreteScheduler, StableDiffusionXLImg2ImgPipeline, StableDiffusionXLPipeline
 

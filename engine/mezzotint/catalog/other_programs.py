@@ -9,6 +9,7 @@ from mezzotint.errors import ModelRefused, StorageError
 
 EXTRA_PATHS_FILE = "extra_model_paths.yaml"
 MAX_EXTRA_PATHS = 64 * 2**10
+_MAX_BRACKETS = 100  # paths need none, and the time to read nested ones grows with the cube of their number
 MAX_FOLDERS = 200
 _KINDS = ("checkpoints", "diffusers")  # of the many kinds that the file names, those that hold whole models
 _USUAL_HOMES = (
@@ -44,7 +45,11 @@ def places_of_file(path: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
     import yaml
 
     try:
-        document = yaml.safe_load(read_limited(path, MAX_EXTRA_PATHS))
+        content = read_limited(path, MAX_EXTRA_PATHS)
+        brackets = content.count(b"[") + content.count(b"{")
+        if brackets > _MAX_BRACKETS:
+            return (), (f"{plain(path, 300)}: {brackets} opening brackets, where at most {_MAX_BRACKETS} are read",)
+        document = yaml.safe_load(content)
     except (ModelRefused, StorageError) as error:
         return (), (str(error),)
     except (yaml.YAMLError, ValueError, RecursionError) as error:

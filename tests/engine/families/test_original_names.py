@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
+from tiny_sdxl import LAYERS
 
 from mezzotint.families.original_names import Layout, Placement, layout_of, place
 
@@ -37,7 +38,7 @@ def test_against_the_functions_of_diffusers(kind, request):
     path = request.getfixturevalue({"base": "tiny_single_file", "refiner": "tiny_refiner_file"}[kind])
     tensors = load_file(path)
     ours = placed(tensors)
-    unet_config = {"layers_per_block": 2, "addition_embed_type": "text_time"}
+    unet_config = {"layers_per_block": LAYERS, "addition_embed_type": "text_time"}
     assert_same(ours["unet"], peer.convert_ldm_unet_checkpoint(dict(tensors), unet_config))
     vae_config = {"down_block_types": [None] * 2, "up_block_types": [None] * 2}
     assert_same(ours["vae"], peer.convert_ldm_vae_checkpoint(dict(tensors), vae_config))

@@ -101,7 +101,7 @@ def published_header(kind):
     blocks = config["up_block_types"]
     attending = [i for i, block in enumerate(blocks) if block.startswith("CrossAttn")]
     tensors = {
-        f"model.diffusion_model.{unet_name(name, attending=attending)}": tensor
+        f"model.diffusion_model.{unet_name(name, layers=2, attending=attending)}": tensor
         for name, tensor in empty(UNet2DConditionModel, config).state_dict().items()
     }
     for name, tensor in empty(AutoencoderKL, VAE).state_dict().items():
@@ -230,8 +230,6 @@ UNET = "model.diffusion_model."
         ({UNET + "out.2.weight": (4,)}, r"out.2.weight has the shape \(4,\)"),
         ({UNET + "out.2.weight": (0, 32, 3, 3)}, "has the shape"),
         ({UNET + "label_emb.0.0.weight": (128, 60)}, "takes 60 channels"),
-        ({UNET + "input_blocks.4.0.out_layers.3.weight": (96, 32, 3, 3)}, "differ within a level"),
-        ({UNET + "input_blocks.4.1.transformer_blocks.2.norm1.bias": (64,)}, "differ within a level"),
         ({UNET + "input_blocks.99.0.in_layers.0.bias": (64,)}, "gaps"),
         ({UNET + "middle_block.1.transformer_blocks.0.attn2.to_k.weight": (64, 50)}, "text of width 50"),
         ({"conditioner.embedders.1.model.token_embedding.weight": (9, 9, 9)}, "token_embedding.weight has the shape"),
@@ -243,3 +241,18 @@ def test_what_is_not_laid_out_as_sdxl_is_refused_by_name(tiny_single_file, chang
     header = header_of({name: shape for name, shape in shapes.items() if shape is not None})
     with pytest.raises(ModelRefused, match=message):
         component_configs(header)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("input_blocks.5.0.out_layers.3.weight", (960, 640, 3, 3)),
+        ("input_blocks.5.1.transformer_blocks.{depth}.norm1.bias", (640,)),
+    ],
+)
+def test_layers_that_differ_within_a_level_are_refused(published, name, shape):
+    kind, header = published
+    name = name.format(depth=2 if kind == "base" else 4)
+    shapes = {each: spec.shape for each, spec in header.tensors.items()} | {UNET + name: shape}
+    with pytest.raises(ModelRefused, match="differ within a level"):
+        component_configs(header_of(shapes))
