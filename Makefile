@@ -111,4 +111,6 @@ $(VENV)/made:
 		"$$python" -c 'import sys; print("    sudo apt-get install python%d.%d-venv" % sys.version_info[:2])' >&2; \
 		exit 1; }; \
 	echo "Setting up $(VENV): this takes some minutes, once (torch is large; V=1 shows what pip does)" >&2; \
-	"$$python" -m venv $(VENV) && touch $@
+	"$$python" -m venv $(VENV) || exit; \
+	$(PIP) install --upgrade -c constraints.txt pip || echo "Going on with the pip that came with $$python, which is slower." >&2; \
+	touch $@
