@@ -1,11 +1,9 @@
-"""A network of FLUX.1's shape in 16 bits, streamed to a card that may hold 8 GB of it: a line of JSON for each rate.
+"""A network of FLUX.1's shape in 16 bits, streamed to a card that may hold 8 GB of it, at one rate after the other.
 
 Weights are random. The bound is max(Tc, (1 - r) W / B): time of computing alone, or of bringing what does not stay.
 Copies may be slowed down to the rate of an ordinary link: after each the copying stream waits for what is missing.
 """
 
-import json
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,14 +36,6 @@ class Shape:
     singles: int = 38
     picture: int = 4096  # tokens
     words: int = 512
-
-
-def main() -> int:
-    """Measure, print."""
-    for row in measure("cuda:0"):
-        sys.stdout.write(json.dumps(row) + "\n")
-        sys.stdout.flush()
-    return 0
 
 
 def measure(
@@ -245,7 +235,3 @@ def _cycles_per_second(place: torch.device) -> float:
     streams._sleep(count)
     _wait(place)
     return count / (time.perf_counter() - begun)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

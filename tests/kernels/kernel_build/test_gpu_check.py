@@ -5,10 +5,6 @@ import os
 import sys
 
 import pytest
-
-from kernel_build import gpu_check as module
-from kernel_build.__main__ import main
-from kernel_build.errors import BuildError
 from kernel_build.gpu_check import (
     Deadline,
     Rows,
@@ -22,6 +18,10 @@ from kernel_build.gpu_check import (
     run_tests,
 )
 from kernel_build.gpu_parts import PARTS
+
+from kernel_build import gpu_check as module
+from kernel_build.__main__ import main
+from kernel_build.errors import BuildError
 from kernel_build.results import PENDING, TARGETS, Place, read_rows
 
 PLACE = Place(gpu="Paper Card", commit="abc1234", date="2026-11-21", command="make gpu-check PART=kernels")

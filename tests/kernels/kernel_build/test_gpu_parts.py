@@ -1,6 +1,7 @@
 """Each part's rows are of its own benchmark."""
 
 from kernel_build.gpu_parts import PARTS
+
 from kernel_build.results import Place
 
 PLACE = Place(gpu="Paper Card", commit="abc1234", date="2026-11-21", command="make gpu-check")
