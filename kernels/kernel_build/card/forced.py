@@ -3,14 +3,13 @@
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol
 
 from mezzotint_kernels import abi
 from mezzotint_kernels.library import Library
 
 KINDS = ("forward", "short keys", "int8")
 DTYPES = ("float16", "bfloat16")
-Run: TypeAlias = Callable[[Any, int, int, int], None]  # arguments, number, device, stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,18 +54,8 @@ class Instances(Protocol):
 
 class _Struct(ctypes.Structure):
     _fields_: ClassVar[abi.Fields] = [
-        (name, ctypes.c_int32)
-        for name in (
-            "kind",
-            "head_dim",
-            "dtype",
-            "masked",
-            "weight_bits",
-            "tile_m",
-            "tile_n",
-            "threads",
-            "shared_bytes",
-        )
+        *((name, ctypes.c_int32) for name in ("kind", "head_dim", "dtype", "masked", "weight_bits")),
+        *((name, ctypes.c_int32) for name in ("tile_m", "tile_n", "threads", "shared_bytes")),
     ]
 
 
@@ -96,7 +85,8 @@ class CompiledInstances:
         self._library.check(self._handle.mzt_sweep_linear(ctypes.byref(arguments), number, device, stream))
 
     def _all(self, find: Callable[[int, Any], int]) -> list[Instance]:
-        found, struct = [], _Struct()
+        struct = _Struct()
+        found: list[Instance] = []
         while find(len(found), ctypes.byref(struct)):
             found.append(instance_of(struct, len(found)))
         return found

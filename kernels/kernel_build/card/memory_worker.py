@@ -47,4 +47,4 @@ def _full(folder: Path, job: Job) -> Iterator[Mapping[str, Any]]:
 
 
 def _small(folder: Path, job: Job) -> Iterator[Mapping[str, Any]]:
-    yield from measure(folder, "cpu", replace(job, limits=(GB,)), side=64, steps=2)
+    yield from measure(folder, "cpu", replace(job, limits=(GB,)), side=64, steps=1)

@@ -23,7 +23,8 @@ def summary(record: Record, chosen: Sequence[Part], problems: Sequence[dict[str,
     lines += [_part(record, part) for part in PARTS if part.name in record.parts]
     lines += _some("FAILED", failures(record))
     lines += _some("MISSED", [f"{each.target.what}: {each.why}" for each in found if each.state == "missed"])
-    lines += _some("slower than it could be", _slower(problems))
+    if not record.device.is_stub:
+        lines += _some("slower than it could be", _slower(problems))
     left = unfinished(record, list(chosen))
     if left:
         lines.append(f"UNFINISHED, the same command goes on with it: {', '.join(left)}")

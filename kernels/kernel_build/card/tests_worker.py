@@ -1,7 +1,7 @@
 """The tests that need a card: a row for each as it ends, and none that another process has run."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 import pytest
 
@@ -21,7 +21,7 @@ def run(teller: Teller, words: Sequence[str], stub: bool) -> int:
 
 
 def _name(item: pytest.Item) -> str:
-    return item.nodeid.rpartition("/")[2]
+    return item.nodeid.removeprefix("tests/")
 
 
 class _Rows:
@@ -38,7 +38,7 @@ class _Rows:
         items[:] = [item for item in items if not self._teller.has(_name(item))]
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None):  # type: ignore[no-untyped-def]  # noqa: ARG002
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Around a test."""
         self._teller.wants(_name(item))
         self._row = Row(item=_name(item))
