@@ -27,8 +27,8 @@ def best_instances(record: Record, part: str) -> Iterator[dict[str, Any]]:
     groups: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for row in record.of(part):
         measured = row["measured"]
-        if row["outcome"] == "ok" and not is_wrong(row):
-            name = measured["implementation"]
+        name = measured.get("implementation")
+        if name is not None and row["outcome"] == "ok" and not is_wrong(row):
             groups.setdefault((measured["shape"], kind_of(name, part)), {})[name] = measured
     for (shape, kind), found in groups.items():
         instances = {name: each["milliseconds"] for name, each in found.items() if not name.startswith(CHOSEN)}

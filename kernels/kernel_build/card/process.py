@@ -18,6 +18,7 @@ from typing import TypeAlias
 from kernel_build.card.protocol import AGAIN, Row, told
 
 Take: TypeAlias = Callable[[Row], None]
+_GLANCE = 0.5  # seconds
 _LAST_WORDS = 12  # lines that are kept of what a process said
 
 
@@ -25,8 +26,9 @@ _LAST_WORDS = 12  # lines that are kept of what a process said
 class Limits:
     """Seconds."""
 
-    item: float  # for one; as much for the start of a process
+    item: float  # for one
     part: float  # for all
+    start: float = 180  # of a process, which reads torch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,7 @@ def run_part(
     while True:
         before = len(seen)
         with _Process(words, environment, folder, seen) as process:
-            ending = process.follow(end, limits.item, take)
+            ending = process.follow(end, limits, take)
         if ending is not None:
             return ending
         if len(seen) == before:
@@ -89,23 +91,33 @@ class _Process:
             os.killpg(self._process.pid, signal.SIGKILL) if hasattr(os, "killpg") else self._process.kill()
         self._process.wait()
 
-    def follow(self, end: float, item_limit: float, take: Take) -> Ending | None:
+    def follow(self, end: float, limits: Limits, take: Take) -> Ending | None:
         """Until its end; None: another process should go on."""
-        began = time.monotonic()
+        began, limit = time.monotonic(), limits.start
         while True:
-            left = min(end, began + item_limit) - time.monotonic()
             try:
-                line = self._lines.get(timeout=max(0.0, left))
+                line = self._next(min(end, began + limit))
             except queue.Empty:
-                return self._out_of_time(end, item_limit, take)
+                return self._out_of_time(end, limit, take)
             if line is None:
                 return self._ended(take)
             found = told(line)
             if found is None:
                 self._say(line)
                 continue
-            began = time.monotonic()
+            began, limit = time.monotonic(), limits.item
             self._note(found, take)
+
+    def _next(self, end: float) -> str | None:
+        """The next line; None at its end, even where a process that it has started keeps the pipe open."""
+        while True:
+            try:
+                return self._lines.get(timeout=max(0.0, min(_GLANCE, end - time.monotonic())))
+            except queue.Empty:
+                if self._process.poll() is not None:
+                    return None
+                if time.monotonic() >= end:
+                    raise
 
     def why(self, when: str) -> str:
         """Why it ended, in a line."""
@@ -122,12 +134,12 @@ class _Process:
             self._item = ""
         take(found)
 
-    def _out_of_time(self, end: float, item_limit: float, take: Take) -> Ending | None:
+    def _out_of_time(self, end: float, limit: float, take: Take) -> Ending | None:
         if time.monotonic() >= end:
             return Ending(state="unfinished", problem="its time was over")
         if not self._item:
-            return Ending(state="failed", problem=f"nothing was told for {item_limit:.0f} seconds: {self._last[-1]}")
-        hung = f"not over after {item_limit:.0f} seconds"
+            return Ending(state="failed", problem=f"nothing was told for {limit:.0f} seconds: {self._last[-1]}")
+        hung = f"not over after {limit:.0f} seconds"
         self._note(Row(item=self._item, outcome="hung", problem=hung), take)
         return None
 
