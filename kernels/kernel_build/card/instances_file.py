@@ -9,7 +9,7 @@ from kernel_build.card.record_file import Record
 from kernel_build.results import write_whole
 
 NAME = "instances.json"
-SWEEPS = ("sweep attention", "sweep linear")
+SWEEPS = ("sweep-attention", "sweep-linear")
 CHOSEN = "mezzotint chooses"
 
 
@@ -39,7 +39,7 @@ def best_instances(record: Record, part: str) -> Iterator[dict[str, Any]]:
 
 def kind_of(name: str, part: str) -> str:
     """Which of a shape's problems an implementation is for."""
-    if part == "sweep linear":
+    if part == "sweep-linear":
         return "4 bits" if "4 bits" in name or "w4a8" in name else "8 bits"
     return "int8" if "int8" in name else "16 bits"
 

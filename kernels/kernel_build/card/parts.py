@@ -23,13 +23,13 @@ class Part:
 
 
 PARTS = (
-    Part(name="sanitizer memcheck", kind="small_set", limits=Limits(item=60, part=120), sanitizer="memcheck"),
-    Part(name="sanitizer racecheck", kind="small_set", limits=Limits(item=60, part=120), sanitizer="racecheck"),
-    Part(name="tests quantize", kind="tests", words=(f"{_KERNELS}/test_quantize_gpu.py",), limits=_TESTS),
-    Part(name="tests linear", kind="tests", words=(f"{_KERNELS}/test_gemm_gpu.py",), limits=_TESTS),
-    Part(name="tests attention", kind="tests", words=(f"{_KERNELS}/test_attention_gpu.py",), limits=_TESTS),
+    Part(name="sanitizer-memcheck", kind="small_set", limits=Limits(item=60, part=120), sanitizer="memcheck"),
+    Part(name="sanitizer-racecheck", kind="small_set", limits=Limits(item=60, part=120), sanitizer="racecheck"),
+    Part(name="tests-quantize", kind="tests", words=(f"{_KERNELS}/test_quantize_gpu.py",), limits=_TESTS),
+    Part(name="tests-linear", kind="tests", words=(f"{_KERNELS}/test_gemm_gpu.py",), limits=_TESTS),
+    Part(name="tests-attention", kind="tests", words=(f"{_KERNELS}/test_attention_gpu.py",), limits=_TESTS),
     Part(
-        name="tests engine",
+        name="tests-engine",
         kind="tests",
         words=(
             f"{_ENGINE}/attention/test_compiled_card.py",
@@ -39,18 +39,18 @@ PARTS = (
         ),
         limits=_TESTS,
     ),
-    Part(name="times attention", kind="attention", limits=_TIMES),
-    Part(name="times linear", kind="linear", limits=_TIMES),
-    Part(name="sweep attention", kind="sweep", words=("attention",), limits=_TIMES),
-    Part(name="sweep linear", kind="sweep", words=("linear",), limits=_TIMES),
-    Part(name="jobs streaming", kind="streaming", limits=Limits(item=150, part=300)),
-    Part(name="jobs memory", kind="memory", limits=Limits(item=420, part=500), needs=("diffusers",)),
+    Part(name="times-attention", kind="attention", limits=_TIMES),
+    Part(name="times-linear", kind="linear", limits=_TIMES),
+    Part(name="sweep-attention", kind="sweep", words=("attention",), limits=_TIMES),
+    Part(name="sweep-linear", kind="sweep", words=("linear",), limits=_TIMES),
+    Part(name="jobs-streaming", kind="streaming", limits=Limits(item=150, part=300)),
+    Part(name="jobs-memory", kind="memory", limits=Limits(item=420, part=500), needs=("diffusers",)),
 )
-GROUPS = tuple(dict.fromkeys(part.name.partition(" ")[0] for part in PARTS))
+GROUPS = tuple(dict.fromkeys(part.name.partition("-")[0] for part in PARTS))
 
 
 def chosen(words: tuple[str, ...]) -> list[Part]:
-    """The parts that the words name, all without any: a part's whole name, its first or its second word."""
+    """The parts that the words name, all without any: a part's whole name, or one of its two words."""
     return [part for part in PARTS if not words or any(_is_named(part.name, word) for word in words)]
 
 
@@ -60,4 +60,4 @@ def unknown(words: tuple[str, ...]) -> list[str]:
 
 
 def _is_named(name: str, word: str) -> bool:
-    return word == name or word in name.split(" ")
+    return word == name or word in name.split("-")

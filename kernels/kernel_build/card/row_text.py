@@ -8,12 +8,12 @@ from kernel_build.card.beside import is_wrong
 from kernel_build.results import Place, Row
 
 _ROWS = {
-    "times attention": attention_rows.row_of,
-    "sweep attention": attention_rows.row_of,
-    "times linear": linear_rows.row_of,
-    "sweep linear": linear_rows.row_of,
-    "jobs streaming": stream_rows.row_of,
-    "jobs memory": memory_rows.row_of,
+    "times-attention": attention_rows.row_of,
+    "sweep-attention": attention_rows.row_of,
+    "times-linear": linear_rows.row_of,
+    "sweep-linear": linear_rows.row_of,
+    "jobs-streaming": stream_rows.row_of,
+    "jobs-memory": memory_rows.row_of,
 }
 NOWHERE = Place(gpu="", commit="", date="", command="")
 

@@ -55,31 +55,31 @@ def test_it_builds_and_then_does_each_part_in_order(steps, tmp_path, capsys):
     there = [part.name for part in PARTS if not part.sanitizer and not part.needs]
     assert done == [("build", "90a-real"), *((name, []) for name in there)]
     said = capsys.readouterr().out
-    assert "sanitizer memcheck: not there (compute-sanitizer is not installed), no rows" in said
-    assert "jobs memory: not there (the package diffusers is not installed), no rows" in said
+    assert "sanitizer-memcheck: not there (compute-sanitizer is not installed), no rows" in said
+    assert "jobs-memory: not there (the package diffusers is not installed), no rows" in said
     assert said.splitlines()[-1] == "0 targets met, 0 targets missed, 43 targets pending"
 
 
 def test_a_second_run_goes_on_with_what_is_missing(steps, tmp_path):
     done, found = steps
-    found["tests linear"] = ([Row(item="one")], Ending(state="unfinished", problem="its time was over"))
+    found["tests-linear"] = ([Row(item="one")], Ending(state="unfinished", problem="its time was over"))
     assert checked(tmp_path, "tests") == UNFINISHED
-    assert "tests linear" in [name for name, _ in done]
+    assert "tests-linear" in [name for name, _ in done]
     done.clear()
-    found["tests linear"] = ([Row(item="one"), Row(item="two")], COMPLETE)
+    found["tests-linear"] = ([Row(item="one"), Row(item="two")], COMPLETE)
     assert checked(tmp_path, "tests") == 0
-    assert done == [("build", "90a-real"), ("tests linear", ["one"])]
+    assert done == [("build", "90a-real"), ("tests-linear", ["one"])]
     done.clear()
     assert checked(tmp_path, "tests") == 0 and done == []
-    assert checked(tmp_path, "tests linear", again=True) == 0
-    assert done == [("build", "90a-real"), ("tests linear", [])]
+    assert checked(tmp_path, "tests-linear", again=True) == 0
+    assert done == [("build", "90a-real"), ("tests-linear", [])]
 
 
 def test_time_that_is_over_leaves_parts_for_another_run(steps, tmp_path, capsys):
     done, _ = steps
     assert checked(tmp_path, "tests", seconds=10) == UNFINISHED
     assert [name for name, _ in done] == ["build"]
-    assert "UNFINISHED, the same command goes on with it: tests quantize, tests linear" in capsys.readouterr().out
+    assert "UNFINISHED, the same command goes on with it: tests-quantize, tests-linear" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ def test_time_that_is_over_leaves_parts_for_another_run(steps, tmp_path, capsys)
 )
 def test_what_failed_fails_the_run_and_is_told_but_the_rest_is_done(steps, tmp_path, capsys, rows, ending):
     done, found = steps
-    found["tests linear"] = (rows, ending)
+    found["tests-linear"] = (rows, ending)
     assert checked(tmp_path, "tests") == FAILED
-    assert "tests engine" in [name for name, _ in done]
+    assert "tests-engine" in [name for name, _ in done]
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("FAILED")]
     assert (rows[0].problem if rows else ending.problem) in line
     assert checked(tmp_path, "tests") == FAILED  # the next run has not forgotten it
@@ -119,8 +119,8 @@ def measured(**changes):
 def test_targets_are_held_against_what_was_measured(steps, tmp_path, monkeypatch, capsys, changes, status, said):
     _, found = steps
     monkeypatch.setattr(module, "find_device", lambda stub, seconds: Device(**{**vars_of(CARD), "name": "NVIDIA H200"}))
-    found["times attention"] = ([Row(item="SDXL, 64x64: mezzotint flash", measured=measured(**changes))], COMPLETE)
-    assert checked(tmp_path, "times attention") == status
+    found["times-attention"] = ([Row(item="SDXL, 64x64: mezzotint flash", measured=measured(**changes))], COMPLETE)
+    assert checked(tmp_path, "times-attention") == status
     assert said in capsys.readouterr().out
 
 
@@ -129,7 +129,7 @@ def vars_of(device):
 
 
 def test_the_command_keeps_results_where_it_is_told(steps, tmp_path, capsys):
-    assert main(["gpu-check", "tests linear", "--results", str(tmp_path / "there")]) == 0
+    assert main(["gpu-check", "tests-linear", "--results", str(tmp_path / "there")]) == 0
     record = read_record(tmp_path / "there")
     assert record.device == CARD and [row["item"] for row in record.rows] == ["all"]
     assert json.loads(record.path.read_text("utf-8"))["commit"] == "abc"
@@ -137,7 +137,7 @@ def test_the_command_keeps_results_where_it_is_told(steps, tmp_path, capsys):
 
 def test_an_unknown_part_is_told(tmp_path, capsys):
     assert main(["gpu-check", "gemm", "--results", str(tmp_path)]) == 2
-    assert "there is no part 'gemm': give sanitizer memcheck" in capsys.readouterr().err
+    assert "there is no part 'gemm': give sanitizer-memcheck" in capsys.readouterr().err
 
 
 def test_a_machine_without_a_card_is_told(monkeypatch, tmp_path):

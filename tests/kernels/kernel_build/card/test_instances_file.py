@@ -18,9 +18,9 @@ def record(tmp_path):
     return Record(path=tmp_path / "results.json", commit="abc", device=device)
 
 
-def swept(record, implementation, milliseconds, part="sweep attention", error=0.001, outcome="ok"):
+def swept(record, implementation, milliseconds, part="sweep-attention", error=0.001, outcome="ok"):
     measured = {"shape": "SDXL, 64x64", "implementation": implementation, "milliseconds": milliseconds, "error": error}
-    measured |= {"kernel": "forward bfloat16 d64 128x64", "head_dim": 64} if part == "sweep attention" else {}
+    measured |= {"kernel": "forward bfloat16 d64 128x64", "head_dim": 64} if part == "sweep-attention" else {}
     record.add(part, Row(item=f"SDXL, 64x64: {implementation}", outcome=outcome, measured=measured))
 
 
@@ -46,7 +46,7 @@ def test_products_of_8_and_of_4_bits_are_two_problems(record):
         ("linear w8a8 x #1", 1.0),
         ("linear w4a8 x #2", 3.0),
     ):
-        swept(record, f"mezzotint {name}", time, "sweep linear")
+        swept(record, f"mezzotint {name}", time, "sweep-linear")
     assert [(each["kind"], each["chosen_by_best"]) for each in write_instances(record)] == [
         ("8 bits", 2.0),
         ("4 bits", 1.0),

@@ -24,12 +24,12 @@ def test_every_test_of_the_kernels_that_needs_a_card_is_in_a_part():
 
 
 def test_all_that_is_right_or_wrong_comes_before_what_is_measured():
-    groups = [part.name.partition(" ")[0] for part in PARTS]
+    groups = [part.name.partition("-")[0] for part in PARTS]
     assert groups == sorted(groups, key=["sanitizer", "tests", "times", "sweep", "jobs"].index)
 
 
 def test_parts_are_named_by_their_names_or_a_word():
     assert chosen(()) == list(PARTS)
-    assert [part.name for part in chosen(("times attention", "memory"))] == ["times attention", "jobs memory"]
-    assert [part.name for part in chosen(("linear",))] == ["tests linear", "times linear", "sweep linear"]
+    assert [part.name for part in chosen(("times-attention", "memory"))] == ["times-attention", "jobs-memory"]
+    assert [part.name for part in chosen(("linear",))] == ["tests-linear", "times-linear", "sweep-linear"]
     assert unknown(("linear", "gemm")) == ["gemm"]

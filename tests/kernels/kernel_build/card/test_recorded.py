@@ -22,9 +22,9 @@ def measured(implementation="mezzotint flash", **changes):
 
 def folder_of(tmp_path, *rows, device=CARD):
     record = open_record(tmp_path / "results", "abc", device, again=False)
-    record.add("tests linear", Row(item="a test"))
+    record.add("tests-linear", Row(item="a test"))
     for row in rows:
-        record.add("times attention", row)
+        record.add("times-attention", row)
     return tmp_path / "results"
 
 

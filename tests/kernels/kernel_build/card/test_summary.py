@@ -33,10 +33,10 @@ def test_it_stays_short_and_ends_with_the_count(record):
 
 
 def test_each_part_has_its_line(record):
-    record.add("tests linear", Row(item="one"))
-    record.add("tests linear", Row(item="two", outcome="skipped", problem="needs 14 GB"))
-    record.end("tests linear", "complete", None, 12.4)
-    assert "tests linear: complete, 1 ok, 1 skipped, 12 s" in summary(record, PARTS[:1], [])
+    record.add("tests-linear", Row(item="one"))
+    record.add("tests-linear", Row(item="two", outcome="skipped", problem="needs 14 GB"))
+    record.end("tests-linear", "complete", None, 12.4)
+    assert "tests-linear: complete, 1 ok, 1 skipped, 12 s" in summary(record, PARTS[:1], [])
 
 
 def test_choices_that_cost_time_are_told_the_worst_first(record):

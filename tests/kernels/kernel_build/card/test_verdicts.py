@@ -43,35 +43,35 @@ def states(record):
     ],
 )
 def test_peers_of_other_processes_decide(record, ours, with_loras, expected):
-    record.add("times linear", product("mezzotint int8", ours))
-    record.add("times linear", product("mezzotint int8, 3 LoRAs", with_loras))
+    record.add("times-linear", product("mezzotint int8", ours))
+    record.add("times-linear", product("mezzotint int8, 3 LoRAs", with_loras))
     assert f"{LAYER}: mezzotint int8" not in states(record)
-    record.add("times linear", product("torch linear", 2.0))
+    record.add("times-linear", product("torch linear", 2.0))
     assert states(record) == {f"{LAYER}: {name}": verdict for name, verdict in expected.items()}
 
 
 def test_what_does_not_run_or_is_wrong_leaves_its_target_pending(record):
-    record.add("times linear", product("torch linear", 2.0))
-    record.add("times linear", product("mezzotint int8", 0.1, error=0.9))
+    record.add("times-linear", product("torch linear", 2.0))
+    record.add("times-linear", product("mezzotint int8", 0.1, error=0.9))
     assert states(record) == {}
     assert failures(record) == [f"{LAYER}: mezzotint int8: error 9.0e-01, and 0.05 is allowed"]
 
 
 def test_a_sweep_decides_no_target(record):
     for row in (product("torch linear", 2.0), product("mezzotint int8", 1.0)):
-        record.add("sweep linear", row)
+        record.add("sweep-linear", row)
     assert states(record) == {}
 
 
 def test_a_stub_meets_and_misses_nothing(record):
     record.device = Device(name=STUB, capability=None, torch="2.11", cuda=None)
     for row in (product("torch linear", 2.0), product("mezzotint int8", 9.0)):
-        record.add("times linear", row)
+        record.add("times-linear", row)
     assert states(record) == {}
 
 
 def test_what_is_left_is_what_was_not_done_or_not_to_its_end(record):
-    record.end("tests linear", "complete", None, 1)
-    record.end("tests quantize", "unfinished", "its time was over", 1)
-    assert unfinished(record, chosen(("tests",))) == ["tests quantize", "tests attention", "tests engine"]
+    record.end("tests-linear", "complete", None, 1)
+    record.end("tests-quantize", "unfinished", "its time was over", 1)
+    assert unfinished(record, chosen(("tests",))) == ["tests-quantize", "tests-attention", "tests-engine"]
     assert unfinished(record, []) == [] and len(PARTS) > 4
