@@ -24,6 +24,7 @@ LIMIT = 8 * GB
 RATES = (None, 24e9, 12e9)  # bytes per second; None: as fast as the link is
 _BESIDE = 12 * GB // 10  # of the limit: context, activations of 4608 tokens, a margin
 _PASSES = 3
+_DRAWN = 2**22  # weights, the same ones again and again: twelve thousand million would take minutes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +76,10 @@ class Flux(nn.Module):
         with torch.device("meta"):
             self.blocks = nn.ModuleList([*doubles, *singles]).to(dtype)
         self.to_empty(device="cpu").requires_grad_(False)
+        drawn = torch.randn(_DRAWN).mul_(0.02).to(dtype)
         for parameter in self.parameters():
-            parameter.normal_(std=0.02)
+            for part in torch.split(parameter.view(-1), _DRAWN):
+                part.copy_(drawn[: len(part)])
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -51,9 +51,8 @@ def recipes():
 
 
 def write_small_sdxl(folder):
-    """The base and the refiner, in a process that writes no others."""
+    """The base, in a process that writes no other models."""
     path = folder / "recipes.json"
     path.write_text(json.dumps(recipes()), "utf-8")
     full_size_models.RECIPES = path
-    for name in ("sdxl", "sdxl-refiner"):
-        full_size_models.write_sdxl(folder / name, name)
+    full_size_models.write_sdxl(folder / "sdxl", "sdxl")

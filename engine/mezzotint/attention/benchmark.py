@@ -4,6 +4,7 @@ It needs nothing but torch. `mezzotint bench attention` is for people, `make gpu
 """
 
 import contextlib
+import functools
 import importlib.util
 import math
 import warnings
@@ -153,12 +154,21 @@ def _by_sdpa(backend: SDPBackend) -> Implementation:
     return Implementation(attend)
 
 
-def by_kernels(kernels: CompiledAttention, *, int8: bool) -> Implementation:
-    """Ours."""
+def by_kernels(kernels: CompiledAttention, *, int8: bool, masked: bool = False) -> Implementation:
+    """Ours; `masked`: those that look at a mask, which hides nothing."""
+
+    def masks_of(given: _Inputs) -> Masks:
+        return _all_seen(given.k.shape[0], given.k.shape[2], given.k.device) if masked else given.masks
+
     return Implementation(
-        lambda given: kernels(given.q, given.k, given.v, given.masks, int8=int8)[0],
-        lambda given: kernels.kernel_name(given.q, given.k, given.v, given.masks, int8=int8),
+        lambda given: kernels(given.q, given.k, given.v, masks_of(given), int8=int8)[0],
+        lambda given: kernels.kernel_name(given.q, given.k, given.v, masks_of(given), int8=int8),
     )
+
+
+@functools.lru_cache(maxsize=1)
+def _all_seen(batch: int, keys: int, device: torch.device) -> Masks:
+    return Masks(key_mask=torch.ones(batch, keys, dtype=torch.bool, device=device))
 
 
 def _inputs(shape: Shape, device: torch.device, dtype: torch.dtype) -> list[_Inputs]:

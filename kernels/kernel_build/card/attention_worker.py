@@ -1,6 +1,6 @@
 """Our attention beside torch's and Triton's, shape by shape."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 
@@ -36,19 +36,30 @@ def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
     with quiet():
         found = implementations(device, kernels)
         for shape in shapes:
-            for row in measure_shape(
-                shape, beside(found, shape, triton), device, dtype, lambda *names: teller.wants(item_of(*names))
-            ):
-                teller.row(row_of(row, stub))
+            _measure(teller, shape, found, device, dtype, stub)
+        if triton is not None:  # last: it is compiled for each shape, which takes seconds
+            for shape in with_targets(shapes):
+                _measure(teller, shape, {TRITON: triton}, device, dtype, stub)
+
+
+def _measure(
+    teller: Teller,
+    shape: Shape,
+    found: Mapping[str, Implementation],
+    device: torch.device,
+    dtype: torch.dtype,
+    stub: bool,
+) -> None:
+    for row in measure_shape(shape, found, device, dtype, lambda *names: teller.wants(item_of(*names))):
+        teller.row(row_of(row, stub))
 
 
 def by_targets(shapes: Sequence[Shape]) -> list[Shape]:
     """Those first that targets are about, should time not suffice for all."""
+    return sorted(shapes, key=lambda shape: shape not in with_targets(shapes))
+
+
+def with_targets(shapes: Sequence[Shape]) -> list[Shape]:
+    """Those that targets are about."""
     wanted = {target.what.rpartition(": ")[0] for target in ATTENTION_TARGETS}
-    return sorted(shapes, key=lambda shape: shape.name not in wanted)
-
-
-def beside(found: dict[str, Implementation], shape: Shape, triton: Implementation | None) -> dict[str, Implementation]:
-    """What is measured of a shape; Triton, which compiles for seconds, only where there is a target, and last."""
-    told = triton is not None and any(target.what.startswith(f"{shape.name}: ") for target in ATTENTION_TARGETS)
-    return {**found, TRITON: triton} if told and triton is not None else found
+    return [shape for shape in shapes if shape.name in wanted]

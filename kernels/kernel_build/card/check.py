@@ -103,7 +103,7 @@ def _do(part: Part, record: Record, library: Path | None, end: float) -> None:
     elif end - began < _LEAST:
         ending = Ending(state="unfinished", problem="the time for gpu-check was over")
     else:
-        ending = _run(part, record, library, end - began)
+        ending = without_sanitizer(part, _run(part, record, library, end - began))
     record.end(part.name, ending.state, ending.problem, time.monotonic() - began)
     say(f"{part.name}: {ending.state}" + (f" ({ending.problem})" if ending.problem else ""))
 
@@ -118,6 +118,12 @@ def _run(part: Part, record: Record, library: Path | None, left: float) -> Endin
     limits = Limits(item=part.limits.item, part=min(part.limits.part, left))
     done = {row["item"] for row in record.of(part.name)}
     return run_part(words_of(part, record.device.is_stub), environment_with(library), ROOT, limits, done, take)
+
+
+def without_sanitizer(part: Part, ending: Ending) -> Ending:
+    """The ending; a tool that does not know the card, or is not let at it, says nothing about the kernels."""
+    refused = [line for line in ending.said if "Device not supported" in line]
+    return Ending(state="not there", problem=refused[0]) if part.sanitizer and refused else ending
 
 
 def words_of(part: Part, stub: bool) -> list[str]:

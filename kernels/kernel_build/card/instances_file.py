@@ -41,7 +41,7 @@ def kind_of(name: str, part: str) -> str:
     """Which of a shape's problems an implementation is for."""
     if part == "sweep-linear":
         return "4 bits" if "4 bits" in name or "w4a8" in name else "8 bits"
-    return "int8" if "int8" in name else "16 bits"
+    return ("int8" if "int8" in name else "16 bits") + (", masked" if "masked" in name else "")
 
 
 def _problem(

@@ -43,7 +43,7 @@ PARTS = (
     Part(name="times-linear", kind="linear", limits=_TIMES),
     Part(name="sweep-attention", kind="sweep", words=("attention",), limits=_TIMES),
     Part(name="sweep-linear", kind="sweep", words=("linear",), limits=_TIMES),
-    Part(name="jobs-streaming", kind="streaming", limits=Limits(item=150, part=300)),
+    Part(name="jobs-streaming", kind="streaming", limits=Limits(item=300, part=450)),
     Part(name="jobs-memory", kind="memory", limits=Limits(item=420, part=500), needs=("diffusers",)),
 )
 GROUPS = tuple(dict.fromkeys(part.name.partition("-")[0] for part in PARTS))

@@ -37,6 +37,7 @@ class Ending:
 
     state: str  # complete, failed, unfinished
     problem: str | None = None
+    said: tuple[str, ...] = ()  # last
 
 
 def run_part(
@@ -56,7 +57,7 @@ def run_part(
         if ending is not None:
             return ending
         if len(seen) == before:
-            return Ending(state="failed", problem=process.why("without doing anything"))
+            return process.failed("without doing anything")
 
 
 class _Process:
@@ -119,6 +120,10 @@ class _Process:
                 if time.monotonic() >= end:
                     raise
 
+    def failed(self, when: str) -> Ending:
+        """The part's end by a process that did not do what it is for."""
+        return Ending(state="failed", problem=self.why(when), said=tuple(self._last))
+
     def why(self, when: str) -> str:
         """Why it ended, in a line."""
         status = self._process.returncode
@@ -150,7 +155,7 @@ class _Process:
             return None
         if status == 0:
             return Ending(state="complete")
-        return None if status == AGAIN else Ending(state="failed", problem=self.why("between items"))
+        return None if status == AGAIN else self.failed("between items")
 
     def _say(self, line: str) -> None:
         if line.strip():

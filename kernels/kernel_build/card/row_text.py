@@ -5,6 +5,7 @@ from typing import Any
 
 from kernel_build import attention_rows, linear_rows, memory_rows, stream_rows
 from kernel_build.card.beside import is_wrong
+from kernel_build.card.measured import OURS
 from kernel_build.results import Place, Row
 
 _ROWS = {
@@ -34,9 +35,14 @@ def text_of(row: Mapping[str, Any]) -> str:
     return ": ".join([*words, *([f"WRONG ({wrong})"] if wrong else [])])
 
 
+def _is_peer(row: Mapping[str, Any]) -> bool:
+    """Whether it is about what others do."""
+    return row["part"].startswith("times-") and OURS not in row["item"]
+
+
 def failure_of(row: Mapping[str, Any]) -> str | None:
     """Why a row is a failure; None: it is none."""
-    if row["outcome"] in ("failed", "crashed", "hung"):
+    if row["outcome"] == "failed" or (row["outcome"] in ("crashed", "hung") and not _is_peer(row)):
         return f"{row['item']}: {row['outcome']}: {row['problem']}"
     wrong = is_wrong(row)
     return None if wrong is None else f"{row['item']}: {wrong}"

@@ -18,7 +18,7 @@ from mezzotint.quantization.compiled import CompiledLinear
 from mezzotint.quantization.product_shapes import LinearShape
 
 Found = TypeVar("Found")
-_EVERY = 10  # of shapes one is measured
+_EVERY = 12  # of shapes one is measured
 _TOKENS = 40
 
 
@@ -64,5 +64,5 @@ def smallest_products() -> list[LinearShape]:
 
 
 def write_small_sdxl(folder: Path) -> None:
-    """Models of SDXL's kind with hardly any weights."""
+    """A model of SDXL's kind with hardly any weights."""
     importlib.import_module("small_recipes").write_small_sdxl(folder)

@@ -7,6 +7,7 @@ import torch
 
 from kernel_build.card import stub as stubs
 from kernel_build.card.forced import CompiledInstances, Instance, Instances
+from kernel_build.card.instances_file import CHOSEN
 from kernel_build.card.measured import item_of, row_of
 from kernel_build.card.protocol import Teller
 from mezzotint.attention import benchmark as attention_benchmark
@@ -18,8 +19,6 @@ from mezzotint.quantization import benchmark as linear_benchmark
 from mezzotint.quantization.benchmark import measure_products
 from mezzotint.quantization.compiled import CompiledLinear
 from mezzotint.quantization.product_shapes import LinearShape
-
-CHOSEN = "mezzotint chooses"
 
 
 class OneAttention:
@@ -67,33 +66,41 @@ def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
 def _attention(teller: Teller, device: torch.device, dtype: torch.dtype, stub: bool) -> None:
     library, instances = stubs.emulated_attention() if stub else _installed_attention()
     shapes = stubs.smallest_attention() if stub else attention_benchmark.choose((), device)
+    masked = {shape.head_dim: shape for shape in reversed(shapes) if not shape.words}  # one of each head size
     for shape in shapes:
-        found = dict(_serving(shape, library, instances, str(dtype).removeprefix("torch.")))
-        for row in measure_shape(shape, found, device, dtype, lambda *names: teller.wants(item_of(*names))):
-            teller.row(row_of(row, stub))
+        for hidden in (False, True) if shape in masked.values() else (False,):
+            found = dict(_serving(shape, library, instances, str(dtype).removeprefix("torch."), hidden))
+            for row in measure_shape(shape, found, device, dtype, lambda *names: teller.wants(item_of(*names))):
+                teller.row(row_of(row, stub))
 
 
-def _serving(shape: Shape, library: Any, instances: Instances, dtype: str) -> Iterator[tuple[str, Implementation]]:  # noqa: ANN401
+def _serving(
+    shape: Shape,
+    library: Any,  # noqa: ANN401  a KernelLibrary
+    instances: Instances,
+    dtype: str,
+    masked: bool,
+) -> Iterator[tuple[str, Implementation]]:
     for int8 in (False, True):
-        yield chosen_name(int8), by_kernels(CompiledAttention(library), int8=int8)
+        yield chosen_name(int8, masked), by_kernels(CompiledAttention(library), int8=int8, masked=masked)
         for instance in instances.attention():
-            if serves(instance, shape, dtype, int8):
+            if serves(instance, shape, dtype, int8, masked):
                 one = CompiledAttention(OneAttention(library, instances, instance.number))
-                yield instance_name(instance), by_kernels(one, int8=int8)
+                yield instance_name(instance), by_kernels(one, int8=int8, masked=masked)
 
 
-def serves(instance: Instance, shape: Shape, dtype: str, int8: bool) -> bool:
+def serves(instance: Instance, shape: Shape, dtype: str, int8: bool, masked: bool) -> bool:
     """Whether an instance is for the shape."""
-    if (instance.head_dim, instance.dtype, instance.masked) != (shape.head_dim, dtype, False):
+    if (instance.head_dim, instance.dtype, instance.masked) != (shape.head_dim, dtype, masked):
         return False
     if (instance.kind == "int8") != int8:
         return False
     return instance.kind != "short keys" or shape.nk <= instance.tile_n
 
 
-def chosen_name(int8: bool) -> str:
+def chosen_name(int8: bool, masked: bool) -> str:
     """Of what the library would run."""
-    return f"{CHOSEN}, int8" if int8 else CHOSEN
+    return CHOSEN + (", int8" if int8 else "") + (", masked" if masked else "")
 
 
 def instance_name(instance: Instance) -> str:

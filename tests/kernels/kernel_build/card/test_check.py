@@ -6,7 +6,7 @@ import pytest
 
 from kernel_build.__main__ import main
 from kernel_build.card import check as module
-from kernel_build.card.check import FAILED, UNFINISHED, Options, absent, gpu_check, words_of
+from kernel_build.card.check import FAILED, UNFINISHED, Options, absent, gpu_check, without_sanitizer, words_of
 from kernel_build.card.machine import Device
 from kernel_build.card.parts import PARTS
 from kernel_build.card.process import Ending
@@ -157,6 +157,14 @@ def test_a_sanitizer_looks_on_where_it_is_installed(monkeypatch, tmp_path):
     assert words[-3:] == ["-m", "kernel_build.card.worker", "small_set"]
     assert absent(SANITIZER, False) is None
     assert words_of(SANITIZER, True)[-2:] == ["small_set", "--stub"] and "--tool" not in words_of(SANITIZER, True)
+
+
+def test_a_sanitizer_that_does_not_know_the_card_fails_nothing():
+    refused = Ending(state="failed", problem="status 1", said=("========= Error: Device not supported", "it ended"))
+    found = Ending(state="failed", problem="status 9", said=("========= ERROR SUMMARY: 1 error",))
+    assert without_sanitizer(SANITIZER, refused).state == "not there"
+    assert without_sanitizer(SANITIZER, found) == found
+    assert without_sanitizer(TESTS, refused) == refused
 
 
 def test_what_a_part_needs_is_asked_for(monkeypatch):
