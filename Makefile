@@ -66,9 +66,10 @@ clean: ## remove .venv, build leftovers and caches; pictures in out/ stay
 kernels: $(INSTALLED)/kernels ## compile the CUDA kernels into build/kernels: make kernels [ARGS="--architectures native"]
 	@$(BIN)/python -m kernel_build library $(ARGS)
 
-# With the system's own Python, torch and CUDA compiler: nothing is installed for it.
-gpu-check: ## on a machine with a GPU: build, test and measure PART=kernels (the default), linear, memory or streaming
-	@PYTHONPATH=engine:kernels $(or $(PYTHON),python3) -m kernel_build gpu-check $(or $(PART),kernels) $(ARGS)
+# With the system's own Python, torch and CUDA compiler: nothing is installed for it. A stub runs in .venv.
+STUB := $(filter --stub,$(ARGS))
+gpu-check: $(if $(STUB),$(INSTALLED)/test) ## on a machine with a GPU: build, test, measure; ARGS="--results DIR" PART=attention, or ARGS=--stub without one
+	@PYTHONPATH=engine:kernels $(if $(STUB),$(BIN)/python,$(or $(PYTHON),python3)) -m kernel_build gpu-check $(PART) $(ARGS)
 
 screenshots: $(INSTALLED)/app ## make the pictures of the window: make screenshots [ARGS="--only create --output /tmp/shots"]
 	@$(BIN)/python bench/screenshots.py $(ARGS)

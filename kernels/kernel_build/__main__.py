@@ -8,16 +8,17 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from kernel_build.card.check import RESULTS, SECONDS, STUB_RESULTS, Options, gpu_check
+from kernel_build.card.parts import PARTS
+from kernel_build.card.recorded import record_results
 from kernel_build.errors import BuildError
 from kernel_build.gates import failures
-from kernel_build.gpu_check import gpu_check
-from kernel_build.gpu_parts import PARTS
 from kernel_build.library import FOLDER, build_library
 from kernel_build.machine_code import Kernel, Unit, read_machine_code, source_digest
 from kernel_build.registers import TABLE, WRITE, RegisterTable, read_table, table_of, write_table
-from kernel_build.results import RESULTS
-from kernel_build.sources import ARCHITECTURES, kernel_sources, source_name
+from kernel_build.sources import ARCHITECTURES, OUTPUT, kernel_sources, source_name
 from kernel_build.toolchain import find_toolchain
 
 
@@ -54,13 +55,27 @@ def _parser() -> argparse.ArgumentParser:
     gates.add_argument("--seed", type=int, help="draw that share as an earlier run did, which printed its seed")
     gates.add_argument("--write-table", action="store_true", help=f"write {TABLE.name} as it is now")
     gates.set_defaults(run=_gates)
-    gpu = commands.add_parser("gpu-check", help="build, test and measure on the card that is here")
-    gpu.add_argument("part", choices=PARTS, help="what to check")
-    gpu.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="the table to write rows into")
-    gpu.set_defaults(run=_gpu_check)
+    _add_gpu_check(commands)
     for command in (library, gates):
         command.add_argument("-j", "--jobs", type=int, help="how many compilers at a time (default: one per core)")
     return parser
+
+
+def _add_gpu_check(commands: Any) -> None:  # noqa: ANN401  argparse keeps its type to itself
+    gpu = commands.add_parser("gpu-check", help="build, test and measure on the card that is here")
+    gpu.add_argument("parts", nargs="*", metavar="PART", help=", ".join(part.name for part in PARTS) + "; or a word")
+    gpu.add_argument("--results", type=Path, metavar="DIR", help=f"where results are kept (default: {_shown(RESULTS)})")
+    gpu.add_argument("--again", action="store_true", help="put the results that are there aside, and start afresh")
+    gpu.add_argument("--stub", action="store_true", help=f"without a card: all steps, into {_shown(STUB_RESULTS)}")
+    gpu.add_argument("--seconds", type=float, default=SECONDS, help=f"for all of it (default: {SECONDS})")
+    gpu.set_defaults(run=_gpu_check)
+    record = commands.add_parser("record", help="write a card's results into the project's table of results")
+    record.add_argument("folder", type=Path, metavar="DIR", help="what gpu-check was given as --results")
+    record.set_defaults(run=_record)
+
+
+def _shown(path: Path) -> str:
+    return path.relative_to(OUTPUT.parent).as_posix()
 
 
 def _library(options: argparse.Namespace) -> int:
@@ -114,10 +129,20 @@ def _write(table: RegisterTable, kernels: Sequence[Kernel]) -> None:
 
 
 def _gpu_check(options: argparse.Namespace) -> int:
-    failed = gpu_check(options.part, results=options.results)
-    for line in failed:
-        say(f"gpu-check: {line}")
-    return 1 if failed else 0
+    return gpu_check(
+        Options(
+            parts=tuple(options.parts),
+            results=options.results,
+            again=options.again,
+            stub=options.stub,
+            seconds=options.seconds,
+        )
+    )
+
+
+def _record(options: argparse.Namespace) -> int:
+    say(f"kernels: {record_results(options.folder)} rows recorded")
+    return 0
 
 
 class _Progress:

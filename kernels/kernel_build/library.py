@@ -22,10 +22,14 @@ def build_library(
     jobs: int | None = None,
     folder: Path = FOLDER,
     seconds: float | None = None,
+    sweep: bool = False,
 ) -> None:
-    """Configure and compile; what is up to date is left alone. The compiler's own words go to the terminal."""
+    """Configure and compile; what is up to date is left alone. The compiler's own words go to the terminal.
+
+    With `sweep`, the library runs instances by their numbers, too.
+    """
     end = None if seconds is None else time.monotonic() + seconds  # for both steps
-    _run(configure_words(toolchain, architectures, folder), end)
+    _run([*configure_words(toolchain, architectures, folder), f"-DMZT_SWEEP={'ON' if sweep else 'OFF'}"], end)
     _run([_tool("cmake"), "--build", str(folder), "--parallel", str(jobs or os.cpu_count() or 1)], end)
 
 

@@ -10,15 +10,24 @@ GB = 2**30
 
 def row_of(measured: Mapping[str, Any], place: Place) -> Row:
     """The row; its card is called what it was made to be."""
-    what = f"{_model(measured)}: {measured['method']}"
     limit = measured["limit_bytes"]
     gpu = "" if limit is None else f"{place.gpu} capped to {limit / GB:g} GB"
-    return measured_row(what, _figure(measured), place, gpu)
+    return measured_row(what_of(measured), _figure(measured), place, gpu)
+
+
+def what_of(measured: Mapping[str, Any]) -> str:
+    """What was measured."""
+    return f"{_model(measured)}: {measured['method']}"
 
 
 def _model(measured: Mapping[str, Any]) -> str:
     limit = measured["limit_bytes"]
-    named = {"sdxl": "SDXL base", "sdxl+sdxl-refiner": "SDXL base + refiner"}
+    named = {
+        "sdxl": "SDXL base",
+        "sdxl+sdxl-refiner": "SDXL base + refiner",
+        "sdxl int8": "SDXL base in int8",
+        "sdxl int4": "SDXL base in NF4",
+    }
     size = f"{measured['width']}x{measured['height']}"
     return f"{named.get(measured['model'], measured['model'])}, {size}, " + (
         "all resident" if limit is None else f"{limit / GB:g} GB"

@@ -10,10 +10,14 @@ GB = 2**30
 
 def row_of(measured: Mapping[str, Any], place: Place) -> Row:
     """The row of one rate."""
+    return measured_row(what_of(measured), _figure(measured), place)
+
+
+def what_of(measured: Mapping[str, Any]) -> str:
+    """What was measured."""
     rate, limit = measured["rate"], measured["limit_bytes"]
     copies = "as fast as the link is" if rate is None else f"slowed to {rate / 1e9:g} GB/s"
-    what = f"FLUX.1's shape in bfloat16, {limit / GB:g} GB, copies {copies}: mezzotint"
-    return measured_row(what, _figure(measured), place)
+    return f"FLUX.1's shape in bfloat16, {limit / GB:g} GB, copies {copies}: mezzotint"
 
 
 def _figure(measured: Mapping[str, Any]) -> str:

@@ -1,17 +1,14 @@
 """Our attention beside torch's, shape by shape, in one run on one device.
 
-    python -m mezzotint.attention.benchmark [GROUP ...]
-
-prints a row of JSON for each measurement and needs nothing but torch; `mezzotint bench attention` is for people.
+It needs nothing but torch. `mezzotint bench attention` is for people, `make gpu-check` for cards.
 """
 
 import contextlib
-import dataclasses
-import json
+import functools
+import importlib.util
 import math
-import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -26,6 +23,7 @@ from mezzotint.attention.shapes import SHAPES, Shape
 from mezzotint.attention.stopwatch import milliseconds
 
 OURS = ("mezzotint flash", "mezzotint int8")
+TRITON = "triton flex"  # torch's flex_attention, which torch.compile makes a kernel of
 _BACKENDS = {
     "sdpa cudnn": SDPBackend.CUDNN_ATTENTION,
     "sdpa flash": SDPBackend.FLASH_ATTENTION,
@@ -72,10 +70,13 @@ class _Inputs:
 
 
 _Attend = Callable[[_Inputs], Tensor]
+Wanted = Callable[[str, str], bool]  # of a shape and an implementation: asked right before it is measured
 
 
 @dataclass(frozen=True, slots=True)
-class _Implementation:
+class Implementation:
+    """One way to compute attention, and the kernel of ours that does it."""
+
     attend: _Attend
     kernel_of: Callable[[_Inputs], str | None] = lambda _: None
 
@@ -84,48 +85,90 @@ def measure(
     shapes: Sequence[Shape], device: torch.device, dtype: torch.dtype, kernels: CompiledAttention | None
 ) -> Iterator[BenchRow]:
     """A row for each implementation on each shape, as it is measured; torch's own first."""
+    found = implementations(device, kernels)
     for shape in shapes:
-        inputs = _inputs(shape, device, dtype)
-        best: float | None = None
-        for name, implementation in _implementations(device, kernels).items():
-            is_peer = name in _BACKENDS
-            with torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext():
-                row = _measure(shape, name, implementation, inputs, None if is_peer else best)
-            if is_peer and row.milliseconds is not None:
-                best = min(row.milliseconds, best or row.milliseconds)
-            yield row
+        yield from measure_shape(shape, found, device, dtype)
 
 
-def _implementations(device: torch.device, kernels: CompiledAttention | None) -> dict[str, _Implementation]:
-    found: dict[str, _Implementation] = {}
+def measure_shape(
+    shape: Shape,
+    found: Mapping[str, Implementation],
+    device: torch.device,
+    dtype: torch.dtype,
+    wanted: Wanted | None = None,
+) -> Iterator[BenchRow]:
+    """A row for each implementation that is wanted."""
+    inputs: list[_Inputs] = []
+    best: float | None = None
+    for name, implementation in found.items():
+        if wanted is not None and not wanted(shape.name, name):
+            continue
+        is_peer = name in _BACKENDS
+        with torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext():
+            inputs = inputs or _inputs(shape, device, dtype)
+            row = _measure(shape, name, implementation, inputs, None if is_peer else best)
+        if is_peer and row.milliseconds is not None:
+            best = min(row.milliseconds, best or row.milliseconds)
+        yield row
+
+
+def implementations(device: torch.device, kernels: CompiledAttention | None) -> dict[str, Implementation]:
+    """Torch's own, and ours where there are kernels."""
+    found: dict[str, Implementation] = {}
     for name, backend in _BACKENDS.items():
         if device.type == "cuda" or backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.MATH):
             found[name] = _by_sdpa(backend)
     if device.type != "cuda":
-        found["reference"] = _Implementation(
+        found["reference"] = Implementation(
             lambda given: attention_reference(given.q, given.k, given.v, given.masks)[0]
         )
     if kernels is not None:
         for name in OURS:
-            found[name] = _by_kernels(kernels, int8=name.endswith("int8"))
+            found[name] = by_kernels(kernels, int8=name.endswith("int8"))
     return found
 
 
-def _by_sdpa(backend: SDPBackend) -> _Implementation:
+def triton_implementation() -> Implementation | None:
+    """Attention in Triton's code, compiled for each shape, which takes seconds; None where there is no Triton."""
+    if importlib.util.find_spec("triton") is None:
+        return None
+    from torch.nn.attention.flex_attention import flex_attention
+
+    compiled = torch.compile(flex_attention, dynamic=False)
+
+    def attend(given: _Inputs) -> Tensor:
+        if given.mask is not None:
+            raise Unsupported("padding is not compared")
+        return compiled(given.q, given.k, given.v, enable_gqa=given.q.shape[1] != given.k.shape[1])
+
+    return Implementation(attend)
+
+
+def _by_sdpa(backend: SDPBackend) -> Implementation:
     def attend(given: _Inputs) -> Tensor:
         with sdpa_kernel([backend]):
             return torch.nn.functional.scaled_dot_product_attention(
                 given.q, given.k, given.v, attn_mask=given.mask, enable_gqa=given.q.shape[1] != given.k.shape[1]
             )
 
-    return _Implementation(attend)
+    return Implementation(attend)
 
 
-def _by_kernels(kernels: CompiledAttention, *, int8: bool) -> _Implementation:
-    return _Implementation(
-        lambda given: kernels(given.q, given.k, given.v, given.masks, int8=int8)[0],
-        lambda given: kernels.kernel_name(given.q, given.k, given.v, given.masks, int8=int8),
+def by_kernels(kernels: CompiledAttention, *, int8: bool, masked: bool = False) -> Implementation:
+    """Ours; `masked`: those that look at a mask, which hides nothing."""
+
+    def masks_of(given: _Inputs) -> Masks:
+        return _all_seen(given.k.shape[0], given.k.shape[2], given.k.device) if masked else given.masks
+
+    return Implementation(
+        lambda given: kernels(given.q, given.k, given.v, masks_of(given), int8=int8)[0],
+        lambda given: kernels.kernel_name(given.q, given.k, given.v, masks_of(given), int8=int8),
     )
+
+
+@functools.lru_cache(maxsize=1)
+def _all_seen(batch: int, keys: int, device: torch.device) -> Masks:
+    return Masks(key_mask=torch.ones(batch, keys, dtype=torch.bool, device=device))
 
 
 def _inputs(shape: Shape, device: torch.device, dtype: torch.dtype) -> list[_Inputs]:
@@ -152,7 +195,7 @@ def _inputs(shape: Shape, device: torch.device, dtype: torch.dtype) -> list[_Inp
 
 
 def _measure(
-    shape: Shape, name: str, implementation: "_Implementation", inputs: Sequence[_Inputs], best: float | None
+    shape: Shape, name: str, implementation: Implementation, inputs: Sequence[_Inputs], best: float | None
 ) -> BenchRow:
     device, attend = inputs[0].q.device, implementation.attend
     time = peak = error = problem = kernel = None
@@ -166,7 +209,8 @@ def _measure(
     except (Unsupported, LaunchFailed, Unavailable, RuntimeError, ValueError) as failure:
         problem = str(failure).strip().partition("\n")[0][:200] or type(failure).__name__
         if device.type == "cuda":
-            torch.cuda.empty_cache()
+            with contextlib.suppress(RuntimeError):  # a card that is lost says so again
+                torch.cuda.empty_cache()
     return BenchRow(
         group=shape.group,
         shape=shape.name,
@@ -245,20 +289,3 @@ def kernels_for(device: torch.device) -> tuple[CompiledAttention | None, str | N
     if kernels.device_type != device.type:
         return None, f"our kernels run on {kernels.device_type}, and this device is {device}"
     return kernels, None
-
-
-def main(groups: Sequence[str]) -> int:
-    """Print a row of JSON for each measurement."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    kernels, problem = kernels_for(device)
-    if problem is not None:
-        sys.stderr.write(f"only torch's own attention is measured: {problem}\n")
-    with quiet():
-        for row in measure(choose(groups, device), device, dtype_for(device), kernels):
-            sys.stdout.write(json.dumps(dataclasses.asdict(row)) + "\n")
-            sys.stdout.flush()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -11,7 +11,7 @@ from mezzotint.cli.context import Context
 from mezzotint.cli.reporter import Reporter
 from mezzotint.cli.request import Options, request_of
 from mezzotint.errors import OutOfMemory
-from mezzotint.protocol import Event, GenerateResult, GuidancePasses, Notice, PhaseMemory, Plan
+from mezzotint.protocol import Event, GenerateResult, GuidancePasses, Notice, PhaseMemory, Plan, Quantization
 
 if TYPE_CHECKING:
     from mezzotint.engine import Engine
@@ -29,6 +29,7 @@ class Subject:
     models: tuple[str, ...]
     width: int
     height: int
+    quantization: Quantization | None = None  # None: as planned
 
     @property
     def name(self) -> str:
@@ -150,6 +151,7 @@ class CellBench:
             model=subject.models[0],
             refiner=subject.models[1] if len(subject.models) > 1 else None,
             size=(subject.width, subject.height),
+            quant=subject.quantization,
             steps=self._how.steps,
             seed=_SEED,
             device=self._how.device,

@@ -1,16 +1,13 @@
 """Our quantized products beside torch's in 16 bits, and the rounding of rows beside a copy, on one device.
 
-    python -m mezzotint.quantization.benchmark [GROUP ...]
-
-prints a row of JSON for each measurement and needs nothing but torch; `mezzotint bench linear` is for people.
+It needs nothing but torch. `mezzotint bench linear` is for people, `make gpu-check` for cards.
 """
 
 import contextlib
 import dataclasses
-import json
+import functools
 import math
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mezzotint.attention.benchmark import dtype_for, quiet
+from mezzotint.attention.benchmark import Wanted
 from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
 from mezzotint.attention.stopwatch import milliseconds
 from mezzotint.quantization.compiled import CompiledLinear
@@ -73,30 +70,62 @@ class _Operands:
 
 
 def measure(
-    shapes: Sequence[ProductShape], device: torch.device, dtype: torch.dtype, kernels: CompiledLinear | None
+    shapes: Sequence[ProductShape],
+    device: torch.device,
+    dtype: torch.dtype,
+    kernels: CompiledLinear | None,
+    wanted: Wanted | None = None,
 ) -> Iterator[ProductRow]:
-    """A row for each implementation on each shape, as it is measured; what others do first."""
+    """A row for each implementation on each shape that is wanted, as it is measured; what others do first."""
     for shape in shapes:
         with torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext():
             if isinstance(shape, LinearShape):
-                yield from _of_linear(shape, device, dtype, kernels)
+                yield from _of_linear(shape, device, dtype, kernels, partial(wanted or _everything, shape.name))
             else:
-                yield from _of_rows(shape, device, dtype, kernels)
+                yield from _of_rows(shape, device, dtype, kernels, partial(wanted or _everything, shape.name))
+
+
+def _everything(shape: str, name: str) -> bool:
+    del shape, name
+    return True
+
+
+def measure_products(
+    shape: LinearShape,
+    found: Mapping[str, tuple[int, CompiledLinear]],
+    device: torch.device,
+    dtype: torch.dtype,
+    wanted: Wanted,
+) -> Iterator[ProductRow]:
+    """A row for each of these kernels that is wanted, with the bits of the weights that it is for."""
+    operands: list[_Operands] = []
+    for name, (bits, kernels) in found.items():
+        if wanted(shape.name, name):
+            operands = operands or _operands(shape, device, dtype)
+            eight, _, four = _ours(operands, kernels)
+            yield _measured(shape, name, device, dtype, partial(list, eight if bits == 8 else four), None)
 
 
 def _of_linear(
-    shape: LinearShape, device: torch.device, dtype: torch.dtype, kernels: CompiledLinear | None
+    shape: LinearShape,
+    device: torch.device,
+    dtype: torch.dtype,
+    kernels: CompiledLinear | None,
+    wanted: Callable[[str], bool],
 ) -> Iterator[ProductRow]:
-    operands = _operands(shape, device, dtype)
+    operands = functools.cache(partial(_operands, shape, device, dtype))
     plain: float | None = None
     for name, prepare in peers(device):
-        row = _measured(shape, name, device, dtype, partial(_by_peer, prepare, operands), plain)
-        plain = row.milliseconds if name == LINEAR else plain
-        yield row
+        if wanted(name):
+            row = _measured(shape, name, device, dtype, partial(_by_peer, prepare, operands()), plain)
+            plain = row.milliseconds if name == LINEAR else plain
+            yield row
     without: float | None = None
     names = OURS if kernels is not None else REFERENCE
-    for name, runs in zip(names, _ours(operands, kernels), strict=True):
-        row = _measured(shape, name, device, dtype, partial(list, runs), plain)
+    for index, name in enumerate(names):
+        if not wanted(name):
+            continue
+        row = _measured(shape, name, device, dtype, partial(list, _ours(operands(), kernels)[index]), plain)
         if name == names[0]:
             without = row.milliseconds
         if name == names[1] and row.milliseconds is not None and without is not None:
@@ -144,7 +173,11 @@ def _exact(given: _Operands, weight: QuantizedWeight, loras: Branch | None = Non
 
 
 def _of_rows(
-    shape: RowsShape, device: torch.device, dtype: torch.dtype, kernels: CompiledLinear | None
+    shape: RowsShape,
+    device: torch.device,
+    dtype: torch.dtype,
+    kernels: CompiledLinear | None,
+    wanted: Callable[[str], bool],
 ) -> Iterator[ProductRow]:
     generator = torch.Generator(device).manual_seed(0)
     size = (shape.rows, shape.given)
@@ -152,12 +185,16 @@ def _of_rows(
     half = shape.bytes // 2  # read once and written once
     pairs = [[torch.empty(half, dtype=torch.uint8, device=device) for _ in range(2)] for _ in xs]
     copies = [_Checked(partial(to.copy_, given)) for to, given in pairs]
-    copy = _measured(shape, COPY, device, dtype, lambda: copies, None)
-    yield copy
+    beside: float | None = None
+    if wanted(COPY):
+        copy = _measured(shape, COPY, device, dtype, lambda: copies, None)
+        beside = copy.milliseconds
+        yield copy
     group = best_group(shape.columns)
     name = "torch rows" if kernels is None else "mezzotint rows"
     runs = [_Checked(_rows_run(x, shape, group, kernels)) for x in xs]
-    yield _measured(shape, name, device, dtype, lambda: runs, copy.milliseconds)
+    if wanted(name):
+        yield _measured(shape, name, device, dtype, lambda: runs, beside)
 
 
 def _rows_run(x: Tensor, shape: RowsShape, group: int, kernels: CompiledLinear | None) -> Run:
@@ -233,7 +270,8 @@ def _measured(
     except (Unsupported, LaunchFailed, Unavailable, RuntimeError, ValueError) as failure:
         problem = str(failure).strip().partition("\n")[0][:200] or type(failure).__name__
         if device.type == "cuda":
-            torch.cuda.empty_cache()
+            with contextlib.suppress(RuntimeError):  # a card that is lost says so again
+                torch.cuda.empty_cache()
     outputs = shape.outputs if isinstance(shape, LinearShape) else None
     return ProductRow(
         group=shape.group,
@@ -278,20 +316,3 @@ def kernels_for(device: torch.device) -> tuple[CompiledLinear | None, str | None
     if kernels.device_type != device.type:
         return None, f"our kernels run on {kernels.device_type}, and this device is {device}"
     return kernels, None
-
-
-def main(groups: Sequence[str]) -> int:
-    """Print a row of JSON for each measurement."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    kernels, problem = kernels_for(device)
-    if problem is not None:
-        sys.stderr.write(f"only torch and the exact reference are measured: {problem}\n")
-    with quiet():
-        for row in measure(choose(groups, device), device, dtype_for(device), kernels):
-            sys.stdout.write(json.dumps(dataclasses.asdict(row)) + "\n")
-            sys.stdout.flush()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,6 +1,5 @@
 """What is measured, beside what, and what a row says; by a stopwatch that the test holds."""
 
-import json
 import subprocess
 import sys
 
@@ -120,14 +119,6 @@ def test_what_is_not_measured_is_said():
     assert kernels is None and problem
 
 
-def test_alone_it_prints_rows_of_json(capsys):
-    assert benchmark.main(["nothing"]) == 0
-    assert benchmark.main(["pixart"]) == 0
-    out, err = capsys.readouterr()
-    assert {json.loads(line)["group"] for line in out.splitlines()} == {"pixart"}
-    assert "only torch and the exact reference" in err or any("mezzotint" in line for line in out.splitlines())
-
-
 @pytest.mark.slow
 def test_alone_it_needs_nothing_but_torch():
     code = """if True:
@@ -139,8 +130,10 @@ def test_alone_it_needs_nothing_but_torch():
                     raise ModuleNotFoundError(name)
 
         sys.meta_path.insert(0, Absent())
-        from mezzotint.quantization.benchmark import main
-        main(["nothing"])
+        from mezzotint.quantization.benchmark import choose, kernels_for, measure
+        import torch
+        cpu = torch.device("cpu")
+        assert list(measure(choose(["nothing"], cpu), cpu, torch.float32, kernels_for(cpu)[0])) == []
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr

@@ -3,7 +3,8 @@
 import pytest
 
 from kernel_build.attention_rows import row_of
-from kernel_build.results import ATTENTION_TARGETS, Place
+from kernel_build.results import Place
+from kernel_build.targets import ATTENTION_TARGETS
 from mezzotint.attention.benchmark import OURS
 from mezzotint.attention.shapes import SHAPES
 
@@ -37,7 +38,7 @@ def measured(**changes):
 
 
 def test_a_row_tells_sizes_speed_ratio_memory_and_error():
-    row = row_of(measured(), {}, PLACE)
+    row = row_of(measured(), PLACE)
     assert row.what == "SDXL, 64x64: mezzotint flash"
     assert row.target == "at least 290 TFLOP/s"
     assert row.figure == (
@@ -47,18 +48,15 @@ def test_a_row_tells_sizes_speed_ratio_memory_and_error():
     assert (row.gpu, row.commit, row.date, row.command) == (PLACE.gpu, PLACE.commit, PLACE.date, PLACE.command)
 
 
-def test_int8_is_set_beside_our_own_kernel_on_the_same_shape():
-    times = {}
-    row_of(measured(), times, PLACE)
-    row_of(measured(shape="other", milliseconds=9.0), times, PLACE)
-    row = row_of(measured(implementation="mezzotint int8", milliseconds=0.19), times, PLACE)
+def test_int8_is_set_beside_our_own_kernel():
+    row = row_of(measured(implementation="mezzotint int8", milliseconds=0.19, times_flash=1.5), PLACE)
     assert ", 1.50 times mezzotint flash" in row.figure
-    assert "times mezzotint flash" not in row_of(measured(implementation="sdpa flash"), times, PLACE).figure
+    assert "times mezzotint flash" not in row_of(measured(implementation="sdpa flash"), PLACE).figure
 
 
 def test_what_does_not_run_says_why():
     none = {"milliseconds": None, "tflops": None, "ratio": None, "peak_bytes": None, "error": None}
-    row = row_of(measured(implementation="sdpa cudnn", problem="no kernel for head_dim 512", **none), {}, PLACE)
+    row = row_of(measured(implementation="sdpa cudnn", problem="no kernel for head_dim 512", **none), PLACE)
     assert row.figure.endswith("d64 bfloat16: does not run (no kernel for head_dim 512)")
     assert row.target == ""
 

@@ -3,11 +3,12 @@
 import pytest
 
 from kernel_build.linear_rows import row_of
-from kernel_build.results import LINEAR_TARGETS, Place
+from kernel_build.results import Place
+from kernel_build.targets import LINEAR_TARGETS
 from mezzotint.quantization.benchmark import OURS
 from mezzotint.quantization.product_shapes import SHAPES, LinearShape
 
-PLACE = Place(gpu="Paper Card", commit="abc1234", date="2026-11-21", command="make gpu-check PART=linear")
+PLACE = Place(gpu="Paper Card", commit="abc1234", date="2026-11-21", command="make gpu-check")
 
 
 def measured(**changes):

@@ -2,11 +2,12 @@
 
 import pytest
 
-from kernel_build.memory_bench import LIMITS, SIDE, SUBJECTS
+from kernel_build.memory_bench import JOBS, SIDE
 from kernel_build.memory_rows import row_of
-from kernel_build.results import MEMORY_TARGETS, Place
+from kernel_build.results import Place
+from kernel_build.targets import MEMORY_TARGETS
 
-PLACE = Place(gpu="Paper Card", commit="abc1234", date="2026-11-21", command="make gpu-check PART=memory")
+PLACE = Place(gpu="Paper Card", commit="abc1234", date="2026-11-21", command="make gpu-check")
 GB = 2**30
 
 
@@ -56,6 +57,5 @@ def test_what_went_wrong_is_in_the_row():
 @pytest.mark.parametrize("target", MEMORY_TARGETS, ids=lambda target: target.what)
 def test_every_target_is_measured(target):
     sizes = {"width": SIDE, "height": SIDE}
-    rows = [row_of(measured(model="+".join(names), limit_bytes=limit, **sizes), PLACE) for names in SUBJECTS
-            for limit in LIMITS]  # fmt: skip
+    rows = [row_of(measured(model=job.name, limit_bytes=limit, **sizes), PLACE) for job in JOBS for limit in job.limits]
     assert target.what in [row.what for row in rows]

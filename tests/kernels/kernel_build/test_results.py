@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 from kernel_build.errors import BuildError
-from kernel_build.results import PENDING, TARGETS, Row, read_rows, record, with_targets, write_rows
+from kernel_build.results import PENDING, Row, pending, read_rows, record, with_targets, write_rows
+from kernel_build.targets import TARGETS
 
 MEASURED = Row(
     what="d64 self",
@@ -13,7 +14,7 @@ MEASURED = Row(
     gpu="NVIDIA H200",
     commit="abc1234",
     date="2026-11-21",
-    command="make gpu-check PART=kernels",
+    command="make gpu-check",
 )
 
 
@@ -24,8 +25,8 @@ def path(tmp_path):
 
 def test_an_empty_table_holds_the_targets_as_pending(path):
     write_rows(with_targets([]), path)
-    assert read_rows(path) == list(TARGETS)
-    assert {row.figure for row in TARGETS} == {PENDING}
+    assert read_rows(path) == [pending(target) for target in TARGETS]
+    assert {row.figure for row in read_rows(path)} == {PENDING}
 
 
 def test_a_measured_row_is_added_at_the_end(path):
@@ -37,10 +38,10 @@ def test_a_measured_row_is_added_at_the_end(path):
 def test_a_target_that_is_measured_is_pending_no_more(path):
     first = dataclasses.replace(MEASURED, what=TARGETS[1].what, target=TARGETS[1].target)
     record(first, path)
-    assert read_rows(path) == [TARGETS[0], first, *TARGETS[2:]]
+    assert read_rows(path) == [pending(TARGETS[0]), first, *map(pending, TARGETS[2:])]
     again = dataclasses.replace(first, date="2026-12-01")
     record(again, path)
-    assert read_rows(path) == [TARGETS[0], first, *TARGETS[2:], again]
+    assert read_rows(path) == [pending(TARGETS[0]), first, *map(pending, TARGETS[2:]), again]
 
 
 def test_cells_cannot_break_the_table(path):

@@ -6,13 +6,14 @@ import pytest
 import torch
 
 from kernel_build import stream_bench
-from kernel_build.results import STREAM_TARGETS, Place
+from kernel_build.results import Place
 from kernel_build.stream_bench import Flux, Shape, measure
 from kernel_build.stream_rows import row_of
+from kernel_build.targets import STREAM_TARGETS
 from mezzotint.memory.device import open_device
 
 SMALL = Shape(width=64, heads=4, doubles=2, singles=4, picture=24, words=8)
-PLACE = Place(gpu="NVIDIA H200", commit="abc", date="2026-01-01", command="make gpu-check PART=streaming")
+PLACE = Place(gpu="NVIDIA H200", commit="abc", date="2026-01-01", command="make gpu-check")
 
 
 def test_a_row_for_each_rate():

@@ -1,0 +1,107 @@
+"""Instances of the kernels by their numbers (csrc/sweep.cpp): what there is, and libraries that run only one."""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from mezzotint_kernels import abi
+from mezzotint_kernels.library import Library
+
+KINDS = ("forward", "short keys", "int8")
+DTYPES = ("float16", "bfloat16")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instance:
+    """A kernel that was compiled, of attention or, with `weight_bits`, of products."""
+
+    number: int
+    kind: str
+    head_dim: int
+    dtype: str
+    masked: bool
+    weight_bits: int
+    tile_m: int
+    tile_n: int
+    threads: int
+
+    @property
+    def name(self) -> str:
+        """As the library's own plans call it, and its number of threads, by which others of that name differ."""
+        tile = f"{self.tile_m}x{self.tile_n}"
+        if self.weight_bits:
+            return f"linear w{self.weight_bits}a8 {self.dtype} {tile}, {self.threads} threads"
+        masked = " masked" if self.masked else ""
+        return f"{self.kind} {self.dtype} d{self.head_dim} {tile}{masked}, {self.threads} threads"
+
+
+class Instances(Protocol):
+    """What can be run by number."""
+
+    def attention(self) -> Sequence[Instance]:
+        """The kernels of attention."""
+
+    def linear(self) -> Sequence[Instance]:
+        """The kernels of products."""
+
+    def run_attention(self, arguments: Any, number: int, device: int, stream: int) -> None:  # noqa: ANN401
+        """Queue one; KernelsError where it is not for these arguments."""
+
+    def run_linear(self, arguments: Any, number: int, device: int, stream: int) -> None:  # noqa: ANN401
+        """Queue one; KernelsError where it is not for these arguments."""
+
+
+class _Struct(ctypes.Structure):
+    _fields_: ClassVar[abi.Fields] = [
+        *((name, ctypes.c_int32) for name in ("kind", "head_dim", "dtype", "masked", "weight_bits")),
+        *((name, ctypes.c_int32) for name in ("tile_m", "tile_n", "threads", "shared_bytes")),
+    ]
+
+
+class CompiledInstances:
+    """Those of a library that was built with MZT_SWEEP."""
+
+    def __init__(self, library: Library) -> None:
+        self._library, self._handle = library, ctypes.CDLL(str(library.path))
+        for name, arguments in (("attention", abi.AttentionArgs), ("linear", abi.LinearArgs)):
+            run = getattr(self._handle, f"mzt_sweep_{name}")
+            run.argtypes = (ctypes.POINTER(arguments), ctypes.c_uint32, ctypes.c_int32, ctypes.c_void_p)
+
+    def attention(self) -> list[Instance]:
+        """The kernels of attention."""
+        return self._all(self._handle.mzt_sweep_attention_instance)
+
+    def linear(self) -> list[Instance]:
+        """The kernels of products."""
+        return self._all(self._handle.mzt_sweep_linear_instance)
+
+    def run_attention(self, arguments: Any, number: int, device: int, stream: int) -> None:  # noqa: ANN401
+        """Queue one; KernelsError where it is not for these arguments."""
+        self._library.check(self._handle.mzt_sweep_attention(ctypes.byref(arguments), number, device, stream))
+
+    def run_linear(self, arguments: Any, number: int, device: int, stream: int) -> None:  # noqa: ANN401
+        """Queue one; KernelsError where it is not for these arguments."""
+        self._library.check(self._handle.mzt_sweep_linear(ctypes.byref(arguments), number, device, stream))
+
+    def _all(self, find: Callable[[int, Any], int]) -> list[Instance]:
+        struct = _Struct()
+        found: list[Instance] = []
+        while find(len(found), ctypes.byref(struct)):
+            found.append(instance_of(struct, len(found)))
+        return found
+
+
+def instance_of(struct: Any, number: int, weight_bits: int = 0) -> Instance:  # noqa: ANN401
+    """What a struct of the library's tells."""
+    return Instance(
+        number=number,
+        kind=KINDS[getattr(struct, "kind", 0)],
+        head_dim=getattr(struct, "head_dim", 0),
+        dtype=DTYPES[struct.dtype],
+        masked=bool(getattr(struct, "masked", 0)),
+        weight_bits=getattr(struct, "weight_bits", weight_bits),
+        tile_m=struct.tile_m,
+        tile_n=struct.tile_n,
+        threads=getattr(struct, "threads", 0),
+    )

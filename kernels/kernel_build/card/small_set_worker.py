@@ -1,0 +1,102 @@
+"""A few small calls of every kind of kernel, for a sanitizer to look at: each is checked against plain torch."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from kernel_build.card import stub as stubs
+from kernel_build.card.protocol import Row, Teller
+from mezzotint.attention.benchmark import kernels_for as attention_for
+from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.masks import NO_MASKS, Masks
+from mezzotint.attention.reference import attention_reference
+from mezzotint.quantization.benchmark import kernels_for as products_for
+from mezzotint.quantization.compiled import CompiledLinear
+from mezzotint.quantization.drawn_weights import drawn_weight
+from mezzotint.quantization.formats import Int8, LowRank4
+from mezzotint.quantization.library import Preparation
+
+_ALLOWED = 0.05  # of the exact values' root mean square
+_SIZES = {  # queries, keys, head size
+    "many keys": (200, 333, 64),
+    "few keys": (200, 77, 64),
+    "a wide head": (130, 190, 512),
+    "an odd head": (100, 150, 72),
+}
+Call = Callable[[], tuple[Tensor, Tensor]]  # what was found, and what is exact
+
+
+def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
+    """A row for each call."""
+    del words
+    device = torch.device("cpu" if stub else "cuda:0")
+    attention, problem = (stubs.attention(), None) if stub else attention_for(device)
+    products, _ = (stubs.products(), None) if stub else products_for(device)
+    if attention is None or products is None:
+        raise SystemExit(f"our kernels cannot be run: {problem}")
+    with torch.inference_mode():
+        for name, call in [*_attention(attention, device), *_products(products, device)]:
+            if teller.wants(name):
+                teller.row(_row(name, call))
+
+
+def _row(name: str, call: Call) -> Row:
+    try:
+        found, exact = call()
+        error = float((found.double() - exact.double()).norm() / exact.double().norm())
+    except RuntimeError as failure:
+        return Row(item=name, outcome="failed", problem=str(failure).partition("\n")[0])
+    wrong = None if error <= _ALLOWED else f"error {error:.1e}, and {_ALLOWED} is allowed"
+    return Row(item=name, outcome="failed" if wrong else "ok", problem=wrong, measured={"error": error})
+
+
+def _attention(kernels: CompiledAttention, device: torch.device) -> Iterator[tuple[str, Call]]:
+    generator = torch.Generator(device).manual_seed(0)
+
+    def draw(heads: int, tokens: int, size: int) -> Tensor:
+        return torch.randn(2, heads, tokens, size, generator=generator, device=device).bfloat16()
+
+    def call(sizes: tuple[int, int, int], masks: Masks, int8: bool) -> tuple[Tensor, Tensor]:
+        q, k, v = (draw(2, tokens, sizes[2]) for tokens in (sizes[0], sizes[1], sizes[1]))
+        exact = attention_reference(q.float(), k.float(), v.float(), masks)[0]
+        return kernels(q, k, v, masks, int8=int8)[0], exact
+
+    for name, sizes in _SIZES.items():
+        yield f"attention, {name}", lambda sizes=sizes: call(sizes, NO_MASKS, False)  # type: ignore[misc]
+    seen = torch.arange(333, device=device)[None] % 3 > 0
+    lengths = torch.tensor([40, 333], dtype=torch.int32, device=device)
+    masks = Masks(key_mask=seen.expand(2, -1).contiguous(), key_lengths=lengths, causal=True)
+    yield "attention, masks", lambda: call((333, 333, 64), masks, False)
+    yield "attention, 8 bits", lambda: call((200, 333, 64), NO_MASKS, True)
+
+
+def _products(kernels: CompiledLinear, device: torch.device) -> Iterator[tuple[str, Call]]:
+    generator = torch.Generator(device).manual_seed(0)
+    x = torch.randn(100, 320, generator=generator, device=device).bfloat16()
+
+    def call(bits: int) -> tuple[Tensor, Tensor]:
+        kind = Int8(dynamic=True, group=64) if bits == 8 else LowRank4(group=64)
+        weight = drawn_weight(kind, (136, 320), generator)
+        return kernels(x, weight), x.float() @ weight.dequantized(torch.float32).T
+
+    yield "product, 8 bits", lambda: call(8)
+    yield "product, 4 bits", lambda: call(4)
+    for preparation in (Preparation.AS_IT_IS, Preparation.GELU_TANH, Preparation.GEGLU):
+        columns = 160 if preparation is Preparation.GEGLU else 320
+        yield (
+            f"rows, {preparation.name.lower().replace('_', ' ')}",
+            lambda preparation=preparation, columns=columns: _rows(kernels, x, columns, preparation),  # type: ignore[misc]
+        )
+
+
+def _rows(kernels: CompiledLinear, x: Tensor, columns: int, preparation: Preparation) -> tuple[Tensor, Tensor]:
+    """Rows whose length is kept by the rotation: it is what is compared."""
+    rows = kernels.quantize(x, columns, 16, preparation)
+    exact = x.float()
+    if preparation is Preparation.GELU_TANH:
+        exact = torch.nn.functional.gelu(exact, approximate="tanh")
+    if preparation is Preparation.GEGLU:
+        left, right = exact.chunk(2, dim=-1)
+        exact = left * torch.nn.functional.gelu(right)
+    return (rows.values.float() * rows.scales[:, None]).norm(dim=1), exact.norm(dim=1)

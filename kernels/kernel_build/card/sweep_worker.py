@@ -1,0 +1,151 @@
+"""Every instance that can do it, on every shape, beside the one that would be chosen."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from kernel_build.card import stub as stubs
+from kernel_build.card.forced import CompiledInstances, Instance, Instances
+from kernel_build.card.instances_file import CHOSEN
+from kernel_build.card.measured import item_of, row_of
+from kernel_build.card.protocol import Teller
+from mezzotint.attention import benchmark as attention_benchmark
+from mezzotint.attention.benchmark import Implementation, by_kernels, dtype_for, measure_shape, quiet
+from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.library import KernelPlan, Unsupported
+from mezzotint.attention.shapes import Shape
+from mezzotint.quantization import benchmark as linear_benchmark
+from mezzotint.quantization.benchmark import measure_products
+from mezzotint.quantization.compiled import CompiledLinear
+from mezzotint.quantization.product_shapes import LinearShape
+
+
+class OneAttention:
+    """Attention's library with one instance; it plans as the library does, and runs that instance."""
+
+    def __init__(self, library: Any, instances: Instances, number: int) -> None:  # noqa: ANN401  a KernelLibrary
+        self.device_type, self.new_arguments = library.device_type, library.new_arguments
+        self._library, self._instances, self._number = library, instances, number
+
+    def plan(self, arguments: Any, device: int) -> KernelPlan:  # noqa: ANN401
+        """The library's own: its workspace is the same for all instances."""
+        plan: KernelPlan = self._library.plan(arguments, device)
+        return plan
+
+    def launch(self, arguments: Any, device: int, stream: int) -> None:  # noqa: ANN401
+        """Queue the instance."""
+        _run(self._instances.run_attention, arguments, self._number, device, stream)
+
+
+class OneProduct:
+    """The products' library with one instance."""
+
+    def __init__(self, library: Any, instances: Instances, number: int) -> None:  # noqa: ANN401  a ProductLibrary
+        self.device_type, self.quantize = library.device_type, library.quantize
+        self.new_quantize_arguments = library.new_quantize_arguments
+        self.new_linear_arguments = library.new_linear_arguments
+        self._instances, self._number = instances, number
+
+    def multiply(self, arguments: Any, device: int, stream: int) -> None:  # noqa: ANN401
+        """Queue the instance."""
+        _run(self._instances.run_linear, arguments, self._number, device, stream)
+
+
+def run(teller: Teller, words: Sequence[str], stub: bool) -> None:
+    """A row for each instance on each shape, of attention or of products."""
+    device = torch.device("cpu" if stub else "cuda:0")
+    dtype = torch.bfloat16 if stub else dtype_for(device)
+    with quiet():
+        if "attention" in words:
+            _attention(teller, device, dtype, stub)
+        if "linear" in words:
+            _linear(teller, device, dtype, stub)
+
+
+def _attention(teller: Teller, device: torch.device, dtype: torch.dtype, stub: bool) -> None:
+    library, instances = stubs.emulated_attention() if stub else _installed_attention()
+    shapes = stubs.smallest_attention() if stub else attention_benchmark.choose((), device)
+    masked = {shape.head_dim: shape for shape in reversed(shapes) if not shape.words}  # one of each head size
+    for shape in shapes:
+        for hidden in (False, True) if shape in masked.values() else (False,):
+            found = dict(_serving(shape, library, instances, str(dtype).removeprefix("torch."), hidden))
+            for row in measure_shape(shape, found, device, dtype, lambda *names: teller.wants(item_of(*names))):
+                teller.row(row_of(row, stub))
+
+
+def _serving(
+    shape: Shape,
+    library: Any,  # noqa: ANN401  a KernelLibrary
+    instances: Instances,
+    dtype: str,
+    masked: bool,
+) -> Iterator[tuple[str, Implementation]]:
+    for int8 in (False, True):
+        yield chosen_name(int8, masked), by_kernels(CompiledAttention(library), int8=int8, masked=masked)
+        for instance in instances.attention():
+            if serves(instance, shape, dtype, int8, masked):
+                one = CompiledAttention(OneAttention(library, instances, instance.number))
+                yield instance_name(instance), by_kernels(one, int8=int8, masked=masked)
+
+
+def serves(instance: Instance, shape: Shape, dtype: str, int8: bool, masked: bool) -> bool:
+    """Whether an instance is for the shape."""
+    if (instance.head_dim, instance.dtype, instance.masked) != (shape.head_dim, dtype, masked):
+        return False
+    if (instance.kind == "int8") != int8:
+        return False
+    return instance.kind != "short keys" or shape.nk <= instance.tile_n
+
+
+def chosen_name(int8: bool, masked: bool) -> str:
+    """Of what the library would run."""
+    return CHOSEN + (", int8" if int8 else "") + (", masked" if masked else "")
+
+
+def instance_name(instance: Instance) -> str:
+    """Of an instance among implementations."""
+    return f"mezzotint {instance.name} #{instance.number}"
+
+
+def _linear(teller: Teller, device: torch.device, dtype: torch.dtype, stub: bool) -> None:
+    library, instances = stubs.emulated_products() if stub else _installed_products()
+    shapes = stubs.smallest_products() if stub else linear_benchmark.choose((), device)
+    named = str(dtype).removeprefix("torch.")
+    found: Mapping[str, tuple[int, CompiledLinear]] = {
+        f"{CHOSEN}, {bits} bits": (bits, CompiledLinear(library)) for bits in (8, 4)
+    } | {
+        instance_name(each): (each.weight_bits, CompiledLinear(OneProduct(library, instances, each.number)))
+        for each in instances.linear()
+        if each.dtype == named
+    }
+    for shape in shapes:
+        if isinstance(shape, LinearShape):
+            for row in measure_products(shape, found, device, dtype, lambda *names: teller.wants(item_of(*names))):
+                teller.row(row_of(row, stub))
+
+
+def _installed_attention() -> tuple[Any, Instances]:
+    from mezzotint.attention.library import open_installed
+    from mezzotint_kernels.library import library
+
+    return open_installed(), CompiledInstances(library())
+
+
+def _installed_products() -> tuple[Any, Instances]:
+    from mezzotint.quantization.library import open_products
+    from mezzotint_kernels.library import library
+
+    return open_products(), CompiledInstances(library())
+
+
+def _run(call: Any, *arguments: Any) -> None:  # noqa: ANN401
+    from mezzotint.attention.library import LaunchFailed
+    from mezzotint_kernels import errors
+
+    try:
+        call(*arguments)
+    except errors.Unsupported as error:
+        raise Unsupported(str(error)) from error
+    except errors.KernelsError as error:
+        raise LaunchFailed(str(error)) from error

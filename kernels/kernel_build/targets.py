@@ -1,0 +1,167 @@
+"""What is to be reached on a card: in words, and as bounds of what is measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+H200 = "H200"
+_MEGABYTE = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """Of one measured number; True counts as 1."""
+
+    of: str
+    least: float = float("-inf")
+    most: float = float("inf")
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is within it."""
+        return self.least <= value <= self.most
+
+    @property
+    def text(self) -> str:
+        """The limit that it sets."""
+        return f"at least {self.least:g}" if self.most == float("inf") else f"at most {self.most:g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Of one row."""
+
+    what: str
+    target: str  # in words
+    bounds: tuple[Bound, ...]
+    on: str = ""  # the card that it is meant for; empty: any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """On a target."""
+
+    target: Target
+    state: str  # met, missed, pending
+    why: str
+
+
+_BESIDE_OURS = "at least 1.3 times as fast as mezzotint flash, quantization counted"
+_BESIDE_LINEAR = "not slower than torch linear in bfloat16, 1.3 times as fast aimed at, rounding x counted"
+_BESIDE_COPY = "at least 80 % of a copy of as many bytes"
+_LORAS = "at most 1.10 times the time without LoRAs"
+_LAYERS = (  # of models, whose products are those of integers
+    "SDXL, 4096x640 to 640",
+    "SDXL, 4096x640 to 5120",
+    "SDXL, 4096x2560 to 640",
+    "SDXL, 1024x1280 to 1280",
+    "SDXL, 1024x1280 to 10240",
+    "SDXL, 1024x5120 to 1280",
+    "FLUX.1, 4608x3072 to 9216",
+    "FLUX.1, 4608x3072 to 12288",
+    "FLUX.1, 4608x12288 to 3072",
+    "FLUX.1, 4608x15360 to 3072",
+)
+_ACTIVATIONS = (
+    "SDXL, 4096x640 as it is",
+    "SDXL, 4096x640 layer norm",
+    "SDXL, 4096x2560 geglu",
+    "SDXL, 1024x5120 geglu",
+    "FLUX.1, 4608x3072 layer norm",
+    "FLUX.1, 4608x12288 gelu tanh",
+)
+
+
+def _speed(shape: str, tflops: float) -> Target:
+    bounds = (Bound(of="tflops", least=tflops),)
+    return Target(what=f"{shape}: mezzotint flash", target=f"at least {tflops:g} TFLOP/s", bounds=bounds, on=H200)
+
+
+def _beside_flash(shape: str) -> Target:
+    bounds = (Bound(of="times_flash", least=1.3),)
+    return Target(what=f"{shape}: mezzotint int8", target=_BESIDE_OURS, bounds=bounds)
+
+
+def _beside_torch(shape: str, times: float, more: str = "", *bounds: Bound) -> Target:
+    words = f"at least {times:g} times as fast as the best SDPA backend{more}"
+    return Target(what=f"{shape}: mezzotint flash", target=words, bounds=(Bound(of="ratio", least=times), *bounds))
+
+
+# Of each shape and implementation of `mezzotint bench attention`.
+ATTENTION_TARGETS = (
+    _speed("SDXL, 64x64", 290),
+    _speed("FLUX.1, 4096 tokens", 330),
+    _beside_flash("SDXL, 64x64"),
+    _beside_flash("FLUX.1, 4096 tokens"),
+    _beside_torch("PixArt-Sigma", 1.3),
+    _beside_torch("SDXL to words, 64x64", 1.3),
+    _beside_torch("SDXL to words, 32x32", 1.3),
+    # The output has 16 MB, the matrix of scores would have 512.
+    _beside_torch("autoencoder, 1024x1024", 2, ", in O(N) memory", Bound(of="peak_bytes", most=64 * _MEGABYTE)),
+)
+# And of those of `mezzotint bench linear`.
+LINEAR_TARGETS = (
+    *(
+        Target(what=f"{layer}: mezzotint int8", target=_BESIDE_LINEAR, bounds=(Bound(of="ratio", least=1),))
+        for layer in _LAYERS
+    ),
+    *(
+        Target(what=f"{layer}: mezzotint int8, 3 LoRAs", target=_LORAS, bounds=(Bound(of="with_loras", most=1.1),))
+        for layer in _LAYERS
+    ),
+    *(
+        Target(what=f"{rows}: mezzotint rows", target=_BESIDE_COPY, bounds=(Bound(of="ratio", least=0.8),))
+        for rows in _ACTIVATIONS
+    ),
+)
+_KEPT = "measured peak at most the limit and within 10 % of the prediction"
+_KEPT_BOUNDS = (Bound(of="within_limit", least=1), Bound(of="within_a_tenth", least=1))
+
+
+def _kept(model: str, gigabytes: int, times: float | None = None) -> Target:
+    words = _KEPT if times is None else f"{_KEPT}; at most {times:.2f} times all resident"
+    bounds = _KEPT_BOUNDS if times is None else (*_KEPT_BOUNDS, Bound(of="ratio", most=times))
+    return Target(what=f"{model}, 1024x1024, {gigabytes} GB: mezzotint", target=words, bounds=bounds)
+
+
+# And of plans for a model of full size, on a card that is capped to so much.
+MEMORY_TARGETS = (
+    _kept("SDXL base", 8),
+    _kept("SDXL base", 6),
+    _kept("SDXL base", 4),
+    _kept("SDXL base + refiner", 8, 1.1),
+    _kept("SDXL base + refiner", 6),
+    _kept("SDXL base + refiner", 4, 1.6),
+)
+# And of a network that is streamed, which is no faster than its computing, nor than what has to be copied.
+STREAM_TARGETS = tuple(
+    Target(
+        what=f"FLUX.1's shape in bfloat16, 8 GB, copies {copies}: mezzotint",
+        target="at most 1.10 times max(Tc, (1 - r) W / B)",
+        bounds=(Bound(of="times_bound", most=1.1),),
+    )
+    for copies in ("as fast as the link is", "slowed to 24 GB/s", "slowed to 12 GB/s")
+)
+TARGETS = (*ATTENTION_TARGETS, *LINEAR_TARGETS, *MEMORY_TARGETS, *STREAM_TARGETS)
+
+
+def target_text(what: str) -> str:
+    """The target of a row, in words; empty: it has none."""
+    return next((target.target for target in TARGETS if target.what == what), "")
+
+
+def judge(target: Target, measured: Mapping[str, Any] | None, device: str) -> Verdict:
+    """Whether it is met by what was measured; pending where nothing was that counts."""
+    if measured is None:
+        return Verdict(target=target, state="pending", why="not measured")
+    if target.on not in device:
+        return Verdict(target=target, state="pending", why=f"it is for an {target.on}")
+    values = {bound: measured.get(bound.of) for bound in target.bounds}
+    lacking = [bound.of for bound, value in values.items() if value is None]
+    if lacking:
+        return Verdict(target=target, state="pending", why=f"there is no {', no '.join(lacking)}")
+    beyond = [
+        f"{bound.of} {value:.4g}, {bound.text} wanted"
+        for bound, value in values.items()
+        if value is not None and not bound.holds(value)
+    ]
+    return Verdict(target=target, state="missed" if beyond else "met", why="; ".join(beyond))

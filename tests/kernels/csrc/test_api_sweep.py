@@ -1,0 +1,72 @@
+"""csrc/sweep.cpp: an instance is run by its number, or refused; over the stub of CUDA."""
+
+import pytest
+from attention_arguments import packed_attention_args
+from launch_cases import DEVICE, STREAM, WORKSPACE
+from linear_arguments import linear_args
+from stub_cuda import CARDS
+
+from kernel_build.card.forced import CompiledInstances
+from mezzotint_kernels.abi import AttentionFlags, Dtype
+from mezzotint_kernels.errors import InvalidArgument, Unsupported
+
+pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
+
+
+@pytest.fixture
+def instances(cuda):
+    cuda.insert(CARDS[90], CARDS[90])
+    cuda.use(DEVICE)
+    return CompiledInstances(cuda.library)
+
+
+def fitting(wanted):
+    changes = {"head_dim": wanted.head_dim, "dtype": Dtype[wanted.dtype.upper()], "nk": 32}
+    if wanted.kind == "int8":
+        changes |= {"flags": AttentionFlags.INT8_SCORES, "workspace": WORKSPACE, "workspace_bytes": 1 << 30}
+    if wanted.masked:
+        changes |= {"key_mask": 0x50000, "key_mask_stride": 32}
+    return packed_attention_args(**changes)
+
+
+def test_every_instance_of_attention_is_launched_by_its_number(cuda, instances):
+    found = instances.attention()
+    assert len(found) == len(list(cuda.instances())) > 10
+    for instance, info in zip(found, cuda.instances(), strict=True):
+        cuda.forget()
+        instances.run_attention(fitting(instance), instance.number, DEVICE, STREAM)
+        launch = cuda.launches[-1]
+        assert (launch.kernel, launch.block[0], launch.stream) == (info.kernel, instance.threads, STREAM)
+        assert len(cuda.launches) == (3 if instance.kind == "int8" else 1)
+
+
+def test_an_instance_for_other_arguments_is_refused(cuda, instances):
+    args = packed_attention_args()
+    wide = next(each for each in instances.attention() if each.head_dim == 512)
+    with pytest.raises(Unsupported, match=f"instance {wide.number} of attention is not for these arguments"):
+        instances.run_attention(args, wide.number, DEVICE, STREAM)
+    with pytest.raises(Unsupported, match="instance 9999 of attention"):
+        instances.run_attention(args, 9999, DEVICE, STREAM)
+    args.head_dim = -1
+    with pytest.raises(InvalidArgument):
+        instances.run_attention(args, 0, DEVICE, STREAM)
+    assert cuda.launches == []
+
+
+def test_every_instance_of_products_is_launched_by_its_number(cuda, instances):
+    found = instances.linear()
+    assert {each.weight_bits for each in found} == {8, 4} and len({each.name for each in found}) == len(found)
+    for instance in found:
+        cuda.forget()
+        args = linear_args(weight_bits=instance.weight_bits, dtype=Dtype[instance.dtype.upper()])
+        instances.run_linear(args, instance.number, DEVICE, STREAM)
+        (launch,) = cuda.launches
+        assert launch.block[0] == instance.threads
+
+
+def test_products_of_other_weights_are_refused(cuda, instances):
+    four = next(each for each in instances.linear() if each.weight_bits == 4)
+    args = linear_args(weight_bits=8, dtype=Dtype[four.dtype.upper()])
+    with pytest.raises(Unsupported, match=f"instance {four.number} of products is not for these arguments"):
+        instances.run_linear(args, four.number, DEVICE, STREAM)
+    assert cuda.launches == []

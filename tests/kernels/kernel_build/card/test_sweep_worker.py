@@ -1,0 +1,90 @@
+"""Which instances are swept on which shape; that they run is seen on the emulator, by the stub."""
+
+import io
+import itertools
+
+import pytest
+import torch
+from fake_kernels import FakeKernels, read_and_attend
+
+from kernel_build.card import stub, sweep_worker
+from kernel_build.card.forced import Instance
+from kernel_build.card.instances_file import kind_of
+from kernel_build.card.protocol import Row, Teller, told
+from kernel_build.card.sweep_worker import chosen_name, instance_name, serves
+from mezzotint.attention import benchmark
+from mezzotint.attention.shapes import Shape
+from mezzotint_kernels.errors import KernelsError, Unsupported
+
+FEW = Shape(group="cross", name="few", batch=1, heads=1, nq=8, nk=77, head_dim=64)
+MANY = Shape(group="sdxl", name="many", batch=1, heads=1, nq=8, nk=333, head_dim=64)
+
+
+def instance(number=0, kind="forward", **changes):
+    values = {"head_dim": 64, "dtype": "bfloat16", "masked": False, "tile_m": 64, "tile_n": 80, "threads": 128}
+    return Instance(**{"number": number, "kind": kind, "weight_bits": 0} | values | changes)
+
+
+ALL = [
+    instance(0),
+    instance(1, "short keys"),
+    instance(2, "int8"),
+    instance(3, masked=True),
+    instance(4, head_dim=72),
+    instance(5, dtype="float16"),
+]
+
+
+@pytest.mark.parametrize(
+    ("shape", "int8", "masked", "numbers"),
+    [
+        (FEW, False, False, [0, 1]),
+        (MANY, False, False, [0]),
+        (MANY, True, False, [2]),
+        (MANY, False, True, [3]),
+        (MANY, True, True, []),
+    ],
+)
+def test_an_instance_is_swept_where_it_can_do_it(shape, int8, masked, numbers):
+    assert [each.number for each in ALL if serves(each, shape, "bfloat16", int8, masked)] == numbers
+
+
+def test_an_instance_is_of_the_kind_of_what_would_be_chosen():
+    for int8, masked in itertools.product((False, True), repeat=2):
+        made = instance(kind="int8" if int8 else "forward", masked=masked)
+        kinds = {kind_of(name, "sweep-attention") for name in (chosen_name(int8, masked), instance_name(made))}
+        assert len(kinds) == 1, kinds
+
+
+class FakeInstances:
+    """Number 2 does not start, and number 3 is not for this card."""
+
+    def attention(self):
+        return ALL
+
+    def run_attention(self, arguments, number, device, stream):
+        if number == 2:
+            raise KernelsError("it did not start")
+        if number == 3:
+            raise Unsupported("not for this card")
+        assert bool(arguments.key_mask) == ALL[number].masked
+        read_and_attend(arguments)
+
+
+def test_each_is_run_by_its_number_and_what_does_not_run_is_a_row(monkeypatch):
+    monkeypatch.setattr(stub, "emulated_attention", lambda: (FakeKernels(), FakeInstances()))
+    monkeypatch.setattr(stub, "smallest_attention", lambda: [FEW])
+    monkeypatch.setattr(benchmark, "milliseconds", lambda calls, device: [call() for call in calls] and 1.0)
+    out = io.StringIO()
+    sweep_worker.run(Teller((), out), ("attention",), True)
+    rows = {row.item: row for row in map(told, out.getvalue().splitlines()) if isinstance(row, Row)}
+    ours = {f"few: {instance_name(ALL[number])}": number for number in (0, 1, 2, 3)}
+    chosen = {f"few: {chosen_name(int8, masked)}" for int8 in (False, True) for masked in (False, True)}
+    assert set(rows) == set(ours) | chosen
+    assert {number: rows[name].problem for name, number in ours.items()} == {
+        0: None,
+        1: None,
+        2: "it did not start",
+        3: "not for this card",
+    }
+    assert rows[next(iter(ours))].measured["dtype"] == str(torch.bfloat16).removeprefix("torch.")

@@ -1,0 +1,84 @@
+"""The kernels' instances on the emulator, by their numbers, as `kernel_build.card.forced` has those of a card."""
+
+import ctypes
+
+from emulated_kernels import Emulator, _Report
+from emulated_linear import LinearEmulator
+from emulator_build import KERNELS, Conditions, build
+from fake_products import EmulatedProducts
+
+from kernel_build.card.forced import instance_of
+from mezzotint.attention.library import KernelPlan, Unsupported
+from mezzotint_kernels.abi import AttentionArgs, AttentionPlanStruct
+from mezzotint_kernels.errors import KernelsError
+
+COMPILED = {"bfloat16_64", "bfloat16_int8", "bfloat16_int4"}
+CARD = (80, 108, 163 * 1024)  # that is planned for
+
+
+def build_some():
+    """The emulator with a few files of instances; the others are in its lists, and do nothing."""
+    files = (KERNELS / "csrc").glob("*/instances/*.cu")
+    left_out = {f"{path.parents[1].name}/{path.stem}" for path in files if path.stem not in COMPILED}
+    return build(left_out=left_out)
+
+
+class EmulatedInstances:
+    """All, of which those that were compiled can be run."""
+
+    def __init__(self, path):
+        self._library = ctypes.CDLL(str(path))
+        self._attention, self._linear = Emulator(path).instances, LinearEmulator(path).instances
+
+    def attention(self):
+        return [instance_of(struct, number) for number, struct in enumerate(self._attention)]
+
+    def linear(self):
+        return [instance_of(struct, number) for number, struct in enumerate(self._linear)]
+
+    def run_attention(self, arguments, number, device, stream):
+        self._run(self._library.emulator_forward, arguments, number)
+
+    def run_linear(self, arguments, number, device, stream):
+        self._run(self._library.emulator_linear, arguments, number)
+
+    def _run(self, call, arguments, number):
+        report = _Report()
+        call(ctypes.byref(arguments), number, ctypes.byref(Conditions(late_copies=1)), ctypes.byref(report))
+        if report.error:
+            raise KernelsError(report.error.decode())
+
+
+class EmulatedAttention:
+    """The library of attention: it plans as for a card, and runs on the emulator."""
+
+    device_type = "cpu"
+
+    def __init__(self, path):
+        self._library, self._instances, self._number = ctypes.CDLL(str(path)), EmulatedInstances(path), 0
+
+    def new_arguments(self):
+        return AttentionArgs()
+
+    def plan(self, arguments, device):
+        plan = AttentionPlanStruct()
+        self._library.emulator_plan(ctypes.byref(arguments), *CARD, ctypes.byref(plan))
+        if not plan.supported:
+            raise Unsupported(plan.text.decode())
+        self._number = plan.kernel
+        return KernelPlan(name=plan.text.decode(), workspace_bytes=plan.workspace_bytes)
+
+    def launch(self, arguments, device, stream):
+        self._instances.run_attention(arguments, self._number, device, stream)
+
+
+def emulated_attention():
+    """The library, and its instances."""
+    path = build_some()
+    return EmulatedAttention(path), EmulatedInstances(path)
+
+
+def emulated_products():
+    """The library of products, and its instances."""
+    path = build_some()
+    return EmulatedProducts(path), EmulatedInstances(path)
