@@ -13,6 +13,8 @@ from mezzotint.memory.arena import DeviceArena
 from mezzotint.memory.copying import Copier, DirectCopier, StreamCopier, Streams
 from mezzotint.memory.machine_probe import is_wsl
 
+_THREADS = 4  # that read parts of a block's files at the same time
+
 
 class Device:
     """One device, for as long as an engine uses it; `close` ends its threads."""
@@ -97,26 +99,36 @@ def open_device(
 ) -> Device:
     """A device with at most `cap` bytes for weights and, where it is simulated, for activations too.
 
-    `reading`: have threads read what lies on disk, while the device computes: one for what is streamed, one for what
-    is brought in the background, so that the first never waits for the second. `spills`: whether the driver uses the
-    host's memory for what does not fit; None: as Windows' does.
+    `reading`: have threads read what lies on disk, while the device computes: those for what is streamed, those for
+    what is brought in the background, so that the first never wait for the second. `spills`: whether the driver uses
+    the host's memory for what does not fit; None: as Windows' does.
     """
     arena = DeviceArena(device, ByteLedger(cap, refuse))
-    readers = [ThreadPoolExecutor(1, thread_name_prefix="weights") for _ in range(2)] if reading else []
-    copier, background = (_copier(device, streams, reader) for reader in (readers or (None, None)))
+    readers = [_readers() if reading else () for _ in range(2)]
+    copier, background = (_copier(device, streams, *each) for each in readers)
     return Device(
         device,
         arena=arena,
         copier=copier,
         background=background,
         account=ByteAccount(arena.ledger, workspace) if simulated else None,
-        readers=readers,
+        readers=[reader for each in readers for reader in each],
         spills=sys.platform == "win32" or is_wsl() if spills is None else spills,
     )
 
 
-def _copier(device: torch.device, streams: Streams | None, reader: Executor | None) -> Copier:
+def _readers() -> tuple[Executor, Executor]:
+    """One that brings block after block, and those that read its parts for it."""
+    return (
+        ThreadPoolExecutor(1, thread_name_prefix="weights"),
+        ThreadPoolExecutor(_THREADS, thread_name_prefix="files"),
+    )
+
+
+def _copier(
+    device: torch.device, streams: Streams | None, reader: Executor | None = None, threads: Executor | None = None
+) -> Copier:
     if device.type != "cuda":
-        return DirectCopier(reader)
+        return DirectCopier(reader, threads=threads)
     cuda: Any = torch.cuda if streams is None else streams
-    return StreamCopier(device, cuda, reader=reader)
+    return StreamCopier(device, cuda, reader=reader, threads=threads)

@@ -14,10 +14,11 @@ from torch import Tensor, nn
 
 from mezzotint.memory.accounting import rounded, uncounted
 from mezzotint.memory.arena import DeviceArena, Segment
-from mezzotint.memory.copying import Copier, Copy, Mark, Ticket
+from mezzotint.memory.copying import Copier, Mark, Ticket
 from mezzotint.memory.host import Form, HostTensor, Source
+from mezzotint.memory.loads import Load
 from mezzotint.memory.pinning import CHUNK, Locker, Pinned
-from mezzotint.memory.segments import placed, spread, views
+from mezzotint.memory.segments import placed, spread
 from mezzotint.memory.slots import Slot
 from mezzotint.memory.weights import Weight, check_blocks, weights_of
 
@@ -217,13 +218,13 @@ class StreamedNetwork:
 
     def _bind(self, stay: "_Stay", arrangement: Arrangement, stays: Segment, slots: Sequence[Segment]) -> None:
         mark = self._copier.mark()  # the memory may have served something else
-        groups = ["", *arrangement.resident]
-        tensors = views(stays, self._forms(*groups))
-        copies = {group: _bound(self._weights[group], tensors) for group in groups}
+        rest, loads = stays.memory, {}
+        for group in ("", *arrangement.resident):
+            loads[group] = _bound(self._weights[group], rest)
+            rest = rest[placed(self._forms(group))[1] :]
         for blocks, segment in zip(arrangement.slots, slots, strict=True):
-            through = {block: _bound(self._weights[block], views(segment, self._forms(block))) for block in blocks}
-            stay.add_slot(through, self.network)
-        stay.start(copies, mark, self.network)
+            stay.add_slot({block: _bound(self._weights[block], segment.memory) for block in blocks}, self.network)
+        stay.start(loads, mark, self.network)
 
     def _unbind(self) -> None:
         for weight in self.weights:
@@ -244,7 +245,7 @@ class _Stay:
         """What lies in no block."""
         return self._residents[0]
 
-    def add_slot(self, blocks: Mapping[str, Sequence[Copy]], network: nn.Module) -> None:
+    def add_slot(self, blocks: Mapping[str, Load], network: nn.Module) -> None:
         """Have blocks pass through a slot."""
         slot = Slot(blocks, self._copier)
         self.slots.append(slot)
@@ -253,10 +254,10 @@ class _Stay:
             self._hooks.append(module.register_forward_pre_hook(_before(slot, block), prepend=True))
             self._hooks.append(module.register_forward_hook(_after(slot, block)))
 
-    def start(self, residents: Mapping[str, Sequence[Copy]], mark: Mark, network: nn.Module) -> None:
+    def start(self, residents: Mapping[str, Load], mark: Mark, network: nn.Module) -> None:
         """Have everything brought: what is always needed, first blocks of slots, then what stays."""
-        for block, copies in residents.items():
-            resident = _Resident(self._bringing.start(copies, mark))
+        for block, load in residents.items():
+            resident = _Resident(self._bringing.start(load, mark))
             self._residents.append(resident)
             if block:
                 module = network.get_submodule(block)
@@ -293,13 +294,11 @@ class _Resident:
             self._ticket.settle()
 
 
-def _bound(weights: Sequence[Weight], tensors: Iterator[Tensor]) -> list[Copy]:
-    copies = []
-    for weight in weights:
-        tensor = next(tensors)
+def _bound(weights: Sequence[Weight], memory: Tensor) -> Load:
+    load = Load(memory, [weight.source for weight in weights])
+    for weight, tensor in zip(weights, load.tensors, strict=True):
         weight.bind(tensor)
-        copies.append(Copy(weight.source, tensor))
-    return copies
+    return load
 
 
 def _before(slot: Slot, block: str) -> Any:  # noqa: ANN401  a hook, of whatever arguments
