@@ -17,7 +17,7 @@ from mezzotint.memory.arena import DeviceArena, Segment
 from mezzotint.memory.copying import Copier, Mark, Ticket
 from mezzotint.memory.host import Form, HostTensor, Source
 from mezzotint.memory.loads import Load
-from mezzotint.memory.pinning import CHUNK, Locker, Pinned
+from mezzotint.memory.pinning import CHUNK, Locker, Pinned, can_lock
 from mezzotint.memory.segments import placed, spread
 from mezzotint.memory.slots import Slot
 from mezzotint.memory.weights import Weight, check_blocks, weights_of
@@ -168,6 +168,11 @@ class StreamedNetwork:
         self.arrange(max(0, self._resident - fewer))
         return True
 
+    def can_pin(self, budget: int) -> bool:
+        """Whether more of it could be page-locked than is, within a budget for all of it."""
+        refused = self._pinned is not None and self._pinned.refused
+        return not refused and can_lock(self._in_order_of_use(), budget - self.pinned_bytes)
+
     def pin(self, locker: Locker, budget: int, chunk: int = CHUNK) -> bool:
         """Have as much of what lies in RAM page-locked as the budget holds, streamed blocks first; not during a stay.
 
@@ -177,10 +182,7 @@ class StreamedNetwork:
             raise RuntimeError("weights are moved in RAM only while the network is not on the device")
         if self._pinned is None:
             self._pinned = Pinned(locker)
-        arrangement = self.arrangement()
-        streamed = [block for slot in arrangement.slots for block in slot]
-        order = [*streamed, "", *arrangement.resident]
-        return self._pinned.gather((each for group in order for each in self._weights[group]), budget, chunk)
+        return self._pinned.gather(self._in_order_of_use(), budget, chunk)
 
     def unpin(self) -> None:
         """Unlock what was locked; the network leaves before."""
@@ -196,6 +198,11 @@ class StreamedNetwork:
     def pinned_bytes(self) -> int:
         """Of the host's memory, locked for this network."""
         return 0 if self._pinned is None else self._pinned.bytes
+
+    def _in_order_of_use(self) -> Iterator[Weight]:
+        arrangement = self.arrangement()
+        streamed = (block for slot in arrangement.slots for block in slot)
+        return (each for group in (*streamed, "", *arrangement.resident) for each in self._weights[group])
 
     def _growth(self, resident: int) -> int:
         return self.bytes(resident) - (self.bytes() if self.entered else 0)

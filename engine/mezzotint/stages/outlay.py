@@ -14,9 +14,10 @@ from mezzotint.memory.calibration import Calibration, exact_calibration, load_ca
 from mezzotint.memory.footprint import ModelFootprint
 from mezzotint.memory.machine_facts import MachineFacts
 from mezzotint.memory.machine_probe import measured_rates, sample_file
+from mezzotint.memory.phases import parts_of
 from mezzotint.memory.rates import measured_disk, measured_link
 from mezzotint.memory.task import Numbers, StageTask, Task
-from mezzotint.protocol import DeviceInfo, Dtype, GenerateRequest, PhaseMemory, Plan
+from mezzotint.protocol import DeviceInfo, Dtype, GenerateRequest, PhaseMemory, Plan, PlannedComponent
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 
 _ROOM = 0.7  # of free RAM: a model that takes no more is simply loaded
@@ -60,6 +61,12 @@ class Outlay:
     def on_disk(self, model: str) -> frozenset[str]:
         """The parts of a model whose weights stay in their files."""
         return frozenset(part.name for part in self.plan.components if part.model == model and part.host == "disk")
+
+    def hottest_first(self) -> tuple[PlannedComponent, ...]:
+        """The networks, those that run most often in the job before the others."""
+        parts = parts_of(self.task, self.plan.guidance, self.plan.vae_tile)
+        passes = {(part.model.id, part.component.name): part.passes for part in parts}
+        return tuple(sorted(self.plan.components, key=lambda part: -passes.get((part.model, part.name), 0)))
 
     def learn(self, measured: Sequence[PhaseMemory], folder: Path) -> None:
         """Have later plans for this device rest on what came of this one."""

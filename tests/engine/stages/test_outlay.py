@@ -34,6 +34,12 @@ def test_what_stays_in_its_files():
     assert "unet" in found.on_disk(found.plan.components[0].model) and found.on_disk("another") == frozenset()
 
 
+def test_what_runs_in_every_step_comes_before_what_runs_once():
+    names = [part.name for part in outlay(4 * GB).hottest_first()]
+    assert sorted(names) == ["text_encoder", "unet", "vae"]
+    assert names[0] == "unet"
+
+
 def test_no_plan_is_an_error_with_numbers_that_suffice():
     small = outlay(GB // 8)
     with pytest.raises(OutOfMemory, match="the least that works is") as refused:
