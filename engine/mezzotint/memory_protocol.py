@@ -90,6 +90,7 @@ class PhaseMemory:
     name: str
     predicted_bytes: int
     measured_bytes: int
+    held_bytes: int | None = None  # by the allocator, with pieces between that nobody could use; None: not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

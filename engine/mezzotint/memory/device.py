@@ -12,8 +12,9 @@ from mezzotint.memory.accounting import ByteAccount, ByteLedger, Refuse, Workspa
 from mezzotint.memory.arena import DeviceArena
 from mezzotint.memory.copying import Copier, DirectCopier, StreamCopier, Streams
 from mezzotint.memory.machine_probe import is_wsl
+from mezzotint.memory.rates import THREADS
 
-_THREADS = 4  # that read parts of a block's files at the same time
+_LITTLE = 50  # a part, as a divisor, that is left over from phases before
 
 
 class Device:
@@ -34,6 +35,7 @@ class Device:
         self.device, self.arena, self.copier, self.background = device, arena, copier, background
         self.account = account
         self._spills = spills
+        self._spare = 0  # bytes that the allocator held without use at the last reset
         self._readers = tuple(readers)
 
     @property
@@ -58,6 +60,12 @@ class Device:
             return torch.cuda.max_memory_allocated(self.device)
         return self.ledger.peak
 
+    def held_bytes(self) -> int | None:
+        """The most that torch's allocator held since the last reset; None: that says nothing of what it needs."""
+        if self.device.type != "cuda" or self._spare > self.peak_bytes() // _LITTLE:
+            return None
+        return torch.cuda.max_memory_reserved(self.device)
+
     def taken_by_others(self) -> int:
         """Bytes under the cap that are not there for us now: other programs have them."""
         if self.device.type != "cuda" or self.ledger.free is None:
@@ -79,6 +87,7 @@ class Device:
         self.ledger.reset_peak()
         if self.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(self.device)
+            self._spare = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
 
     def close(self) -> None:
         """End the threads that read."""
@@ -121,7 +130,7 @@ def _readers() -> tuple[Executor, Executor]:
     """One that brings block after block, and those that read its parts for it."""
     return (
         ThreadPoolExecutor(1, thread_name_prefix="weights"),
-        ThreadPoolExecutor(_THREADS, thread_name_prefix="files"),
+        ThreadPoolExecutor(THREADS, thread_name_prefix="files"),
     )
 
 

@@ -84,6 +84,7 @@ class Outlay:
                     network.role,
                     live_bytes=phase.activation_bytes / factor,
                     measured_bytes=found.measured_bytes - phase.weights_bytes,
+                    held_bytes=None if found.held_bytes is None else found.held_bytes - phase.weights_bytes,
                 )
         if calibration != self.calibration:
             store_calibration(folder, self.machine.device_name, calibration)
