@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mezzotint.memory.page_locks import Moving, topped_up
+from mezzotint.memory.page_locks import Moving, allotted
 from mezzotint.memory.phases import Part
 from mezzotint.memory.problem import Problem
 from mezzotint.memory.search import Placed, Solution
@@ -38,13 +38,13 @@ def outlined(problem: Problem, solution: Solution, *, fits: bool, policy: Memory
 
 
 def _locked(problem: Problem, solution: Solution) -> Mapping[str, int]:
-    """Page-locked bytes of each network, of what moves: the rest need not be."""
+    """Page-locked bytes of each network: of what moves, what is copied most often first."""
     moving = []
     for placed in solution.placed:
         if solution.hosts.of(placed.part) == "ram":
             moving.append(Moving(placed.part.key, placed.layout.streamed_bytes, placed.part.passes))
             moving.append(Moving(placed.part.key, placed.layout.stay_bytes if placed.arrivals else 0, placed.arrivals))
-    return topped_up(dict(solution.hosts.locked), moving, problem.machine.pin_bytes)
+    return allotted(moving, problem.machine.pin_bytes)
 
 
 def _component(problem: Problem, solution: Solution, placed: Placed, locked: Mapping[str, int]) -> PlannedComponent:

@@ -2,7 +2,7 @@
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -173,19 +173,26 @@ class Problem:
     def all_hosts(self, precision: Precision, limits: Limits) -> tuple[Hosts, ...]:
         """Those that RAM allows, with what may be page-locked; on a card only the best of them."""
         fitting = [
-            self.with_locks(precision, hosts, limits.pinned)
+            hosts
             for hosts in itertools.starmap(Hosts, itertools.product(_TIERS, repeat=2))
             if self.host_bytes(precision, hosts) <= limits.ram
         ]
-        if self.machine.one_memory:  # weights that wait in RAM leave less of it to work in
-            return tuple(fitting)
-        return tuple(hosts for hosts in fitting if not any(_better(other, hosts) for other in fitting))
+        if not self.machine.one_memory:  # where weights that wait in RAM leave less of it to work in
+            fitting = [hosts for hosts in fitting if not any(_better(other, hosts) for other in fitting)]
+        return tuple(each for hosts in fitting for each in self.with_locks(precision, hosts, limits.pinned))
 
-    def with_locks(self, precision: Precision, hosts: Hosts, budget: int) -> Hosts:
-        """With pages locked up to a budget, of what runs most often first."""
+    def with_locks(self, precision: Precision, hosts: Hosts, budget: int) -> tuple[Hosts, ...]:
+        """With pages locked up to a budget, text encoders after the others or, if that is another choice, before them.
+
+        Which weights of a network move is not known yet: either may turn out to need none.
+        """
         waiting = [part for part in self.parts("batched", 0) if hosts.of(part) == "ram"]
-        moving = [Moving(part.key, self.total(part, precision.of(part)), part.passes) for part in waiting]
-        return replace(hosts, locked=allotted(moving, budget))
+        groups: tuple[list[Moving], list[Moving]] = ([], [])
+        for part in waiting:
+            moving = Moving(part.key, self.total(part, precision.of(part)), part.passes)
+            groups[part.component.role == "text"].append(moving)
+        choices = [_in_turn(groups, budget), _in_turn(groups[::-1], budget)]
+        return tuple(replace(hosts, locked=each) for each in choices[: 1 + (choices[0] != choices[1])])
 
     def vram(self, precision: Precision, hosts: Hosts, limits: Limits) -> int:
         """What is left to the device."""
@@ -226,11 +233,18 @@ class Problem:
         return self.fixed_bytes + weights + self.activations("batched", tile)[last]
 
 
+def _in_turn(groups: Iterable[list[Moving]], budget: int) -> dict[str, int]:
+    """Bytes that are locked, of the first group before the others."""
+    locked: dict[str, int] = {}
+    for group in groups:
+        locked |= allotted(group, budget - sum(locked.values()))
+    return locked
+
+
 def _better(one: Hosts, other: Hosts) -> bool:
-    """Whether some network waits in a faster place, and none in a slower one or with less that is page-locked."""
+    """Whether no network waits in a slower place, and some in a faster one."""
     places = [(_TIERS.index(a), _TIERS.index(b)) for a, b in ((one.text, other.text), (one.others, other.others))]
-    locks = all(one.locked.get(key, 0) >= size for key, size in other.locked.items())
-    return locks and any(a < b for a, b in places) and all(a <= b for a, b in places)
+    return any(a < b for a, b in places) and all(a <= b for a, b in places)
 
 
 def _frontier(timed: list[tuple[Layout, float]]) -> Frontier:

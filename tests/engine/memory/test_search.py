@@ -18,7 +18,7 @@ def by_trying_everything(problem, precision, tile, limits):
     """The least time of all plans, without one bound."""
     best = math.inf
     every = itertools.starmap(Hosts, itertools.product(TIERS, TIERS))
-    locked = [problem.with_locks(precision, hosts, limits.pinned) for hosts in every]
+    locked = [each for hosts in every for each in problem.with_locks(precision, hosts, limits.pinned)]
     for guidance, hosts in itertools.product(problem.guidances, locked):
         assert sum(hosts.locked.values()) <= limits.pinned
         if problem.host_bytes(precision, hosts) > limits.ram:
