@@ -6,10 +6,13 @@ import sys
 
 import pytest
 import torch
+from fake_card.install import fake_card
 from safetensors.torch import save_file
 from streamed_networks import case
 
 from mezzotint.errors import ModelRefused, StorageError
+from mezzotint.memory import loads
+from mezzotint.memory.copying import Staging
 from mezzotint.memory.device import open_device
 from mezzotint.memory.disk import DiskWeights
 from mezzotint.memory.streaming import StreamedNetwork
@@ -78,6 +81,31 @@ def test_the_numbers_are_the_same_and_nothing_stays_in_ram(on_disk, reading):
     assert device.ledger.in_use == 0
     disk.close()
     device.close()
+
+
+def test_from_files_to_a_card_a_block_is_one_copy_and_in_order(flux_on_disk, monkeypatch):
+    monkeypatch.setattr(loads, "PART", 1000)  # several threads read each block
+    chosen, path = flux_on_disk
+    with fake_card(64 * 2**20) as card:
+        device = open_device(torch.device("cuda:0"))
+        disk, network = streamed(chosen, path, device, resident=0)
+        network.enter()
+        network.ready()
+        copies, brought = [], Staging.bring
+
+        def counted(self, stretch, stream):
+            before = card.operations["copy from host"]
+            brought(self, stretch, stream)
+            copies.append(card.operations["copy from host"] - before)
+
+        monkeypatch.setattr(Staging, "bring", counted)
+        for _ in range(2):
+            assert chosen.call_on(torch.device("cuda:0")).cpu().equal(chosen.answer)
+        network.leave()
+        assert card.hazards == []
+        assert set(copies) == {1} and len(copies) >= len(chosen.blocks)
+        disk.close()
+        device.close()
 
 
 @on_posix
