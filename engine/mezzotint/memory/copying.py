@@ -4,7 +4,7 @@ The host never waits for a card here. What copying has to wait for is a mark tha
 has to wait for is a ticket. Reading files is what takes the host's time, and a thread can do that beside.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from concurrent.futures import TimeoutError as Late
 from contextlib import suppress
@@ -16,7 +16,8 @@ from torch import Tensor
 
 from mezzotint.errors import StorageError
 from mezzotint.memory.accounting import uncounted
-from mezzotint.memory.loads import Gathering, Load, Stretch
+from mezzotint.memory.loads import Copy as Copy
+from mezzotint.memory.loads import Gathering, Load
 
 STAGING = 32 * 2**20  # bytes of a page-locked buffer, of which there are two
 PATIENCE = 120.0  # seconds for the disk to give one block
@@ -107,19 +108,19 @@ class StreamCopier:
     def start(self, load: Load, after: Mark) -> Ticket:
         """Queue copies; those that take the host's time are queued by the reader."""
         if self._reader is None or load.at_once:
-            return Queued(self._queue(load, after), self._compute)
-        return Awaited(self._reader.submit(self._queue, load, after), self._patience, self._compute)
+            return Queued(self._queue(load.copies, after), self._compute)
+        return Awaited(self._reader.submit(self._queue, load.copies, after), self._patience, self._compute)
 
-    def _queue(self, load: Load, after: Mark) -> Event:
+    def _queue(self, copies: Sequence[Copy], after: Mark) -> Event:
         event = self._streams.Event()
         with uncounted(), torch.no_grad(), self._streams.stream(self._stream):
             self._stream.wait_event(after)
             try:
-                for stretch in load.stretches:
-                    if stretch.locked is None:
-                        self._staging.bring(stretch, self._stream)
+                for copy in copies:
+                    if copy.locked is None:
+                        self._staging.bring(copy, self._stream)
                     else:
-                        stretch.target.copy_(stretch.locked, non_blocking=True)
+                        copy.target.copy_(copy.locked, non_blocking=True)
             except BaseException:
                 event.record(self._stream)
                 event.synchronize()  # some have begun, and nobody gets a ticket for them
@@ -140,15 +141,15 @@ class Staging:
         self._used: list[Event | None] = [None, None]
         self._turn = 0
 
-    def bring(self, stretch: Stretch, stream: Any) -> None:  # noqa: ANN401  torch.cuda's, or a test's
+    def bring(self, copy: Copy, stream: Any) -> None:  # noqa: ANN401  torch.cuda's, or a test's
         """Queue weights, as many as a buffer holds in one copy."""
-        gathering, first = Gathering(stretch.placed, self._threads), stretch.placed[0].offset
+        gathering, first = Gathering(copy.placed, self._threads), copy.placed[0].offset
         start = 0
-        while start < len(stretch.target):
+        while start < len(copy.target):
             turn = self._next()
-            piece = self._buffers[turn][: len(stretch.target) - start]
+            piece = self._buffers[turn][: len(copy.target) - start]
             gathering.fill(piece, first + start)
-            stretch.target[start : start + len(piece)].copy_(piece, non_blocking=True)
+            copy.target[start : start + len(piece)].copy_(piece, non_blocking=True)
             event = self._used[turn] = self._streams.Event()
             event.record(stream)
             start += len(piece)

@@ -30,7 +30,7 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stretch:
+class Copy:
     """Weights that follow one another in the run and travel together."""
 
     placed: tuple[Placed, ...]
@@ -58,19 +58,19 @@ class Load:
     @cached_property
     def at_once(self) -> bool:
         """Whether a card can fetch all of it by itself."""
-        return all(stretch.locked is not None for stretch in self.stretches)
+        return all(copy.locked is not None for copy in self.copies)
 
     @cached_property
-    def stretches(self) -> tuple[Stretch, ...]:
+    def copies(self) -> tuple[Copy, ...]:
         """All of it, in as few copies as can be."""
         filled = (each for each in self.placed if each.size)
-        return tuple(self._stretch(tuple(group)) for _, group in groupby(filled, _lies))
+        return tuple(self._copy(tuple(group)) for _, group in groupby(filled, _lies))
 
-    def _stretch(self, group: tuple[Placed, ...]) -> Stretch:
+    def _copy(self, group: tuple[Placed, ...]) -> Copy:
         start, end = group[0].offset, group[-1].end
         first = group[0].source
         locked = locked_bytes(first.tensor(), end - start) if first.at_once else None
-        return Stretch(group, self.memory[start:end], locked)
+        return Copy(group, self.memory[start:end], locked)
 
 
 class Gathering:

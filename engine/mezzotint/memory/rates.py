@@ -15,7 +15,7 @@ _COPIED = 128 * 2**20  # bytes
 _READ = 64 * 2**20
 _PIECE = 4 * 2**20
 _CACHED = 8e9  # bytes per second: faster, it may have been RAM that was read, where the system cannot be asked
-THREADS = 4  # that read parts of a file at the same time
+THREADS = max(1, min(4, (os.cpu_count() or 1) // 2))  # that read parts of a file at the same time
 
 
 def measured_link(index: int, clock: Callable[[], float] = time.perf_counter) -> Link | None:

@@ -91,9 +91,9 @@ def test_from_files_to_a_card_a_block_is_one_copy_and_in_order(flux_on_disk, mon
         disk, network = streamed(chosen, path, device, resident=0)
         pieces, brought, turned = [], Staging.bring, Staging._next
 
-        def bring(self, stretch, stream):
+        def bring(self, copy, stream):
             pieces.append(0)
-            brought(self, stretch, stream)
+            brought(self, copy, stream)
 
         def turn(self):
             pieces[-1] += 1

@@ -1,4 +1,4 @@
-"""Loads: what lies alike is one stretch; what does not is gathered, in pieces of any size, by several threads."""
+"""Loads: what lies alike is one copy; what does not is gathered, in pieces of any size, by several threads."""
 
 import itertools
 import time
@@ -62,19 +62,19 @@ def locked(tensors):
 
 def brought(load):
     """The load's tensors, brought as a card's copier does."""
-    for stretch in load.stretches:
-        if stretch.locked is None:
-            Gathering(stretch.placed, None).fill(stretch.target, stretch.placed[0].offset)
+    for copy in load.copies:
+        if copy.locked is None:
+            Gathering(copy.placed, None).fill(copy.target, copy.placed[0].offset)
         else:
-            stretch.target.copy_(stretch.locked)
+            copy.target.copy_(copy.locked)
     return load.tensors
 
 
 @given(st.lists(st.sampled_from(TENSORS), max_size=6))
-def test_what_lies_side_by_side_is_one_stretch(tensors):
+def test_what_lies_side_by_side_is_one_copy(tensors):
     sources = locked(tensors)
     load = Load(memory_for(sources), sources)
-    assert len(load.stretches) == any(tensor.numel() for tensor in tensors)
+    assert len(load.copies) == any(tensor.numel() for tensor in tensors)
     assert load.at_once and not load.on_disk
     assert all(map(torch.equal, brought(load), tensors))
 
@@ -83,7 +83,7 @@ def test_what_lies_in_two_runs_or_in_another_order_is_not():
     one, two = locked(TENSORS[:2]), locked(TENSORS[:2])
     for sources, count in (([*one, *two], 2), (one[::-1], 2), ([one[0], HostTensor(TENSORS[3]), one[1]], 3)):
         load = Load(memory_for(sources), sources)
-        assert len(load.stretches) == count
+        assert len(load.copies) == count
         assert all(tensor.equal(source.tensor()) for tensor, source in zip(brought(load), sources, strict=True))
     assert not Load(memory_for(sources), sources).at_once
 
