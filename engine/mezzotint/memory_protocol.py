@@ -6,7 +6,7 @@ from typing import Literal
 Quantization = Literal["auto", "none", "int8", "int8-weight", "int4", "int4-lowrank"]
 MemoryPolicy = Literal["auto", "fast", "balanced", "lowest"]
 GuidancePasses = Literal["batched", "sequential"]
-HostTier = Literal["pinned", "ram", "disk"]
+HostTier = Literal["ram", "disk"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,7 @@ class PlannedComponent:
     device_bytes: int  # of what stays, and of the slots
     host: HostTier  # where its weights wait
     phases: tuple[str, ...]  # in which it is on the device
+    pinned_bytes: int = 0  # that are page-locked there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +90,7 @@ class PhaseMemory:
     name: str
     predicted_bytes: int
     measured_bytes: int
+    held_bytes: int | None = None  # by the allocator, with pieces between that nobody could use; None: not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

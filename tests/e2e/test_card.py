@@ -81,6 +81,7 @@ def test_a_card_makes_the_very_picture_of_the_processor_and_no_step_waits(reques
         assert card.device().allocated == before, "nothing is left when the engine is closed"
         for phase in result.memory.phases:
             assert phase.measured_bytes <= 1.1 * phase.predicted_bytes, phase
+            assert phase.held_bytes == phase.measured_bytes
 
 
 @pytest.mark.slow_after(1)

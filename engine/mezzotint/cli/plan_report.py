@@ -4,7 +4,7 @@ from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli.columns import columns
 from mezzotint.protocol import Plan, PlannedComponent
 
-_WAITS = {"pinned": "RAM, page-locked", "ram": "RAM", "disk": "disk"}
+_WAITS = {"ram": "RAM", "disk": "disk"}
 _NETWORKS = ("NETWORK", "PRECISION", "SIZE", "RESIDENT", "SLOTS", "ON DEVICE", "WAITS IN", "THERE DURING")
 _PHASES = ("PHASE", "WEIGHTS", "ACTIVATIONS", "PEAK", "TIME", "ALL IN PLACE")
 
@@ -39,9 +39,16 @@ def _network(part: PlannedComponent, *, several: bool) -> tuple[str, ...]:
         blocks,
         str(part.slots or "-"),
         size(part.device_bytes),
-        _WAITS[part.host],
+        _waits(part),
         ", ".join(part.phases),
     )
+
+
+def _waits(part: PlannedComponent) -> str:
+    if not part.pinned_bytes:
+        return _WAITS[part.host]
+    much = "" if part.pinned_bytes >= part.bytes else f"{size(part.pinned_bytes)} "
+    return f"{_WAITS[part.host]}, {much}page-locked"
 
 
 def _seconds(seconds: float) -> str:

@@ -50,5 +50,8 @@ def streams_no_more(plan: Plan, other: Plan) -> bool:
     pairs = [(part, places[part.model, part.name]) for part in plan.components]
     settled = (plan.guidance, plan.vae_tile, plan.quantization, plan.text_quantization)
     return settled == (other.guidance, other.vae_tile, other.quantization, other.text_quantization) and all(
-        part.resident_blocks >= before.resident_blocks and part.host == before.host for part, before in pairs
+        part.resident_blocks >= before.resident_blocks
+        and part.host == before.host
+        and (not part.slots or part.pinned_bytes >= before.pinned_bytes)
+        for part, before in pairs
     )

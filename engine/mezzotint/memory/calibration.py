@@ -15,6 +15,8 @@ FILE = "memory.json"
 # Of published peaks over traced ones: decoders on an RTX 4090 1.18 to 1.22; transformers 1.1 to 1.3.
 CONVOLUTION, ATTENTION = 1.25, 1.2
 _LEAST, _MOST = 1.0, 4.0  # a factor outside is a mistake in measuring
+# Of published peaks that an allocator held over those allocated: 1.03 to 1.24. More is memory that it had no need for.
+_MOST_HELD = 1.25
 _LARGEST = 4 * 2**20  # bytes of the file
 
 
@@ -23,24 +25,33 @@ class Calibration:
     """Factors on what is predicted."""
 
     allocated: Mapping[str, float] = field(default_factory=dict)  # over live memory, by family/role
-    reserved: float = 1.05  # over what is allocated: pieces between that nobody can use
+    held: Mapping[str, float] = field(default_factory=dict)  # over allocated: pieces between that nobody can use
+    reserved: float = 1.05  # the same, of what has not been measured
     copy_rate: float | None = None  # bytes per second as measured; None: not yet
     pageable_rate: float | None = None
     disk_rate: float | None = None
 
     def factor(self, family: str, role: Role, class_name: str) -> float:
         """Of what the device gives away over what is live."""
-        usual = CONVOLUTION if role == "vae" or "UNet" in class_name else ATTENTION
-        return self.allocated.get(_key(family, role), usual) * self.reserved
+        key, usual = _key(family, role), CONVOLUTION if role == "vae" or "UNet" in class_name else ATTENTION
+        return self.allocated.get(key, usual) * self.held.get(key, self.reserved)
 
-    def learned(self, family: str, role: Role, *, live_bytes: float, measured_bytes: float) -> "Calibration":
-        """With a measured peak of activations, beside what was live by the footprint; nonsense changes nothing."""
+    def learned(
+        self, family: str, role: Role, *, live_bytes: float, measured_bytes: float, held_bytes: float | None = None
+    ) -> "Calibration":
+        """With a measured peak of activations, beside what was live by the footprint; nonsense changes nothing.
+
+        `held_bytes` is what the allocator held for them.
+        """
         if live_bytes <= 0 or not math.isfinite(measured_bytes):
             return self
-        factor = measured_bytes / live_bytes / self.reserved
-        if not _LEAST / self.reserved <= factor <= _MOST:
+        key, factor = _key(family, role), measured_bytes / live_bytes
+        if not _LEAST <= factor <= _MOST:
             return self
-        return replace(self, allocated={**self.allocated, _key(family, role): factor})
+        held = dict(self.held)
+        if held_bytes is not None and held_bytes >= measured_bytes:
+            held[key] = min(held_bytes / measured_bytes, _MOST_HELD)
+        return replace(self, allocated={**self.allocated, key: factor}, held=held)
 
 
 def exact_calibration(families: Iterable[str]) -> Calibration:
@@ -81,17 +92,20 @@ def _read(path: Path) -> dict[str, object]:
 
 
 def _decoded(stored: dict[str, object]) -> Calibration:
-    allocated = stored.get("allocated")
-    factors = allocated.items() if isinstance(allocated, dict) else ()
-    kept = {str(name): float(value) for name, value in factors if _is_number(value, 0.5, _MOST)}
     reserved = stored.get("reserved")
     return Calibration(
-        allocated=kept,
+        allocated=_factors(stored.get("allocated"), 0.5, _MOST),
+        held=_factors(stored.get("held"), 1.0, _MOST_HELD),
         reserved=float(reserved) if _is_number(reserved, 1.0, 3.0) else Calibration().reserved,
         copy_rate=_rate(stored.get("copy_rate")),
         pageable_rate=_rate(stored.get("pageable_rate")),
         disk_rate=_rate(stored.get("disk_rate")),
     )
+
+
+def _factors(stored: object, low: float, high: float) -> dict[str, float]:
+    factors = stored.items() if isinstance(stored, dict) else ()
+    return {str(name): float(value) for name, value in factors if _is_number(value, low, high)}
 
 
 def _rate(value: object) -> float | None:

@@ -16,21 +16,14 @@ from torch import Tensor
 
 from mezzotint.errors import StorageError
 from mezzotint.memory.accounting import uncounted
-from mezzotint.memory.host import Source, bytes_of
+from mezzotint.memory.loads import Copy as Copy
+from mezzotint.memory.loads import Gathering, Load
 
 STAGING = 32 * 2**20  # bytes of a page-locked buffer, of which there are two
 PATIENCE = 120.0  # seconds for the disk to give one block
 
 Mark: TypeAlias = object  # a place in what computing was asked to do
 Event: TypeAlias = Any
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Copy:
-    """One tensor's way."""
-
-    source: Source
-    target: Tensor
 
 
 class Ticket(Protocol):
@@ -49,26 +42,33 @@ class Copier(Protocol):
     def mark(self) -> Mark:
         """All that computing was asked for up to now."""
 
-    def start(self, copies: Sequence[Copy], after: Mark) -> Ticket:
-        """Ask for copies into memory that is free once computing has come to the mark."""
+    def start(self, load: Load, after: Mark) -> Ticket:
+        """Ask for a load's copies into memory that is free once computing has come to the mark."""
 
 
 class DirectCopier:
     """On a processor. With a reader, what lies on disk is read while other blocks compute."""
 
-    def __init__(self, reader: Executor | None = None, patience: float = PATIENCE) -> None:
-        self._reader, self._patience = reader, patience
+    def __init__(
+        self, reader: Executor | None = None, patience: float = PATIENCE, *, threads: Executor | None = None
+    ) -> None:
+        """`threads` read parts of what the reader reads."""
+        self._reader, self._patience, self._threads = reader, patience, threads
 
     def mark(self) -> Mark:
         """Nothing: a processor has computed what it was asked for."""
         return None
 
-    def start(self, copies: Sequence[Copy], after: Mark) -> Ticket:  # noqa: ARG002  as Copier has it
+    def start(self, load: Load, after: Mark) -> Ticket:  # noqa: ARG002  as Copier has it
         """Copy, or have it read."""
-        if self._reader is None or not any(copy.source.on_disk for copy in copies):
-            _copy_all(copies)
+        if self._reader is None or not load.on_disk:
+            self._copy(load)
             return Done()
-        return Awaited(self._reader.submit(_copy_all, copies), self._patience)
+        return Awaited(self._reader.submit(self._copy, load), self._patience)
+
+    def _copy(self, load: Load) -> None:
+        with uncounted(), torch.no_grad():
+            Gathering(load.placed, self._threads).fill(load.memory, 0)
 
 
 class Streams(Protocol):
@@ -89,13 +89,15 @@ class StreamCopier:
         streams: Streams,
         *,
         reader: Executor | None = None,
+        threads: Executor | None = None,
         staging: Callable[[], Tensor] | None = None,
         patience: float = PATIENCE,
     ) -> None:
+        """`threads` read parts of what the reader reads."""
         self._device, self._streams = device, streams
         self._stream = streams.Stream(device)
         self._reader, self._patience = reader, patience
-        self._staging = Staging(streams, staging or page_locked)
+        self._staging = Staging(streams, staging or page_locked, threads)
 
     def mark(self) -> Mark:
         """An event at the end of what the computing stream was given."""
@@ -103,11 +105,11 @@ class StreamCopier:
         event.record(self._streams.current_stream(self._device))
         return event
 
-    def start(self, copies: Sequence[Copy], after: Mark) -> Ticket:
+    def start(self, load: Load, after: Mark) -> Ticket:
         """Queue copies; those that take the host's time are queued by the reader."""
-        if self._reader is None or all(copy.source.at_once for copy in copies):
-            return Queued(self._queue(copies, after), self._compute)
-        return Awaited(self._reader.submit(self._queue, copies, after), self._patience, self._compute)
+        if self._reader is None or load.at_once:
+            return Queued(self._queue(load.copies, after), self._compute)
+        return Awaited(self._reader.submit(self._queue, load.copies, after), self._patience, self._compute)
 
     def _queue(self, copies: Sequence[Copy], after: Mark) -> Event:
         event = self._streams.Event()
@@ -115,8 +117,10 @@ class StreamCopier:
             self._stream.wait_event(after)
             try:
                 for copy in copies:
-                    if copy.source.at_once or not self._staging.bring(copy, self._stream):
-                        copy.target.copy_(copy.source.tensor(), non_blocking=True)
+                    if copy.locked is None:
+                        self._staging.bring(copy, self._stream)
+                    else:
+                        copy.target.copy_(copy.locked, non_blocking=True)
             except BaseException:
                 event.record(self._stream)
                 event.synchronize()  # some have begun, and nobody gets a ticket for them
@@ -131,28 +135,24 @@ class StreamCopier:
 class Staging:
     """Two page-locked buffers by way of which the rest of the host's memory, and files, reach a card."""
 
-    def __init__(self, streams: Streams, make: Callable[[], Tensor]) -> None:
-        self._streams, self._make = streams, make
+    def __init__(self, streams: Streams, make: Callable[[], Tensor], threads: Executor | None = None) -> None:
+        self._streams, self._make, self._threads = streams, make, threads
         self._buffers: list[Tensor] = []
         self._used: list[Event | None] = [None, None]
         self._turn = 0
 
-    def bring(self, copy: Copy, stream: Any) -> bool:  # noqa: ANN401  torch.cuda's, or a test's
-        """Queue a tensor's bytes, piece by piece; False: it cannot be had in pieces."""
-        if not copy.target.is_contiguous():
-            return False
-        flat = copy.target.view(-1).view(torch.uint8)
+    def bring(self, copy: Copy, stream: Any) -> None:  # noqa: ANN401  torch.cuda's, or a test's
+        """Queue weights, as many as a buffer holds in one copy."""
+        gathering, first = Gathering(copy.placed, self._threads), copy.placed[0].offset
         start = 0
-        while start < len(flat):
+        while start < len(copy.target):
             turn = self._next()
-            piece = self._buffers[turn][: len(flat) - start]
-            if not copy.source.read_part(bytes_of(piece), start):
-                return False
-            flat[start : start + len(piece)].copy_(piece, non_blocking=True)
+            piece = self._buffers[turn][: len(copy.target) - start]
+            gathering.fill(piece, first + start)
+            copy.target[start : start + len(piece)].copy_(piece, non_blocking=True)
             event = self._used[turn] = self._streams.Event()
             event.record(stream)
             start += len(piece)
-        return True
 
     def _next(self) -> int:
         """The buffer that was used longest ago, free again; that is waited for where files are read."""
@@ -226,9 +226,3 @@ def page_locked() -> Tensor:
             return torch.empty(STAGING, dtype=torch.uint8, pin_memory=True)
         except RuntimeError:
             return torch.empty(STAGING, dtype=torch.uint8)
-
-
-def _copy_all(copies: Sequence[Copy]) -> None:
-    with uncounted(), torch.no_grad():
-        for copy in copies:
-            copy.source.read_into(copy.target)

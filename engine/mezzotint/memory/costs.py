@@ -27,6 +27,20 @@ class Layout:
     streamed_bytes: int  # copied in every pass
 
 
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How fast weights come from where they wait; what is page-locked comes faster, and is what is streamed first."""
+
+    rate: float  # bytes per second
+    locked: int = 0  # bytes
+    locked_rate: float = 1.0
+
+    def seconds(self, moved: int) -> float:
+        """Of copying."""
+        locked = min(self.locked, moved)
+        return locked / self.locked_rate + (moved - locked) / self.rate
+
+
 @lru_cache(maxsize=1024)
 def stays(count: int, chosen: int) -> tuple[bool, ...]:
     """Which of some blocks stay, as evenly among the others as can be: as the executor spreads them."""
@@ -96,10 +110,10 @@ def has_scheme(component: ComponentFootprint, scheme: Scheme) -> bool:
     return scheme == "none" or scheme in component.outside or any(scheme in block.bytes for block in parts)
 
 
-def pass_seconds(layout: Layout, computing: float, rate: float, *, arriving: bool = False) -> float:
+def pass_seconds(layout: Layout, computing: float, route: Route, *, arriving: bool = False) -> float:
     """Of one forward pass: computing and copying go on side by side, almost; the first brings what stays, too."""
     moved = layout.streamed_bytes + (layout.stay_bytes if arriving else 0)
     if not moved:
         return computing
-    copying = moved / (rate * _REACHED.get(layout.slots, _REACHED[SLOTS[-1]]))
+    copying = route.seconds(moved) / _REACHED.get(layout.slots, _REACHED[SLOTS[-1]])
     return max(computing, copying) + _UNHIDDEN * min(computing, copying)

@@ -12,6 +12,9 @@ from mezzotint.memory.accounting import ByteAccount, ByteLedger, Refuse, Workspa
 from mezzotint.memory.arena import DeviceArena
 from mezzotint.memory.copying import Copier, DirectCopier, StreamCopier, Streams
 from mezzotint.memory.machine_probe import is_wsl
+from mezzotint.memory.rates import THREADS
+
+_LITTLE = 50  # a part, as a divisor, that is left over from phases before
 
 
 class Device:
@@ -32,6 +35,7 @@ class Device:
         self.device, self.arena, self.copier, self.background = device, arena, copier, background
         self.account = account
         self._spills = spills
+        self._spare = 0  # bytes that the allocator held without use at the last reset
         self._readers = tuple(readers)
 
     @property
@@ -56,6 +60,12 @@ class Device:
             return torch.cuda.max_memory_allocated(self.device)
         return self.ledger.peak
 
+    def held_bytes(self) -> int | None:
+        """The most that torch's allocator held since the last reset; None: that says nothing of what it needs."""
+        if self.device.type != "cuda" or self._spare > self.peak_bytes() // _LITTLE:
+            return None
+        return torch.cuda.max_memory_reserved(self.device)
+
     def taken_by_others(self) -> int:
         """Bytes under the cap that are not there for us now: other programs have them."""
         if self.device.type != "cuda" or self.ledger.free is None:
@@ -77,6 +87,7 @@ class Device:
         self.ledger.reset_peak()
         if self.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(self.device)
+            self._spare = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
 
     def close(self) -> None:
         """End the threads that read."""
@@ -97,26 +108,36 @@ def open_device(
 ) -> Device:
     """A device with at most `cap` bytes for weights and, where it is simulated, for activations too.
 
-    `reading`: have threads read what lies on disk, while the device computes: one for what is streamed, one for what
-    is brought in the background, so that the first never waits for the second. `spills`: whether the driver uses the
-    host's memory for what does not fit; None: as Windows' does.
+    `reading`: have threads read what lies on disk, while the device computes: those for what is streamed, those for
+    what is brought in the background, so that the first never wait for the second. `spills`: whether the driver uses
+    the host's memory for what does not fit; None: as Windows' does.
     """
     arena = DeviceArena(device, ByteLedger(cap, refuse))
-    readers = [ThreadPoolExecutor(1, thread_name_prefix="weights") for _ in range(2)] if reading else []
-    copier, background = (_copier(device, streams, reader) for reader in (readers or (None, None)))
+    readers = [_readers() if reading else () for _ in range(2)]
+    copier, background = (_copier(device, streams, *each) for each in readers)
     return Device(
         device,
         arena=arena,
         copier=copier,
         background=background,
         account=ByteAccount(arena.ledger, workspace) if simulated else None,
-        readers=readers,
+        readers=[reader for each in readers for reader in each],
         spills=sys.platform == "win32" or is_wsl() if spills is None else spills,
     )
 
 
-def _copier(device: torch.device, streams: Streams | None, reader: Executor | None) -> Copier:
+def _readers() -> tuple[Executor, Executor]:
+    """One that brings block after block, and those that read its parts for it."""
+    return (
+        ThreadPoolExecutor(1, thread_name_prefix="weights"),
+        ThreadPoolExecutor(THREADS, thread_name_prefix="files"),
+    )
+
+
+def _copier(
+    device: torch.device, streams: Streams | None, reader: Executor | None = None, threads: Executor | None = None
+) -> Copier:
     if device.type != "cuda":
-        return DirectCopier(reader)
+        return DirectCopier(reader, threads=threads)
     cuda: Any = torch.cuda if streams is None else streams
-    return StreamCopier(device, cuda, reader=reader)
+    return StreamCopier(device, cuda, reader=reader, threads=threads)

@@ -64,8 +64,12 @@ class Source(Protocol):
     def read_into(self, target: Tensor) -> None:
         """Fill a tensor in RAM, of this form."""
 
-    def read_part(self, target: memoryview, start: int) -> bool:
-        """Fill the target with its bytes from `start` on; False: it cannot be had in parts."""
+    @property
+    def in_parts(self) -> bool:
+        """Whether its bytes can be had in parts, as they lie on the device."""
+
+    def read_part(self, target: Tensor, start: int) -> None:
+        """Fill `(n,)` bytes with its own from `start` on; only where it can be had in parts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,8 +91,13 @@ class HostTensor:
 
     @property
     def at_once(self) -> bool:
-        """Whether it is page-locked."""
-        return self.pinned
+        """Whether it is page-locked, and lies as it will on the device."""
+        return self.pinned and self.in_parts
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether it lies as it will on the device, without gaps."""
+        return self.kept.stride() == self.form.stride
 
     def tensor(self) -> Tensor:
         """The tensor itself."""
@@ -98,12 +107,9 @@ class HostTensor:
         """Fill a tensor in RAM."""
         target.copy_(self.kept)
 
-    def read_part(self, target: memoryview, start: int) -> bool:
-        """Fill the target with its bytes from `start` on."""
-        if not self.kept.is_contiguous():
-            return False
-        target[:] = bytes_of(self.kept)[start : start + len(target)]
-        return True
+    def read_part(self, target: Tensor, start: int) -> None:
+        """Fill `(n,)` bytes with its own from `start` on; other threads go on meanwhile."""
+        target.copy_(flat_bytes(self.kept)[start : start + len(target)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -133,7 +139,7 @@ class DiskTensor:
 
     def read_into(self, target: Tensor) -> None:
         """Read it to its place, by way of a scratch only where it changes on the way."""
-        if self._is_as_stored and target.is_contiguous():
+        if self.in_parts and target.is_contiguous():
             self._read(target)
             return
         stored = torch.empty(self.spec.shape, dtype=stored_dtype(self.spec))
@@ -141,15 +147,14 @@ class DiskTensor:
         taken = stored if self.take is None else self.take(stored)
         target.copy_(taken.reshape(target.shape))
 
-    def read_part(self, target: memoryview, start: int) -> bool:
-        """Fill the target with its bytes from `start` on."""
-        if self._is_as_stored:
-            self.file.read_into(target, self.spec.start + start)
-        return self._is_as_stored
-
     @property
-    def _is_as_stored(self) -> bool:
+    def in_parts(self) -> bool:
+        """Whether it is wanted as it is stored."""
         return self.take is None and self.form.dtype == stored_dtype(self.spec)
+
+    def read_part(self, target: Tensor, start: int) -> None:
+        """Fill `(n,)` bytes with its own from `start` on; other threads go on meanwhile."""
+        self.file.read_into(bytes_of(target), self.spec.start + start)
 
     def _read(self, target: Tensor) -> None:
         self.file.read_into(bytes_of(target), self.spec.start)
@@ -175,6 +180,17 @@ def form_of(tensor: Tensor) -> Form:
     """How a copy lies that has the tensor's order of dimensions, which decides between ways to compute."""
     stride = torch.empty_like(tensor, device="meta").stride()
     return Form(shape=tuple(tensor.shape), stride=tuple(stride), dtype=tensor.dtype)
+
+
+def flat_bytes(tensor: Tensor) -> Tensor:
+    """The bytes `(n,)` of a tensor without gaps, in whatever order of dimensions."""
+    return tensor.as_strided((tensor.numel(),), (1,)).view(torch.uint8)
+
+
+def locked_bytes(tensor: Tensor, size: int) -> Tensor:
+    """So many bytes `(n,)` of a tensor's storage, from its first on."""
+    start = tensor.storage_offset() * tensor.itemsize
+    return torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage(), start, (size,), (1,))
 
 
 def bytes_of(tensor: Tensor) -> memoryview:

@@ -1,5 +1,8 @@
 """A solution as the plan that people and programs read."""
 
+from collections.abc import Mapping
+
+from mezzotint.memory.page_locks import Moving, allotted
 from mezzotint.memory.phases import Part
 from mezzotint.memory.problem import Problem
 from mezzotint.memory.search import Placed, Solution
@@ -10,7 +13,7 @@ def outlined(problem: Problem, solution: Solution, *, fits: bool, policy: Memory
     """The plan, without reasons and without what would be the smallest."""
     phases = tuple(_phase(problem, solution, index) for index in range(len(problem.phases)))
     peak = max(phase.peak_bytes for phase in phases)
-    machine = problem.machine
+    machine, locked = problem.machine, _locked(problem, solution)
     on_device = peak if machine.one_memory else 0
     return Plan(
         fits=fits,
@@ -19,8 +22,8 @@ def outlined(problem: Problem, solution: Solution, *, fits: bool, policy: Memory
         ram_bytes=machine.ram_bytes,
         peak_vram_bytes=peak,
         peak_ram_bytes=problem.host_bytes(solution.precision, solution.hosts) + on_device,
-        pinned_bytes=problem.pinned_bytes(solution.precision, solution.hosts),
-        components=tuple(_component(problem, solution, placed) for placed in solution.placed),
+        pinned_bytes=sum(locked.values()),
+        components=tuple(_component(problem, solution, placed, locked) for placed in solution.placed),
         phases=phases,
         guidance=solution.guidance,
         vae_tile=solution.tile,
@@ -34,7 +37,17 @@ def outlined(problem: Problem, solution: Solution, *, fits: bool, policy: Memory
     )
 
 
-def _component(problem: Problem, solution: Solution, placed: Placed) -> PlannedComponent:
+def _locked(problem: Problem, solution: Solution) -> Mapping[str, int]:
+    """Page-locked bytes of each network: of what moves, what is copied most often first."""
+    moving = []
+    for placed in solution.placed:
+        if solution.hosts.of(placed.part) == "ram":
+            moving.append(Moving(placed.part.key, placed.layout.streamed_bytes, placed.part.passes))
+            moving.append(Moving(placed.part.key, placed.layout.stay_bytes if placed.arrivals else 0, placed.arrivals))
+    return allotted(moving, problem.machine.pin_bytes)
+
+
+def _component(problem: Problem, solution: Solution, placed: Placed, locked: Mapping[str, int]) -> PlannedComponent:
     part, layout = placed.part, placed.layout
     scheme = solution.precision.of(part)
     return PlannedComponent(
@@ -48,6 +61,7 @@ def _component(problem: Problem, solution: Solution, placed: Placed) -> PlannedC
         device_bytes=layout.device_bytes,
         host=solution.hosts.of(part),
         phases=tuple(problem.phases[index] for index in placed.present),
+        pinned_bytes=locked.get(part.key, 0),
     )
 
 
@@ -68,12 +82,12 @@ def _phase(problem: Problem, solution: Solution, index: int) -> PlannedPhase:
 
 def _seconds(problem: Problem, solution: Solution, placed: Placed, index: int) -> float:
     """Passes in the phase; a network's arrivals are counted in the first phase that it works in."""
-    part, scheme, host = placed.part, solution.precision.of(placed.part), solution.hosts.of(placed.part)
+    part, scheme = placed.part, solution.precision.of(placed.part)
     if index not in part.phases:
         return 0.0
     arrivals = placed.arrivals if index == part.phases[0] else 0
     here = Part(part.key, part.model, part.component, tuple(work for work in part.works if work.phase == index))
-    return problem.seconds(here, scheme, placed.layout, host, arrivals)
+    return problem.seconds(here, scheme, placed.layout, solution.hosts, arrivals)
 
 
 def _resident_seconds(problem: Problem, solution: Solution, part: Part, index: int) -> float:

@@ -38,6 +38,11 @@ class Part:
         """In which it works."""
         return tuple(work.phase for work in self.works)
 
+    @property
+    def passes(self) -> int:
+        """Of the whole job: how often what is streamed is copied."""
+        return sum(work.passes for work in self.works)
+
 
 def phase_names(task: Task) -> tuple[str, ...]:
     """In their order."""

@@ -54,6 +54,7 @@ class Pinned:
     def __init__(self, locker: Locker) -> None:
         self._locker = locker
         self._runs: list[Tensor] = []
+        self.refused = False  # by the system, some time
 
     @property
     def bytes(self) -> int:
@@ -68,6 +69,7 @@ class Pinned:
         for group in _groups(weights, budget - self.bytes, chunk):
             run = _moved(group)
             if not self._locker.lock(run.data_ptr(), len(run)):
+                self.refused = True
                 return False
             self._runs.append(run)
             for weight in group:
@@ -79,6 +81,11 @@ class Pinned:
         for run in self._runs:
             self._locker.unlock(run.data_ptr())
         self._runs.clear()
+
+
+def can_lock(weights: Iterable[Weight], budget: int) -> bool:
+    """Whether any more of these can be locked within a budget."""
+    return next(_groups(weights, budget, 0), None) is not None
 
 
 def _groups(weights: Iterable[Weight], budget: int, chunk: int) -> Iterator[list[Weight]]:

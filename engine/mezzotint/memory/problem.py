@@ -2,14 +2,15 @@
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from mezzotint.memory.calibration import Calibration
-from mezzotint.memory.costs import Layout, largest_block, layouts, pass_seconds, total_bytes
+from mezzotint.memory.costs import Layout, Route, largest_block, layouts, pass_seconds, total_bytes
 from mezzotint.memory.footprint import Scheme
 from mezzotint.memory.machine_facts import MachineFacts
+from mezzotint.memory.page_locks import Moving, allotted
 from mezzotint.memory.phases import Part, Work, activations, is_guided, parts_of, phase_names
 from mezzotint.memory.speeds import scheme_speed
 from mezzotint.memory.task import Task
@@ -17,7 +18,7 @@ from mezzotint.protocol import GuidancePasses, HostTier
 
 MARGIN = 128 * 2**20  # bytes of small things that nobody counts
 _MARGIN_SIMULATED = 2**20
-_TIERS: tuple[HostTier, ...] = ("pinned", "ram", "disk")
+_TIERS: tuple[HostTier, ...] = ("ram", "disk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """Where weights wait: those of text encoders, and all others."""
+    """Where weights wait: those of text encoders, and all others; how much of each network is page-locked there."""
 
     text: HostTier
     others: HostTier
+    locked: Mapping[str, int] = field(default_factory=dict)  # bytes, by the networks' keys
 
     def of(self, part: Part) -> HostTier:
         """That of one network."""
@@ -117,23 +119,23 @@ class Problem:
             self._totals[key] = total_bytes(part.component, scheme, self.task.dtype)
         return self._totals[key]
 
-    def frontier(self, part: Part, scheme: Scheme, tier: HostTier, arrivals: int, *, whole: bool) -> Frontier:
+    def frontier(self, part: Part, scheme: Scheme, hosts: Hosts, arrivals: int, *, whole: bool) -> Frontier:
         """What is worth choosing from, for a network that comes to the device so often."""
-        key = (part.key, part.works, scheme, tier, arrivals, whole)
+        key = (part.key, part.works, scheme, self.route(part, hosts), arrivals, whole)
         if key not in self._frontiers:
             ways = self.layouts(part, scheme)[:1] if whole else self.layouts(part, scheme)
             self._frontiers[key] = _frontier(
-                [(way, self.seconds(part, scheme, way, tier, arrivals)) for way in ways],
+                [(way, self.seconds(part, scheme, way, hosts, arrivals)) for way in ways],
             )
         return self._frontiers[key]
 
-    def seconds(self, part: Part, scheme: Scheme, layout: Layout, tier: HostTier, arrivals: int) -> float:
+    def seconds(self, part: Part, scheme: Scheme, layout: Layout, hosts: Hosts, arrivals: int) -> float:
         """Of all passes of a network, and of its arrivals on the device."""
-        rate, seconds = self.rate(tier), 0.0
+        route, seconds = self.route(part, hosts), 0.0
         for work in part.works:
             computing = self.computing(part, scheme, work)
-            seconds += arrivals * pass_seconds(layout, computing, rate, arriving=True)
-            seconds += max(0, work.passes - arrivals) * pass_seconds(layout, computing, rate)
+            seconds += arrivals * pass_seconds(layout, computing, route, arriving=True)
+            seconds += max(0, work.passes - arrivals) * pass_seconds(layout, computing, route)
             arrivals = 0  # counted in the first phase that it works in
         return seconds
 
@@ -147,10 +149,13 @@ class Problem:
         return sum(work.passes * self.computing(part, scheme, work) for work in part.works)
 
     def rate(self, tier: HostTier) -> float:
-        """Bytes per second on the way to the device."""
-        machine = self.machine
-        pageable = min(machine.pageable_rate, machine.copy_rate)
-        return {"pinned": machine.copy_rate, "ram": pageable, "disk": min(machine.disk_rate, pageable)}[tier]
+        """Bytes per second on the way to the device, of what is not page-locked."""
+        pageable = min(self.machine.pageable_rate, self.machine.copy_rate)
+        return pageable if tier == "ram" else min(self.machine.disk_rate, pageable)
+
+    def route(self, part: Part, hosts: Hosts) -> Route:
+        """A network's way to the device."""
+        return Route(self.rate(hosts.of(part)), hosts.locked.get(part.key, 0), self.machine.copy_rate)
 
     def host_bytes(self, precision: Precision, hosts: Hosts) -> int:
         """Of RAM, beside what a simulated or shared device takes of it."""
@@ -165,21 +170,29 @@ class Problem:
         read = [part for part in self.parts("batched", 0) if hosts.of(part) == "disk"]
         return 2 * max((largest_block(p.component, precision.of(p), self.task.dtype) for p in read), default=0)
 
-    def pinned_bytes(self, precision: Precision, hosts: Hosts) -> int:
-        """Page-locked."""
-        parts = self.parts("batched", 0)
-        return sum(self.total(part, precision.of(part)) for part in parts if hosts.of(part) == "pinned")
-
     def all_hosts(self, precision: Precision, limits: Limits) -> tuple[Hosts, ...]:
-        """Those that RAM and the budget for page-locked memory allow; on a card only the best of them."""
+        """Those that RAM allows, with what may be page-locked; on a card only the best of them."""
         fitting = [
             hosts
             for hosts in itertools.starmap(Hosts, itertools.product(_TIERS, repeat=2))
-            if self.host_bytes(precision, hosts) <= limits.ram and self.pinned_bytes(precision, hosts) <= limits.pinned
+            if self.host_bytes(precision, hosts) <= limits.ram
         ]
-        if self.machine.one_memory:  # weights that wait in RAM leave less of it to work in
-            return tuple(fitting)
-        return tuple(hosts for hosts in fitting if not any(_better(other, hosts) for other in fitting))
+        if not self.machine.one_memory:  # where weights that wait in RAM leave less of it to work in
+            fitting = [hosts for hosts in fitting if not any(_better(other, hosts) for other in fitting)]
+        return tuple(each for hosts in fitting for each in self.with_locks(precision, hosts, limits.pinned))
+
+    def with_locks(self, precision: Precision, hosts: Hosts, budget: int) -> tuple[Hosts, ...]:
+        """With pages locked up to a budget, text encoders after the others or, if that is another choice, before them.
+
+        Which weights of a network move is not known yet: either may turn out to need none.
+        """
+        waiting = [part for part in self.parts("batched", 0) if hosts.of(part) == "ram"]
+        groups: tuple[list[Moving], list[Moving]] = ([], [])
+        for part in waiting:
+            moving = Moving(part.key, self.total(part, precision.of(part)), part.passes)
+            groups[part.component.role == "text"].append(moving)
+        choices = [_in_turn(groups, budget), _in_turn(groups[::-1], budget)]
+        return tuple(replace(hosts, locked=each) for each in choices[: 1 + (choices[0] != choices[1])])
 
     def vram(self, precision: Precision, hosts: Hosts, limits: Limits) -> int:
         """What is left to the device."""
@@ -220,15 +233,18 @@ class Problem:
         return self.fixed_bytes + weights + self.activations("batched", tile)[last]
 
 
+def _in_turn(groups: Iterable[list[Moving]], budget: int) -> dict[str, int]:
+    """Bytes that are locked, of the first group before the others."""
+    locked: dict[str, int] = {}
+    for group in groups:
+        locked |= allotted(group, budget - sum(locked.values()))
+    return locked
+
+
 def _better(one: Hosts, other: Hosts) -> bool:
     """Whether no network waits in a slower place, and some in a faster one."""
-    places = [(_TIERS.index(a), _TIERS.index(b)) for a, b in _pairs(one, other)]
-    return one != other and all(a <= b for a, b in places)
-
-
-def _pairs(one: Hosts, other: Hosts) -> Iterator[tuple[HostTier, HostTier]]:
-    yield one.text, other.text
-    yield one.others, other.others
+    places = [(_TIERS.index(a), _TIERS.index(b)) for a, b in ((one.text, other.text), (one.others, other.others))]
+    return any(a < b for a, b in places) and all(a <= b for a, b in places)
 
 
 def _frontier(timed: list[tuple[Layout, float]]) -> Frontier:

@@ -3,14 +3,19 @@
 import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
+from mezzotint.checkpoints.positioned import PositionedFile
+from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.memory.speeds import Link
 
 _COPIED = 128 * 2**20  # bytes
 _READ = 64 * 2**20
 _PIECE = 4 * 2**20
-_CACHED = 8e9  # bytes per second; no disk of a person is faster, so it was RAM that was read
+_CACHED = 8e9  # bytes per second: faster, it may have been RAM that was read, where the system cannot be asked
+THREADS = max(1, min(4, (os.cpu_count() or 1) // 2))  # that read parts of a file at the same time
 
 
 def measured_link(index: int, clock: Callable[[], float] = time.perf_counter) -> Link | None:
@@ -37,21 +42,52 @@ def measured_link(index: int, clock: Callable[[], float] = time.perf_counter) ->
     return Link(pinned=_COPIED / times[0], pageable=_COPIED / times[1])
 
 
-def measured_disk(sample: Path, clock: Callable[[], float] = time.perf_counter) -> float | None:
-    """Of reading a part of a large file; None where it cannot be read, is small, or came from RAM."""
+def measured_disk(
+    sample: Path,
+    clock: Callable[[], float] = time.perf_counter,
+    in_ram: "Callable[[int, int], bool | None] | None" = None,
+) -> float | None:
+    """Of reading a part of a large file, as weights are read; None where it cannot be, is small, or came from RAM."""
     try:
-        with open(sample, "rb", buffering=0) as file:
-            size = min(_READ, os.fstat(file.fileno()).st_size)
-            _forget(file.fileno(), size)
-            begun, done = clock(), 0
-            while done < size and (piece := file.read(min(_PIECE, size - done))):
-                done += len(piece)
-            spent = clock() - begun
+        with closing(PositionedFile(sample)) as file, open(sample, "rb", buffering=0) as handle:
+            size = min(_READ, file.bytes)
+            _forget(handle.fileno(), size)
+            known = (in_ram or _in_ram)(handle.fileno(), size)
+            if size < _PIECE or known:
+                return None
+            spent = _seconds_of_reading(file, size, clock)
+    except (OSError, ModelRefused, StorageError):
+        return None
+    if spent <= 0 or (known is None and size / spent > _CACHED):
+        return None
+    return size / spent
+
+
+def _seconds_of_reading(file: PositionedFile, size: int, clock: Callable[[], float]) -> float:
+    memory = memoryview(bytearray(size))
+    with ThreadPoolExecutor(THREADS) as threads:
+        begun = clock()
+        parts = range(0, size, _PIECE)
+        list(threads.map(lambda start: file.read_into(memory[start : start + _PIECE], start), parts))
+        return clock() - begun
+
+
+def _in_ram(handle: int, size: int) -> bool | None:
+    """Whether the system has kept any of it in RAM all the same; None: it cannot be asked."""
+    nowait = getattr(os, "RWF_NOWAIT", None)
+    if nowait is None:
+        return None
+    try:
+        return any(_is_at_hand(handle, position, nowait) for position in range(0, size, _PIECE))
     except OSError:
         return None
-    if done < _PIECE or spent <= 0 or done / spent > _CACHED:
-        return None
-    return done / spent
+
+
+def _is_at_hand(handle: int, position: int, nowait: int) -> bool:
+    try:
+        return os.preadv(handle, [bytearray(1)], position, nowait) > 0
+    except BlockingIOError:
+        return False
 
 
 def _forget(handle: int, size: int) -> None:

@@ -7,6 +7,7 @@ from torch import nn
 
 from mezzotint.memory.device import Device
 from mezzotint.memory.host import Source
+from mezzotint.memory.pinning import Locker
 from mezzotint.memory.streaming import StreamedNetwork
 
 
@@ -100,6 +101,31 @@ class Residency:
             self._latest.remove(name)
         if gone:
             self.device.arena.trim()
+
+    def lock(self, wanted: Mapping[str, int], budget: int, locker: Locker) -> None:
+        """Have bytes of networks page-locked, the first network's before the others', all within one budget.
+
+        What is locked beyond that stays while the budget has room; of a network that wants none nothing stays.
+        """
+        self._unlock(wanted, budget)
+        for name, size in wanted.items():
+            network = self._networks[name]
+            room = budget - sum(other.pinned_bytes for other in self._networks.values() if other is not network)
+            if network.can_pin(min(size, room)):
+                self.evict({name})
+                network.pin(locker, min(size, room))  # what the system refuses is copied more slowly
+
+    def _unlock(self, wanted: Mapping[str, int], budget: int) -> None:
+        """Make room: networks that nobody asks about let go before those that have more than they want."""
+        locked = {name: network.pinned_bytes for name, network in self._networks.items() if network.pinned_bytes}
+        order = sorted(locked, key=lambda name: name in wanted)
+        over = sum(max(locked.get(name, 0), wanted.get(name, 0)) for name in {*locked, *wanted}) - budget
+        for name in order:
+            excess = locked[name] - wanted.get(name, 0)
+            if wanted.get(name) == 0 or (over > 0 and excess > 0):
+                over -= excess
+                self.evict({name})
+                self._networks[name].unpin()
 
     def clear(self) -> None:
         """Have all networks leave."""

@@ -61,7 +61,7 @@ def fastest(
             if min(rooms) >= 0:
                 least = best.seconds if best else below
                 best = _fastest(problem, precision, tile, guidance, hosts, rooms, least) or best
-    return None if best is None else _relaxed(problem, best, limits)
+    return best
 
 
 def _rooms(problem: Problem, guidance: GuidancePasses, tile: int, vram: int) -> tuple[int, ...]:
@@ -102,7 +102,7 @@ def _bound(chosen: Sequence[Stay]) -> float:
 def _stays(problem: Problem, part: Part, precision: Precision, hosts: Hosts, rooms: tuple[int, ...]) -> Iterator[Stay]:
     for present, arrivals in presences(problem, part):
         whole = part.component.role == "text" and len(present) > len(part.phases)
-        frontier = problem.frontier(part, precision.of(part), hosts.of(part), arrivals, whole=whole)
+        frontier = problem.frontier(part, precision.of(part), hosts, arrivals, whole=whole)
         index = frontier.within(min(rooms[phase] for phase in present))
         if index >= 0:
             yield Stay(part.key, present, arrivals, frontier, frontier.seconds[index])
@@ -229,24 +229,6 @@ class _Assignment:
         return total
 
 
-def _relaxed(problem: Problem, solution: Solution, limits: Limits) -> Solution:
-    """The same with less page-locked memory, where that takes no longer: what never moves need not be."""
-    if problem.machine.one_memory:
-        return solution
-    for hosts in (Hosts("ram", "ram"), Hosts("pinned", "ram"), Hosts("ram", "pinned")):
-        if problem.host_bytes(solution.precision, hosts) > limits.ram:
-            continue
-        if problem.pinned_bytes(solution.precision, hosts) > limits.pinned:
-            continue
-        seconds = sum(
-            problem.seconds(p.part, solution.precision.of(p.part), p.layout, hosts.of(p.part), p.arrivals)
-            for p in solution.placed
-        )
-        if seconds <= solution.seconds:
-            return Solution(seconds, solution.guidance, hosts, solution.tile, solution.precision, solution.placed)
-    return solution
-
-
 def least(problem: Problem, precision: Precision, tile: int) -> Solution:
     """The solution of least device memory: everything streamed from disk that can be."""
     guidance, hosts = problem.guidances[-1], problem.smallest_hosts(precision)
@@ -255,5 +237,5 @@ def least(problem: Problem, precision: Precision, tile: int) -> Solution:
         layout = min(problem.layouts(part, precision.of(part)), key=lambda way: way.device_bytes)
         present, arrivals = next(presences(problem, part))
         placed.append(Placed(part, layout, present, arrivals))
-    seconds = sum(problem.seconds(p.part, precision.of(p.part), p.layout, hosts.of(p.part), p.arrivals) for p in placed)
+    seconds = sum(problem.seconds(p.part, precision.of(p.part), p.layout, hosts, p.arrivals) for p in placed)
     return Solution(seconds, guidance, hosts, tile, precision, tuple(placed))

@@ -1,8 +1,9 @@
 """A slot of the arena: memory at one address through which the same blocks pass in turn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from mezzotint.memory.copying import Copier, Copy, Mark, Ticket
+from mezzotint.memory.copying import Copier, Mark, Ticket
+from mezzotint.memory.loads import Load
 
 
 class Slot:
@@ -12,7 +13,7 @@ class Slot:
     else comes after all, it is copied then and there: the order decides about time, never about what is computed.
     """
 
-    def __init__(self, blocks: Mapping[str, Sequence[Copy]], copier: Copier) -> None:
+    def __init__(self, blocks: Mapping[str, Load], copier: Copier) -> None:
         self._blocks, self._copier = blocks, copier
         names = list(blocks)
         self._following = dict(zip(names, [*names[1:], names[0]], strict=True))

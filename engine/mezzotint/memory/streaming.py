@@ -14,10 +14,11 @@ from torch import Tensor, nn
 
 from mezzotint.memory.accounting import rounded, uncounted
 from mezzotint.memory.arena import DeviceArena, Segment
-from mezzotint.memory.copying import Copier, Copy, Mark, Ticket
+from mezzotint.memory.copying import Copier, Mark, Ticket
 from mezzotint.memory.host import Form, HostTensor, Source
-from mezzotint.memory.pinning import CHUNK, Locker, Pinned
-from mezzotint.memory.segments import placed, spread, views
+from mezzotint.memory.loads import Load
+from mezzotint.memory.pinning import CHUNK, Locker, Pinned, can_lock
+from mezzotint.memory.segments import placed, spread
 from mezzotint.memory.slots import Slot
 from mezzotint.memory.weights import Weight, check_blocks, weights_of
 
@@ -167,6 +168,11 @@ class StreamedNetwork:
         self.arrange(max(0, self._resident - fewer))
         return True
 
+    def can_pin(self, budget: int) -> bool:
+        """Whether more of it could be page-locked than is, within a budget for all of it."""
+        refused = self._pinned is not None and self._pinned.refused
+        return not refused and can_lock(self._in_order_of_use(), budget - self.pinned_bytes)
+
     def pin(self, locker: Locker, budget: int, chunk: int = CHUNK) -> bool:
         """Have as much of what lies in RAM page-locked as the budget holds, streamed blocks first; not during a stay.
 
@@ -176,10 +182,7 @@ class StreamedNetwork:
             raise RuntimeError("weights are moved in RAM only while the network is not on the device")
         if self._pinned is None:
             self._pinned = Pinned(locker)
-        arrangement = self.arrangement()
-        streamed = [block for slot in arrangement.slots for block in slot]
-        order = [*streamed, "", *arrangement.resident]
-        return self._pinned.gather((each for group in order for each in self._weights[group]), budget, chunk)
+        return self._pinned.gather(self._in_order_of_use(), budget, chunk)
 
     def unpin(self) -> None:
         """Unlock what was locked; the network leaves before."""
@@ -195,6 +198,11 @@ class StreamedNetwork:
     def pinned_bytes(self) -> int:
         """Of the host's memory, locked for this network."""
         return 0 if self._pinned is None else self._pinned.bytes
+
+    def _in_order_of_use(self) -> Iterator[Weight]:
+        arrangement = self.arrangement()
+        streamed = (block for slot in arrangement.slots for block in slot)
+        return (each for group in (*streamed, "", *arrangement.resident) for each in self._weights[group])
 
     def _growth(self, resident: int) -> int:
         return self.bytes(resident) - (self.bytes() if self.entered else 0)
@@ -217,13 +225,13 @@ class StreamedNetwork:
 
     def _bind(self, stay: "_Stay", arrangement: Arrangement, stays: Segment, slots: Sequence[Segment]) -> None:
         mark = self._copier.mark()  # the memory may have served something else
-        groups = ["", *arrangement.resident]
-        tensors = views(stays, self._forms(*groups))
-        copies = {group: _bound(self._weights[group], tensors) for group in groups}
+        rest, loads = stays.memory, {}
+        for group in ("", *arrangement.resident):
+            loads[group] = _bound(self._weights[group], rest)
+            rest = rest[placed(self._forms(group))[1] :]
         for blocks, segment in zip(arrangement.slots, slots, strict=True):
-            through = {block: _bound(self._weights[block], views(segment, self._forms(block))) for block in blocks}
-            stay.add_slot(through, self.network)
-        stay.start(copies, mark, self.network)
+            stay.add_slot({block: _bound(self._weights[block], segment.memory) for block in blocks}, self.network)
+        stay.start(loads, mark, self.network)
 
     def _unbind(self) -> None:
         for weight in self.weights:
@@ -244,7 +252,7 @@ class _Stay:
         """What lies in no block."""
         return self._residents[0]
 
-    def add_slot(self, blocks: Mapping[str, Sequence[Copy]], network: nn.Module) -> None:
+    def add_slot(self, blocks: Mapping[str, Load], network: nn.Module) -> None:
         """Have blocks pass through a slot."""
         slot = Slot(blocks, self._copier)
         self.slots.append(slot)
@@ -253,10 +261,10 @@ class _Stay:
             self._hooks.append(module.register_forward_pre_hook(_before(slot, block), prepend=True))
             self._hooks.append(module.register_forward_hook(_after(slot, block)))
 
-    def start(self, residents: Mapping[str, Sequence[Copy]], mark: Mark, network: nn.Module) -> None:
+    def start(self, residents: Mapping[str, Load], mark: Mark, network: nn.Module) -> None:
         """Have everything brought: what is always needed, first blocks of slots, then what stays."""
-        for block, copies in residents.items():
-            resident = _Resident(self._bringing.start(copies, mark))
+        for block, load in residents.items():
+            resident = _Resident(self._bringing.start(load, mark))
             self._residents.append(resident)
             if block:
                 module = network.get_submodule(block)
@@ -293,13 +301,11 @@ class _Resident:
             self._ticket.settle()
 
 
-def _bound(weights: Sequence[Weight], tensors: Iterator[Tensor]) -> list[Copy]:
-    copies = []
-    for weight in weights:
-        tensor = next(tensors)
+def _bound(weights: Sequence[Weight], memory: Tensor) -> Load:
+    load = Load(memory, [weight.source for weight in weights])
+    for weight, tensor in zip(weights, load.tensors, strict=True):
         weight.bind(tensor)
-        copies.append(Copy(weight.source, tensor))
-    return copies
+    return load
 
 
 def _before(slot: Slot, block: str) -> Any:  # noqa: ANN401  a hook, of whatever arguments

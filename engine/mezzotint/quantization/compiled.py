@@ -12,7 +12,7 @@ from torch.nn import functional
 from mezzotint.attention.library import Unsupported
 from mezzotint.quantization.formats import Int8, LowRank4
 from mezzotint.quantization.int4 import GROUP
-from mezzotint.quantization.kernel_branches import BranchCache
+from mezzotint.quantization.kernel_branches import kernel_branches
 from mezzotint.quantization.library import Arguments, Preparation, ProductLibrary
 from mezzotint.quantization.linear import Branch, QuantizedWeight
 
@@ -40,7 +40,6 @@ class CompiledLinear:
     def __init__(self, library: ProductLibrary) -> None:
         self.device_type = library.device_type
         self._library = library
-        self._branches = BranchCache()
         self._refused: dict[_Kind, str] = {}
 
     def __call__(
@@ -65,7 +64,7 @@ class CompiledLinear:
             group = weight.format.group if isinstance(weight.format, Int8 | LowRank4) else 0
             quantized = self.quantize(rows, k, group, preparation)
             branches = [*_own_branch(weight), *([] if branch is None else [branch])]
-            made = self._branches.of(branches, x.dtype)
+            made = kernel_branches(branches, x.dtype)
             thin = None if made.inside is None else functional.linear(rows, made.inside.down)
             out = self.multiply(quantized, weight, bias, thin, None if made.inside is None else made.inside.up)
         except Unsupported as error:

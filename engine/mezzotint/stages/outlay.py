@@ -14,9 +14,10 @@ from mezzotint.memory.calibration import Calibration, exact_calibration, load_ca
 from mezzotint.memory.footprint import ModelFootprint
 from mezzotint.memory.machine_facts import MachineFacts
 from mezzotint.memory.machine_probe import measured_rates, sample_file
+from mezzotint.memory.phases import parts_of
 from mezzotint.memory.rates import measured_disk, measured_link
 from mezzotint.memory.task import Numbers, StageTask, Task
-from mezzotint.protocol import DeviceInfo, Dtype, GenerateRequest, PhaseMemory, Plan
+from mezzotint.protocol import DeviceInfo, Dtype, GenerateRequest, PhaseMemory, Plan, PlannedComponent
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 
 _ROOM = 0.7  # of free RAM: a model that takes no more is simply loaded
@@ -61,6 +62,12 @@ class Outlay:
         """The parts of a model whose weights stay in their files."""
         return frozenset(part.name for part in self.plan.components if part.model == model and part.host == "disk")
 
+    def hottest_first(self) -> tuple[PlannedComponent, ...]:
+        """The networks, those that run most often in the job before the others."""
+        parts = parts_of(self.task, self.plan.guidance, self.plan.vae_tile)
+        passes = {(part.model.id, part.component.name): part.passes for part in parts}
+        return tuple(sorted(self.plan.components, key=lambda part: -passes.get((part.model, part.name), 0)))
+
     def learn(self, measured: Sequence[PhaseMemory], folder: Path) -> None:
         """Have later plans for this device rest on what came of this one."""
         if self.machine.simulated or not self.machine.device.startswith("cuda"):
@@ -77,6 +84,7 @@ class Outlay:
                     network.role,
                     live_bytes=phase.activation_bytes / factor,
                     measured_bytes=found.measured_bytes - phase.weights_bytes,
+                    held_bytes=None if found.held_bytes is None else found.held_bytes - phase.weights_bytes,
                 )
         if calibration != self.calibration:
             store_calibration(folder, self.machine.device_name, calibration)

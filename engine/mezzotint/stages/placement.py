@@ -38,6 +38,7 @@ class Placement:
         self._models, self._recovery, self._residency = models, recovery, residency
         self._plan = plan
         self._measured: dict[str, int] = {}
+        self._held: dict[str, int | None] = {}
         self._predicted: dict[str, int] = {}  # with what was promoted, where any of that was there
         self._promoted: set[str] = set()
         self._grown: dict[str, int] = {}  # bytes of each network, beyond what was planned
@@ -57,6 +58,7 @@ class Placement:
                 name=phase.name,
                 predicted_bytes=self._predicted[phase.name],
                 measured_bytes=self._measured[phase.name],
+                held_bytes=self._held[phase.name],
             )
             for phase in self._plan.phases
             if phase.name in self._measured
@@ -134,7 +136,9 @@ class Placement:
     def _measure(self, phase: str) -> None:
         if self._residency is None or self._plan is None:
             return
-        self._measured[phase] = max(self._measured.get(phase, 0), self._residency.device.peak_bytes())
+        peak = self._residency.device.peak_bytes()
+        if peak >= self._measured.get(phase, 0):
+            self._measured[phase], self._held[phase] = peak, self._residency.device.held_bytes()
         planned = {each.name: each.weights_bytes + each.activation_bytes for each in self._plan.phases}
         grown = sum(self._grown.get(key, 0) for key in self._residency.entered)
         self._predicted[phase] = max(self._predicted.get(phase, 0), planned.get(phase, 0) + grown)

@@ -61,14 +61,18 @@ class Workroom:
         if outlay is None:
             return Placement(models, recovery=recovery, let_go=let_go)
         residency = self._residency_for(outlay, models[0].device)
-        for part in outlay.plan.components:
+        wanted: dict[str, int] = {}
+        for part in outlay.hottest_first():
             for model in models:
                 if model.identity == part.model and part.name in model.networks:
-                    _settle(residency, model, part, outlay.machine.pin_bytes)
+                    _settle(residency, model, part)
+                    wanted[network_key(model, part.name)] = _to_lock(part)
         for model in models:
             for name in model.networks:
                 if network_key(model, name) not in residency:
-                    _settle(residency, model, _whole(model, name), 0)
+                    _settle(residency, model, _whole(model, name))
+        if models[0].device.type == "cuda":
+            residency.lock(wanted, outlay.machine.pin_bytes, CudaLocker())
         return Placement(models, recovery=recovery, residency=residency, plan=outlay.plan, let_go=let_go)
 
     def _let_go_of_others(self, models: Sequence[LoadedModel]) -> None:
@@ -129,7 +133,7 @@ class Workroom:
                     self._residency.remove(network_key(model, name))
 
 
-def _settle(residency: Residency, model: LoadedModel, part: PlannedComponent, pinnable: int) -> None:
+def _settle(residency: Residency, model: LoadedModel, part: PlannedComponent) -> None:
     """Have a network there as the plan has it, on the device already if it is there so."""
     key, slots = network_key(model, part.name), max(1, part.slots)
     network = model.networks[part.name]
@@ -138,16 +142,14 @@ def _settle(residency: Residency, model: LoadedModel, part: PlannedComponent, pi
     resident = len(blocks) if whole else min(part.resident_blocks, len(blocks))
     if key not in residency:
         residency.add(key, network, blocks, resident=resident, slots=slots, disk=model.on_disk.get(part.name))
-    elif (residency[key].resident, residency[key].slots) == (resident, slots):
-        return
-    else:  # another plan, or more blocks stayed than planned
-        residency.evict({key})
+    elif (residency[key].resident, residency[key].slots) != (resident, slots):
+        residency.evict({key})  # another plan, or more blocks stayed than planned
         residency[key].arrange(resident, slots)
-        if part.host != "pinned":
-            residency[key].unpin()
-    if part.host == "pinned" and model.device.type == "cuda":
-        budget = part.bytes + part.bytes // 64 + _RUN  # weights begin at addresses that are multiples of 64
-        residency[key].pin(CudaLocker(), min(budget, pinnable))  # what the system refuses is copied more slowly
+
+
+def _to_lock(part: PlannedComponent) -> int:
+    """Bytes of RAM: weights begin at addresses that are multiples of 64, and runs of them are whole pages."""
+    return part.pinned_bytes + part.pinned_bytes // 64 + _RUN if part.pinned_bytes else 0
 
 
 def _whole(model: LoadedModel, name: str) -> PlannedComponent:

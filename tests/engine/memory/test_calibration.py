@@ -23,6 +23,19 @@ def test_factors_are_those_of_published_peaks_until_something_is_learned():
     assert learned.factor("flux", "vae", "AutoencoderKL") == 1.25
 
 
+def test_pieces_that_nobody_can_use_are_learned_for_each_network():
+    fresh = Calibration()
+    known = fresh.learned("sdxl", "vae", live_bytes=1000, measured_bytes=1200, held_bytes=1320)
+    assert known.factor("sdxl", "vae", "AutoencoderKL") == pytest.approx(1.32)
+    assert known.factor("sdxl", "denoiser", "UNet2DConditionModel") == pytest.approx(1.25 * fresh.reserved)
+    once_more = known.learned("sdxl", "vae", live_bytes=1000, measured_bytes=1250)
+    assert once_more.factor("sdxl", "vae", "AutoencoderKL") == pytest.approx(1.25 * 1.1), "what is not known stays"
+    much = fresh.learned("sdxl", "vae", live_bytes=1000, measured_bytes=1200, held_bytes=5000)
+    assert much.factor("sdxl", "vae", "AutoencoderKL") == pytest.approx(1.2 * 1.25)
+    less = fresh.learned("sdxl", "vae", live_bytes=1000, measured_bytes=1200, held_bytes=1100)
+    assert less.factor("sdxl", "vae", "AutoencoderKL") == pytest.approx(1.2 * fresh.reserved)
+
+
 @pytest.mark.parametrize("measured", [0, 10, math.nan, math.inf, 5000])
 def test_a_mistake_in_measuring_changes_nothing(measured):
     fresh = Calibration()
@@ -31,7 +44,9 @@ def test_a_mistake_in_measuring_changes_nothing(measured):
 
 
 def test_each_device_has_its_own(tmp_path):
-    one = Calibration(copy_rate=2e10, disk_rate=1e9).learned("sdxl", "vae", live_bytes=1000, measured_bytes=1300)
+    one = Calibration(copy_rate=2e10, disk_rate=1e9).learned(
+        "sdxl", "vae", live_bytes=1000, measured_bytes=1300, held_bytes=1400
+    )
     other = Calibration(reserved=1.2)
     assert store_calibration(tmp_path / "deep" / "er", "one", one)
     assert store_calibration(tmp_path / "deep" / "er", "other", other)

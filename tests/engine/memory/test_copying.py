@@ -14,8 +14,9 @@ from mezzotint.errors import StorageError
 from mezzotint.memory import copying
 from mezzotint.memory.accounting import ByteLedger
 from mezzotint.memory.arena import DeviceArena
-from mezzotint.memory.copying import Copy, DirectCopier, StreamCopier
+from mezzotint.memory.copying import DirectCopier, StreamCopier
 from mezzotint.memory.host import HostTensor, form_of
+from mezzotint.memory.loads import Load
 from mezzotint.memory.streaming import StreamedNetwork
 
 CPU = torch.device("cpu")
@@ -37,7 +38,7 @@ class Immediate:
 class Slow:
     """A source that is read, by way of a scratch."""
 
-    on_disk, at_once = True, False
+    on_disk, at_once, in_parts = True, False, True
 
     def __init__(self, tensor, wait=None):
         self.kept, self.wait, self.form = tensor, wait, form_of(tensor)
@@ -51,7 +52,13 @@ class Slow:
         target.copy_(self.tensor())
 
     def read_part(self, target, start):
-        return HostTensor(self.tensor()).read_part(target, start)
+        HostTensor(self.tensor()).read_part(target, start)
+
+
+def load_of(*sources):
+    """Sources on their way to memory that is empty."""
+    size = sum(-(-source.form.bytes // 64) * 64 for source in sources)
+    return Load(torch.zeros(size, dtype=torch.uint8), sources)
 
 
 class Recording(nn.Module):
@@ -143,31 +150,33 @@ def test_leaving_has_computing_wait_for_copies_that_nobody_used(seed):
 def test_what_is_not_locked_comes_in_pieces(size):
     streams = FakeStreams()
     copier = StreamCopier(CPU, streams, staging=lambda: torch.empty(32, dtype=torch.uint8))
-    source, target = torch.randn(size), torch.zeros(size)
-    copier.start([Copy(HostTensor(source), target)], copier.mark()).wait()
+    source = torch.randn(size)
+    load = load_of(HostTensor(source))
+    copier.start(load, copier.mark()).wait()
     streams.run()
-    assert target.equal(source)
+    assert load.tensors[0].equal(source)
 
 
 def test_what_cannot_come_in_pieces_comes_whole():
     streams = FakeStreams()
     copier = StreamCopier(CPU, streams, staging=lambda: torch.empty(32, dtype=torch.uint8))
-    source = torch.randn(6, 5).t()
-    target, strided = torch.zeros(5, 6), torch.zeros(6, 5).t()
-    copier.start([Copy(HostTensor(source), target), Copy(HostTensor(source), strided)], copier.mark()).wait()
+    dense, with_gaps = torch.randn(6, 5).t(), torch.randn(6, 8)[:, 1:6]
+    load = load_of(HostTensor(dense), HostTensor(with_gaps))
+    copier.start(load, copier.mark()).wait()
     streams.run()
-    assert target.equal(source) and strided.equal(source)
+    assert load.tensors[0].equal(dense) and load.tensors[1].equal(with_gaps)
 
 
 def test_a_reader_reads_while_something_else_happens():
     gate = Event()
-    source, target = torch.randn(5), torch.zeros(5)
+    source = torch.randn(5)
+    load = load_of(Slow(source, gate))
     with ThreadPoolExecutor(1) as reader:
-        ticket = DirectCopier(reader).start([Copy(Slow(source, gate), target)], None)
-        assert not target.any()
+        ticket = DirectCopier(reader).start(load, None)
+        assert not load.memory.any()
         gate.set()
         ticket.wait()
-    assert target.equal(source)
+    assert load.tensors[0].equal(source)
 
 
 def test_what_has_begun_when_reading_fails_is_done_before_that_is_told():
@@ -176,11 +185,10 @@ def test_what_has_begun_when_reading_fails_is_done_before_that_is_told():
             raise StorageError("gone")
 
     streams = FakeStreams()
-    copier = StreamCopier(CPU, streams, reader=Immediate(), staging=lambda: torch.empty(32, dtype=torch.uint8))
-    target = torch.zeros(5)
-    copies = [Copy(Slow(torch.ones(5)), target), Copy(Gone(torch.ones(5)), torch.zeros(5))]
-    ticket = copier.start(copies, copier.mark())
-    assert target.all() and streams.synchronized == 1
+    copier = StreamCopier(CPU, streams, reader=Immediate(), staging=lambda: torch.empty(64, dtype=torch.uint8))
+    load = load_of(Slow(torch.ones(16)), Gone(torch.ones(5)))
+    ticket = copier.start(load, copier.mark())
+    assert load.tensors[0].all() and streams.synchronized == 1
     with pytest.raises(StorageError, match="gone"):
         ticket.wait()
 
@@ -188,7 +196,7 @@ def test_what_has_begun_when_reading_fails_is_done_before_that_is_told():
 def test_a_disk_that_stalls_is_told():
     gate = Event()
     with ThreadPoolExecutor(1) as reader:
-        ticket = DirectCopier(reader, patience=0.01).start([Copy(Slow(torch.zeros(5), gate), torch.zeros(5))], None)
+        ticket = DirectCopier(reader, patience=0.01).start(load_of(Slow(torch.zeros(5), gate)), None)
         with pytest.raises(StorageError, match="nothing for 0.01 seconds"):
             ticket.wait()
         ticket.settle()
@@ -196,15 +204,15 @@ def test_a_disk_that_stalls_is_told():
 
 
 def test_what_has_not_begun_is_stopped():
-    gate, target = Event(), torch.zeros(5)
+    gate, load = Event(), load_of(Slow(torch.ones(5)))
     with ThreadPoolExecutor(1) as reader:
         copier = DirectCopier(reader)
-        first = copier.start([Copy(Slow(torch.zeros(5), gate), torch.zeros(5))], None)
-        second = copier.start([Copy(Slow(torch.ones(5)), target)], None)
+        first = copier.start(load_of(Slow(torch.zeros(5), gate)), None)
+        second = copier.start(load, None)
         second.settle()
         gate.set()
         first.settle()
-    assert not target.any()
+    assert not load.memory.any()
 
 
 def test_where_nothing_can_be_locked_the_buffer_is_pageable():

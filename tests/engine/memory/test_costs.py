@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planned_machines import MB, component
 
-from mezzotint.memory.costs import Layout, layouts, pass_seconds, stays, total_bytes
+from mezzotint.memory.costs import Layout, Route, layouts, pass_seconds, stays, total_bytes
 from mezzotint.memory.segments import spread
 
 
@@ -57,8 +57,19 @@ def test_in_32_bits_only_what_is_quantized_stays_small():
 
 def test_copying_hides_behind_computing_almost():
     streamed = Layout(0, 2, 2 * MB, MB, 10**9)
-    assert pass_seconds(Layout(4, 0, MB, MB, 0), 1.0, 1e9) == 1.0
-    assert 1.0 < pass_seconds(streamed, 1.0, 1e10) < 1.02
-    assert 10 < pass_seconds(streamed, 1.0, 1e8) < 11.5
-    assert pass_seconds(streamed, 1.0, 1e8, arriving=True) > pass_seconds(streamed, 1.0, 1e8)
-    assert pass_seconds(Layout(4, 0, 10**9, 10**9, 0), 0.0, 1e9, arriving=True) == pytest.approx(1.0, rel=0.1)
+    assert pass_seconds(Layout(4, 0, MB, MB, 0), 1.0, Route(1e9)) == 1.0
+    assert 1.0 < pass_seconds(streamed, 1.0, Route(1e10)) < 1.02
+    assert 10 < pass_seconds(streamed, 1.0, Route(1e8)) < 11.5
+    assert pass_seconds(streamed, 1.0, Route(1e8), arriving=True) > pass_seconds(streamed, 1.0, Route(1e8))
+    assert pass_seconds(Layout(4, 0, 10**9, 10**9, 0), 0.0, Route(1e9), arriving=True) == pytest.approx(1.0, rel=0.1)
+
+
+def test_what_is_page_locked_comes_faster_and_is_what_is_streamed_first():
+    streamed = Layout(0, 2, 2 * MB, 10**9, 10**9)
+    plain, fast = Route(1e9), Route(1e10)
+    for locked, moved, wanted in ((0, 10**9, 1.0), (10**9, 10**9, 0.1), (10**9, 2 * 10**9, 1.1), (5e8, 10**9, 0.55)):
+        assert Route(1e9, int(locked), 1e10).seconds(moved) == pytest.approx(wanted)
+    assert pass_seconds(streamed, 0.0, Route(1e9, 10**9, 1e10)) == pass_seconds(streamed, 0.0, fast)
+    assert pass_seconds(streamed, 0.0, Route(1e9, 10**9, 1e10), arriving=True) < pass_seconds(
+        streamed, 0.0, plain, arriving=True
+    )

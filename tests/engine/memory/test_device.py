@@ -110,3 +110,17 @@ def test_the_cap_holds_for_activations_too():
         with Residency(device).phase(()), pytest.raises(torch.OutOfMemoryError):
             torch.empty(2**19 + 512, dtype=torch.uint8, device="cuda:0")
         device.close()
+
+
+def test_what_the_allocator_holds_without_use_is_in_what_it_held():
+    with fake_card() as card:
+        device = open_device(torch.device("cuda:0"), reading=False)
+        device.reset_peak()
+        kept = torch.zeros(1000, device="cuda:0")
+        card.device().pieces = 512
+        assert device.held_bytes() == device.peak_bytes() + 512
+        device.reset_peak()
+        assert device.held_bytes() is None, "it held that before"
+        del kept
+        device.close()
+    assert open_device(torch.device("cpu"), reading=False).held_bytes() is None

@@ -6,10 +6,13 @@ import sys
 
 import pytest
 import torch
+from fake_card.install import fake_card
 from safetensors.torch import save_file
 from streamed_networks import case
 
 from mezzotint.errors import ModelRefused, StorageError
+from mezzotint.memory import loads
+from mezzotint.memory.copying import Staging
 from mezzotint.memory.device import open_device
 from mezzotint.memory.disk import DiskWeights
 from mezzotint.memory.streaming import StreamedNetwork
@@ -78,6 +81,35 @@ def test_the_numbers_are_the_same_and_nothing_stays_in_ram(on_disk, reading):
     assert device.ledger.in_use == 0
     disk.close()
     device.close()
+
+
+def test_from_files_to_a_card_a_block_is_one_copy_and_in_order(flux_on_disk, monkeypatch):
+    monkeypatch.setattr(loads, "PART", 1000)  # several threads read each block
+    chosen, path = flux_on_disk
+    with fake_card(64 * 2**20) as card:
+        device = open_device(torch.device("cuda:0"))
+        disk, network = streamed(chosen, path, device, resident=0)
+        pieces, brought, turned = [], Staging.bring, Staging._next
+
+        def bring(self, copy, stream):
+            pieces.append(0)
+            brought(self, copy, stream)
+
+        def turn(self):
+            pieces[-1] += 1
+            return turned(self)
+
+        monkeypatch.setattr(Staging, "bring", bring)
+        monkeypatch.setattr(Staging, "_next", turn)
+        network.enter()
+        network.ready()
+        for _ in range(2):
+            assert chosen.call_on(torch.device("cuda:0")).cpu().equal(chosen.answer)
+        network.leave()
+        assert card.hazards == []
+        assert set(pieces) == {1} and len(pieces) >= len(chosen.blocks)
+        disk.close()
+        device.close()
 
 
 @on_posix

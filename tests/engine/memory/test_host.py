@@ -3,6 +3,7 @@
 import pytest
 import torch
 from safetensors.torch import save_file
+from torch.utils import _python_dispatch
 
 from mezzotint.checkpoints.header import TensorSpec, read_header
 from mezzotint.checkpoints.positioned import PositionedFile
@@ -43,9 +44,10 @@ def test_a_tensor_of_a_file_as_it_is(stored, name):
     found = source.tensor()
     assert found.dtype == kept.dtype and numbers(found) == numbers(kept)
     if kept.numel() > 1:
-        part = bytearray(3)
-        assert source.read_part(memoryview(part), 2)
-        assert bytes(part) == numbers(kept)[2:5]
+        part = torch.zeros(3, dtype=torch.uint8)
+        assert source.in_parts
+        source.read_part(part, 2)
+        assert bytes(part.tolist()) == numbers(kept)[2:5]
 
 
 @pytest.mark.parametrize("name", ["half", "brain", "single", "double", "eight"])
@@ -57,7 +59,7 @@ def test_a_tensor_of_a_file_in_another_form(stored, name):
     strided = torch.zeros(2, 4, 2, dtype=torch.float16).transpose(1, 2)
     rows.read_into(strided)
     assert strided.equal(wanted)
-    assert not rows.read_part(memoryview(bytearray(3)), 0)
+    assert not rows.in_parts
 
 
 def test_formats_that_torch_lacks_are_refused(stored):
@@ -86,4 +88,27 @@ def test_a_tensor_of_ram_keeps_its_order_of_dimensions(tensor):
     assert target.equal(tensor) and source.tensor() is tensor
     if tensor.is_contiguous() or tensor.is_contiguous(memory_format=torch.channels_last):
         assert form.stride == tensor.stride()
-    assert source.read_part(memoryview(bytearray(4)), 0) == tensor.is_contiguous()
+    assert source.in_parts == (form.stride == tensor.stride())
+    if source.in_parts:
+        flat = torch.zeros(form.bytes, dtype=torch.uint8)
+        source.read_part(flat, 0)
+        assert flat.view(torch.float32).as_strided(form.shape, form.stride).equal(tensor)
+
+
+class Copied(_python_dispatch.TorchDispatchMode):
+    """Adds up what torch copies."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is torch.ops.aten.copy_.default:
+            self.numbers += args[0].numel()
+        return func(*args, **(kwargs or {}))
+
+
+def test_bytes_of_ram_are_moved_by_torch_which_lets_other_threads_run():
+    kept, target = torch.randn(40), torch.zeros(160, dtype=torch.uint8)
+    with Copied() as copied:
+        HostTensor(kept).read_part(target, 0)
+    assert target.view(torch.float32).equal(kept)
+    assert copied.numbers == 160

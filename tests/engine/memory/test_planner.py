@@ -178,6 +178,36 @@ def test_a_disk_serves_what_ram_does_not_hold():
     assert "disk" in {part.host for part in made.components}
 
 
+def test_pages_are_locked_first_for_what_is_streamed_in_every_step():
+    """As of FLUX on 24 GB beside 64 GB: all of both networks is more than may be locked."""
+    large = model(
+        component("text_encoder", "text", [400 * MB] * 20, live=1e4, schemes=("none",)),
+        component("unet", "denoiser", [500 * MB] * 30, live=1e4, work=4e8, schemes=("none",)),
+        component("vae", "vae", [], outside=80 * MB),
+    )
+    machine = card(8 * GB, 64 * GB, pin_bytes=17 * GB)
+    made = plan(task(large), machine)
+    parts = {part.name: part for part in made.components}
+    assert parts["unet"].slots
+    streamed = 500 * MB * (parts["unet"].blocks - parts["unet"].resident_blocks)
+    assert parts["unet"].pinned_bytes == streamed
+    assert made.pinned_bytes == machine.pin_bytes
+    assert 0 < parts["text_encoder"].pinned_bytes < parts["text_encoder"].bytes
+    less = plan(task(large), dataclasses.replace(machine, pin_bytes=6 * GB))
+    parts = {part.name: part for part in less.components}
+    assert (parts["unet"].pinned_bytes, parts["text_encoder"].pinned_bytes) == (6 * GB, 0)
+    assert made.seconds < less.seconds < plan(task(large), dataclasses.replace(machine, pin_bytes=0)).seconds
+
+
+def test_what_stays_on_the_card_leaves_locked_pages_to_what_moves():
+    machine = card(3 * GB, 64 * GB, pin_bytes=400 * MB)
+    made = plan(task(usual_model(), quantization="none", text_quantization="none"), machine)
+    parts = {part.name: part for part in made.components}
+    moving = {name for name, part in parts.items() if part.slots or set(part.phases) != {p.name for p in made.phases}}
+    assert {name for name, part in parts.items() if part.pinned_bytes} <= moving
+    assert made.pinned_bytes == min(400 * MB, sum(parts[name].bytes for name in moving))
+
+
 def test_planning_needs_no_torch():
     code = (
         "import sys; import mezzotint.memory.planner, mezzotint.memory.machine_probe, mezzotint.memory.shipped;"

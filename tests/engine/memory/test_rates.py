@@ -1,10 +1,11 @@
 """Rates that are measured: here only that they are computed of what was read."""
 
 import itertools
+import os
 
 import pytest
 
-from mezzotint.memory.rates import measured_disk
+from mezzotint.memory.rates import _in_ram, measured_disk
 
 MB = 2**20
 
@@ -21,13 +22,30 @@ def large(tmp_path):
     return path
 
 
+def fresh(*_):
+    return False
+
+
 def test_a_disk_s_rate_is_bytes_over_seconds(large):
-    assert measured_disk(large, clock(0.5)) == pytest.approx(16 * MB)
+    assert measured_disk(large, clock(0.5), fresh) == pytest.approx(16 * MB)
 
 
 @pytest.mark.parametrize("step", [0.0, 1e-9])
 def test_what_came_from_ram_or_too_fast_for_the_clock_says_nothing(large, step):
-    assert measured_disk(large, clock(step)) is None
+    assert measured_disk(large, clock(step), lambda *_: None) is None
+
+
+def test_a_very_fast_disk_is_believed_where_the_system_says_that_it_was_no_ram(large):
+    assert measured_disk(large, clock(0.0006), fresh) == pytest.approx(8 * MB / 0.0006)
+    assert measured_disk(large, clock(0.0006), lambda *_: None) is None
+    assert measured_disk(large, clock(0.5), lambda *_: True) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "RWF_NOWAIT"), reason="only Linux can be asked what is in RAM")
+def test_what_was_written_just_now_is_in_ram(large):
+    with open(large, "rb") as file:
+        file.read()
+        assert _in_ram(file.fileno(), 8 * MB) in (True, None)
 
 
 def test_small_and_missing_files_say_nothing(tmp_path):

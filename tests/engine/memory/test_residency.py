@@ -106,3 +106,88 @@ def test_networks_come_by_name_and_go():
     assert residency.entered == ("text",) and residency["vae"].blocks == ()
     residency.clear()
     assert residency.device.arena.in_use == 0
+
+
+# ---- page-locked memory
+
+
+class Locker:
+    """Counts what is locked, and refuses when it should."""
+
+    def __init__(self, budget, refuses=False):
+        self.budget, self.refuses, self.locked, self.asked = budget, refuses, {}, 0
+
+    def lock(self, address, size):
+        self.asked += 1
+        if self.refuses:
+            return False
+        self.locked[address] = size
+        assert sum(self.locked.values()) <= self.budget
+        return True
+
+    def unlock(self, address):
+        del self.locked[address]
+
+
+WHOLE = 5 * BLOCK  # more than a network of four blocks
+
+
+def locked_of(residency):
+    """How many weights of each network are locked."""
+    names = ("text", "unet", "refiner", "vae")
+    return {name: sum(weight.source.at_once for weight in residency[name].weights) for name in names}
+
+
+def test_the_first_network_is_locked_before_the_others_and_the_budget_is_one():
+    residency, networks = residency_of(20 * BLOCK)
+    before = {name: network(X) for name, network in networks.items()}
+    budget = 6 * BLOCK
+    residency.lock({"unet": WHOLE, "text": WHOLE}, budget, Locker(budget))
+    locked = locked_of(residency)
+    assert locked["unet"] == 8
+    assert 0 < locked["text"] < 8
+    with residency.phase({"text", "unet"}):
+        assert all(networks[name](X).equal(before[name]) for name in ("text", "unet"))
+    residency.clear()
+
+
+def test_what_an_earlier_job_has_locked_gives_way_to_what_is_used_more_often():
+    residency, _ = residency_of(20 * BLOCK)
+    budget = 6 * BLOCK
+    locker = Locker(budget)
+    residency.lock({"text": WHOLE}, budget, locker)
+    residency.lock({"unet": WHOLE, "text": budget - WHOLE}, budget, locker)
+    locked = locked_of(residency)
+    assert locked["unet"] == 8
+    assert 0 < locked["text"] < 8
+    residency.lock({"refiner": WHOLE}, budget, locker)
+    assert locked_of(residency)["refiner"] == 8
+    assert locked_of(residency)["unet"] == 0
+
+
+def test_what_nobody_asks_about_stays_locked_while_there_is_room():
+    residency, _ = residency_of(20 * BLOCK)
+    locker = Locker(12 * BLOCK)
+    residency.lock({"text": WHOLE}, 12 * BLOCK, locker)
+    with residency.phase({"unet"}):
+        pass
+    before = dict(locker.locked)
+    residency.lock({"unet": 0, "vae": WHOLE}, 12 * BLOCK, locker)
+    assert before.items() <= locker.locked.items()
+    assert "unet" in residency.entered, "nothing of it was to be locked"
+    residency.lock({"text": 0}, 12 * BLOCK, locker)
+    assert locked_of(residency) == {"text": 0, "unet": 0, "refiner": 0, "vae": 8}
+
+
+def test_what_is_locked_already_is_left_alone_and_a_refusal_is_not_asked_for_again():
+    residency, _ = residency_of(20 * BLOCK)
+    for refuses in (False, True):
+        locker = Locker(20 * BLOCK, refuses)
+        name = "vae" if refuses else "unet"
+        residency.lock({name: WHOLE}, 20 * BLOCK, locker)
+        with residency.phase({name}):
+            pass
+        asked = locker.asked
+        residency.lock({name: WHOLE}, 20 * BLOCK, locker)
+        assert name in residency.entered
+        assert locker.asked == asked > 0

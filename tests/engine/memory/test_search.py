@@ -11,16 +11,17 @@ from mezzotint.memory.calibration import Calibration
 from mezzotint.memory.problem import Hosts, Limits, Precision, Problem
 from mezzotint.memory.search import fastest, least, presences
 
-TIERS = ("pinned", "ram", "disk")
+TIERS = ("ram", "disk")
 
 
 def by_trying_everything(problem, precision, tile, limits):
     """The least time of all plans, without one bound."""
     best = math.inf
-    for guidance, hosts in itertools.product(
-        problem.guidances, itertools.starmap(Hosts, itertools.product(TIERS, TIERS))
-    ):
-        if problem.pinned_bytes(precision, hosts) > limits.pinned or problem.host_bytes(precision, hosts) > limits.ram:
+    every = itertools.starmap(Hosts, itertools.product(TIERS, TIERS))
+    locked = [each for hosts in every for each in problem.with_locks(precision, hosts, limits.pinned)]
+    for guidance, hosts in itertools.product(problem.guidances, locked):
+        assert sum(hosts.locked.values()) <= limits.pinned
+        if problem.host_bytes(precision, hosts) > limits.ram:
             continue
         room = limits.vram
         if problem.machine.one_memory:
@@ -34,7 +35,7 @@ def by_trying_everything(problem, precision, tile, limits):
                     used[phase] += layout.device_bytes
             if max(used) <= room:
                 seconds = sum(
-                    problem.seconds(part, precision.of(part), layout, hosts.of(part), arrivals)
+                    problem.seconds(part, precision.of(part), layout, hosts, arrivals)
                     for part, (_, arrivals, layout) in zip(parts, ways, strict=True)
                 )
                 best = min(best, seconds)
@@ -114,12 +115,12 @@ def test_the_smallest_solution_takes_the_smallest_peak():
     assert {placed.layout.resident for placed in least(problem, precision, 256).placed} == {0}
 
 
-def test_with_room_for_all_nothing_moves_and_nothing_is_page_locked():
+def test_with_room_for_all_nothing_moves():
     problem = Problem(task(usual_model()), card(2**34, 2**35), Calibration())
     found = fastest(problem, Precision("none", "none"), 0, Limits(2**34, 2**35, 2**34))
     assert found is not None
     assert not any(placed.arrivals or placed.layout.slots for placed in found.placed)
-    assert found.hosts == Hosts("ram", "ram")
+    assert (found.hosts.text, found.hosts.others) == ("ram", "ram")
     assert found.guidance == "batched"
 
 

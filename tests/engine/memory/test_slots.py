@@ -4,15 +4,16 @@ import pytest
 import torch
 
 from mezzotint.errors import StorageError
-from mezzotint.memory.copying import Copy, DirectCopier
+from mezzotint.memory.copying import DirectCopier
 from mezzotint.memory.host import HostTensor, form_of
+from mezzotint.memory.loads import Load
 from mezzotint.memory.slots import Slot
 
 
 class Failing:
     """A source that cannot be read when it is told so."""
 
-    on_disk = at_once = False
+    on_disk = at_once = in_parts = False
 
     def __init__(self, kept):
         self.kept, self.form, self.fails = kept, form_of(kept), False
@@ -29,13 +30,17 @@ class Failing:
 
 @pytest.fixture
 def memory():
-    return torch.zeros(3)
+    return torch.zeros(16)
 
 
 @pytest.fixture
 def slot(memory):
     kept = {name: torch.full((3,), value) for name, value in (("a", 1.0), ("b", 2.0), ("c", 3.0))}
-    return Slot({name: [Copy(HostTensor(tensor), memory)] for name, tensor in kept.items()}, DirectCopier())
+    return Slot({name: loaded(HostTensor(tensor), memory) for name, tensor in kept.items()}, DirectCopier())
+
+
+def loaded(source, memory):
+    return Load(memory.view(torch.uint8), [source])
 
 
 def use(slot, memory, names):
@@ -70,7 +75,7 @@ def test_a_block_that_is_used_again_and_again_stays(slot, memory):
 
 def test_what_cannot_be_had_is_told_and_fetched_again(memory):
     first, second = Failing(torch.ones(3)), Failing(torch.full((3,), 2.0))
-    slot = Slot({"a": [Copy(first, memory)], "b": [Copy(second, memory)]}, DirectCopier())
+    slot = Slot({"a": loaded(first, memory), "b": loaded(second, memory)}, DirectCopier())
     slot.prepare(None)
     second.fails = True
     with pytest.raises(StorageError):

@@ -60,6 +60,51 @@ def test_any_arrangement_is_in_order(resident, slots):
         assert card.hazards == []
 
 
+def copies_of_a_pass(card, *, pinned, budget=64 * MIB, scheme="none"):
+    """How many copies from the host one pass of a wholly streamed network makes, and how many blocks it has."""
+    chosen = case.__wrapped__("flux", scheme)
+    device = open_device(CUDA, reading=False)
+    network = StreamedNetwork(
+        chosen.network, chosen.blocks, resident=0, slots=2, copier=device.copier, arena=device.arena
+    )
+    if pinned:
+        network.pin(CudaLocker(), budget)
+    network.enter()
+    network.ready()
+    counts = []
+    real, device.copier.start = device.copier.start, None
+
+    def counted(load, after):
+        before = card.operations["copy from host"]
+        ticket = real(load, after)
+        counts.append(card.operations["copy from host"] - before)
+        return ticket
+
+    device.copier.start = counted
+    chosen.call_on(CUDA)
+    counts.clear()
+    assert torch.equal(chosen.call_on(CUDA).cpu(), chosen.answer)
+    network.leave()
+    network.unpin()
+    device.close()
+    return counts, len(chosen.blocks)
+
+
+@pytest.mark.parametrize("scheme", ["none", "int8"])
+@pytest.mark.parametrize("pinned", [True, False])
+def test_a_block_is_one_copy(pinned, scheme):
+    with fake_card(64 * MIB) as card:
+        counts, blocks = copies_of_a_pass(card, pinned=pinned, scheme=scheme)
+        assert counts == [1] * blocks
+
+
+def test_a_block_that_is_locked_in_part_is_a_copy_for_each_part():
+    with fake_card(64 * MIB) as card:
+        counts, blocks = copies_of_a_pass(card, pinned=True, budget=100_000)
+        assert len(counts) == blocks
+        assert 1 in counts and max(counts) > 1
+
+
 FAULTS = {
     "computing does not wait for copies": (StreamCopier, "_compute", lambda self, event: None),
     "copies do not wait for computing": (StreamCopier, "mark", lambda self: torch.cuda.Event()),

@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from card_kernels import CardProducts
+from fake_card.install import fake_card
 from fake_products import FakeProducts
 
 from mezzotint.attention.library import Unavailable
@@ -9,7 +11,7 @@ from mezzotint.quantization.compiled import CompiledLinear
 from mezzotint.quantization.drawn_weights import drawn_weight
 from mezzotint.quantization.formats import Int8, LowRank4
 from mezzotint.quantization.library import Preparation, open_products
-from mezzotint.quantization.linear import Branch, linear
+from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 from mezzotint.quantization.product_self_test import run_self_test
 
 FORMATS = [Int8(dynamic=True, group=64), Int8(dynamic=True), LowRank4(group=64)]
@@ -65,3 +67,20 @@ def test_an_activation_on_the_way(place, preparation):
         a, b = x.float().chunk(2, dim=1)
         active = a * torch.nn.functional.gelu(b)
     assert near(kernels(x, weight, None, None, preparation), linear(active, weight))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_branches_are_in_memory_once(dtype):
+    """Of a network in slots a second copy of each would stay, which no plan counts."""
+    weight = drawn_weight(LowRank4(group=64), (640, 640), torch.Generator().manual_seed(1))
+    with fake_card() as card, torch.inference_mode():
+        there = {name: tensor.to("cuda:0") for name, tensor in weight.tensors.items()}
+        moved = QuantizedWeight(format=weight.format, tensors=there, shape=weight.shape)
+        x = torch.randn(8, 640).to("cuda:0", dtype)
+        lora = Branch(down=torch.randn(8, 640).to("cuda:0", dtype), up=torch.randn(640, 8).to("cuda:0", dtype))
+        kernels, before = CompiledLinear(CardProducts()), card.device().allocated
+        for branch in (None, lora):
+            out = kernels(x, moved, None, branch)
+            assert card.device().allocated == before + out.nbytes
+            del out
+        assert card.hazards == []

@@ -1,12 +1,10 @@
 """Branches as the kernels take them."""
 
-import gc
-
 import pytest
 import torch
 from quantized_weights import seeded
 
-from mezzotint.quantization.kernel_branches import BranchCache
+from mezzotint.quantization.kernel_branches import kernel_branches
 from mezzotint.quantization.linear import Branch
 
 
@@ -27,7 +25,7 @@ def branch(rank, seed=0):
 )
 def test_what_fits_goes_inside_in_steps_of_16(ranks, inside, outside):
     branches = [branch(rank, seed=2 * rank) for rank in ranks]
-    made = BranchCache().of(branches, torch.float16)
+    made = kernel_branches(branches, torch.float16)
     parts = [made.inside, made.outside]
     assert [None if each is None else each.down.shape[0] for each in parts] == [inside, outside]
     if branches:
@@ -36,12 +34,22 @@ def test_what_fits_goes_inside_in_steps_of_16(ranks, inside, outside):
         assert all(each.down.dtype == each.up.dtype == torch.float16 for each in parts if each is not None)
 
 
-def test_what_was_made_is_remembered_while_its_tensors_live():
-    cache, one, other = BranchCache(), branch(3), branch(4)
-    made = cache.of([one], torch.float16)
-    assert cache.of([one], torch.float16) is made
-    assert cache.of([one], torch.bfloat16) is not made and cache.of([one, other], torch.float16) is not made
-    assert len(cache) == 3
-    del one
-    gc.collect()
-    assert len(cache) == 0
+@pytest.mark.parametrize("rank", [16, 48, 256, 300])
+def test_a_branch_that_lies_as_it_is_read_is_not_copied(rank):
+    own = Branch(down=seeded(rank, 8).half(), up=seeded(6, rank).half())
+    made = kernel_branches([own], torch.float16)
+    found = made.inside or made.outside
+    assert found.down.data_ptr() == own.down.data_ptr()
+    assert found.up.data_ptr() == own.up.data_ptr()
+
+
+@pytest.mark.parametrize("skewed", ["down", "up"])
+def test_a_factor_that_kernels_cannot_read_as_it_lies_is_copied(skewed):
+    factors = {"down": seeded(16, 8).half(), "up": seeded(8, 16).half()}
+    memory = torch.empty(129, dtype=torch.float16)
+    factors[skewed] = memory[1:].view(factors[skewed].shape).copy_(factors[skewed])
+    made = kernel_branches([Branch(**factors)], torch.float16).inside
+    for name, factor in factors.items():
+        found = getattr(made, name)
+        assert found.equal(factor)
+        assert found.data_ptr() % 16 == 0

@@ -12,6 +12,7 @@ from mezzotint.protocol import PlannedComponent
 from mezzotint.stages import workroom
 
 MB = 2**20
+SIZE = 6 * 64 * 65 * 4
 
 
 class Locker:
@@ -27,10 +28,8 @@ class Locker:
 
 
 @pytest.fixture
-def locker(monkeypatch):
-    made = Locker()
-    monkeypatch.setattr(workroom, "CudaLocker", lambda: made)
-    return made
+def locker():
+    return Locker()
 
 
 @pytest.fixture
@@ -49,20 +48,22 @@ def settled(monkeypatch, residency, locker):
     network = nn.Sequential(*[nn.Linear(64, 64) for _ in range(6)]).requires_grad_(False)
     model = SimpleNamespace(networks={"unet": network}, on_disk={}, device=torch.device("cuda"))
 
-    def settle(resident, host="pinned"):
+    def settle(resident, pinned=None):
         part = PlannedComponent(
             model="m",
             name="unet",
             quantization="none",
-            bytes=6 * 64 * 65 * 4,
+            bytes=SIZE,
             blocks=6,
             resident_blocks=resident,
             slots=2,
             device_bytes=0,
-            host=host,
+            host="ram",
             phases=(),
+            pinned_bytes=SIZE if pinned is None else pinned,
         )
-        workroom._settle(residency, model, part, 8 * MB)
+        workroom._settle(residency, model, part)
+        residency.lock({"unet": workroom._to_lock(part)}, 8 * MB, locker)
         return residency["unet"]
 
     return settle
@@ -92,7 +93,7 @@ def test_another_plan_takes_the_network_as_it_lies(settled, locker):
 def test_a_plan_without_locked_pages_lets_go_of_them(settled, locker):
     settled(2)
     assert locker.locked
-    network = settled(4, host="ram")
+    network = settled(4, pinned=0)
     assert locker.locked == [] and network.pinned_bytes == 0
 
 
@@ -100,3 +101,29 @@ def test_a_network_that_is_there_as_planned_stays(settled, residency):
     settled(2)
     with residency.phase({"unet"}):
         assert settled(2).entered
+
+
+def test_of_a_plan_what_runs_most_often_is_locked_first(monkeypatch, locker):
+    """Text encoders stand first in a plan, and run once."""
+    monkeypatch.setattr(workroom, "blocks_of", lambda network: [str(index) for index in range(6)])
+    monkeypatch.setattr(workroom, "CudaLocker", lambda: locker)
+    networks = {
+        name: nn.Sequential(*[nn.Linear(64, 64) for _ in range(6)]).requires_grad_(False) for name in ("text", "unet")
+    }
+    model = SimpleNamespace(identity="m", networks=networks, on_disk={}, device=torch.device("cuda"))
+    shared = {"model": "m", "quantization": "none", "bytes": SIZE, "blocks": 6, "resident_blocks": 0, "slots": 2}
+    shared |= {"device_bytes": 0, "host": "ram", "phases": (), "pinned_bytes": SIZE}
+    parts = tuple(PlannedComponent(name=name, **shared) for name in ("unet", "text"))
+    budget = SIZE + SIZE // 2
+    outlay = SimpleNamespace(
+        plan=SimpleNamespace(components=parts[::-1]),
+        hottest_first=lambda: parts,
+        machine=SimpleNamespace(pin_bytes=budget, vram_bytes=8 * MB, context_bytes=0, simulated=True),
+    )
+    room = workroom.Workroom()
+    monkeypatch.setattr(workroom, "open_device", lambda *_, **words: open_device(torch.device("cpu"), **words))
+    placement = room.placement([model], outlay, None)
+    unet, text = (placement._residency[workroom.network_key(model, name)] for name in ("unet", "text"))
+    assert all(weight.source.at_once for weight in unet.weights)
+    assert 0 < text.pinned_bytes <= budget - unet.pinned_bytes
+    room.close()

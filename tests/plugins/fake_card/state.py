@@ -31,12 +31,13 @@ class Device:
         self.total = self.cap = 2**34
         self.allocated = self.peak = self.requested = 0
         self.others = 0  # bytes that other programs hold
+        self.pieces = 0  # bytes that the allocator holds and nobody can use
         self.spilled = 0  # the most that did not fit, and went to shared memory
 
     @property
     def free(self) -> int:
         """Bytes that nobody holds."""
-        return max(0, self.total - self.others - self.allocated)
+        return max(0, self.total - self.others - self.allocated - self.pieces)
 
 
 class Card:
