@@ -3,15 +3,19 @@
 from dataclasses import replace
 
 import pytest
-from card_kernels import CardKernels, CardProducts, card_backends
+from card_kernels import CardKernels, CardNf4, CardProducts, card_backends
 from fake_card.install import fake_card
+from fake_products import no_bitsandbytes
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage, Step, Transition
+from mezzotint.quantization.product_selection import ProductBackends
+from mezzotint.quantization.product_self_test import CASES
 
 GIB = 2**30
 STEPS = 3
+SELF_TEST = len(CASES["bitsandbytes"])  # products
 
 
 def request_of(*models, tmp_path, sampler="euler", **fields):
@@ -90,7 +94,7 @@ def test_every_job_of_an_engine_calls_our_kernels_as_often(tiny_pixart_folder, t
     with fake_card(2 * GIB) as card:
         engine = Engine(Catalog.standard(), **card_backends(kernels, products))
         engine._attention.self_test("flash", "cuda:0", "bfloat16")
-        engine._products.self_test("cuda:0", "bfloat16")
+        engine._products.integers.self_test("cuda:0", "bfloat16")
         for _ in range(2):
             kernels.launches.clear()
             products.multiplied.clear()
@@ -117,6 +121,23 @@ def test_without_kernels_no_step_of_a_quantized_model_waits(tiny_pixart_folder, 
     plain = run(replace(job, device="cpu"))
     with fake_card(2 * GIB) as card:
         waits = WaitsOfSteps(card)
-        result = run(replace(job, device="cuda:0"), waits)
+        engine = Engine(Catalog.standard(), products=ProductBackends(open_nf4=no_bitsandbytes))
+        result = run(replace(job, device="cuda:0"), waits, engine)
+        engine.close()
         assert (waits.between, card.hazards) == ([], [])
         assert pixels(result) == pixels(plain)
+        assert result.nf4_products == ("torch" if scheme == "int4" else None)
+
+
+def test_weights_in_nf4_are_multiplied_by_bitsandbytes_and_no_step_waits(tiny_pixart_folder, tmp_path):
+    job = request_of(tiny_pixart_folder, tmp_path=tmp_path, quantization="int4")
+    plain, gemm = run(replace(job, device="cpu")), CardNf4()
+    with fake_card(2 * GIB) as card:
+        engine, waits = Engine(Catalog.standard(), **card_backends(nf4=gemm)), WaitsOfSteps(card)
+        result = run(replace(job, device="cuda:0"), waits, engine)
+        engine.close()
+        assert (waits.between, card.hazards) == ([], [])
+    assert (plain.nf4_products, plain.nf4_calls) == ("torch", 0)
+    assert (result.nf4_products, result.nf4_calls) == ("bitsandbytes", gemm.calls - SELF_TEST)
+    assert result.nf4_calls > 0 and result.product_fallbacks == ()
+    assert pixels(result) == pixels(plain)
