@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from mezzotint.gpu import gpu
 from mezzotint.memory.accounting import ByteLedger, DeviceOutOfMemory, rounded, uncounted
 
 ALIGNMENT = 64  # bytes: the widest load of any kernel, and a line of a processor's cache
@@ -70,10 +71,9 @@ class DeviceArena:
 
     def trim(self) -> None:
         """Have the driver get back what no segment needs, so that other sizes find room in one piece."""
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()
-        elif self.device.type == "mps":
-            torch.mps.empty_cache()
+        found = gpu(self.device.type)
+        if found is not None:
+            found.empty_cache()
 
     def _aligned(self, size: int) -> Tensor:
         # No inference tensor: weights are filled in outside of inference, too.

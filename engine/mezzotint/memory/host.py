@@ -62,7 +62,7 @@ class Source(Protocol):
         """The tensor in RAM."""
 
     def read_into(self, target: Tensor) -> None:
-        """Fill a tensor in RAM, of this form."""
+        """Fill a tensor of this form, in RAM or on a device."""
 
     def read_part(self, target: memoryview, start: int) -> bool:
         """Fill the target with its bytes from `start` on; False: it cannot be had in parts."""
@@ -95,7 +95,7 @@ class HostTensor:
         return self.kept
 
     def read_into(self, target: Tensor) -> None:
-        """Fill a tensor in RAM."""
+        """Fill a tensor."""
         target.copy_(self.kept)
 
     def read_part(self, target: memoryview, start: int) -> bool:
@@ -133,7 +133,7 @@ class DiskTensor:
 
     def read_into(self, target: Tensor) -> None:
         """Read it to its place, by way of a scratch only where it changes on the way."""
-        if self._is_as_stored and target.is_contiguous():
+        if self._is_as_stored and target.is_contiguous() and target.device.type == "cpu":
             self._read(target)
             return
         stored = torch.empty(self.spec.shape, dtype=stored_dtype(self.spec))

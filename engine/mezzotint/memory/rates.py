@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from mezzotint.gpu import gpu, index_of
 from mezzotint.memory.speeds import Link
 
 _COPIED = 128 * 2**20  # bytes
@@ -13,22 +14,25 @@ _PIECE = 4 * 2**20
 _CACHED = 8e9  # bytes per second; no disk of a person is faster, so it was RAM that was read
 
 
-def measured_link(index: int, clock: Callable[[], float] = time.perf_counter) -> Link | None:
-    """Of host to a CUDA card, the best of three; None where memory for it cannot be had."""
+def measured_link(device: str, clock: Callable[[], float] = time.perf_counter) -> Link | None:
+    """Of host to a card, the best of three; None where memory for it cannot be had."""
     import torch
 
+    found, index = gpu(device), index_of(device)
+    if found is None:
+        return None
     try:
-        target = torch.empty(_COPIED, dtype=torch.uint8, device=f"cuda:{index}")
-        pinned = torch.ones(_COPIED, dtype=torch.uint8, pin_memory=True)
+        target = torch.empty(_COPIED, dtype=torch.uint8, device=device)
+        pinned = torch.ones(_COPIED, dtype=torch.uint8, pin_memory=found.has_streams)
         pageable = torch.ones(_COPIED, dtype=torch.uint8)
     except RuntimeError:
         return None
 
     def seconds(source: torch.Tensor) -> float:
-        torch.cuda.synchronize(index)
+        found.synchronize(index)
         begun = clock()
         target.copy_(source, non_blocking=True)
-        torch.cuda.synchronize(index)
+        found.synchronize(index)
         return clock() - begun
 
     times = [min(seconds(source) for _ in range(3)) for source in (pinned, pageable)]

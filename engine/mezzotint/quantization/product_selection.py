@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mezzotint.attention.library import Unavailable
+from mezzotint.gpu import runs_kernels
 from mezzotint.protocol import Products
 from mezzotint.quantization.library import ProductLibrary, open_products
 
@@ -24,6 +25,7 @@ class Kind:
     open: "Callable[[], Multiply]"
     device_type: str
     dtypes: tuple[str, ...]
+    any_maker: bool = False  # on AMD's cards, too, which torch calls cuda
 
 
 class ProductBackend:
@@ -53,6 +55,8 @@ class ProductBackend:
         kind = self._kind
         if device.partition(":")[0] != kind.device_type:
             return f"the kernels run on an NVIDIA card and the device is {device}"
+        if not kind.any_maker and not runs_kernels(device, kind.device_type):
+            return f"the kernels run on an NVIDIA card and {device} is AMD's"
         try:
             self._opened()
         except Unavailable as error:
@@ -96,7 +100,13 @@ class ProductBackends:
 
         integers = Kind(name="kernels", open=ours, device_type=device_type, dtypes=_SHORT)
         dtypes = (*_SHORT, "float32")
-        nf4 = Kind(name="bitsandbytes", open=open_nf4 or _bitsandbytes, device_type=device_type, dtypes=dtypes)
+        nf4 = Kind(
+            name="bitsandbytes",
+            open=open_nf4 or _bitsandbytes,
+            device_type=device_type,
+            dtypes=dtypes,
+            any_maker=True,
+        )
         self.integers, self.nf4 = ProductBackend(integers), ProductBackend(nf4)
 
     def session(self, device: str, dtype: str, networks: Iterable[object], tell: "Tell") -> "ProductSession":

@@ -145,7 +145,7 @@ def _settle(residency: Residency, model: LoadedModel, part: PlannedComponent, pi
         residency[key].arrange(resident, slots)
         if part.host != "pinned":
             residency[key].unpin()
-    if part.host == "pinned" and model.device.type == "cuda":
+    if part.host == "pinned" and model.device.type == "cuda":  # whose pages alone are locked; see gpu.py
         budget = part.bytes + part.bytes // 64 + _RUN  # weights begin at addresses that are multiples of 64
         residency[key].pin(CudaLocker(), min(budget, pinnable))  # what the system refuses is copied more slowly
 
