@@ -154,7 +154,7 @@ class GenerateRequest:
     inpaint: Inpaint | None = None  # None: as its defaults, where there is a mask
     seed: int | None = None  # of the first picture; the next ones count up; None: drawn and recorded
     count: int = 1
-    device: str = "auto"  # auto, cpu, cuda, cuda:1, mps
+    device: str = "auto"  # auto, cpu, cuda, cuda:1, xpu, mps
     dtype: Dtype = "auto"
     attention: Attention = "auto"
     quantization: Quantization = "auto"  # of the network that makes pictures, as it is loaded

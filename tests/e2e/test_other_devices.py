@@ -3,10 +3,19 @@
 from dataclasses import replace
 
 import pytest
+import torch
 from card_jobs import pixels, request_of, run
+from card_kernels import CardNf4, card_backends
 from fake_card.install import fake_card
 
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.engine import Engine
+
 GIB = 2**30
+
+
+def told(result):
+    return sum("works without our own kernels" in notice for notice in result.notices)
 
 
 @pytest.mark.slow_after(1)
@@ -26,6 +35,38 @@ def test_apple_s_makes_the_very_picture_of_the_processor(request, tmp_path, mode
     plain = run(replace(job, device="cpu", vram_limit_bytes=None))
     with fake_card(2 * GIB, device_type="mps") as card:
         result = run(replace(job, device="mps"))
+        assert told(result) == 1
         assert (result.device, result.device_name, result.attention) == ("mps", "Apple GPU", "sdpa")
         assert pixels(result) == pixels(plain)
         assert card.operations["copy from host"] > 0
+
+
+def test_amd_s_has_streams_and_bitsandbytes_and_says_once_that_it_lacks_our_kernels(
+    tiny_pixart_folder, tmp_path, monkeypatch
+):
+    job = request_of(tiny_pixart_folder, tmp_path=tmp_path, quantization="int4")
+    plain, gemm = run(replace(job, device="cpu")), CardNf4()
+    with fake_card(2 * GIB) as card:
+        as_amd_s(monkeypatch)
+        engine = Engine(Catalog.standard(), **card_backends(nf4=gemm))
+        results = [run(replace(job, device="cuda:0"), engine=engine) for _ in range(2)]
+        engine.close()
+        assert card.hazards == []
+        assert len(card.streams) > 1
+    assert [told(result) for result in results] == [1, 0]
+    assert [result.attention for result in results] == ["sdpa", "sdpa"]
+    assert gemm.calls > results[0].nf4_calls > 0
+    assert {tuple(pixels(result)) for result in results} == {tuple(pixels(plain))}
+
+
+def as_amd_s(monkeypatch):
+    """Have the card's properties be those of an RX 7900 XTX, and torch be built for ROCm."""
+    nvidia_s = torch.cuda.get_device_properties
+
+    def properties(device=None):
+        found = nvidia_s(device)
+        found.gcnArchName, found.major, found.minor = "gfx1100", 11, 0
+        return found
+
+    monkeypatch.setattr(torch.version, "hip", "7.0", raising=False)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", properties)

@@ -42,9 +42,14 @@ def _told(report: "DoctorReport") -> dict[str, str]:
     told["platform"] = report.platform
     told["interpreter"] = report.python
     if report.torch is not None:
-        told["torch's CUDA"] = report.torch.cuda or "none: torch is built without it"
+        if report.torch.rocm is None:
+            told["torch's CUDA"] = report.torch.cuda or "none: torch is built without it"
+        else:
+            told["torch's ROCm"] = report.torch.rocm
         for device in report.torch.devices:
-            told[f"device {device.id}"] = f"{device.name}, {size(device.memory_bytes)}"
+            lacks = report.torch.lacks.get(device.id)
+            without = f", without {', '.join(lacks)}" if lacks else ""
+            told[f"device {device.id}"] = f"{device.name}, {size(device.memory_bytes)}{without}"
     told["NVIDIA card"] = "yes" if report.nvidia_card else "none found"
     told["attention"] = ", ".join(report.kernels.usable)
     told["quantized products"] = _products_told("kernels", report.kernels.products_problem)
