@@ -5,6 +5,7 @@ from torch import Tensor
 
 from mezzotint.gpu import gpu
 from mezzotint.memory.accounting import ByteLedger, DeviceOutOfMemory, rounded, uncounted
+from mezzotint.memory.shortage import is_device_shortage
 
 ALIGNMENT = 64  # bytes: the widest load of any kernel, and a line of a processor's cache
 
@@ -84,7 +85,7 @@ class DeviceArena:
                     memory = torch.empty(size + ALIGNMENT, dtype=torch.uint8, device=self.device)
                     memory = memory[-memory.data_ptr() % ALIGNMENT :][:size]
             except RuntimeError as error:
-                if self.device.type != "cpu" and not isinstance(error, torch.OutOfMemoryError):
+                if self.device.type != "cpu" and not is_device_shortage(error):
                     raise
                 raise DeviceOutOfMemory(requested=size, in_use=self._in_use, cap=self.ledger.cap) from None
         return memory
