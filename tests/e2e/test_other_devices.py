@@ -1,6 +1,7 @@
 """Whole jobs on a GPU that is not NVIDIA's: the processor's picture, by the plain paths, which is told once."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from fake_card.install import fake_card
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
+from mezzotint.memory.machine_probe import Card, Surroundings, machine_facts
 
 GIB = 2**30
 
@@ -70,3 +72,26 @@ def as_amd_s(monkeypatch):
 
     monkeypatch.setattr(torch.version, "hip", "7.0", raising=False)
     monkeypatch.setattr(torch.cuda, "get_device_properties", properties)
+
+
+@pytest.mark.slow
+def test_a_card_of_its_own_memory_without_streams_is_streamed_to(tiny_pixart_folder, tmp_path):
+    """As Intel's are planned for; no stand-in has torch's `xpu`."""
+    job = request_of(tiny_pixart_folder, tmp_path=tmp_path)
+    plain = run(replace(job, device="cpu"))
+    intel = Card(
+        name="Arc",
+        architecture="xe",
+        total_bytes=2 * GIB,
+        free_bytes=2 * GIB,
+        reclaimable_bytes=0,
+        processors=32,
+    )
+    facts = partial(machine_facts, surroundings=Surroundings(card=lambda device: intel))
+    with fake_card(2 * GIB, device_type="mps"):
+        engine = Engine(Catalog.standard(), facts=facts)
+        result = run(replace(job, device="mps", memory="lowest"), engine=engine)
+        engine.close()
+    assert any(part.resident_blocks < part.blocks for part in result.plan.components)
+    assert result.plan.pinned_bytes == 0
+    assert pixels(result) == pixels(plain)
