@@ -10,6 +10,7 @@ from typing import Any
 from mezzotint.checkpoints.plain_text import size
 from mezzotint.gpu import gpu, index_of
 from mezzotint.memory.calibration import Calibration
+from mezzotint.memory.cards import KnownCard
 from mezzotint.memory.machine_facts import MachineFacts
 from mezzotint.memory.ram_limits import Bound, group_bounds, own_bounds, read_text
 from mezzotint.memory.speeds import (
@@ -133,26 +134,28 @@ def machine_facts(
     )
 
 
-def ordinary_machine(vram_bytes: int, ram_bytes: int, architecture: str = ORDINARY) -> MachineFacts:
-    """A machine that is not this one: an ordinary card with that much memory."""
-    known = of_architecture(architecture)
+def ordinary_machine(vram_bytes: int, ram_bytes: int, card: KnownCard | None = None) -> MachineFacts:
+    """A machine that is not this one, with so much memory: an ordinary card's, or that of a card with a name."""
+    architecture = ORDINARY if card is None else card.architecture
+    known, locks = of_architecture(architecture), architecture != "xe"
+    which = f"an ordinary card ({architecture}, PCIe {known.pcie})" if card is None else card.name
     return MachineFacts(
-        device="cuda:0",
-        device_name=f"a card with {size(vram_bytes)}",
+        device="cuda:0" if locks else "xpu:0",
+        device_name=f"a card with {size(vram_bytes)}" if card is None else card.name,
         architecture=architecture,
         vram_bytes=vram_bytes,
         free_vram_bytes=vram_bytes,
         context_bytes=CONTEXT,
         ram_bytes=ram_bytes,
         free_ram_bytes=ram_bytes,
-        pin_bytes=ram_bytes * 2 // 5,
+        pin_bytes=ram_bytes * 2 // 5 if locks else 0,
         copy_rate=LINKS[known.pcie].pinned,
         pageable_rate=LINKS[known.pcie].pageable,
         disk_rate=DISK_RATE,
-        speed=speed_of(known),
+        speed=speed_of(known, None if card is None else card.processors),
         int8_speedup=known.int8_speedup,
         process_bytes=_PROCESS,
-        notes=(f"times are expected of an ordinary card ({architecture}, PCIe {known.pcie}), not measured",),
+        notes=(f"times are expected of {which}, not measured",),
     )
 
 

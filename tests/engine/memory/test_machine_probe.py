@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from mezzotint.memory.calibration import Calibration
+from mezzotint.memory.cards import known_card
 from mezzotint.memory.machine_probe import (
     CONTEXT,
     Card,
@@ -153,6 +154,13 @@ def test_an_ordinary_machine_says_that_its_figures_are_expected():
     facts = ordinary_machine(8 * GB, 16 * GB)
     assert (facts.architecture, facts.vram_bytes, facts.ram_bytes) == (ORDINARY, 8 * GB, 16 * GB)
     assert any("expected" in note for note in facts.notes)
+
+
+def test_a_card_with_a_name_is_as_fast_as_that():
+    facts = ordinary_machine(24 * GB, 64 * GB, known_card("RTX 4090"))
+    assert (facts.device_name, facts.speed) == ("RTX 4090", speed_of(of_architecture("sm_89"), 128))
+    intel = ordinary_machine(16 * GB, 64 * GB, known_card("Arc A770"))
+    assert (intel.device, intel.pin_bytes, intel.one_memory) == ("xpu:0", 0, False)
 
 
 def test_numbers_are_those_that_a_device_is_good_at():
