@@ -46,6 +46,7 @@ class Engine:
         self._attention, self._products = attention or AttentionBackends(), products or ProductBackends()
         self._workroom: Workroom | None = None
         self._facts = facts or machine_facts
+        self._told: set[str] = set()
 
     def info(self) -> EngineInfo:
         """What the engine is and runs on."""
@@ -93,6 +94,7 @@ class Engine:
             attention=self._attention,
             products=self._products,
             facts=self._facts,
+            told=self._told,
         )
 
     def plan(self, request: PlanRequest) -> Plan:

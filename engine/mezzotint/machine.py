@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mezzotint import __version__
 from mezzotint.errors import NoDevice
+from mezzotint.gpu import gpu, gpus, index_of
 from mezzotint.protocol import DeviceInfo, Dtype
 
 if TYPE_CHECKING:
@@ -31,15 +32,11 @@ def _version(name: str) -> str:
 def devices() -> tuple[DeviceInfo, ...]:
     """The devices that torch can use, best first."""
     import psutil
-    import torch
 
     cpu = DeviceInfo(id="cpu", name=_cpu_name(), memory_bytes=int(psutil.virtual_memory().total))
-    found = []
-    for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
-        properties = torch.cuda.get_device_properties(index)
-        found.append(DeviceInfo(id=f"cuda:{index}", name=properties.name, memory_bytes=properties.total_memory))
-    if torch.backends.mps.is_available():
-        found.append(DeviceInfo(id="mps", name="Apple GPU", memory_bytes=cpu.memory_bytes))
+    found = (
+        DeviceInfo(id=name, name=one.name(index), memory_bytes=one.total_bytes(index)) for name, one, index in gpus()
+    )
     return (*found, cpu)
 
 
@@ -68,27 +65,17 @@ def choose_dtype(wanted: Dtype, device: DeviceInfo) -> Dtype:
         return wanted
     if device.id == "cpu":
         return "float32"
-    return "bfloat16" if _has_bfloat16(device) else "float16"
-
-
-def _has_bfloat16(device: DeviceInfo) -> bool:
-    import torch
-
-    if not device.id.startswith("cuda:"):
-        return False
-    index = int(device.id.partition(":")[2])
-    return bool(torch.version.hip) or torch.cuda.get_device_properties(index).major >= 8  # Ampere
+    found = gpu(device.id)
+    return "bfloat16" if found is not None and found.has_bfloat16(index_of(device.id)) else "float16"
 
 
 class PeakMemory:
     """The most memory that was in use since it was made."""
 
     def __init__(self, device: "torch.device") -> None:
-        import torch
-
-        self._device = device
-        if device.type == "cuda":
-            torch.cuda.reset_peak_memory_stats(device)
+        self._gpu, self._index = gpu(device.type), device.index or 0
+        if self._gpu is not None:
+            self._gpu.reset_peak(self._index)
         if sys.platform == "linux":
             try:
                 Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM: proc(5)
@@ -104,10 +91,8 @@ class PeakMemory:
         return _peak_elsewhere()
 
     def vram_bytes(self) -> int | None:
-        """Of torch on the GPU, if there is one."""
-        import torch
-
-        return torch.cuda.max_memory_allocated(self._device) if self._device.type == "cuda" else None
+        """Of torch on the GPU, if there is one that tells."""
+        return self._gpu.peak_bytes(self._index) if self._gpu is not None and self._gpu.measures else None
 
 
 def _peak_elsewhere() -> int:

@@ -22,6 +22,7 @@ class PlanRequest:
     text_quantization: Quantization = "auto"
     vram_bytes: int | None = None  # None: this machine's
     ram_bytes: int | None = None
+    card: str | None = None  # whose speed is meant, as known_card has it; None: an ordinary one's
 
 
 # ---- how memory will be used

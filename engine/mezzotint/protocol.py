@@ -32,7 +32,7 @@ Space = Literal["latent", "pixel"]
 Upscaler = Literal["nearest", "bilinear", "bicubic", "lanczos"]
 ImageRole = Literal["init", "mask", "control", "reference"]
 Attention = Literal["auto", "flash", "int8", "sdpa", "reference"]
-Products = Literal["kernels", "torch"]  # of quantized weights, in integers
+Products = Literal["kernels", "bitsandbytes", "torch"]  # of quantized weights
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 InpaintArea = Literal["whole", "masked"]
 InpaintFill = Literal["picture", "blur", "noise"]
@@ -154,7 +154,7 @@ class GenerateRequest:
     inpaint: Inpaint | None = None  # None: as its defaults, where there is a mask
     seed: int | None = None  # of the first picture; the next ones count up; None: drawn and recorded
     count: int = 1
-    device: str = "auto"  # auto, cpu, cuda, cuda:1, mps
+    device: str = "auto"  # auto, cpu, cuda, cuda:1, xpu, mps
     dtype: Dtype = "auto"
     attention: Attention = "auto"
     quantization: Quantization = "auto"  # of the network that makes pictures, as it is loaded
@@ -299,7 +299,7 @@ class AttentionFallback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductFallback:
-    """Why torch multiplied with quantized weights where our kernels were to."""
+    """Why torch multiplied with quantized weights where kernels were to."""
 
     reason: str
     calls: int  # done by torch for this reason; 0: the kernels were given up between calls
@@ -330,6 +330,8 @@ class GenerateResult:
     attention_fallbacks: tuple[AttentionFallback, ...] = ()
     products: Products | None = None  # that were used, at the end; None: no layer multiplies integers
     product_calls: int = 0  # done by our kernels
+    nf4_products: Products | None = None  # as `products`, of weights in NF4
+    nf4_calls: int = 0  # done by bitsandbytes
     product_fallbacks: tuple[ProductFallback, ...] = ()
     quantization: Quantization = "none"  # done while loading; what files hold quantized is not counted
     text_quantization: Quantization = "none"

@@ -47,7 +47,7 @@ def measure(
     dtype = torch.bfloat16 if place.type == "cuda" else torch.float32
     network = Flux(shape, dtype)
     x = torch.randn(1, shape.picture + shape.words, shape.width).to(place, dtype)
-    link = measured_link(place.index or 0) if place.type == "cuda" else None
+    link = measured_link(str(place)) if place.type == "cuda" else None
     with torch.inference_mode():
         computing = _seconds(network, x, place, _all(network), None, 1)[0]
         for rate in rates:
@@ -222,7 +222,7 @@ def _wait(place: torch.device) -> None:
 
 
 def _throttled(place: torch.device, rate: float) -> ThrottledCopier:
-    link = measured_link(place.index or 0)
+    link = measured_link(str(place))
     cycles = _cycles_per_second(place)
     streams: Any = torch.cuda
     copier = ThrottledCopier(place, streams)

@@ -3,41 +3,19 @@
 from dataclasses import replace
 
 import pytest
-from card_kernels import CardKernels, CardProducts, card_backends
+from card_jobs import pixels, request_of, run
+from card_kernels import CardKernels, CardNf4, CardProducts, card_backends
 from fake_card.install import fake_card
+from fake_products import no_bitsandbytes
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage, Step, Transition
+from mezzotint.protocol import Step
+from mezzotint.quantization.product_selection import ProductBackends
+from mezzotint.quantization.product_self_test import CASES
 
 GIB = 2**30
-STEPS = 3
-
-
-def request_of(*models, tmp_path, sampler="euler", **fields):
-    sampling = Sampling(steps=STEPS, sampler=sampler, guidance_scale=4.0)
-    stages = tuple(
-        Stage(model=ModelRef(id=str(model)), width=64, height=64, sampling=sampling, until=None if last else 0.5)
-        for model, last in zip(models, [False] * (len(models) - 1) + [True], strict=True)
-    )
-    given = {"prompt": "a red house", "seed": 7, "output": Output(path=f"{tmp_path}/out/"), "dtype": "float32"}
-    given |= {"quantization": "none", "text_quantization": "none"}
-    return GenerateRequest(
-        cascade=Cascade(stages=stages, transitions=(Transition(),) * (len(stages) - 1)), **given | fields
-    )
-
-
-def run(request, on_event=lambda event: None, engine=None):
-    own = Engine(Catalog.standard()) if engine is None else engine
-    try:
-        return own.generate(request, on_event, lambda: False)
-    finally:
-        if engine is None:
-            own.close()
-
-
-def pixels(result):
-    return [image.sha256 for image in result.images]
+SELF_TEST = len(CASES["bitsandbytes"])  # products
 
 
 def flash(model, tmp_path, **fields):
@@ -91,7 +69,7 @@ def test_every_job_of_an_engine_calls_our_kernels_as_often(tiny_pixart_folder, t
     with fake_card(2 * GIB) as card:
         engine = Engine(Catalog.standard(), **card_backends(kernels, products))
         engine._attention.self_test("flash", "cuda:0", "bfloat16")
-        engine._products.self_test("cuda:0", "bfloat16")
+        engine._products.integers.self_test("cuda:0", "bfloat16")
         for _ in range(2):
             kernels.launches.clear()
             products.multiplied.clear()
@@ -118,6 +96,23 @@ def test_without_kernels_no_step_of_a_quantized_model_waits(tiny_pixart_folder, 
     plain = run(replace(job, device="cpu"))
     with fake_card(2 * GIB) as card:
         waits = WaitsOfSteps(card)
-        result = run(replace(job, device="cuda:0"), waits)
+        engine = Engine(Catalog.standard(), products=ProductBackends(open_nf4=no_bitsandbytes))
+        result = run(replace(job, device="cuda:0"), waits, engine)
+        engine.close()
         assert (waits.between, card.hazards) == ([], [])
         assert pixels(result) == pixels(plain)
+        assert result.nf4_products == ("torch" if scheme == "int4" else None)
+
+
+def test_weights_in_nf4_are_multiplied_by_bitsandbytes_and_no_step_waits(tiny_pixart_folder, tmp_path):
+    job = request_of(tiny_pixart_folder, tmp_path=tmp_path, quantization="int4")
+    plain, gemm = run(replace(job, device="cpu")), CardNf4()
+    with fake_card(2 * GIB) as card:
+        engine, waits = Engine(Catalog.standard(), **card_backends(nf4=gemm)), WaitsOfSteps(card)
+        result = run(replace(job, device="cuda:0"), waits, engine)
+        engine.close()
+        assert (waits.between, card.hazards) == ([], [])
+    assert (plain.nf4_products, plain.nf4_calls) == ("torch", 0)
+    assert (result.nf4_products, result.nf4_calls) == ("bitsandbytes", gemm.calls - SELF_TEST)
+    assert result.nf4_calls > 0 and result.product_fallbacks == ()
+    assert pixels(result) == pixels(plain)

@@ -242,6 +242,19 @@ def test_windows_spills_into_shared_memory_up_to_a_cap():
         torch.empty(16384, dtype=torch.uint8, device=CUDA)
 
 
+def test_apple_s_has_neither_numbers_of_64_bits_nor_a_product_of_integers():
+    with fake_card(2**20, device_type="mps"), torch.inference_mode():
+        x = torch.ones(4, 4, device="mps")
+        assert (x.device.type, (x @ x).sum().item()) == ("mps", 64)
+        for wide in (lambda: x.double(), lambda: torch.zeros(1, dtype=torch.float64, device="mps")):
+            with pytest.raises(TypeError, match="doesn't support"):
+                wide()
+        with pytest.raises(RuntimeError, match="no kernel for MPS"):
+            torch._int_mm(x.to(torch.int8), x.to(torch.int8))
+        assert torch.mps.driver_allocated_memory() > 0 and not torch.cuda.is_available()
+    assert not torch.backends.mps.is_available()
+
+
 def test_without_it_there_is_no_card():
     with fake_card(2**20):
         assert torch.cuda.is_available()

@@ -7,9 +7,11 @@ bytes; the stream is the current one, and what it reads is ordered after what ot
 import torch
 from fake_card.state import card
 from fake_kernels import FakeKernels
-from fake_products import FakeProducts
+from fake_products import FakeProducts, no_bitsandbytes
 
 from mezzotint.attention.selection import AttentionBackends
+from mezzotint.quantization.bitsandbytes_products import BitsAndBytesLinear
+from mezzotint.quantization.nf4 import Nested, dequantize_nf4, unnest
 from mezzotint.quantization.product_selection import ProductBackends
 
 _ITEM = {0: 2, 1: 2, 2: 4}  # bytes, by MztDtype
@@ -74,6 +76,25 @@ class CardProducts(FakeProducts):
         super().multiply(arguments, device, stream)
 
 
+class CardNf4:
+    """bitsandbytes' gemm_4bit, which takes what lies on one card; the numbers are the plain path's."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, x, packed, shape, *, bias, absmax, blocksize, quant_type, **nested):
+        given = (x, packed, absmax, *nested.values(), *([] if bias is None else [bias]))
+        assert {str(each.device) for each in given} == {str(x.device)}
+        assert (blocksize, quant_type, absmax.dtype) == (64, "nf4", torch.float32)
+        self.calls += 1
+        card.operations["gemm_4bit"] += 1
+        if nested:
+            codes = Nested(codes=nested["absmax_8bit"], scales=absmax, offset=nested["absmax_offset"])
+            absmax = unnest(codes, nested["absmax_code"])
+        y = torch.nn.functional.linear(x, dequantize_nf4(packed, absmax, torch.Size(shape), x.dtype))
+        return y if bias is None else y + bias
+
+
 class Launch:
     """One launch, as the card sees it."""
 
@@ -106,10 +127,13 @@ class Launch:
         raise AssertionError(f"{self._name}: {reach} bytes at {pointer:#x} are no memory of a card")
 
 
-def card_backends(kernels, products=None):
+def card_backends(kernels=None, products=None, nf4=None):
     """Selection over stand-ins, for an Engine."""
+    kernels = kernels or CardKernels()
     products = products or CardProducts()
     return {
         "attention": AttentionBackends(lambda: kernels, "cuda"),
-        "products": ProductBackends(lambda: products, "cuda"),
+        "products": ProductBackends(
+            lambda: products, "cuda", (lambda: BitsAndBytesLinear(nf4)) if nf4 else no_bitsandbytes
+        ),
     }

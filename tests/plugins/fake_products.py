@@ -7,7 +7,7 @@ import torch
 from emulated_linear import Report
 from emulator_build import LEFT_OUT, Conditions, build
 
-from mezzotint.attention.library import LaunchFailed, Unsupported
+from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
 from mezzotint.quantization.int4 import to_int8
 from mezzotint.quantization.int8 import quantize_rows
 from mezzotint.quantization.product_selection import ProductBackends
@@ -135,4 +135,9 @@ def fake_product_backends(library=None, error=None):
             raise error
         return library
 
-    return ProductBackends(open_library, device_type="cpu")
+    return ProductBackends(open_library, device_type="cpu", open_nf4=no_bitsandbytes)
+
+
+def no_bitsandbytes():
+    """For ProductBackends: as where it is not installed."""
+    raise Unavailable("bitsandbytes is not here")

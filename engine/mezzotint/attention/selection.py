@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mezzotint.attention.library import KernelLibrary, Unavailable, open_installed
 from mezzotint.errors import UsageError
+from mezzotint.gpu import runs_kernels
 from mezzotint.protocol import Attention
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class AttentionBackends:
 
     def missing(self, device: str, dtype: str) -> str | None:
         """What our kernels lack for a device and a number format, and what to do; None: nothing."""
-        if device.partition(":")[0] != self._device_type:
+        if not runs_kernels(device, self._device_type):
             return (
                 f"it runs on an NVIDIA card and the device is {device}; "
                 "choose a card with --device cuda (`mezzotint doctor` says what is here)"

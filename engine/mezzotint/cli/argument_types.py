@@ -6,6 +6,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Collection
 
 from mezzotint.checkpoints.plain_text import plain
+from mezzotint.memory.cards import known_card
 from mezzotint.protocol import LoraRef
 
 _SIZE = re.compile(r"([0-9]{1,6})[xX\u00d7]([0-9]{1,6})")
@@ -37,6 +38,20 @@ def memory_size(words: str) -> int:
     if not 2**20 <= size <= 2**50:
         raise ArgumentTypeError(f"'{plain(words)}' is no amount of memory; write a number and GB or MB, such as 6GB")
     return size
+
+
+def card_memory(words: str) -> tuple[int, str | None]:
+    """Bytes, of an amount or of a card by its name, and that name: 6GB, `8 GB card`, `RTX 4090`."""
+    card = known_card(words)
+    if card is not None:
+        return card.vram_bytes, card.name
+    try:
+        return memory_size(words.strip().removesuffix("card")), None
+    except ArgumentTypeError:
+        raise ArgumentTypeError(
+            f"'{plain(words)}' is no amount of memory, and no card in the table; write a number and GB or MB, such as "
+            "6GB, or a card, such as 'RTX 4090'"
+        ) from None
 
 
 def names_of(known: Collection[str], what: str) -> Callable[[str], tuple[str, ...]]:

@@ -40,7 +40,7 @@ def add(commands: "Commands") -> None:
         help="a folder, a file name or one with [tokens] (default: where it was to be)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
-    parser.add_argument("--device", metavar="NAME", default="auto", help="auto, cpu, cuda, mps (default: auto)")
+    parser.add_argument("--device", metavar="NAME", default="auto", help="auto, cpu, cuda, xpu, mps (default: auto)")
     parser.add_argument("--dtype", choices=get_args(Dtype), default="auto", help="default: what the job had")
     parser.add_argument(
         "--vae-tile",

@@ -42,12 +42,18 @@ def _told(report: "DoctorReport") -> dict[str, str]:
     told["platform"] = report.platform
     told["interpreter"] = report.python
     if report.torch is not None:
-        told["torch's CUDA"] = report.torch.cuda or "none: torch is built without it"
+        if report.torch.rocm is None:
+            told["torch's CUDA"] = report.torch.cuda or "none: torch is built without it"
+        else:
+            told["torch's ROCm"] = report.torch.rocm
         for device in report.torch.devices:
-            told[f"device {device.id}"] = f"{device.name}, {size(device.memory_bytes)}"
+            lacks = report.torch.lacks.get(device.id)
+            without = f", without {', '.join(lacks)}" if lacks else ""
+            told[f"device {device.id}"] = f"{device.name}, {size(device.memory_bytes)}{without}"
     told["NVIDIA card"] = "yes" if report.nvidia_card else "none found"
     told["attention"] = ", ".join(report.kernels.usable)
-    told["quantized products"] = _products_told(report.kernels)
+    told["quantized products"] = _products_told("kernels", report.kernels.products_problem)
+    told["NF4 products"] = _products_told("bitsandbytes", report.kernels.nf4_problem)
     told |= _kernels_told(report.kernels)
     for folder in report.folders:
         free = "" if folder.free_bytes is None else f", {size(folder.free_bytes)} free"
@@ -58,9 +64,8 @@ def _told(report: "DoctorReport") -> dict[str, str]:
     return told
 
 
-def _products_told(kernels: "KernelReport") -> str:
-    why = kernels.products_problem
-    return "kernels" if why is None else f"torch: {plain(why, 300)}"
+def _products_told(name: str, why: str | None) -> str:
+    return name if why is None else f"torch: {plain(why, 300)}"
 
 
 def _kernels_told(kernels: "KernelReport") -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What `mezzotint doctor` finds out about our own kernels: the library, and whether they are right on each device."""
+"""What `mezzotint doctor` finds out about kernels: our library, and whether ours and bitsandbytes' are right here."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from mezzotint import machine
 from mezzotint.attention.library import LibraryFacts, Unavailable, library_facts
 from mezzotint.attention.selection import COMPILED, PLAIN, AttentionBackends
 from mezzotint.protocol import Attention, DeviceInfo
-from mezzotint.quantization.product_selection import ProductBackends
+from mezzotint.quantization.product_selection import ProductBackend, ProductBackends
 
 if TYPE_CHECKING:
     from mezzotint.attention.self_test import SelfTest
     from mezzotint.quantization.product_self_test import SelfTest as ProductSelfTest
 
-PRODUCTS = "products"
+PRODUCTS, NF4 = "products", "NF4 products"
 _NO_DEVICE = "there is no device here that the kernels run on"
 
 
@@ -28,6 +28,7 @@ class KernelReport:
     failed: tuple[str, ...] = ()  # those of them that did not pass
     usable: tuple[Attention, ...] = PLAIN
     products_problem: str | None = _NO_DEVICE  # why torch multiplies with quantized weights; None: the kernels do
+    nf4_problem: str | None = _NO_DEVICE  # why torch multiplies with weights in NF4; None: bitsandbytes does
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +51,16 @@ def kernel_report(
     library = library or library_facts()
     used = backends or AttentionBackends(), products or ProductBackends()
     tests = [test for device in devices for test in _tests(device, *used)] if library.problem is None else []
+    tests += [test for device in devices for test in _nf4_tests(device, used[1].nf4)]
     sound = {test.implementation for test in tests if test.sound}
-    wrong = next((test.told for test in tests if test.implementation == PRODUCTS and not test.sound), None)
+    wrong = {test.implementation: test.told for test in tests if not test.sound}
     return KernelReport(
         library=library,
         self_tests={test.name: test.told for test in tests},
         failed=tuple(test.name for test in tests if not test.sound),
         usable=(*(each for each in COMPILED if each in sound), *PLAIN),
-        products_problem=None if PRODUCTS in sound else library.problem or wrong or _NO_DEVICE,
+        products_problem=None if PRODUCTS in sound else library.problem or wrong.get(PRODUCTS, _NO_DEVICE),
+        nf4_problem=None if NF4 in sound else wrong.get(NF4) or _nf4_missing(devices, used[1].nf4),
     )
 
 
@@ -66,8 +69,20 @@ def _tests(device: DeviceInfo, backends: AttentionBackends, products: ProductBac
     if backends.missing(device.id, dtype) is None:
         for implementation in COMPILED:
             yield _tested(device, implementation, dtype, partial(backends.self_test, implementation))
-    if products.missing(device.id, dtype) is None:
-        yield _tested(device, PRODUCTS, dtype, products.self_test)
+    if products.integers.missing(device.id, dtype) is None:
+        yield _tested(device, PRODUCTS, dtype, products.integers.self_test)
+
+
+def _nf4_tests(device: DeviceInfo, nf4: ProductBackend) -> Iterator[_Tested]:
+    dtype = machine.choose_dtype("auto", device)
+    if nf4.missing(device.id, dtype) is None:
+        yield _tested(device, NF4, dtype, nf4.self_test)
+
+
+def _nf4_missing(devices: Sequence[DeviceInfo], nf4: ProductBackend) -> str:
+    """On the best device that there is."""
+    found = (nf4.missing(device.id, machine.choose_dtype("auto", device)) for device in devices)
+    return next((why for why in found if why is not None), _NO_DEVICE)
 
 
 def _tested(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mezzotint import machine, paths
 from mezzotint.cli.doctor_kernels import KernelReport, kernel_report
+from mezzotint.gpu import gpus
 from mezzotint.protocol import DeviceInfo
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class TorchFacts:
     version: str
     cuda: str | None  # the CUDA release it is built for
     devices: tuple[DeviceInfo, ...]
+    rocm: str | None = None  # the release of AMD's that it is built for
+    lacks: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by device: what an NVIDIA card would have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +66,13 @@ def torch_facts() -> TorchFacts:
     """Loads torch."""
     import torch
 
-    return TorchFacts(version=torch.__version__, cuda=torch.version.cuda, devices=machine.devices())
+    return TorchFacts(
+        version=torch.__version__,
+        cuda=torch.version.cuda,
+        devices=machine.devices(),
+        rocm=getattr(torch.version, "hip", None),
+        lacks={name: found.lacks for name, found, _ in gpus() if found.lacks},
+    )
 
 
 def has_nvidia_card(
@@ -153,7 +162,9 @@ def _no_cuda(torch: TorchFacts) -> str:
 def _wrong_kernels(kernels: KernelReport, torch: TorchFacts | None) -> Iterator[str]:
     """A library that is there for a card that is there, and cannot be used; without either nothing is wrong."""
     library = kernels.library
-    if not library.installed or torch is None or not any(each.id.startswith("cuda") for each in torch.devices):
+    if torch is None or torch.rocm is not None or not any(each.id.startswith("cuda") for each in torch.devices):
+        return
+    if not library.installed:
         return
     if library.problem is not None:
         yield f"the CUDA kernels cannot be used, attention and quantized products run on torch's own: {library.problem}"

@@ -194,7 +194,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
 
 def _add_machine(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        "--device", metavar="NAME", help="auto, cpu, cuda, cuda:1, mps (default: auto, the best there is)"
+        "--device", metavar="NAME", help="auto, cpu, cuda, cuda:1, xpu, mps (default: auto, the best there is)"
     )
     group.add_argument(
         "--dtype", choices=get_args(Dtype), help="number format (default: auto, float32 on a CPU, 16 bits on a GPU)"

@@ -3,7 +3,7 @@
 import argparse
 from typing import get_args
 
-from mezzotint.cli.argument_types import integer, memory_size
+from mezzotint.cli.argument_types import card_memory, integer, memory_size
 from mezzotint.protocol import MemoryPolicy
 
 POLICY_HELP = (
@@ -17,9 +17,10 @@ def add_memory_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--memory", choices=get_args(MemoryPolicy), help=POLICY_HELP)
     group.add_argument(
         "--vram-limit",
-        metavar="SIZE",
-        type=memory_size,
-        help="use no more device memory than this, such as 6GB; on a CPU a card of that size is simulated",
+        metavar="SIZE|CARD",
+        type=lambda words: card_memory(words)[0],
+        help="use no more device memory than this, such as 6GB, or than a card has, such as 'RTX 3060'; on a CPU a "
+        "card of that size is simulated",
     )
     group.add_argument("--ram-limit", metavar="SIZE", type=memory_size, help="plan with no more RAM than this")
     group.add_argument(

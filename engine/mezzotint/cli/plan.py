@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from mezzotint.cli.argument_types import integer, memory_size, size
+from mezzotint.cli.argument_types import card_memory, integer, memory_size, size
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
 from mezzotint.cli.plan_report import report
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
   mezzotint plan starter-xl
   mezzotint plan sdxl+refiner --vram 8GB
+  mezzotint plan flux --vram "RTX 4090"
   mezzotint plan flux --size 1024x1024 --vram 8GB --ram 16GB --json
 """
 
@@ -45,7 +46,11 @@ def add(commands: "Commands") -> None:
     parser.add_argument("--quant", choices=get_args(Quantization), default="auto", help="weights in 8 or 4 bits")
     parser.add_argument("--quant-text", choices=get_args(Quantization), default="auto", help="those of text encoders")
     parser.add_argument(
-        "--vram", type=memory_size, metavar="SIZE", help="plan for an ordinary card with so much, such as 6GB"
+        "--vram",
+        type=card_memory,
+        default=(None, None),
+        metavar="SIZE|CARD",
+        help="plan for an ordinary card with so much, such as 6GB, or for one by its name, such as 'RTX 4090'",
     )
     parser.add_argument("--ram", type=memory_size, metavar="SIZE", help="plan for so much RAM, such as 16GB")
     add_json(parser)
@@ -63,8 +68,9 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         memory=arguments.memory,
         quantization=arguments.quant,
         text_quantization=arguments.quant_text,
-        vram_bytes=arguments.vram,
+        vram_bytes=arguments.vram[0],
         ram_bytes=arguments.ram,
+        card=arguments.vram[1],
     )
     plan = planned(request, lambda: context.make_catalog(arguments.models_folder), context.terminal.talk)
     if arguments.json:

@@ -3,7 +3,9 @@
 import torch
 from torch import Tensor
 
+from mezzotint.gpu import gpu
 from mezzotint.memory.accounting import ByteLedger, DeviceOutOfMemory, rounded, uncounted
+from mezzotint.memory.shortage import is_device_shortage
 
 ALIGNMENT = 64  # bytes: the widest load of any kernel, and a line of a processor's cache
 
@@ -70,10 +72,9 @@ class DeviceArena:
 
     def trim(self) -> None:
         """Have the driver get back what no segment needs, so that other sizes find room in one piece."""
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()
-        elif self.device.type == "mps":
-            torch.mps.empty_cache()
+        found = gpu(self.device.type)
+        if found is not None:
+            found.empty_cache()
 
     def _aligned(self, size: int) -> Tensor:
         # No inference tensor: weights are filled in outside of inference, too.
@@ -84,7 +85,7 @@ class DeviceArena:
                     memory = torch.empty(size + ALIGNMENT, dtype=torch.uint8, device=self.device)
                     memory = memory[-memory.data_ptr() % ALIGNMENT :][:size]
             except RuntimeError as error:
-                if self.device.type != "cpu" and not isinstance(error, torch.OutOfMemoryError):
+                if self.device.type != "cpu" and not is_device_shortage(error):
                     raise
                 raise DeviceOutOfMemory(requested=size, in_use=self._in_use, cap=self.ledger.cap) from None
         return memory

@@ -47,7 +47,7 @@ class Copier(Protocol):
 
 
 class DirectCopier:
-    """On a processor. With a reader, what lies on disk is read while other blocks compute."""
+    """Without streams, as on a processor. With a reader, what lies on disk is read while other blocks compute."""
 
     def __init__(
         self, reader: Executor | None = None, patience: float = PATIENCE, *, threads: Executor | None = None

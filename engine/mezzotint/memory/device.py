@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from mezzotint.gpu import gpu
 from mezzotint.memory.accounting import ByteAccount, ByteLedger, Refuse, Workspace
 from mezzotint.memory.arena import DeviceArena
 from mezzotint.memory.copying import Copier, DirectCopier, StreamCopier, Streams
@@ -33,6 +34,7 @@ class Device:
     ) -> None:
         """`spills`: what does not fit goes to the host's memory without an error, as under Windows."""
         self.device, self.arena, self.copier, self.background = device, arena, copier, background
+        self._gpu, self._index = gpu(device.type), device.index or 0
         self.account = account
         self._spills = spills
         self._spare = 0  # bytes that the allocator held without use at the last reset
@@ -46,7 +48,7 @@ class Device:
     @property
     def measures(self) -> bool:
         """Whether what operations make is in the peak: on a card, and on a simulated one."""
-        return self.device.type == "cuda" or self.account is not None
+        return (self._gpu is not None and self._gpu.measures) or self.account is not None
 
     @contextmanager
     def counting(self) -> Iterator[None]:
@@ -56,8 +58,8 @@ class Device:
 
     def peak_bytes(self) -> int:
         """The most that was in use since the last reset: weights, slots, activations."""
-        if self.device.type == "cuda":
-            return torch.cuda.max_memory_allocated(self.device)
+        if self._gpu is not None and self._gpu.measures:
+            return self._gpu.peak_bytes(self._index)
         return self.ledger.peak
 
     def held_bytes(self) -> int | None:
@@ -68,25 +70,24 @@ class Device:
 
     def taken_by_others(self) -> int:
         """Bytes under the cap that are not there for us now: other programs have them."""
-        if self.device.type != "cuda" or self.ledger.free is None:
+        if self._gpu is None or self.ledger.free is None:
             return 0
-        free, _ = torch.cuda.mem_get_info(self.device)
-        ours = free + torch.cuda.memory_reserved(self.device) - self.ledger.in_use
-        return max(0, self.ledger.free - ours)
+        held = self._gpu.free_bytes(self._index) + self._gpu.held_bytes(self._index)
+        return max(0, self.ledger.free - (held - self.ledger.in_use))
 
     def limit(self) -> None:
         """Have torch's allocator refuse what is beyond the cap and, where that would spill, beyond what is free now."""
-        if self.device.type != "cuda" or self.ledger.cap is None:
+        if self._gpu is None or self.ledger.cap is None:
             return
         ours = self.ledger.cap - (self.taken_by_others() if self._spills else 0)
-        total = torch.cuda.get_device_properties(self.device).total_memory
-        torch.cuda.set_per_process_memory_fraction(max(0.0, min(1.0, ours / total)), self.device)
+        self._gpu.limit(max(0.0, min(1.0, ours / self._gpu.total_bytes(self._index))), self._index)
 
     def reset_peak(self) -> None:
         """Begin anew, as at the start of a phase."""
         self.ledger.reset_peak()
+        if self._gpu is not None:
+            self._gpu.reset_peak(self._index)
         if self.device.type == "cuda":
-            torch.cuda.reset_peak_memory_stats(self.device)
             self._spare = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
 
     def close(self) -> None:
@@ -137,7 +138,8 @@ def _readers() -> tuple[Executor, Executor]:
 def _copier(
     device: torch.device, streams: Streams | None, reader: Executor | None = None, threads: Executor | None = None
 ) -> Copier:
-    if device.type != "cuda":
+    found = gpu(device.type)
+    if found is None or not found.has_streams:
         return DirectCopier(reader, threads=threads)
     cuda: Any = torch.cuda if streams is None else streams
     return StreamCopier(device, cuda, reader=reader, threads=threads)

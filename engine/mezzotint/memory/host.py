@@ -62,7 +62,7 @@ class Source(Protocol):
         """The tensor in RAM."""
 
     def read_into(self, target: Tensor) -> None:
-        """Fill a tensor in RAM, of this form."""
+        """Fill a tensor of this form, in RAM or on a device."""
 
     @property
     def in_parts(self) -> bool:
@@ -104,7 +104,7 @@ class HostTensor:
         return self.kept
 
     def read_into(self, target: Tensor) -> None:
-        """Fill a tensor in RAM."""
+        """Fill a tensor."""
         target.copy_(self.kept)
 
     def read_part(self, target: Tensor, start: int) -> None:
@@ -139,7 +139,7 @@ class DiskTensor:
 
     def read_into(self, target: Tensor) -> None:
         """Read it to its place, by way of a scratch only where it changes on the way."""
-        if self.in_parts and target.is_contiguous():
+        if self.in_parts and target.is_contiguous() and target.device.type == "cpu":
             self._read(target)
             return
         stored = torch.empty(self.spec.shape, dtype=stored_dtype(self.spec))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 class MachineFacts:
     """Bytes, bytes per second and operations per second."""
 
-    device: str  # cpu, cuda:0, mps
+    device: str  # cpu, cuda:0, xpu:0, mps
     device_name: str
-    architecture: str  # sm_86; empty on a processor
+    architecture: str  # sm_86, gfx1100, xe, apple; empty on a processor
     vram_bytes: int  # what the card has, or the limit that was set; on a processor without a limit the RAM
     free_vram_bytes: int  # of it, that nobody else holds now
     context_bytes: int  # of the driver and libraries, never ours to use
@@ -23,9 +23,10 @@ class MachineFacts:
     int8_speedup: float = 1.0  # of 8-bit products over those
     simulated: bool = False  # a limit on a processor: an arena of that size in RAM stands for a card's memory
     process_bytes: int = 2**30  # of RAM, that Python and the libraries take before any weights
+    shares_ram: bool = False  # the device is a GPU whose memory is the machine's
     notes: tuple[str, ...] = ()  # where a figure comes from, when it is not of this machine; limits that were clipped
 
     @property
     def one_memory(self) -> bool:
         """Whether what is on the device lies in RAM too."""
-        return not self.device.startswith("cuda")
+        return self.shares_ram or self.device == "cpu"

@@ -5,9 +5,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from mezzotint.checkpoints.plain_text import size
+from mezzotint.gpu import gpu, index_of
 from mezzotint.memory.calibration import Calibration
+from mezzotint.memory.cards import KnownCard
 from mezzotint.memory.machine_facts import MachineFacts
 from mezzotint.memory.ram_limits import Bound, group_bounds, own_bounds, read_text
 from mezzotint.memory.speeds import (
@@ -27,14 +30,12 @@ CONTEXT = 2**29  # bytes that the driver and its libraries take of a card
 _PROCESS = 3 * 2**29  # of RAM, with a card's libraries loaded
 _LIBRARIES = 2**29  # of RAM, without a card's
 _WSL_PINNED = 2**29
-_APPLE_SHARE = 0.67  # of RAM that the system lets its GPU have
-_APPLE_FLOPS = 4e12  # of a small one
 _MUCH = 2**29  # of a card, by other programs: worth telling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """A CUDA device as it is now."""
+    """A GPU as it is now."""
 
     name: str
     architecture: str
@@ -42,6 +43,7 @@ class Card:
     free_bytes: int  # by the driver, with our own context in place
     reclaimable_bytes: int  # that this process holds and can give back
     processors: int
+    shares_ram: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,18 +66,17 @@ def _ram() -> Ram:
     )
 
 
-def _card(index: int) -> Card:
-    import torch
-
-    properties = torch.cuda.get_device_properties(index)
-    free, total = torch.cuda.mem_get_info(index)
+def _card(device: str) -> Card:
+    found, index = gpu(device), index_of(device)
+    assert found is not None  # noqa: S101  the processor is no card
     return Card(
-        name=properties.name,
-        architecture=f"sm_{properties.major}{properties.minor}",
-        total_bytes=int(total),
-        free_bytes=int(free),
-        reclaimable_bytes=int(torch.cuda.memory_reserved(index)),
-        processors=int(properties.multi_processor_count),
+        name=found.name(index),
+        architecture=found.architecture(index),
+        total_bytes=found.total_bytes(index),
+        free_bytes=found.free_bytes(index),
+        reclaimable_bytes=found.held_bytes(index),
+        processors=found.processors(index),
+        shares_ram=found.shares_ram(index),
     )
 
 
@@ -97,7 +98,7 @@ class Surroundings:
     is_wsl: Callable[[], bool] = is_wsl
     ram: Callable[[], Ram] = _ram
     bounds: Callable[[], Iterable[Bound]] = _bounds
-    card: Callable[[int], Card] = _card
+    card: Callable[[str], Card] = _card
     cores: Callable[[], int] = field(default=lambda: os.cpu_count() or 1)
 
 
@@ -113,71 +114,111 @@ def machine_facts(
     around, known = surroundings or Surroundings(), calibration or Calibration()
     notes: list[str] = []
     ram, free_ram = _ram_now(around, ram_limit, notes)
-    if device.startswith("cuda"):
-        return _with_card(device, around, known, ram, free_ram, vram_limit, notes)
-    vram = int(ram * _APPLE_SHARE) if device == "mps" else ram
-    limit = _clipped(vram_limit, vram, "this device's memory", notes)
-    return MachineFacts(
+    if device != "cpu":
+        card = around.card(device)
+        make = _sharing if card.shares_ram else _with_card
+        return make(device, card, around, known, (ram, free_ram), vram_limit, notes)
+    limit = _clipped(vram_limit, ram, "this device's memory", notes)
+    return _one_memory(
+        known,
+        (ram, free_ram),
+        notes,
         device=device,
-        device_name="Apple GPU" if device == "mps" else "processor",
+        device_name="processor",
         architecture="",
         vram_bytes=limit,
         free_vram_bytes=min(limit, free_ram),
-        context_bytes=0,
-        ram_bytes=ram,
-        free_ram_bytes=free_ram,
-        pin_bytes=0,
-        copy_rate=RAM_RATE,
-        pageable_rate=RAM_RATE,
-        disk_rate=known.disk_rate or DISK_RATE,
-        speed=_APPLE_FLOPS if device == "mps" else PROCESSOR_FLOPS * around.cores(),
-        int8_speedup=1.0 if device == "mps" else PROCESSOR_INT8,
+        speed=PROCESSOR_FLOPS * around.cores(),
+        int8_speedup=PROCESSOR_INT8,
         simulated=vram_limit is not None,
-        process_bytes=min(_LIBRARIES, ram * 3 // 4),  # not what it takes now: models that are kept would count twice
-        notes=tuple(notes),
     )
 
 
-def ordinary_machine(vram_bytes: int, ram_bytes: int, architecture: str = ORDINARY) -> MachineFacts:
-    """A machine that is not this one: an ordinary card with that much memory."""
-    known = of_architecture(architecture)
+def ordinary_machine(vram_bytes: int, ram_bytes: int, card: KnownCard | None = None) -> MachineFacts:
+    """A machine that is not this one, with so much memory: an ordinary card's, or that of a card with a name."""
+    architecture = ORDINARY if card is None else card.architecture
+    known, locks = of_architecture(architecture), architecture != "xe"
+    which = f"an ordinary card ({architecture}, PCIe {known.pcie})" if card is None else card.name
     return MachineFacts(
-        device="cuda:0",
-        device_name=f"a card with {size(vram_bytes)}",
+        device="cuda:0" if locks else "xpu:0",
+        device_name=f"a card with {size(vram_bytes)}" if card is None else card.name,
         architecture=architecture,
         vram_bytes=vram_bytes,
         free_vram_bytes=vram_bytes,
         context_bytes=CONTEXT,
         ram_bytes=ram_bytes,
         free_ram_bytes=ram_bytes,
-        pin_bytes=ram_bytes * 2 // 5,
+        pin_bytes=ram_bytes * 2 // 5 if locks else 0,
         copy_rate=LINKS[known.pcie].pinned,
         pageable_rate=LINKS[known.pcie].pageable,
         disk_rate=DISK_RATE,
-        speed=speed_of(known),
+        speed=speed_of(known, None if card is None else card.processors),
         int8_speedup=known.int8_speedup,
         process_bytes=_PROCESS,
-        notes=(f"times are expected of an ordinary card ({architecture}, PCIe {known.pcie}), not measured",),
+        notes=(f"times are expected of {which}, not measured",),
     )
 
 
 def usual_dtype(machine: MachineFacts) -> Numbers:
     """The numbers that a device computes in where nothing is said."""
-    if not machine.device.startswith("cuda"):
-        return "float16" if machine.device == "mps" else "float32"
-    return "float16" if machine.architecture == "sm_75" else "bfloat16"
+    if machine.device == "cpu":
+        return "float32"
+    return "float16" if machine.device == "mps" or machine.architecture == "sm_75" else "bfloat16"
+
+
+def _one_memory(known: Calibration, ram: tuple[int, int], notes: list[str], **facts: Any) -> MachineFacts:  # noqa: ANN401
+    """A device whose memory is the machine's: nothing is copied to it but within RAM."""
+    return MachineFacts(
+        context_bytes=0,
+        ram_bytes=ram[0],
+        free_ram_bytes=ram[1],
+        pin_bytes=0,
+        copy_rate=RAM_RATE,
+        pageable_rate=RAM_RATE,
+        disk_rate=known.disk_rate or DISK_RATE,
+        process_bytes=min(_LIBRARIES, ram[0] * 3 // 4),  # not what it takes now: kept models would count twice
+        notes=tuple(notes),
+        **facts,
+    )
+
+
+def _sharing(
+    device: str,
+    card: Card,
+    around: Surroundings,  # noqa: ARG001  as _with_card has it
+    known: Calibration,
+    ram: tuple[int, int],
+    vram_limit: int | None,
+    notes: list[str],
+) -> MachineFacts:
+    """A GPU that is a part of the processor: what it may have is the driver's to say, what is free is RAM's as well."""
+    architecture = of_architecture(card.architecture)
+    vram = _clipped(vram_limit, min(card.total_bytes, ram[0]), "this device's memory", notes)
+    notes.append(f"times are expected of {card.architecture}, not measured")
+    return _one_memory(
+        known,
+        ram,
+        notes,
+        device=device,
+        device_name=card.name,
+        architecture=card.architecture,
+        vram_bytes=vram,
+        free_vram_bytes=min(vram, card.free_bytes + card.reclaimable_bytes, ram[1]),
+        speed=speed_of(architecture, card.processors),
+        int8_speedup=architecture.int8_speedup,
+        shares_ram=True,
+    )
 
 
 def _with_card(
     device: str,
+    card: Card,
     around: Surroundings,
     known: Calibration,
-    ram: int,
-    free_ram: int,
+    ram: tuple[int, int],
     vram_limit: int | None,
     notes: list[str],
 ) -> MachineFacts:
-    card = around.card(int(device.partition(":")[2] or 0))
     architecture = of_architecture(card.architecture)
     vram = _clipped(vram_limit, card.total_bytes, "the card", notes)
     free = min(card.total_bytes, card.free_bytes + card.reclaimable_bytes + CONTEXT)
@@ -194,15 +235,15 @@ def _with_card(
         vram_bytes=vram,
         free_vram_bytes=min(vram, free),
         context_bytes=CONTEXT,
-        ram_bytes=ram,
-        free_ram_bytes=free_ram,
-        pin_bytes=pin_budget(around, ram, card.total_bytes),
+        ram_bytes=ram[0],
+        free_ram_bytes=ram[1],
+        pin_bytes=pin_budget(around, ram[0], card.total_bytes) if device.startswith("cuda") else 0,
         copy_rate=known.copy_rate or link.pinned,
         pageable_rate=known.pageable_rate or link.pageable,
         disk_rate=known.disk_rate or DISK_RATE,
         speed=speed_of(architecture, card.processors),
         int8_speedup=architecture.int8_speedup,
-        process_bytes=min(_PROCESS, ram // 2),
+        process_bytes=min(_PROCESS, ram[0] // 2),
         notes=tuple(notes),
     )
 

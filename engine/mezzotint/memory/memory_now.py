@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
+from mezzotint.gpu import opened_gpu
 from mezzotint.memory.ram_limits import Bound, group_bounds
 from mezzotint.protocol import MemoryNow
 
@@ -35,11 +36,10 @@ def memory_now(torch: Torch = None, bounds: Iterable[Bound] | None = None) -> Me
 
 def _card(torch: Torch) -> tuple[int, int, int] | None:
     """Bytes that torch holds, that are free, that there are."""
-    opened = getattr(getattr(torch, "cuda", None), "is_initialized", None)
-    if opened is None or not opened():
+    found = None if torch is None else opened_gpu(torch)
+    if found is None:
         return None
     try:
-        free, total = torch.cuda.mem_get_info()
-        return int(torch.cuda.memory_reserved()), int(free), int(total)
+        return found.held_bytes(0), found.free_bytes(0), found.total_bytes(0)
     except RuntimeError:  # the card has fallen over; the job that used it says so
         return None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mezzotint.checkpoints.positioned import PositionedFile
 from mezzotint.errors import ModelRefused, StorageError
+from mezzotint.gpu import gpu, index_of
 from mezzotint.memory.speeds import Link
 
 _COPIED = 128 * 2**20  # bytes
@@ -18,22 +19,25 @@ _CACHED = 8e9  # bytes per second: faster, it may have been RAM that was read, w
 THREADS = max(1, min(4, (os.cpu_count() or 1) // 2))  # that read parts of a file at the same time
 
 
-def measured_link(index: int, clock: Callable[[], float] = time.perf_counter) -> Link | None:
-    """Of host to a CUDA card, the best of three; None where memory for it cannot be had."""
+def measured_link(device: str, clock: Callable[[], float] = time.perf_counter) -> Link | None:
+    """Of host to a card, the best of three; None where memory for it cannot be had."""
     import torch
 
+    found, index = gpu(device), index_of(device)
+    if found is None:
+        return None
     try:
-        target = torch.empty(_COPIED, dtype=torch.uint8, device=f"cuda:{index}")
-        pinned = torch.ones(_COPIED, dtype=torch.uint8, pin_memory=True)
+        target = torch.empty(_COPIED, dtype=torch.uint8, device=device)
+        pinned = torch.ones(_COPIED, dtype=torch.uint8, pin_memory=found.has_streams)
         pageable = torch.ones(_COPIED, dtype=torch.uint8)
     except RuntimeError:
         return None
 
     def seconds(source: torch.Tensor) -> float:
-        torch.cuda.synchronize(index)
+        found.synchronize(index)
         begun = clock()
         target.copy_(source, non_blocking=True)
-        torch.cuda.synchronize(index)
+        found.synchronize(index)
         return clock() - begun
 
     times = [min(seconds(source) for _ in range(3)) for source in (pinned, pageable)]

@@ -1,6 +1,7 @@
 """What an error says: that memory has run short, that the device is lost, or something else."""
 
-_GPU_MEMORY = ("out of memory", "ALLOC_FAILED")  # of the allocator, the driver, cuBLAS, Metal: no class is shared
+# Of the allocator, the driver, cuBLAS, Metal, Level Zero: no class is shared.
+_GPU_MEMORY = ("out of memory", "ALLOC_FAILED", "OUT_OF_DEVICE_MEMORY", "OUT_OF_RESOURCES")
 _RAM = "DefaultCPUAllocator"
 # Errors after which every call of the process fails: only a new one has a working device.
 _LOST = (
@@ -13,6 +14,7 @@ _LOST = (
     "hardware exception",
     "GPU is lost",
     "fallen off the bus",
+    "DEVICE_LOST",
 )
 
 

@@ -43,6 +43,17 @@ ARCHITECTURES = {
     "sm_103": Architecture(flops=15.2e12, processors=148, int8_speedup=1.05, pcie=5),
     "sm_120": Architecture(flops=1.23e12, processors=36, int8_speedup=1.2, pcie=5),
 }
+# Of others, by how the names of their architectures begin, as their makers publish them: RX 6800 XT (41 TFLOPS, 36
+# of what torch counts), RX 7900 XTX (123, 48), RX 9070 XT (195, 32), MI250X (192 of each half, 110), Arc A770 (137,
+# 32), a small M-series chip as a whole. Without kernels of ours 8 bits are no gain.
+OTHERS = {
+    "gfx10": Architecture(flops=1.15e12, processors=36, int8_speedup=0.5, pcie=4),
+    "gfx11": Architecture(flops=2.56e12, processors=48, int8_speedup=0.5, pcie=4),
+    "gfx12": Architecture(flops=6.1e12, processors=32, int8_speedup=0.5, pcie=5),
+    "gfx": Architecture(flops=1.75e12, processors=110, int8_speedup=0.5, pcie=4),
+    "xe": Architecture(flops=4.3e12, processors=32, int8_speedup=0.5, pcie=4),
+    "apple": Architecture(flops=7.3e12, processors=1, int8_speedup=0.5, pcie=4),
+}
 ORDINARY = "sm_86"  # an RTX 3060: what people have
 LINKS = {
     3: Link(pinned=12 * _GIGA, pageable=6 * _GIGA),
@@ -60,6 +71,9 @@ _SCHEMES: dict[Scheme, float] = {"none": 1.0, "int8-weight": 0.95, "int4": 0.85,
 
 def of_architecture(name: str) -> Architecture:
     """Its figures; of one that is not listed those of the nearest before it."""
+    other = next((figures for begin, figures in OTHERS.items() if name.startswith(begin)), None)
+    if other is not None:
+        return other
     number = _number(name)
     known = [listed for listed in ARCHITECTURES if _number(listed) <= number]
     return ARCHITECTURES[max(known, key=_number, default=ORDINARY)]

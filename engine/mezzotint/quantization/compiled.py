@@ -146,12 +146,17 @@ class CompiledLinear:
         if preparation is not Preparation.AS_IT_IS and (branch is not None or isinstance(weight.format, LowRank4)):
             raise Unsupported("a branch sees x after the activation, which the kernels keep to themselves")
         for name, tensor in (*weight.tensors.items(), *([] if bias is None else [("bias", bias)])):
-            _check_stored(name, tensor, x)
+            check_stored(name, tensor, x)
         if bias is not None and bias.dtype != x.dtype:
             raise Unsupported(f"bias is {bias.dtype} and x {x.dtype}; the kernels take one format")
-        learning = (x, bias, *(() if branch is None else (branch.down, branch.up)))
-        if torch.is_grad_enabled() and any(each is not None and each.requires_grad for each in learning):
-            raise Unsupported("gradients are wanted, and the kernels have no backward pass")
+        check_gradients(x, bias, branch)
+
+
+def check_gradients(x: Tensor, bias: Tensor | None, branch: Branch | None) -> None:
+    """Unsupported where gradients are wanted."""
+    learning = (x, bias, *(() if branch is None else (branch.down, branch.up)))
+    if torch.is_grad_enabled() and any(each is not None and each.requires_grad for each in learning):
+        raise Unsupported("gradients are wanted, and the kernels have no backward pass")
 
 
 def unsupported(format_: object, shape: tuple[int, ...]) -> str | None:
@@ -181,7 +186,8 @@ def _own_branch(weight: QuantizedWeight) -> list[Branch]:
     return [Branch(down=weight.tensors["weight_down"], up=weight.tensors["weight_up"])]
 
 
-def _check_stored(name: str, tensor: Tensor, x: Tensor) -> None:
+def check_stored(name: str, tensor: Tensor, x: Tensor) -> None:
+    """Unsupported for a tensor of the layer that does not lie as kernels read it."""
     if tensor.device != x.device:
         raise Unsupported(f"{name} is on {tensor.device} and x on {x.device}")
     if not tensor.is_contiguous():

@@ -8,7 +8,7 @@ from mezzotint.quantization.linear import QuantizedWeight
 
 
 def drawn_weight(format_: Format, shape: tuple[int, int], generator: torch.Generator) -> QuantizedWeight:
-    """A weight `(n, k)` of 8 bits, or of 4 and a branch, on the generator's device; its products are about as x is."""
+    """A weight `(n, k)` of an 8-bit or 4-bit format, on the generator's device; its products are about as x is."""
     described = format_.described(shape).items()
     tensors = {name: _drawn(name, each.shape, each.dtype, shape[1], generator) for name, each in described}
     return QuantizedWeight(format=format_, tensors=tensors, shape=torch.Size(shape))

@@ -6,6 +6,7 @@ from torch import Tensor
 LARGEST = 127
 _FEWEST_ROWS = 17  # torch's integer product takes no fewer
 _STEP = 8  # and columns in multiples of this
+_EXACT = 2**24 // LARGEST**2  # products of 8 bits that float32 adds up without a loss
 
 
 def quantize_rows(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -21,6 +22,8 @@ def quantize_rows(x: Tensor) -> tuple[Tensor, Tensor]:
 
 def multiply(a: Tensor, b: Tensor) -> Tensor:
     """The exact 32-bit product `(m, n)` of 8-bit a `(m, k)` and b `(n, k)`; rows and columns are padded with zeros."""
+    if a.device.type == "mps":
+        return _by_parts(a, b)
     rows, columns = a.shape[0], b.shape[0]
     deeper = -a.shape[1] % _STEP
     if deeper:
@@ -30,3 +33,12 @@ def multiply(a: Tensor, b: Tensor) -> Tensor:
     if columns % _STEP:
         b = torch.nn.functional.pad(b, (0, 0, 0, -columns % _STEP))
     return torch._int_mm(a.contiguous(), b.t())[:rows, :columns]
+
+
+def _by_parts(a: Tensor, b: Tensor) -> Tensor:
+    """The same where torch has no product of integers: of float32, so many columns at a time that it is exact."""
+    total = torch.zeros((a.shape[0], b.shape[0]), dtype=torch.int32, device=a.device)
+    for start in range(0, a.shape[1], _EXACT):
+        part = slice(start, start + _EXACT)
+        total += (a[:, part].float() @ b[:, part].float().t()).to(torch.int32)
+    return total

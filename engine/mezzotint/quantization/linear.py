@@ -64,6 +64,11 @@ def linear(
         y = y if bias is None else y + bias
     else:
         y = functional.linear(x, weight, bias)
+    return with_branch(y, x, branch)
+
+
+def with_branch(y: Tensor, x: Tensor, branch: Branch | None) -> Tensor:
+    """y `(..., n)` and what a joined branch makes of x `(..., k)`."""
     if branch is None:
         return y
     return y + functional.linear(functional.linear(x, branch.down.to(x.dtype)), branch.up.to(x.dtype))

@@ -1,15 +1,17 @@
 """Whether the kernels multiply right on a device: a few real layers beside the plain path, in under a second."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
-from mezzotint.quantization.compiled import CompiledLinear
+from mezzotint.protocol import Products
 from mezzotint.quantization.drawn_weights import drawn_weight
-from mezzotint.quantization.formats import Format, Int8, LowRank4
+from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
+from mezzotint.quantization.products import Multiply
 
 _TURNED = 0.01  # of the largest number: what a few halves that were rounded the other way may change
 
@@ -26,12 +28,18 @@ class Case:
     rank: int = 0  # of a LoRA
 
 
-CASES = (
+_INTEGERS = (
     Case(name="a layer in 8 bits", format=Int8(dynamic=True, group=64), rows=300, columns=640, outputs=640),
     Case(name="one row", format=Int8(dynamic=True, group=256), rows=1, columns=1280, outputs=320),
     Case(name="a layer with LoRAs", format=Int8(dynamic=True), rows=77, columns=1152, outputs=264, rank=24),
     Case(name="a layer in 4 bits", format=LowRank4(group=64), rows=200, columns=640, outputs=328, rank=16),
 )
+_NF4 = (
+    Case(name="a layer in NF4", format=Nf4(), rows=300, columns=640, outputs=640),
+    Case(name="one row", format=Nf4(), rows=1, columns=1280, outputs=320),
+    Case(name="a layer with LoRAs", format=Nf4(double=False), rows=77, columns=1152, outputs=264, rank=24),
+)
+CASES: Mapping[Products, tuple[Case, ...]] = {"kernels": _INTEGERS, "bitsandbytes": _NF4}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,19 +49,17 @@ class SelfTest:
     passed: tuple[str, ...]  # names of cases
     unsupported: tuple[str, ...]
     problem: str | None  # None: the kernels can be used
-
-    @property
-    def has_no_kernels(self) -> bool:
-        """Whether nothing is wrong but that there is nothing for the device."""
-        return not self.passed and len(self.unsupported) == len(CASES)
+    has_no_kernels: bool = False  # nothing is wrong but that there is nothing for the device
 
 
-def run_self_test(kernels: CompiledLinear, device: torch.device, dtype: torch.dtype) -> SelfTest:
+def run_self_test(
+    kernels: Multiply, device: torch.device, dtype: torch.dtype, cases: tuple[Case, ...] = _INTEGERS
+) -> SelfTest:
     """Run every case that the device has a kernel for; the first that is wrong ends it."""
     passed: list[str] = []
     unsupported: list[str] = []
     reason = ""
-    for seed, case in enumerate(CASES):
+    for seed, case in enumerate(cases):
         try:
             problem = _problem_of(kernels, case, seed, device, dtype)
         except Unsupported as error:
@@ -69,10 +75,10 @@ def run_self_test(kernels: CompiledLinear, device: torch.device, dtype: torch.dt
             return SelfTest(passed=tuple(passed), unsupported=tuple(unsupported), problem=message)
         passed.append(case.name)
     problem = None if passed else f"no kernel for this device: {reason}"
-    return SelfTest(passed=tuple(passed), unsupported=tuple(unsupported), problem=problem)
+    return SelfTest(passed=tuple(passed), unsupported=tuple(unsupported), problem=problem, has_no_kernels=not passed)
 
 
-def _problem_of(kernels: CompiledLinear, case: Case, seed: int, device: torch.device, dtype: torch.dtype) -> str | None:
+def _problem_of(kernels: Multiply, case: Case, seed: int, device: torch.device, dtype: torch.dtype) -> str | None:
     x, weight, bias, branch = operands(case, seed, device, dtype)
     out = kernels(x, weight, bias, branch).float()
     exact = linear(x.float(), weight, bias.float(), [] if branch is None else [branch])

@@ -1,15 +1,15 @@
-"""What multiplies with quantized weights in one job: our kernels, and torch wherever those cannot."""
+"""What multiplies with quantized weights in one job: kernels, ours or others', and torch wherever those cannot."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from torch import Tensor, nn
 
 from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
 from mezzotint.protocol import ProductFallback, Products
-from mezzotint.quantization.compiled import CompiledLinear
+from mezzotint.quantization.formats import Nf4
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.library import Preparation
 from mezzotint.quantization.linear import Branch, QuantizedWeight
@@ -17,33 +17,50 @@ from mezzotint.quantization.linear import Branch, QuantizedWeight
 Tell: TypeAlias = Callable[[str, str], None]  # a notice: its code and its words
 
 
-class ProductSession:
-    """Counts what the kernels could not do, and tells of the first."""
+class Multiply(Protocol):
+    """Kernels as a function of tensors: CompiledLinear, BitsAndBytesLinear."""
 
-    def __init__(
+    device_type: str
+
+    def __call__(
         self,
-        kernels: CompiledLinear | None,
-        tell: Tell,
-        layers: Iterable[QuantizedLinear] = (),
-        networks: Iterable[object] = (),
-    ) -> None:
-        self._kernels, self._tell = kernels, tell
-        self._layers, self._networks = tuple(layers), tuple(networks)
-        self._told = False
-        self._reasons: Counter[str] = Counter()
-        self.kernel_calls = 0
+        x: Tensor,
+        weight: QuantizedWeight,
+        bias: Tensor | None = None,
+        branch: Branch | None = None,
+        preparation: Preparation = Preparation.AS_IT_IS,
+    ) -> Tensor:
+        """As `linear`; Unsupported where there is no kernel for it."""
+
+
+class Means:
+    """What may multiply for the layers of one kind in the place of torch, and how often it did."""
+
+    def __init__(self, name: Products, layers: Iterable[QuantizedLinear], kernels: Multiply | None = None) -> None:
+        self.name, self.layers, self.kernels = name, tuple(layers), kernels
+        self.calls = 0
 
     @property
     def used(self) -> Products | None:
-        """What multiplies now; None: there is no layer whose products are of integers."""
-        if not self._layers:
+        """What multiplies now; None: there is no layer of the kind."""
+        if not self.layers:
             return None
-        return "torch" if self._kernels is None else "kernels"
+        return "torch" if self.kernels is None else self.name
 
     @property
     def ran(self) -> Products | None:
-        """What multiplied up to now: the kernels only if one of them was called."""
-        return "torch" if self.used == "kernels" and not self.kernel_calls else self.used
+        """What multiplied up to now: kernels only if one of them was called."""
+        return self.used if self.calls or not self.layers else "torch"
+
+
+class ProductSession:
+    """Counts what kernels could not do, and tells of the first."""
+
+    def __init__(self, integers: Means, nf4: Means, tell: Tell, networks: Iterable[object] = ()) -> None:
+        self.integers, self.nf4 = integers, nf4
+        self._tell, self._networks = tell, tuple(networks)
+        self._told = False
+        self._reasons: Counter[str] = Counter()
 
     @property
     def fallbacks(self) -> tuple[ProductFallback, ...]:
@@ -58,41 +75,44 @@ class ProductSession:
         branch: Branch | None,
         preparation: Preparation = Preparation.AS_IT_IS,
     ) -> Tensor | None:
-        """As `CompiledLinear`; None where the plain path must do it."""
-        if self._kernels is None or x.device.type != self._kernels.device_type:
+        """As `Multiply`; None where the plain path must do it."""
+        means = self.nf4 if isinstance(weight.format, Nf4) else self.integers
+        if means.kernels is None or x.device.type != means.kernels.device_type:
             return None
         try:
-            made = self._kernels(x, weight, bias, branch, preparation)
-            self.kernel_calls += 1
+            made = means.kernels(x, weight, bias, branch, preparation)
+            means.calls += 1
             return made
         except Unsupported as error:
             self._fall_back(str(error))
         except (LaunchFailed, Unavailable) as error:
-            self.give_up(str(error), calls=1)
+            self.give_up(means, str(error), calls=1)
         return None
 
     @contextmanager
     def multiplying(self) -> Iterator[None]:
         """Have the session multiply in its layers, inside, with the activations before them where that can be."""
-        if self._kernels is None:
+        layers = [layer for means in (self.integers, self.nf4) if means.kernels is not None for layer in means.layers]
+        if not layers:
             yield
             return
         from mezzotint.quantization.feed_forward import fused
 
-        for layer in self._layers:
+        for layer in layers:
             layer.products = self
         try:
-            with fused(self, self._networks, self._layers):
+            with fused(self, self._networks, layers):
                 yield
         finally:
-            for layer in self._layers:
+            for layer in layers:
                 layer.products = None
 
-    def give_up(self, reason: str, calls: int = 0) -> None:
-        """From here on torch multiplies."""
+    def give_up(self, means: Means, reason: str, calls: int = 0) -> None:
+        """From here on torch multiplies for the layers of that kind."""
         self._reasons[reason] += calls
-        self._tell("products_fell_back", f"the kernels of quantized products are given up for torch's own: {reason}")
-        self._kernels = None
+        owner = "the kernels" if means.name == "kernels" else "bitsandbytes' kernels"
+        self._tell("products_fell_back", f"{owner} of quantized products are given up for torch's own: {reason}")
+        means.kernels = None
 
     def _fall_back(self, reason: str) -> None:
         self._reasons[reason] += 1
@@ -104,6 +124,14 @@ class ProductSession:
 
 def integer_layers(network: object) -> Iterator[QuantizedLinear]:
     """The layers of a network whose products are of integers."""
-    for module in network.modules() if isinstance(network, nn.Module) else ():
-        if isinstance(module, QuantizedLinear) and module.has_integer_products:
-            yield module
+    return (layer for layer in _quantized(network) if layer.has_integer_products)
+
+
+def nf4_layers(network: object) -> Iterator[QuantizedLinear]:
+    """The layers of a network whose weights are NF4."""
+    return (layer for layer in _quantized(network) if isinstance(layer.format, Nf4))
+
+
+def _quantized(network: object) -> Iterator[QuantizedLinear]:
+    modules = network.modules() if isinstance(network, nn.Module) else ()
+    return (module for module in modules if isinstance(module, QuantizedLinear))

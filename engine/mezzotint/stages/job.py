@@ -13,10 +13,12 @@ from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import Cancelled, StorageError
 from mezzotint.families.clip_prompt import has_weights
 from mezzotint.families.lora.prompt_tags import has_lora_tags
+from mezzotint.gpu import gpu
 from mezzotint.images.naming import check_output
 from mezzotint.protocol import (
     PLANNING,
     Attention,
+    DeviceInfo,
     GeneratedImage,
     GenerateRequest,
     GenerateResult,
@@ -60,6 +62,7 @@ class Means:
     attention: AttentionBackends
     products: ProductBackends
     facts: "Facts"
+    told: set[str]  # devices of which was told what they lack: an engine says it once
 
 
 class Job:
@@ -129,6 +132,7 @@ class Job:
 
         request = self._request
         device = machine.choose_device(request.device, machine.devices())
+        self._tell_lacks(device)
         dtype = machine.choose_dtype(request.dtype, device)
         steps = [len(walk.timesteps) for walk in plan_walks(setup, torch.device("cpu"))]
         outlay = settle_outlay(
@@ -143,6 +147,14 @@ class Job:
             if outlay.is_tight:
                 self._on_event(Notice(code="memory_plan", message=f"memory: {outlay.plan.reasons[0]}"))
         return Settled(setup=setup, device=device, dtype=dtype, schemes=schemes, outlay=outlay)
+
+    def _tell_lacks(self, device: DeviceInfo) -> None:
+        """What an NVIDIA card would have, and this device does in a plainer way."""
+        found = gpu(device.id)
+        if found is not None and found.lacks and device.id not in self._means.told:
+            self._means.told.add(device.id)
+            lacking = ", ".join(found.lacks)
+            self._notice("plain_device", f"{device.name} ({device.id}) works without {lacking}, which ask for CUDA")
 
     def _on_trace(self, component: str, part: float) -> None:
         """An architecture that is met for the first time is looked at, which takes seconds."""

@@ -9,6 +9,7 @@ from typing import Protocol, cast
 from mezzotint import paths
 from mezzotint.errors import OutOfMemory
 from mezzotint.families.footprints import footprint_of
+from mezzotint.gpu import gpu
 from mezzotint.memory.batching import widest
 from mezzotint.memory.calibration import Calibration, exact_calibration, load_calibration, store_calibration
 from mezzotint.memory.footprint import ModelFootprint
@@ -70,7 +71,8 @@ class Outlay:
 
     def learn(self, measured: Sequence[PhaseMemory], folder: Path) -> None:
         """Have later plans for this device rest on what came of this one."""
-        if self.machine.simulated or not self.machine.device.startswith("cuda"):
+        device = gpu(self.machine.device)
+        if self.machine.simulated or device is None or not device.measures:
             return
         calibration = self.calibration
         planned = {phase.name: phase for phase in self.plan.phases}
@@ -108,10 +110,10 @@ def settle_outlay(
     """
     limits = (request.vram_limit_bytes, request.ram_limit_bytes)
     machine = facts(device.id, vram_limit=limits[0], ram_limit=limits[1])
-    if not device.id.startswith("cuda") and limits == (None, None) and _has_room(setup, machine):
+    if machine.one_memory and limits == (None, None) and _has_room(setup, machine):
         return None
     calibration = load_calibration(paths.cache_folder(), machine.device_name)
-    if device.id.startswith("cuda"):
+    if not machine.one_memory:
         calibration = _with_rates(calibration, machine, setup)
         machine = facts(device.id, vram_limit=limits[0], ram_limit=limits[1], calibration=calibration)
     task = _task(request, setup, steps, dtype, on_trace)
@@ -125,9 +127,8 @@ def settle_outlay(
 def _with_rates(calibration: Calibration, machine: MachineFacts, setup: CascadeSetup) -> Calibration:
     """With how fast this card and this disk are, measured the first time that a device is met."""
     sample = sample_file(_files(setup))
-    index = int(machine.device.partition(":")[2] or 0)
     known = measured_rates(
-        calibration, lambda: measured_link(index), lambda: None if sample is None else measured_disk(sample)
+        calibration, lambda: measured_link(machine.device), lambda: None if sample is None else measured_disk(sample)
     )
     if known != calibration:
         store_calibration(paths.cache_folder(), machine.device_name, known)
@@ -135,9 +136,9 @@ def _with_rates(calibration: Calibration, machine: MachineFacts, setup: CascadeS
 
 
 def _has_room(setup: CascadeSetup, machine: MachineFacts) -> bool:
-    """Whether all weights fit well into the RAM that is free, by the limits of this process too."""
+    """Whether all weights fit well into the RAM that is free, by the limits of this process and its device too."""
     weights = sum(path.stat().st_size for path in _files(setup))
-    return weights <= _ROOM * (machine.free_ram_bytes - machine.process_bytes)
+    return weights <= _ROOM * min(machine.free_ram_bytes - machine.process_bytes, machine.free_vram_bytes)
 
 
 def _files(setup: CascadeSetup) -> set[Path]:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from mezzotint.families.family import LoadedModel
+from mezzotint.gpu import gpu
 from mezzotint.memory.accounting import DeviceOutOfMemory, uncounted
 from mezzotint.memory.residency import Residency
 from mezzotint.protocol import PhaseMemory, Plan
@@ -275,9 +276,6 @@ def _smaller_tiles(model: LoadedModel, working: Working) -> str | None:
 
 
 def _trim(model: LoadedModel) -> None:
-    import torch
-
-    if model.device.type == "cuda":
-        torch.cuda.empty_cache()
-    elif model.device.type == "mps":
-        torch.mps.empty_cache()
+    found = gpu(model.device.type)
+    if found is not None:
+        found.empty_cache()

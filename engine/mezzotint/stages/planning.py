@@ -39,6 +39,7 @@ def planned(request: PlanRequest, make_catalog: "MakeCatalog", tell: Callable[[s
 
 
 def _machine(request: PlanRequest, tell: Callable[[str], None]) -> "tuple[MachineFacts, Calibration | None]":
+    from mezzotint.memory.cards import known_card
     from mezzotint.memory.machine_probe import ordinary_machine
 
     if request.vram_bytes is None:
@@ -46,7 +47,8 @@ def _machine(request: PlanRequest, tell: Callable[[str], None]) -> "tuple[Machin
         if machine.device == "cpu":
             tell("this machine has no GPU: planned for its processor and RAM (--vram 8GB: for a card)")
         return machine, calibration
-    return ordinary_machine(request.vram_bytes, request.ram_bytes or this_ram()), None
+    card = None if request.card is None else known_card(request.card)
+    return ordinary_machine(request.vram_bytes, request.ram_bytes or this_ram(), card), None
 
 
 def this_ram() -> int:

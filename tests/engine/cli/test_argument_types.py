@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.cli.argument_types import integer, lora, memory_size, number, size, text
+from mezzotint.cli.argument_types import card_memory, integer, lora, memory_size, number, size, text
 from mezzotint.protocol import LoraRef
 
 
@@ -110,6 +110,25 @@ def test_memory(words, wanted):
 def test_what_is_no_memory(words):
     with pytest.raises(ArgumentTypeError, match="such as 6GB"):
         memory_size(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("6GB", (6 * 2**30, None)),
+        ("8 GB card", (8 * 2**30, None)),
+        ("rtx 3060", (12 * 2**30, "RTX 3060")),
+        ("RTX 4060 Ti 16GB", (16 * 2**30, "RTX 4060 Ti")),
+    ],
+)
+def test_memory_of_a_card(words, wanted):
+    assert card_memory(words) == wanted
+
+
+@pytest.mark.parametrize("words", ["", "RTX 9999", "card", "6", "6TB card"])
+def test_what_is_no_card(words):
+    with pytest.raises(ArgumentTypeError, match="such as 6GB, or a card, such as 'RTX 4090'"):
+        card_memory(words)
 
 
 @given(st.integers(1, 2**20))

@@ -12,6 +12,7 @@ from mezzotint.cli.doctor_kernels import KernelReport
 from mezzotint.cli.doctor_report import DoctorReport, Probes, TorchFacts
 from mezzotint.cli.terminal import Terminal
 from mezzotint.codec import from_json
+from mezzotint.protocol import DeviceInfo
 
 TORCH = TorchFacts(version="2.13.0+cpu", cuda=None, devices=(DEVICE,))
 KERNELS = KernelReport(
@@ -65,6 +66,21 @@ def test_it_tells_why_there_are_no_kernels(stream):
     old = KernelReport(library=LibraryFacts(installed=True, version="0.1.0", abi=1, problem="the driver is too old"))
     told = tell(stream, False, dataclasses.replace(PROBES, kernels=lambda devices: old))
     assert "not usable" in told and "the driver is too old" in told
+
+
+def test_it_tells_what_devices_of_other_makers_lack(stream):
+    apple = DeviceInfo(id="mps", name="Apple GPU", memory_bytes=10 << 30)
+    facts = TorchFacts(version="2.13.0", cuda=None, devices=(apple,), lacks={"mps": ("page-locked memory",)})
+    assert "Apple GPU, 10.0 GB, without page-locked memory" in tell(
+        stream, False, dataclasses.replace(PROBES, torch=lambda: facts)
+    )
+    amd = TorchFacts(
+        version="2.13.0", cuda=None, devices=(DeviceInfo(id="cuda:0", name="RX", memory_bytes=1),), rocm="7.0"
+    )
+    old = KernelReport(library=LibraryFacts(installed=True, problem="the driver is too old"))
+    told = tell(stream, False, dataclasses.replace(PROBES, torch=lambda: amd, kernels=lambda devices: old))
+    assert "torch's ROCm" in told and "torch's CUDA" not in told
+    assert "warning: the CUDA kernels cannot be used" not in told
 
 
 def test_without_trouble_it_says_so(stream):

@@ -1,6 +1,7 @@
 """The doctor's view of our attention, over a library that is stood in for on the processor."""
 
 import pytest
+from card_kernels import CardNf4
 from fake_kernels import FakeKernels, fake_backends
 from fake_products import FakeProducts, fake_product_backends
 
@@ -8,6 +9,8 @@ from mezzotint import machine
 from mezzotint.attention.library import LibraryFacts, Unavailable
 from mezzotint.cli.doctor_kernels import kernel_report
 from mezzotint.protocol import DeviceInfo
+from mezzotint.quantization.bitsandbytes_products import BitsAndBytesLinear
+from mezzotint.quantization.product_selection import ProductBackends
 
 CPU = DeviceInfo(id="cpu", name="a stand-in for a card", memory_bytes=1)
 OTHER = DeviceInfo(id="mps", name="another", memory_bytes=1)
@@ -78,6 +81,15 @@ def test_products_that_are_wrong():
     assert found.failed == ("cpu products bfloat16",) and found.usable[0] == "flash"
     assert found.products_problem == found.self_tests["cpu products bfloat16"]
     assert "not-a-number" in found.products_problem
+
+
+def test_weights_in_nf4():
+    backends = ProductBackends(device_type="cpu", open_nf4=lambda: BitsAndBytesLinear(CardNf4(), "cpu"))
+    found = kernel_report((CPU, OTHER), LibraryFacts(problem="no driver"), None, backends)
+    assert (found.self_tests, found.nf4_problem) == ({"cpu NF4 products bfloat16": "passed 3 cases"}, None)
+    assert found.products_problem == "no driver"
+    assert products_report(FakeProducts()).nf4_problem == "bitsandbytes is not here"
+    assert "the device is cpu" in kernel_report((CPU,), SOUND).nf4_problem
 
 
 def test_why_there_are_no_products():

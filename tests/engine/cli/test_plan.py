@@ -13,6 +13,7 @@ from mezzotint.protocol import Plan
 from mezzotint.stages import planning
 
 GB = 2**30
+CARDS = ("RTX 3060", "rtx 4090")
 
 
 def test_a_plan_is_told_with_its_numbers_and_reasons(command):
@@ -39,6 +40,17 @@ def test_as_json_it_is_the_plan(command):
     assert made.fits
     assert (made.vram_bytes, made.ram_bytes) == (8 * GB, 16 * GB)
     assert done.err == ""
+
+
+def test_a_card_by_its_name_has_its_memory_and_speed(command):
+    slow, fast = (
+        decode(Plan, command("plan", "sdxl", "--vram", name, "--ram", "64GB", "--json").json) for name in CARDS
+    )
+    assert (slow.vram_bytes, fast.vram_bytes) == (12 * GB, 24 * GB)
+    assert slow.seconds > 3 * fast.seconds > 0
+    assert any("expected of RTX 4090, not measured" in reason for reason in fast.reasons)
+    done = command("plan", "sdxl", "--vram", "RTX 9999")
+    assert done.code == 2 and "RTX 9999" in done.err and "such as 'RTX 4090'" in done.err
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)])

@@ -74,6 +74,19 @@ def test_streaming_on_a_card():
     device.close()
 
 
+def test_apple_s_copies_directly_and_counts_weights_alone():
+    with fake_card(2**20, device_type="mps"):
+        device = open_device(torch.device("mps"), cap=2**19, reading=False)
+        segment = device.arena.allocate(1000)
+        assert isinstance(device.copier, DirectCopier) and segment.memory.device.type == "mps"
+        assert (device.measures, device.peak_bytes(), device.taken_by_others()) == (False, 1024, 0)
+        device.limit()
+        device.reset_peak()
+        device.arena.free(segment)
+        device.arena.trim()
+        device.close()
+
+
 def test_a_card_is_shared_with_other_programs():
     with fake_card(2**20) as card:
         device = open_device(torch.device("cuda:0"), cap=2**19, reading=False)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from fake_card.install import fake_card
 from safetensors.torch import save_file
 from torch.utils import _python_dispatch
 
@@ -48,6 +49,17 @@ def test_a_tensor_of_a_file_as_it_is(stored, name):
         assert source.in_parts
         source.read_part(part, 2)
         assert bytes(part.tolist()) == numbers(kept)[2:5]
+
+
+@pytest.mark.parametrize("name", ["half", "single", "eight"])
+def test_a_tensor_of_a_file_goes_to_a_device_whose_memory_is_not_the_host_s_to_write(stored, name):
+    file, specs = stored
+    kept = STORED[name]
+    source = disk_tensor(file, specs[name], shape=tuple(kept.shape), dtype=kept.dtype)
+    with fake_card(2**20, device_type="mps"):
+        target = torch.empty(kept.shape, dtype=kept.dtype, device="mps")
+        source.read_into(target)
+        assert numbers(target.cpu()) == numbers(kept)
 
 
 @pytest.mark.parametrize("name", ["half", "brain", "single", "double", "eight"])

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from mezzotint.memory.calibration import Calibration
+from mezzotint.memory.cards import known_card
 from mezzotint.memory.machine_probe import (
     CONTEXT,
     Card,
@@ -60,7 +61,7 @@ def test_which_card_is_asked():
     asked = []
     machine_facts("cuda:3", surroundings=around(card=lambda index: asked.append(index) or CARD))
     machine_facts("cuda", surroundings=around(card=lambda index: asked.append(index) or CARD))
-    assert asked == [3, 0]
+    assert asked == ["cuda:3", "cuda"]
 
 
 def test_limits_bind_and_what_is_above_the_machine_is_clipped_and_told():
@@ -98,11 +99,29 @@ def test_a_processor_and_a_simulated_card_on_it():
     assert (limited.vram_bytes, limited.free_vram_bytes, limited.simulated) == (GB, GB, True)
 
 
-def test_apple():
-    facts = machine_facts("mps", surroundings=around(platform="darwin"))
-    assert facts.one_memory
-    assert facts.vram_bytes < facts.ram_bytes
-    assert facts.pin_bytes == 0
+SHARED = dataclasses.replace(CARD, total_bytes=21 * GB, free_bytes=20 * GB, reclaimable_bytes=GB, shares_ram=True)
+
+
+@pytest.mark.parametrize(
+    ("device", "architecture"),
+    [("mps", "apple"), ("xpu:0", "xe"), ("cuda:0", "gfx1103")],
+    ids=["apple", "intel", "amd"],
+)
+def test_a_gpu_in_the_machine_s_memory(device, architecture):
+    shared = dataclasses.replace(SHARED, architecture=architecture)
+    busy = Ram(total_bytes=32 * GB, available_bytes=6 * GB, ours_bytes=GB)
+    facts = machine_facts(device, surroundings=around(card=lambda name: shared, ram=lambda: busy))
+    assert (facts.one_memory, facts.pin_bytes, facts.context_bytes, facts.simulated) == (True, 0, 0, False)
+    assert (facts.vram_bytes, facts.free_vram_bytes) == (21 * GB, 7 * GB)
+    assert facts.speed == speed_of(of_architecture(architecture), 28)
+    limited = machine_facts(device, vram_limit=4 * GB, surroundings=around(card=lambda name: shared))
+    assert (limited.vram_bytes, limited.free_vram_bytes, limited.simulated) == (4 * GB, 4 * GB, False)
+
+
+def test_a_card_of_intel_s_has_its_own_memory_and_no_locked_pages():
+    facts = machine_facts("xpu:0", surroundings=around(card=lambda name: dataclasses.replace(CARD, architecture="xe")))
+    assert (facts.one_memory, facts.pin_bytes, facts.vram_bytes) == (False, 0, 12 * GB)
+    assert facts.int8_speedup < 1
 
 
 @pytest.mark.parametrize(
@@ -135,6 +154,13 @@ def test_an_ordinary_machine_says_that_its_figures_are_expected():
     facts = ordinary_machine(8 * GB, 16 * GB)
     assert (facts.architecture, facts.vram_bytes, facts.ram_bytes) == (ORDINARY, 8 * GB, 16 * GB)
     assert any("expected" in note for note in facts.notes)
+
+
+def test_a_card_with_a_name_is_as_fast_as_that():
+    facts = ordinary_machine(24 * GB, 64 * GB, known_card("RTX 4090"))
+    assert (facts.device_name, facts.speed) == ("RTX 4090", speed_of(of_architecture("sm_89"), 128))
+    intel = ordinary_machine(16 * GB, 64 * GB, known_card("Arc A770"))
+    assert (intel.device, intel.pin_bytes, intel.one_memory) == ("xpu:0", 0, False)
 
 
 def test_numbers_are_those_that_a_device_is_good_at():

@@ -13,7 +13,12 @@ HALF_IMPORTED = SimpleNamespace()
 
 
 def card(mem_get_info):
-    opened = SimpleNamespace(is_initialized=lambda: True, mem_get_info=mem_get_info, memory_reserved=lambda: 5)
+    opened = SimpleNamespace(
+        is_initialized=lambda: True,
+        mem_get_info=lambda index: mem_get_info(),
+        memory_reserved=lambda index: 5,
+        get_device_properties=lambda index: SimpleNamespace(total_memory=12),
+    )
     return SimpleNamespace(cuda=opened)
 
 

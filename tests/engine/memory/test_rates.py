@@ -59,7 +59,7 @@ def test_small_and_missing_files_say_nothing(tmp_path):
 def test_a_card_s_link_is_measured():
     from mezzotint.memory.rates import measured_link
 
-    link = measured_link(0)
+    link = measured_link("cuda:0")
     assert link is not None
     assert link.pageable > 1e9
     assert link.pinned > 1e9

@@ -13,6 +13,7 @@ from mezzotint.memory.shortage import is_device_shortage, is_lost, is_ram_shorta
         torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
         RuntimeError("CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate"),
         RuntimeError("MPS backend out of memory (MPS allocated: 20 GB)"),
+        RuntimeError("level_zero backend failed with error: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)"),
         DeviceOutOfMemory(requested=3, in_use=1, cap=2),
     ],
 )
@@ -28,7 +29,12 @@ def test_the_machine_is_full(error):
 
 
 @pytest.mark.parametrize(
-    "text", ["CUDA error: an illegal memory access was encountered", "device-side assert triggered"]
+    "text",
+    [
+        "CUDA error: an illegal memory access was encountered",
+        "device-side assert triggered",
+        "level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)",
+    ],
 )
 def test_the_device_is_lost(text):
     assert is_lost(RuntimeError(text)) and not is_device_shortage(RuntimeError(f"{text}; out of memory"))

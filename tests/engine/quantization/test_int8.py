@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from fake_card.install import fake_card
 from hypothesis import given
 from hypothesis import strategies as st
 from quantized_weights import relative, seeded, weights
@@ -102,3 +103,11 @@ def test_products_are_comfy_kitchens(m, n, groups, group, loud):
     convrot = {"convrot": True, "convrot_groupsize": group} if group else {}
     theirs = int8_linear(x, rows, scale, None, torch.float32, **convrot)
     assert relative(integer_product(x, rows, scale, group), theirs) < 1e-3
+
+
+def test_where_torch_has_no_product_of_integers_that_of_float32_is_exact():
+    a, b = (torch.full((rows, 2101), value, dtype=torch.int8) for rows, value in ((5, 127), (3, -127)))
+    with fake_card(2**24, device_type="mps"), torch.inference_mode():
+        found = multiply(a.to("mps"), b.to("mps")).cpu()
+    assert found.equal(multiply(a, b)) and found.dtype == torch.int32
+    assert found[0, 0] == -(127**2) * 2101

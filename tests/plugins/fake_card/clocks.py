@@ -34,7 +34,7 @@ class Stream(torch.Stream):
     def __new__(cls, device: Any = None, priority: int = 0, **_: Any) -> "Stream":
         index = card.index_of(device)
         number = len(card.streams)
-        made = torch.Stream.__new__(cls, stream_id=number, device_index=index, device_type=card.DEVICE_TYPE)
+        made = torch.Stream.__new__(cls, stream_id=number, device_index=index, device_type=card.kind.number)
         made.number, made.clock, made.waiting, made._host_seen = number, {number: 0}, deque(), -1
         card.streams.append(made)
         return made

@@ -19,8 +19,8 @@ class Generator(_Plain):
     def __new__(cls, device: Any = "cpu") -> Any:
         made = _Plain.__new__(cls)
         made._device = torch.device(device)
-        if made._device.type == "cuda":
-            made._device = torch.device("cuda", card.index_of(made._device))
+        if made._device.type == card.kind.type:
+            made._device = torch.device(card.kind.type, card.index_of(made._device))
         return made
 
     def __init__(self, device: Any = "cpu") -> None:
@@ -130,6 +130,18 @@ MODULE: dict[str, Any] = {
 }
 
 
+METAL: dict[str, Any] = {  # all that torch.mps tells of memory: there are no statistics
+    "is_available": lambda: True,
+    "device_count": lambda: 1,
+    "current_allocated_memory": lambda: card.device().allocated,
+    "driver_allocated_memory": lambda: card.device().allocated,
+    "recommended_max_memory": lambda: card.device().total,
+    "empty_cache": card.check,
+    "synchronize": synchronize,
+    "manual_seed": lambda seed: None,
+}
+
+
 def pinning(plain: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """torch.empty and its like, which can lock pages."""
 
@@ -150,6 +162,12 @@ def pin_memory(tensor: Tensor, *_: Any) -> Tensor:
 
 def replacements() -> list[tuple[Any, str, Any]]:
     """Owner, name and value of all that is another while the card is here."""
+    if card.kind.type == "mps":
+        return [
+            (torch, "Generator", Generator),
+            (torch.backends.mps, "is_available", lambda: True),
+            *((torch.mps, name, value) for name, value in METAL.items()),
+        ]
     return [
         (torch, "empty", pinning(torch.empty)),
         (torch, "empty_like", pinning(torch.empty_like)),

@@ -13,24 +13,31 @@ import torch
 from fake_card import operations
 from fake_card.clocks import Stream
 from fake_card.cuda_module import replacements
-from fake_card.state import Card, Device, card
+from fake_card.state import KINDS, Card, Device, card
 
 _KINDS_OF_DEVICE = 21  # c10::COMPILE_TIME_MAX_DEVICE_TYPES
-_CUDA, _PRIVATE = 1, 20
-_registered: list[Any] = []
+_PRIVATE = 20  # c10::DeviceType::PrivateUse1
+_registered: dict[str, list[Any]] = {}
 
 
 class _Guard(torch._C._acc.DeviceGuard):
     def type_(self) -> Any:
-        return torch._C._autograd.DeviceType.CUDA
+        return getattr(torch._C._autograd.DeviceType, card.kind.type.upper())
 
 
 @contextmanager
 def fake_card(
-    total: int = 2**34, *, cap: int | None = None, count: int = 1, strict: bool = True, wddm: bool = False
+    total: int = 2**34,
+    *,
+    cap: int | None = None,
+    count: int = 1,
+    strict: bool = True,
+    wddm: bool = False,
+    device_type: str = "cuda",
 ) -> Iterator[Card]:
     """The card is here inside: `count` devices of `total` bytes each.
 
+    device_type: `mps` for Apple's, which has no streams, no page locking, no statistics and no numbers of 64 bits.
     strict: what is in no order raises Hazard; else it is noted. wddm: as under Windows' display driver, which locks no
     pages for us, and has what does not fit spill into the host's memory.
     """
@@ -38,9 +45,9 @@ def fake_card(
         raise RuntimeError("a fake card is only for a torch that is built for processors")
     if card.active:
         raise RuntimeError("a fake card is here already")
-    if not _registered:
-        _put_guard()
-        _registered.extend(operations.register())
+    card.kind = KINDS[device_type]
+    if device_type not in _registered:
+        _registered[device_type] = [_put_guard(), *operations.register(device_type.upper())]
     card.session += 1
     card.devices = [Device(index) for index in range(count)]
     for device in card.devices:
@@ -67,11 +74,11 @@ def fake_card(
                 setattr(owner, name, value)
 
 
-def _put_guard() -> None:
+def _put_guard() -> Any:
     """Such a torch has no guard of CUDA devices: PrivateUse1's, which may be Python's, is put in its place."""
     guard = _Guard()
     torch._C._acc.register_python_privateuseone_device_guard(guard)
     library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libc10.so"))
     guards = (ctypes.c_void_p * _KINDS_OF_DEVICE).in_dll(library, "_ZN3c104impl26device_guard_impl_registryE")
-    guards[_CUDA] = guards[_PRIVATE]
-    _registered.append(guard)
+    guards[card.kind.number] = guards[_PRIVATE]
+    return guard

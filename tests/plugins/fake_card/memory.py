@@ -12,7 +12,6 @@ from fake_card.state import card
 from torch import Tensor
 
 GRAIN = 512  # bytes that torch's allocator on cards rounds up to
-CUDA = 2  # kDLCUDA
 
 
 class _Tensor(ctypes.Structure):
@@ -136,7 +135,7 @@ def adopt(host: Tensor, device: int) -> Tensor:
     card.allocation_sizes.append(allocation.counted)
     card.allocations[allocation.address] = allocation
     size, one = (ctypes.c_int64 * 1)(len(host)), (ctypes.c_int64 * 1)(1)
-    tensor = _Tensor(allocation.address, CUDA, device, 1, 1, 8, 1, size, one, 0)
+    tensor = _Tensor(allocation.address, card.kind.dlpack, device, 1, 1, 8, 1, size, one, 0)
     managed = _Managed(tensor, None, _on_freed)
     _alive[ctypes.addressof(managed)] = (managed, (size, one), allocation)
     return torch._C._from_dlpack(_new_capsule(ctypes.addressof(managed), b"dltensor", None))  # type: ignore[no-any-return]
@@ -172,8 +171,16 @@ def shaped(base: Tensor, like: Tensor) -> Tensor:
     return made.as_strided_(like.shape, like.stride(), like.storage_offset())
 
 
+def refuse_wide(dtype: torch.dtype | None) -> None:
+    """TypeError for numbers of 64 bits where a device has none, as Metal."""
+    if dtype in (torch.float64, torch.complex128) and not card.kind.has_float64:
+        name = card.kind.type.upper()
+        raise TypeError(f"Cannot convert a {name} Tensor to {dtype} as the framework doesn't support it.")
+
+
 def on_card(made: Tensor, device: int) -> Tensor:
     """What an operation made on the host, adopted without a copy."""
+    refuse_wide(made.dtype)
     storage = made.untyped_storage()
     if storage.nbytes():
         host = torch.empty(0, dtype=torch.uint8).set_(storage)

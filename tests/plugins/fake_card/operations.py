@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from fake_card.memory import adopt, on_card, on_host, shaped, take, touch
+from fake_card.memory import adopt, on_card, on_host, refuse_wide, shaped, take, touch
 from fake_card.state import card
 from torch import Tensor
 
@@ -22,6 +22,9 @@ ANSWERS_HOST = {"_local_scalar_dense", "equal"}
 VIEWS = {"as_strided", "view", "_reshape_alias", "unfold", "view_as_real", "view_as_complex"}
 HOST_INDICES = {"index", "index_put_", "_index_put_impl_", "index_put", "_unsafe_index"}  # which CUDA moves by itself
 POINTWISE_TAG = torch.Tag.pointwise
+
+
+NOT_ON_METAL = {"_int_mm"}
 
 
 class Writes(NamedTuple):
@@ -62,18 +65,18 @@ class Call:
     def to_host(self, value: Any) -> Any:
         """An argument as the processor's kernel takes it."""
         if isinstance(value, Tensor):
-            if value.device.type != "cuda":
+            if value.device.type != card.kind.type:
                 self.strays.append(value)
                 return value
             if self.device is None:
                 self.device = value.device.index
             elif self.device != value.device.index:
-                raise _elsewhere(f"cuda:{self.device} and {value.device}", self.name)
+                raise _elsewhere(f"{card.kind.type}:{self.device} and {value.device}", self.name)
             self._cards[value.untyped_storage().data_ptr()] = value
             return on_host(value)
         if isinstance(value, (list, tuple)):
             return type(value)(self.to_host(each) for each in value)
-        if isinstance(value, torch.device) and value.type == "cuda":
+        if isinstance(value, torch.device) and value.type == card.kind.type:
             self.device = card.index_of(value) if self.device is None else self.device
             return torch.device("cpu")
         return value
@@ -95,9 +98,9 @@ class Call:
             scalar = stray.dim() == 0 and POINTWISE_TAG in self.operation.tags
             index = self.name in HOST_INDICES and not stray.is_floating_point()
             if not scalar and not index and not (stray.dim() == 0 and self.name in _TAKES_SCALARS):
-                raise _elsewhere(f"cuda:{self.device} and {stray.device}", self.name)
+                raise _elsewhere(f"{card.kind.type}:{self.device} and {stray.device}", self.name)
         if any(isinstance(each, Tensor) and each.device.type == "cpu" for each in written):
-            raise _elsewhere(f"cuda:{self.device} and cpu", f"{self.name}, which writes")
+            raise _elsewhere(f"{card.kind.type}:{self.device} and cpu", f"{self.name}, which writes")
 
 
 # Not tagged as pointwise, and yet CUDA takes a scalar of the host's: through `wrapped_scalar` or as a fill value.
@@ -114,6 +117,8 @@ def _elsewhere(devices: str, what: str) -> RuntimeError:
 def run(operation: Any, *args: Any, **kwargs: Any) -> Any:
     """An operation of which some tensor, or the device that was asked for, is a card's."""
     call, writes = Call(operation), writes_of(operation)
+    if card.kind.type == "mps" and call.name in NOT_ON_METAL:
+        raise RuntimeError(f"aten::{call.name} has no kernel for MPS")
     card.operations[call.name] += 1
     there = [call.to_host(each) for each in args]
     for position in writes.numbers:  # torch hands a number in a tensor's place as the number
@@ -160,7 +165,7 @@ def _has_masks(indices: Sequence[Any]) -> bool:
 def _tensors(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[tuple[int | str, Tensor]]:
     for key, value in [*enumerate(args), *kwargs.items()]:
         for each in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(each, Tensor) and each.device.type == "cuda":
+            if isinstance(each, Tensor) and each.device.type == card.kind.type:
                 yield key, each
 
 
@@ -191,6 +196,7 @@ def _new(size: Any, dtype: Any, device: Any, stride: Any = None, memory_format: 
     like = torch.empty(size, dtype=dtype, device="meta", memory_format=memory_format or torch.contiguous_format)
     if stride is not None:
         like = torch.empty_strided(size, stride, dtype=dtype, device="meta")
+    refuse_wide(like.dtype)
     count = max(like.untyped_storage().nbytes(), like.dtype.itemsize)
     take(card.device(device), count)  # refused before the host's memory is taken
     return shaped(adopt(torch.empty(count, dtype=torch.uint8), card.index_of(device)), like)
@@ -213,8 +219,8 @@ def empty_strided(
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """aten::copy_: between devices, and within one; the host waits for what is not page-locked."""
-    ours = [each for each in (self, src) if each.device.type == "cuda"]
-    host = next((each for each in (self, src) if each.device.type != "cuda"), None)
+    ours = [each for each in (self, src) if each.device.type == card.kind.type]
+    host = next((each for each in (self, src) if each.device.type != card.kind.type), None)
     name = "copy_" if host is None else "copy from host" if host is src else "copy to host"
     card.operations[name] += 1
     card.check(name)
@@ -224,7 +230,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     if len(card.streams) > len(card.devices):
         for each in ours:
             touch(each, each is self, name)
-    target, source = (on_host(each) if each.device.type == "cuda" else each for each in (self, src))
+    target, source = (on_host(each) if each.device.type == card.kind.type else each for each in (self, src))
 
     def work() -> None:
         with torch.inference_mode(target.is_inference()), torch.no_grad():
@@ -269,23 +275,23 @@ OWN: dict[str, Callable[..., Any]] = {
 }
 
 
-def register() -> list[torch.library.Library]:
-    """Have torch call these for CUDA's tensors; the libraries are to be kept."""
+def register(key: str) -> list[torch.library.Library]:
+    """Have torch call these for tensors of a type of devices, as the dispatcher names it; they are to be kept."""
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     every = torch.library.Library("_", "IMPL")
-    every.fallback(run, "CUDA")
+    every.fallback(run, key)
     library = torch.library.Library("aten", "IMPL")
     for name, kernel in OWN.items():
-        library.impl(name, kernel, "CUDA")
+        library.impl(name, kernel, key)
     composite = ("CompositeExplicitAutograd", "CompositeImplicitAutograd", "CompositeExplicitAutogradNonFunctional")
     for full in torch._C._dispatch_get_all_op_names():
         namespace, _, name = full.partition("::")
-        if namespace != "aten" or name in OWN or has(full, "CUDA"):
+        if namespace != "aten" or name in OWN or has(full, key):
             continue
         packet, _, overload = name.partition(".")
         if packet in WHOLE or (has(full, "CPU") and any(has(full, each) for each in composite)):
             operation = getattr(getattr(aten, packet), overload or "default")
-            library.impl(name, _bound(operation), "CUDA")
+            library.impl(name, _bound(operation), key)
     return [every, library]
 
 

@@ -6,7 +6,7 @@ from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -40,15 +40,26 @@ class Device:
         return max(0, self.total - self.others - self.allocated - self.pieces)
 
 
+class Kind(NamedTuple):
+    """A type of devices: torch's name, its number there and in DLPack, and whether it has numbers of 64 bits."""
+
+    type: str
+    number: int  # torch._C._autograd.DeviceType
+    dlpack: int
+    has_float64: bool
+
+
+KINDS = {"cuda": Kind("cuda", 1, 2, True), "mps": Kind("mps", 13, 8, False)}
+
+
 class Card:
     """The one that is here, while `fake_card` is active; of several devices where that says so."""
-
-    DEVICE_TYPE = 1  # torch._C._autograd.DeviceType.CUDA
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self._of_thread = threading.local()
         self.active = False
+        self.kind = KINDS["cuda"]
         self.session = 0  # each is another card; what is kept of one that is gone counts for nothing
         self.devices: list[Device] = [Device(0)]
         self.streams: list[Stream] = []
