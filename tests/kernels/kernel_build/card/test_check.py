@@ -176,6 +176,7 @@ def test_what_a_part_needs_is_asked_for(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_the_stub_goes_through_all_parts_and_is_no_card(tmp_path, capsys):
     folder = tmp_path / "results"
     assert main(["gpu-check", "--stub", "--results", str(folder)]) == 0
