@@ -116,8 +116,9 @@ def machine_facts(
     ram, free_ram = _ram_now(around, ram_limit, notes)
     if device != "cpu":
         card = around.card(device)
-        make = _sharing if card.shares_ram else _with_card
-        return make(device, card, around, known, (ram, free_ram), vram_limit, notes)
+        if card.shares_ram:
+            return _sharing(device, card, known, (ram, free_ram), vram_limit, notes)
+        return _with_card(device, card, around, known, (ram, free_ram), vram_limit, notes)
     limit = _clipped(vram_limit, ram, "this device's memory", notes)
     return _one_memory(
         known,
@@ -185,7 +186,6 @@ def _one_memory(known: Calibration, ram: tuple[int, int], notes: list[str], **fa
 def _sharing(
     device: str,
     card: Card,
-    around: Surroundings,  # noqa: ARG001  as _with_card has it
     known: Calibration,
     ram: tuple[int, int],
     vram_limit: int | None,
