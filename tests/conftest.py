@@ -2,7 +2,16 @@
 
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["skip_rules", "pace", "patience", "left_alone", "isolation", "tiny_models", "fake_service"]
+pytest_plugins = [
+    "skip_rules",
+    "pace",
+    "patience",
+    "left_alone",
+    "isolation",
+    "tiny_models",
+    "fake_service",
+    "every_device",
+]
 
 # A busy machine is no reason to fail: nothing here is measured by the clock. The examples are the same in every run.
 # `make test-slow` tries more of them.

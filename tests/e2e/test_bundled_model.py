@@ -12,6 +12,8 @@ from mezzotint.training.starter.judge import bundled_judge, load_judge, pixels_o
 from mezzotint.training.starter.measures import detail
 from mezzotint.training.starter.world import COLOURS, KINDS, TERRAINS, TIMES
 
+pytestmark = pytest.mark.usefixtures("every_device")
+
 VALUES = {"kind": KINDS, "colour": COLOURS, "terrain": TERRAINS, "time": TIMES}
 SETTINGS = {
     "dit": ("-m", "starter-dit"),

@@ -5,12 +5,14 @@ from dataclasses import replace
 import pytest
 from card_jobs import pixels, request_of, run
 from card_kernels import CardKernels, CardNf4, CardProducts, card_backends
+from every_device import WaitsOfSteps
 from fake_card.install import fake_card
 from fake_products import no_bitsandbytes
+from lora_files import kohya_tensors, random_lora, write_lora
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.protocol import Step
+from mezzotint.protocol import LoraRef
 from mezzotint.quantization.product_selection import ProductBackends
 from mezzotint.quantization.product_self_test import CASES
 
@@ -20,22 +22,6 @@ SELF_TEST = len(CASES["bitsandbytes"])  # products
 
 def flash(model, tmp_path, **fields):
     return request_of(model, tmp_path=tmp_path, dtype="bfloat16", attention="flash", device="cuda:0", **fields)
-
-
-class WaitsOfSteps:
-    """What the thread that computes waited for, from the end of one step to the end of the next."""
-
-    def __init__(self, card):
-        self._card, self._counts = card, []
-        self.between = []
-
-    def __call__(self, event):
-        if isinstance(event, Step):
-            now = {key: times for key, times in self._card.waits.items() if " in " not in key[1]}
-            if self._counts and event.step > 1:
-                before = self._counts[-1]
-                self.between += [key for key, times in now.items() if times > before.get(key, 0)]
-            self._counts.append(now)
 
 
 @pytest.mark.parametrize(
@@ -116,3 +102,23 @@ def test_weights_in_nf4_are_multiplied_by_bitsandbytes_and_no_step_waits(tiny_pi
     assert (result.nf4_products, result.nf4_calls) == ("bitsandbytes", gemm.calls - SELF_TEST)
     assert result.nf4_calls > 0 and result.product_fallbacks == ()
     assert pixels(result) == pixels(plain)
+
+
+def test_loras_leave_the_card_before_another_model_works(tiny_sdxl_folder, tiny_pixart_folder, tmp_path):
+    from diffusers import UNet2DConditionModel
+
+    unet = UNet2DConditionModel.from_pretrained(tiny_sdxl_folder / "unet")
+    path = write_lora(tmp_path / "a.safetensors", kohya_tensors(random_lora({"unet": unet}, r"attn2\.|ff\.net")))
+    job = request_of(tiny_sdxl_folder, tmp_path=tmp_path, device="cuda:0", loras=(LoraRef(path=str(path)),))
+    other = request_of(tiny_pixart_folder, tmp_path=tmp_path, device="cuda:0")
+
+    def peaks(*before):
+        with fake_card(2 * GIB):
+            engine = Engine(Catalog.standard())
+            for each in before:
+                run(each, engine=engine)
+            result = run(other, engine=engine)
+            engine.close()
+        return [(phase.name, phase.measured_bytes) for phase in result.memory.phases]
+
+    assert peaks(job) == peaks()

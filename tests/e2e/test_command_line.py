@@ -11,6 +11,8 @@ from PIL import Image
 
 from mezzotint.cli import main
 
+pytestmark = pytest.mark.usefixtures("every_device")
+
 
 @pytest.fixture
 def mezzotint(capsys):

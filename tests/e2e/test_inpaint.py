@@ -24,6 +24,8 @@ from mezzotint.protocol import (
 )
 from mezzotint.stages import cascade
 
+pytestmark = pytest.mark.usefixtures("every_device")
+
 __all__ = ["engine", "mask", "picture", "request_for"]  # fixtures
 
 
@@ -60,7 +62,7 @@ def theirs(folder, sampler, init, hole, *, strength, steps=6):
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("sampler", ["euler", "euler_a", "heun", "dpmpp_2m", "dpmpp_2m_sde", "ddim", "unipc", "lcm"])
 def test_inside_of_the_mask_it_is_the_peers_bit_for_bit(
-    engine, request_for, tiny_sdxl_folder, picture, mask, sampler, tmp_path
+    engine, every_device, request_for, tiny_sdxl_folder, picture, mask, sampler, tmp_path
 ):
     init, hole = picture(), mask()
     wanted = np.array(theirs(tiny_sdxl_folder, sampler, init, hole, strength=0.7))
@@ -72,7 +74,8 @@ def test_inside_of_the_mask_it_is_the_peers_bit_for_bit(
     kept = outside(result.shape, HOLE)
     assert wanted[~kept].std() > 1
     assert not np.array_equal(wanted[~kept], pixels(init.path)[~kept])
-    np.testing.assert_array_equal(result[~kept], wanted[~kept])
+    # The autoencoder is given rows of pixels; torch's group norm turns them round for cards, and sums in another order.
+    np.testing.assert_allclose(result[~kept].astype(int), wanted[~kept], rtol=0, atol=0 if every_device == "cpu" else 1)
     np.testing.assert_array_equal(result[kept], pixels(init.path)[kept])
 
 

@@ -18,6 +18,8 @@ from mezzotint.protocol import (
     Notice,
 )
 
+pytestmark = pytest.mark.usefixtures("every_device")
+
 __all__ = ["engine", "mask", "picture", "request_for"]  # fixtures
 
 

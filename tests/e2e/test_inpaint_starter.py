@@ -15,6 +15,8 @@ from mezzotint.protocol import (
 from mezzotint.training.starter.judge import bundled_judge, load_judge, pixels_of
 from mezzotint.training.starter.world import COLOURS, KINDS
 
+pytestmark = pytest.mark.usefixtures("every_device")
+
 __all__ = ["engine", "request_for"]  # fixtures
 
 

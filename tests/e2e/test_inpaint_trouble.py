@@ -20,6 +20,8 @@ from mezzotint.protocol import (
 from mezzotint.stages import cascade, workroom
 from mezzotint.stages.undecoded import undecoded
 
+pytestmark = pytest.mark.usefixtures("every_device")
+
 __all__ = ["engine", "mask", "picture", "request_for"]  # fixtures
 
 

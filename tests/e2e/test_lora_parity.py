@@ -15,6 +15,8 @@ from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.protocol import Cascade, GenerateRequest, LoraRef, ModelRef, Output, Sampling, Stage
 
+pytestmark = pytest.mark.usefixtures("every_device")
+
 SIDE = 64
 SDXL_LAYERS = (
     r"attn[12]\.|ff\.net|proj_(in|out)|q_proj|v_proj|out_proj|mlp\.fc|time_emb_proj|resnets.*conv|samplers|conv_in"
@@ -22,7 +24,7 @@ SDXL_LAYERS = (
 
 
 @pytest.fixture(scope="module")
-def engine():
+def engine(every_device):
     return Engine(Catalog.standard())
 
 
@@ -88,6 +90,7 @@ def ours(engine, folder: Path, tmp_path: Path, *loras: LoraRef) -> np.ndarray:
         seed=7,
         cascade=Cascade(stages=(stage,)),
         attention="sdpa",
+        dtype="float32",
         loras=loras,
         output=Output(path=str(tmp_path / "ours.png")),
     )

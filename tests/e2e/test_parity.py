@@ -23,6 +23,8 @@ from mezzotint.protocol import (
     Transition,
 )
 
+pytestmark = pytest.mark.usefixtures("every_device")
+
 PROMPT, NEGATIVE, SEED, SIDE = "a red house by the sea at dusk", "rain", 7, 64
 
 
@@ -35,6 +37,7 @@ def ours(folder: Path, tmp_path: Path, *, cascade: Cascade | None = None, **fiel
         cascade=cascade,
         seed=SEED,
         attention="sdpa",
+        dtype="float32",
         output=Output(path=str(tmp_path / "ours.png")),
         **fields,
     )

@@ -13,7 +13,20 @@ from mezzotint.cli import main
 from mezzotint.families import quantized_cache
 from mezzotint.paths import cache_folder
 
-SAID = ("a red house by the sea at dusk", "--steps", "2", "--seed", "5", "--size", "64x64", "--json")
+pytestmark = pytest.mark.usefixtures("every_device")
+
+SAID = (
+    "a red house by the sea at dusk",
+    "--steps",
+    "2",
+    "--seed",
+    "5",
+    "--size",
+    "64x64",
+    "--json",
+    "--dtype",
+    "float32",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,9 @@ from mezzotint.conversion import model as conversion
 from mezzotint.paths import assets_folder
 from mezzotint.quantization.policy import SCHEMES
 
-SAID = ("a red house by the sea at dusk", "--steps", "4", "--seed", "5", "--json")
+pytestmark = pytest.mark.usefixtures("every_device")
+
+SAID = ("a red house by the sea at dusk", "--steps", "4", "--seed", "5", "--json", "--dtype", "float32")
 TRANSFORMER = "transformer/diffusion_pytorch_model.safetensors"
 
 
@@ -50,7 +52,7 @@ def starter(tmp_path):
 @pytest.mark.parametrize("model", ["starter-dit", "starter-xl"])
 def test_a_copy_paints_as_the_model_does_that_is_quantized_while_it_is_loaded(call, pixels, tmp_path, model, scheme):
     output = tmp_path / "small"
-    code, out, err = call("quantize", model, "--scheme", scheme, "-o", output, "--json")
+    code, out, err = call("quantize", model, "--scheme", scheme, "-o", output, "--json", "--dtype", "float32")
     assert code == 0, err
     report = json.loads(out)
     assert report["bytes_after"] < 0.8 * report["bytes_before"]

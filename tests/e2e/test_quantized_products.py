@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from card_kernels import CardProducts
 from fake_products import FakeProducts, fake_product_backends
 from PIL import Image
 
@@ -12,7 +13,15 @@ from mezzotint.engine import Engine
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Notice, Output, ProductFallback, Sampling, Stage
 from mezzotint.quantization.product_self_test import CASES
 
+pytestmark = pytest.mark.usefixtures("every_device")
+
 SELF_TEST = len(CASES["kernels"])  # products
+
+
+@pytest.fixture
+def stand_in(every_device):
+    """The kernels' library, of that device."""
+    return FakeProducts if every_device == "cpu" else CardProducts
 
 
 @pytest.fixture
@@ -36,8 +45,8 @@ def pixels(result) -> np.ndarray:
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("model", ["tiny_pixart_folder", "tiny_sdxl_folder"])
-def test_the_kernels_make_the_picture(request_for, request, model):
-    wanted, library, events = request_for(request.getfixturevalue(model), quantization="int8"), FakeProducts(), []
+def test_the_kernels_make_the_picture(request_for, stand_in, request, model):
+    wanted, library, events = request_for(request.getfixturevalue(model), quantization="int8"), stand_in(), []
     plain, result = run(None, wanted), run(library, wanted, events)
     assert (plain.products, result.products) == ("torch", "kernels")
     assert len(library.multiplied) > SELF_TEST
@@ -46,16 +55,16 @@ def test_the_kernels_make_the_picture(request_for, request, model):
 
 
 @pytest.mark.slow
-def test_a_launch_that_fails_is_told_and_recorded(request_for, tiny_sdxl_folder):
+def test_a_launch_that_fails_is_told_and_recorded(request_for, stand_in, tiny_sdxl_folder):
     wanted, events = request_for(tiny_sdxl_folder, quantization="int8"), []
-    result = run(FakeProducts("launch", after=SELF_TEST), wanted, events)
+    result = run(stand_in("launch", after=SELF_TEST), wanted, events)
     assert result.products == "torch"
     assert result.product_fallbacks[-1] == ProductFallback(reason="the launch failed", calls=1)
     assert "products_fell_back" in [event.code for event in events if isinstance(event, Notice)]
     assert result.images[0].sha256 == run(None, wanted).images[0].sha256
 
 
-def test_what_is_not_quantized_needs_no_kernels(request_for, tiny_sdxl_folder):
-    library = FakeProducts()
+def test_what_is_not_quantized_needs_no_kernels(request_for, stand_in, tiny_sdxl_folder):
+    library = stand_in()
     result = run(library, request_for(tiny_sdxl_folder))
     assert (result.products, result.product_fallbacks, library.multiplied) == (None, (), [])

@@ -12,8 +12,10 @@ from safetensors.torch import load_file, save_file
 from mezzotint.cli import main
 from mezzotint.paths import assets_folder
 
+pytestmark = pytest.mark.usefixtures("every_device")
+
 UNET = "starter/xl/unet/diffusion_pytorch_model.safetensors"
-SAID = ("a red house by the sea at dusk", "--steps", "4", "--seed", "5", "--json")
+SAID = ("a red house by the sea at dusk", "--steps", "4", "--seed", "5", "--json", "--dtype", "float32")
 
 
 @pytest.fixture

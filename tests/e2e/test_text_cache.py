@@ -30,6 +30,8 @@ from mezzotint.protocol import (
 )
 from mezzotint.stages.denoise import denoise
 
+pytestmark = pytest.mark.usefixtures("every_device")
+
 SIDE, STEPS = 64, 4
 WORD_LAYERS = ("attn2.to_k", "attn2.to_v")
 
@@ -84,7 +86,7 @@ def watch(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def engine():
+def engine(every_device):
     return Engine(Catalog.standard())
 
 
@@ -99,7 +101,13 @@ def stage(folder: Path, **fields) -> Stage:
 
 
 def request_of(*stages: Stage, transitions=(), **fields) -> GenerateRequest:
-    fields = {"prompt": "a red house by the sea", "negative_prompt": "rain", "seed": 7, "attention": "sdpa"} | fields
+    fields = {
+        "prompt": "a red house by the sea",
+        "negative_prompt": "rain",
+        "seed": 7,
+        "attention": "sdpa",
+        "dtype": "float32",
+    } | fields
     return GenerateRequest(cascade=Cascade(stages=stages, transitions=transitions), **fields)
 
 

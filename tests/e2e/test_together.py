@@ -30,6 +30,8 @@ from mezzotint.protocol import (
     Stage,
 )
 
+pytestmark = pytest.mark.usefixtures("every_device")
+
 MIB = 2**20
 WORDS = ("a red house by the sea at dusk", "a white lighthouse at night", "a yellow tent in the mountains", "a castle")
 

@@ -91,7 +91,7 @@ def _tensor(pointer, sizes, strides, dtype):
     return torch.as_strided(torch.frombuffer(memory, dtype=dtype), sizes, strides)
 
 
-def fake_backends(kernels=None, error=None):
+def fake_backends(kernels=None, error=None, device_type="cpu"):
     """Selection over the stand-in; with an error there is no library."""
 
     def open_library():
@@ -99,4 +99,4 @@ def fake_backends(kernels=None, error=None):
             raise error
         return kernels
 
-    return AttentionBackends(open_library, device_type="cpu")
+    return AttentionBackends(open_library, device_type if kernels is None else kernels.device_type)

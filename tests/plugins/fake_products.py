@@ -135,7 +135,8 @@ def fake_product_backends(library=None, error=None):
             raise error
         return library
 
-    return ProductBackends(open_library, device_type="cpu", open_nf4=no_bitsandbytes)
+    device_type = "cpu" if library is None else library.device_type
+    return ProductBackends(open_library, device_type=device_type, open_nf4=no_bitsandbytes)
 
 
 def no_bitsandbytes():

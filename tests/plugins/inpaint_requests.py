@@ -18,7 +18,7 @@ HOLE = (16, 8, 48, 40)
 
 
 @pytest.fixture(scope="module")
-def engine():
+def engine(every_device):
     return Engine(Catalog.standard())
 
 
@@ -66,6 +66,7 @@ def build_request(folder, model, *images, size=(SIDE, SIDE), stages=(), transiti
         cascade=Cascade(stages=(first, *stages), transitions=tuple(transitions)),
         output=Output(path=f"{folder}/out/"),
         attention="sdpa",
+        dtype="float32",
         **fields,
     )
 

@@ -47,7 +47,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Take the cases of a test beyond the first of them for slow, where it says so; they come as they are written."""
     mark = item.get_closest_marker("slow_after")
     if mark is not None:
-        test = item.nodeid.partition("[")[0]
+        callspec = getattr(item, "callspec", None)
+        device = callspec.params.get("every_device") if callspec is not None else None
+        test = f"{item.nodeid.partition('[')[0]} {device}"  # on each device alike
         _cases[test] += 1
         if _cases[test] > mark.args[0]:
             item.add_marker("slow")

@@ -43,16 +43,15 @@ class Keep:
         start = self.clean
         if from_noise:
             start = torch.where(self.share == 1, draw_noise(tuple(start.shape), generator, start.device), start)
-        return noised(walk, start, self.noise, walk.timesteps[:1])
+        return noised(walk, start, self.noise, 0)
 
     def entering(self, walk: Walk, latents: torch.Tensor) -> torch.Tensor:
         """Latents that another stage has left, at the first level of this walk."""
-        return torch.where(self.share > 0, latents, noised(walk, self.clean, self.noise, walk.timesteps[:1]))
+        return torch.where(self.share > 0, latents, noised(walk, self.clean, self.noise, 0))
 
     def after(self, walk: Walk, latents: torch.Tensor, index: int) -> torch.Tensor:
         """Latents after a step of the walk, from 0; what stays is clean after the last."""
-        level = walk.after(index)
-        kept = self.clean if level is None else noised(walk, self.clean, self.noise, level)
+        kept = self.clean if walk.is_clean_after(index) else noised(walk, self.clean, self.noise, index + 1)
         return torch.where(self._free(walk, index), latents, kept)
 
     def over(self, walk: Walk, clean: torch.Tensor, index: int) -> torch.Tensor:

@@ -29,25 +29,27 @@ class Walk:
     """A fresh sampler, and the steps that a stage takes with it."""
 
     scheduler: Scheduler
+    levels: Scheduler  # the same in RAM, which takes no steps: asked for a level, it keeps no card waiting
+    begin: int  # of the schedule's evaluations, the first taken
     timesteps: torch.Tensor  # of the steps taken
-    end: torch.Tensor | None  # (1,), the timestep where they end; None: no noise is left
     sigmas: tuple[float, ...]  # of the steps taken, and where they end; as the sampler counts them
     log_snr_start: float
     log_snr_end: float  # inf: no noise is left
     log_snr_cut: float | None  # where the stage was told to hand over
     entered_at: float | None  # the log-SNR where it was told to begin; None: at pure noise
 
-    def after(self, index: int) -> torch.Tensor | None:
-        """The timestep `(1,)` at whose level a step, from 0, leaves the latents; None: no noise is left."""
-        return self.timesteps[index + 1 : index + 2] if index + 1 < len(self.timesteps) else self.end
+    def is_clean_after(self, index: int) -> bool:
+        """Whether no noise is left after a step, from 0."""
+        return self.begin + index + 1 >= len(self.levels.timesteps)
 
 
 def plan_walk(
     setup: StageSetup, device: torch.device, *, strength: float | None = None, after: Walk | None = None
 ) -> Walk:
     """Take all of the schedule, its last `strength` of steps, or what the walk before has left; up to `until`."""
-    scheduler = build_scheduler(setup.scheduler)
+    scheduler, in_ram = build_scheduler(setup.scheduler), build_scheduler(setup.scheduler)
     set_steps(scheduler, setup.steps, device)
+    set_steps(in_ram, setup.steps)
     order = int(scheduler.order)
     begin = 0
     if strength is not None:
@@ -71,8 +73,9 @@ def plan_walk(
     log_snr = (*levels.log_snr, math.inf)
     return Walk(
         scheduler=scheduler,
+        levels=in_ram,
+        begin=begin,
         timesteps=scheduler.timesteps[begin:end],
-        end=scheduler.timesteps[end : end + 1] if end < len(scheduler.timesteps) else None,
         sigmas=levels.sigmas[begin : end + 1],
         log_snr_start=log_snr[begin],
         log_snr_end=log_snr[end],
@@ -127,17 +130,25 @@ def initial_noise(walk: Walk, shape: tuple[int, ...], generator: torch.Generator
 
 def add_noise(walk: Walk, clean: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Clean latents `(1, c, h, w)` with the noise of the walk's first step."""
-    return noised(walk, clean, draw_noise(tuple(clean.shape), generator, clean.device), walk.timesteps[:1])
+    return noised(walk, clean, draw_noise(tuple(clean.shape), generator, clean.device), 0)
 
 
-def noised(walk: Walk, clean: torch.Tensor, noise: torch.Tensor, timestep: torch.Tensor) -> torch.Tensor:
-    """Clean latents with that noise `(1, c, h, w)`, at the level where the sampler stands, which is a timestep `(1,)`.
+def noised(walk: Walk, clean: torch.Tensor, noise: torch.Tensor, index: int) -> torch.Tensor:
+    """Clean latents with that noise `(1, c, h, w)`, at the level of a step, from 0, or where the last step ends."""
+    clean_share, noise_share = _mix(walk, index)
+    return clean_share * clean + noise_share * noise
 
-    Before its first step a sampler stands where its walk begins; samplers that do not count go by the timestep.
-    """
-    if hasattr(walk.scheduler, "add_noise"):
-        return walk.scheduler.add_noise(clean, noise, timestep)  # type: ignore[no-any-return]
-    return walk.scheduler.scale_noise(clean, timestep, noise)  # type: ignore[no-any-return]
+
+def _mix(walk: Walk, index: int) -> tuple[float, float]:
+    """How much of the clean latents and of the noise there is at a level, as the sampler's own function mixes them."""
+    scheduler, position = walk.levels, walk.begin + index
+    if hasattr(scheduler, "set_begin_index"):
+        scheduler.set_begin_index(position)
+        scheduler._step_index = None  # some take the first level that they are asked for as where they stand
+    timestep, one, zero = scheduler.timesteps[position : position + 1], torch.ones(1), torch.zeros(1)
+    if hasattr(scheduler, "add_noise"):
+        return float(scheduler.add_noise(one, zero, timestep)), float(scheduler.add_noise(zero, one, timestep))
+    return float(scheduler.scale_noise(one, timestep, zero)), float(scheduler.scale_noise(zero, timestep, one))
 
 
 def carry_over(latents: torch.Tensor, before: Walk, after: Walk, generator: torch.Generator) -> torch.Tensor:

@@ -51,6 +51,9 @@ class Workroom:
             model.at_once = 0
             model.vae_tile = 0 if wanted.outlay is None else wanted.outlay.plan.vae_tile
         self._forget(self._warm.trim(_room(wanted.outlay), models))
+        for other in self._warm.models:
+            if other.loras is not None and all(other is not model for model in models):
+                other.loras.let_go()  # they are on the device, whoever works there
         for model in models:
             share(model, self._warm.models)
         return models

@@ -29,16 +29,18 @@ SAMPLERS = [
 
 def walk_of(config, sampler, steps=6, begin=0, end=None):
     asked = {"schedule": None, "prediction_type": None, "zero_terminal_snr": None}
-    scheduler = build_scheduler(resolve_scheduler(config, sampler=sampler, **asked))
-    set_steps(scheduler, steps)
+    scheduler, levels_of = (build_scheduler(resolve_scheduler(config, sampler=sampler, **asked)) for _ in range(2))
+    for each in (scheduler, levels_of):
+        set_steps(each, steps)
     if hasattr(scheduler, "set_begin_index"):
         scheduler.set_begin_index(begin)
     timesteps, levels = scheduler.timesteps, noise_levels(scheduler)
     end = len(timesteps) if end is None else end
     return Walk(
         scheduler=scheduler,
+        levels=levels_of,
+        begin=begin,
         timesteps=timesteps[begin:end],
-        end=timesteps[end : end + 1] if end < len(timesteps) else None,
         sigmas=levels.sigmas[begin : end + 1],
         log_snr_start=0.0,
         log_snr_end=0.0,
@@ -88,7 +90,6 @@ def test_what_has_a_share_is_free_for_that_part_of_the_steps():
     for share, free in ((0.0, 0), (0.01, 1), (0.3, 3), (0.55, 6), (1.0, 10)):
         keep, done = keep_of(share), 0
         for index in range(10):
-            walk.scheduler._step_index = index + 1
             after = keep.after(walk, latents, index)
             assert torch.equal(after, latents) or not bool((after == latents).any())
             done += torch.equal(after, latents)

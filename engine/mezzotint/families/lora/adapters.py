@@ -65,6 +65,11 @@ class Adapters:
             set_branches(network, branches)
         self._on = wanted
 
+    def let_go(self) -> None:
+        """Have none in the networks nor in memory."""
+        self.put_on([])
+        self._held = {}
+
     def forget(self) -> None:
         """Know nothing of what is in the networks: somebody else may have put something there."""
         self._on = None

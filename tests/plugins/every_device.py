@@ -1,0 +1,69 @@
+"""Whole jobs on the processor and on a card that is not there, with what every job on a card has to keep to.
+
+A module asks for it with `pytestmark = pytest.mark.usefixtures("every_device")`; engines that outlive a test ask for
+it, too. Jobs that name no device are then made on the card, for it is the best there is.
+"""
+
+from functools import wraps
+
+import pytest
+from fake_card.install import fake_card
+
+from mezzotint.engine import Engine
+from mezzotint.protocol import Step
+
+ROOM = 2 * 2**30
+MARGIN = 1.1  # that a phase may exceed its plan by
+# Where steps wait for the host, and why.
+DRAWN = "the noise of each step is drawn in RAM, so that a seed is one image on every device"
+PREVIEW = "stages/preview.py"  # what a step aims at is shown now, and made in RAM
+MAY_WAIT = {"euler_a": DRAWN, "dpmpp_2m_sde": DRAWN, "lcm": DRAWN}
+
+
+class WaitsOfSteps:
+    """What the thread that computes waited for, from the end of one step to the end of the next."""
+
+    def __init__(self, card, on_event=None):
+        self._card, self._on_event, self._counts = card, on_event, []
+        self.between = []
+
+    def __call__(self, event):
+        if isinstance(event, Step):
+            now = {key: times for key, times in self._card.waits.items() if " in " not in key[1]}
+            if self._counts and event.step > 1:
+                before = self._counts[-1]
+                self.between += [key for key, times in now.items() if times > before.get(key, 0)]
+            self._counts.append(now)
+        if self._on_event is not None:
+            self._on_event(event)
+
+
+@pytest.fixture(scope="module", params=["cpu", "cuda:0"])
+def every_device(request):
+    """The device that jobs are made on; `parametrize("every_device", ["cpu"], indirect=True)` has one alone."""
+    if request.param == "cpu":
+        yield request.param
+        return
+    with fake_card(ROOM) as card, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Engine, "generate", checked(Engine.generate, card))
+        yield request.param
+        assert card.hazards == []
+
+
+def checked(generate, card):
+    """Every job on the card: no step waits, no phase needs more than was planned."""
+
+    @wraps(generate)
+    def watched(self, request, on_event, cancelled):
+        waits = WaitsOfSteps(card, on_event)
+        result = generate(self, request, waits, cancelled)
+        assert result.device == "cuda:0"
+        if not {stage.sampler for stage in result.stages} & set(MAY_WAIT):
+            assert [place for _, place in waits.between if not place.startswith(PREVIEW)] == []
+        if request.attention == "reference":
+            return result  # it holds all scores at once, and is there to be compared with
+        for phase in result.memory.phases:
+            assert phase.measured_bytes <= MARGIN * phase.predicted_bytes, phase
+        return result
+
+    return watched
