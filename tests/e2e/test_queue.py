@@ -41,19 +41,20 @@ def cascade(name, base, refiner):
 
 
 @pytest.fixture(scope="module")
-def engine():
+def engine(every_device):
     return Engine(Catalog.standard([]))
 
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("name", ["plain", "hires", "refiner"])
 @pytest.mark.parametrize("suffix", [".png", ".jpg", ".webp"])
-def test_a_picture_that_nobody_told_of_is_found(engine, tiny_sdxl_folder, tiny_refiner_folder, tmp_path, name, suffix):
+def test_a_picture_that_nobody_told_of_is_found(
+    engine, every_device, tiny_sdxl_folder, tiny_refiner_folder, tmp_path, name, suffix
+):
     output = Output(path=f"{tmp_path}/out/[date]/[model] [prompt] [seed]{suffix}")
     stages = cascade(name, tiny_sdxl_folder, tiny_refiner_folder)
-    request = GenerateRequest(
-        prompt="a barn: red, old", negative_prompt="rain", seed=5, count=2, device="cpu", cascade=stages, output=output
-    )
+    words = {"prompt": "a barn: red, old", "negative_prompt": "rain"}
+    request = GenerateRequest(**words, seed=5, count=2, device=every_device, cascade=stages, output=output)
     made = []
 
     def dies(event):
@@ -62,7 +63,7 @@ def test_a_picture_that_nobody_told_of_is_found(engine, tiny_sdxl_folder, tiny_r
             if len(made) == 2:
                 raise Gone
 
-    with JobStore.open(tmp_path / "queue.sqlite").store as store, Lease.acquire("cpu", tmp_path) as lease:
+    with JobStore.open(tmp_path / "queue.sqlite").store as store, Lease.acquire(every_device, tmp_path) as lease:
         store.add([request])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(store, "saved", lambda *_: None)
