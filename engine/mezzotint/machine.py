@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mezzotint import __version__
-from mezzotint.errors import NoDevice
+from mezzotint.errors import NoDevice, UsageError
 from mezzotint.gpu import gpu, gpus, index_of
 from mezzotint.protocol import DeviceInfo, Dtype
 
@@ -67,6 +67,14 @@ def choose_dtype(wanted: Dtype, device: DeviceInfo) -> Dtype:
         return "float32"
     found = gpu(device.id)
     return "bfloat16" if found is not None and found.has_bfloat16(index_of(device.id)) else "float16"
+
+
+def sums_in_float16(wanted: Dtype, device: DeviceInfo) -> bool:
+    """Whether products of float16 can be summed in float16 there; UsageError where another format is asked for."""
+    if wanted not in ("auto", "float16"):
+        raise UsageError(f"--fast is float16 with sums in float16, and dtype is {wanted}; leave one of them out")
+    found = gpu(device.id)
+    return found is not None and found.is_nvidia
 
 
 class PeakMemory:

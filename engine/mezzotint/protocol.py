@@ -167,6 +167,7 @@ class GenerateRequest:
     ram_limit_bytes: int | None = None
     vae_tile: int | None = None  # pixels of a tile's side in decoding; 0: never tiles; None: as the plan has it
     compile: bool = False  # blocks of the network that makes pictures: a slow first picture, then faster ones
+    fast: bool = False  # on NVIDIA cards float16 products are summed in float16: faster on GeForce, a little less exact
     strict: bool = False  # where memory runs short, nothing is done that would change the picture
     output: Output = field(default_factory=Output)
 
@@ -339,6 +340,7 @@ class GenerateResult:
     vae_tile: int = 0
     guidance_passes: GuidancePasses = "batched"
     compiled: bool = False
+    fast: bool = False  # whether products were summed in float16
     recoveries: tuple[str, ...] = ()  # what was done when memory ran short
     inpaint: InpaintUsed | None = None  # None: no part of a picture was made anew by itself
     together: int = 1  # pictures that were denoised at once with it

@@ -1,8 +1,10 @@
 """Whole jobs on a card that is not there: the same pictures as on the processor, our kernels in every job, no wait."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import torch
 from card_jobs import pixels, request_of, run
 from card_kernels import CardKernels, CardNf4, CardProducts, card_backends
 from every_device import WaitsOfSteps
@@ -12,7 +14,9 @@ from lora_files import kohya_tensors, random_lora, write_lora
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.protocol import LoraRef
+from mezzotint.errors import UsageError
+from mezzotint.images.metadata import read_metadata
+from mezzotint.protocol import LoraRef, Step
 from mezzotint.quantization.product_selection import ProductBackends
 from mezzotint.quantization.product_self_test import CASES
 
@@ -122,3 +126,26 @@ def test_loras_leave_the_card_before_another_model_works(tiny_sdxl_folder, tiny_
         return [(phase.name, phase.measured_bytes) for phase in result.memory.phases]
 
     assert peaks(job) == peaks()
+
+
+def test_sums_are_in_float16_while_it_denoises_and_then_no_more(tiny_pixart_folder, tmp_path):
+    products, seen = torch.backends.cuda.matmul, set()
+    job = request_of(tiny_pixart_folder, tmp_path=tmp_path, fast=True, dtype="auto")
+    with fake_card(2 * GIB):
+        result = run(
+            replace(job, device="cuda:0"), lambda event: seen.add((type(event), products.allow_fp16_accumulation))
+        )
+    assert (result.fast, result.dtype, products.allow_fp16_accumulation) == (True, "float16", False)
+    assert {on for event, on in seen if event is Step} == {True}
+    assert {on for event, on in seen if event is not Step} == {False}
+    again = read_metadata(Path(result.images[0].path)).request
+    assert (again.fast, again.dtype) == (True, "float16")
+
+
+def test_where_sums_are_not_it_is_told(tiny_pixart_folder, tmp_path):
+    job = request_of(tiny_pixart_folder, tmp_path=tmp_path, device="cpu", fast=True, dtype="auto")
+    result = run(job)
+    assert (result.fast, result.dtype) == (False, "float32")
+    assert [notice for notice in result.notices if "--fast does nothing on cpu" in notice]
+    with pytest.raises(UsageError, match="--fast is float16 with sums in float16, and dtype is bfloat16"):
+        run(replace(job, dtype="bfloat16"))

@@ -93,6 +93,7 @@ def _machine(request: GenerateRequest) -> Iterator[tuple[str, Any]]:
     yield "vae-tile", request.vae_tile
     yield "strict", request.strict or None
     yield "compile", request.compile or None
+    yield "fast", request.fast or None
 
 
 def _pictures(request: GenerateRequest) -> Iterator[tuple[str, Any]]:

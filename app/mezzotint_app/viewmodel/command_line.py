@@ -139,6 +139,8 @@ def _machine(request: GenerateRequest) -> Iterator[str]:
         yield "--strict"
     if request.compile:
         yield "--compile"
+    if request.fast:
+        yield "--fast"
 
 
 def _said(option: str, value: object) -> Iterator[str]:

@@ -45,6 +45,7 @@ class CreateSettings:
     quantization: Quantization | None = None
     text_quantization: Quantization | None = None
     compile: bool = False
+    fast: bool = False
     # Without a control of their own; they come with a picture's settings, and are shown as kept from there.
     prediction_type: PredictionType | None = None
     zero_terminal_snr: bool | None = None

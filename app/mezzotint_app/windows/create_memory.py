@@ -28,6 +28,9 @@ class CreateMemory(QWidget):
         self.compile = QCheckBox(self.tr("Compile the network"))
         self.compile.setAccessibleName(self.tr("Compile the network"))
         self.compile.setToolTip(self.tr("Minutes more for the first picture of a size, less time for the next ones"))
+        self.fast = QCheckBox(self.tr("float16 sums"))
+        self.fast.setAccessibleName(self.tr("Sum products in float16"))
+        self.fast.setToolTip(self.tr("Faster on NVIDIA GeForce cards, a little less exact; other devices do without"))
         self._fields = {
             "memory": Field(self.tr("Memory"), self.memory),
             "quantization": Field(self.tr("Weights"), self.quantization),
@@ -39,6 +42,7 @@ class CreateMemory(QWidget):
         for field in self._fields.values():
             layout.addWidget(field)
         layout.addWidget(self.compile)
+        layout.addWidget(self.fast)
         self._connect()
         self.show_model()
 
@@ -53,6 +57,7 @@ class CreateMemory(QWidget):
         self.quantization.show_choices(self._schemes(), settings.quantization)
         self.text_quantization.show_choices(self._schemes(), settings.text_quantization)
         self.compile.setChecked(settings.compile)
+        self.fast.setChecked(settings.fast)
 
     def summary(self) -> str:
         """What is set, in a few words."""
@@ -67,6 +72,7 @@ class CreateMemory(QWidget):
         self.quantization.chosen.connect(lambda scheme: change(quantization=scheme))
         self.text_quantization.chosen.connect(lambda scheme: change(text_quantization=scheme))
         self.compile.clicked.connect(lambda on: change(compile=on))
+        self.fast.clicked.connect(lambda on: change(fast=on))
 
     def _policies(self) -> list[Choice]:
         names = {

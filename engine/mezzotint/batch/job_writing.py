@@ -163,6 +163,7 @@ def options_of(request: GenerateRequest) -> Options | None:
         vae_tile=request.vae_tile,
         strict=request.strict,
         compile=request.compile,
+        fast=request.fast,
     )
     try:
         stated = request_of(replace(_read_again(options), prompt=request.prompt))

@@ -77,6 +77,7 @@ class Options:
     vae_tile: int | None = None
     strict: bool = False
     compile: bool = False
+    fast: bool = False
     preview: str | None = None
     output: str | None = None
     overwrite: bool = False
@@ -115,6 +116,7 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
         ram_limit_bytes=_said(options.ram_limit, base.ram_limit_bytes),
         vae_tile=_said(options.vae_tile, base.vae_tile),
         compile=options.compile or base.compile,
+        fast=options.fast or base.fast,
         strict=options.strict or base.strict,
         output=Output(path=options.output, overwrite=options.overwrite, preview_folder=options.preview),
     )

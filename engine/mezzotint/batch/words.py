@@ -267,5 +267,6 @@ _ALL: tuple[tuple[str, Kind, Read], ...] = (
     ("vae-tile", "integer", _integer(0, 8192, 512)),
     ("strict", "yes or no", _yes_no),
     ("compile", "yes or no", _yes_no),
+    ("fast", "yes or no", _yes_no),
 )
 WORDS = {name: Word(name=name, kind=kind, read=read) for name, kind, read in _ALL}

@@ -15,6 +15,7 @@ from mezzotint.attention.session import AttentionSession
 from mezzotint.errors import Cancelled, OutOfMemory
 from mezzotint.families.conditionings import moved
 from mezzotint.families.family import Conditioning, LoadedModel, Network, PromptInputs
+from mezzotint.gpu import gpu
 from mezzotint.images.canvas import fit
 from mezzotint.images.writing import write_preview
 from mezzotint.memory.blocks import blocks_of
@@ -89,8 +90,10 @@ class Painter:
         loras: JobLoras,
         placement: Placement,
         compiler: CompiledBlocks | None = None,
+        fast: bool = False,
     ) -> None:
-        self._compiler = compiler
+        """`fast`: products are summed in float16 while it denoises."""
+        self._compiler, self._fast = compiler, fast
         self._clock, self._loras, self._placement = clock, loras, placement
         self._setup, self._models, self._request = setup, models, request
         self._on_event, self._cancelled = on_event, cancelled
@@ -325,7 +328,7 @@ class Painter:
 
         name = f"stage {stage + 1}"
         phase = self._placement.phase(name, model, [family.denoiser_component])
-        with phase as working, self._compiled(model.networks[family.denoiser_component]):
+        with phase as working, self._summing(), self._compiled(model.networks[family.denoiser_component]):
             working.guided = self._conditionings[stage].guided
             working.pictures = latents.shape[0]
             return denoise(
@@ -342,6 +345,10 @@ class Painter:
                 remember=self._compiler is None,
                 keep=keep,
             )
+
+    def _summing(self) -> AbstractContextManager[None]:
+        found = gpu(self._models[0].device.type) if self._fast else None
+        return nullcontext() if found is None else found.summing_in_float16()
 
     def _compiled(self, network: Network) -> AbstractContextManager[None]:
         """Have a network's blocks run compiled, inside, where that is wanted."""

@@ -133,7 +133,10 @@ class Job:
         request = self._request
         device = machine.choose_device(request.device, machine.devices())
         self._tell_lacks(device)
-        dtype = machine.choose_dtype(request.dtype, device)
+        fast = request.fast and machine.sums_in_float16(request.dtype, device)
+        if request.fast and not fast:
+            self._notice("not_fast", f"--fast does nothing on {device.id} ({device.name}): it is for NVIDIA cards")
+        dtype = machine.choose_dtype("float16" if fast else request.dtype, device)
         steps = [len(walk.timesteps) for walk in plan_walks(setup, torch.device("cpu"))]
         outlay = settle_outlay(
             request, setup, steps, device, dtype, facts=self._means.facts, on_trace=self._on_trace, together=together
@@ -146,7 +149,7 @@ class Job:
                 self._notice("limit_clipped", note)
             if outlay.is_tight:
                 self._on_event(Notice(code="memory_plan", message=f"memory: {outlay.plan.reasons[0]}"))
-        return Settled(setup=setup, device=device, dtype=dtype, schemes=schemes, outlay=outlay)
+        return Settled(setup=setup, device=device, dtype=dtype, fast=fast, schemes=schemes, outlay=outlay)
 
     def _tell_lacks(self, device: DeviceInfo) -> None:
         """What an NVIDIA card would have, and this device does in a plainer way."""
@@ -230,6 +233,7 @@ class Job:
             loras=loras,
             placement=self._workroom.placement(models, job.outlay, recovery),
             compiler=self._compiler(job),
+            fast=job.fast,
         )
         used = painter.fingerprint_models(paths.cache_folder() / "fingerprints.json")
         self._compare_models(used)

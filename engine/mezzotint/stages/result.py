@@ -32,6 +32,7 @@ class Settled:
     setup: CascadeSetup
     device: DeviceInfo
     dtype: Dtype
+    fast: bool  # products are summed in float16 while it denoises
     schemes: Schemes
     outlay: "Outlay | None"
 
@@ -96,6 +97,7 @@ def result_of(work: Work, report: MemoryReport, made: Made) -> GenerateResult:
         guidance_passes=painter.guidance_passes,
         recoveries=painter.placement.recoveries,
         compiled=painter.compiled,
+        fast=job.fast,
         inpaint=None if made.given.plate is None else made.given.plate.used,
         together=made.together,
     )

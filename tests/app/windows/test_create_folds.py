@@ -149,6 +149,7 @@ ACTIONS = {
         "int8",
     ),
     "compile": (lambda p, k: clicked(p.folds.memory.compile), lambda r: r.compile, True),
+    "fast": (lambda p, k: clicked(p.folds.memory.fast), lambda r: r.fast, True),
     "picture": (lambda p, k: p.folds.picture.take(dropped("/p.png")), lambda r: r.images[0].path, "/p.png"),
 }
 

@@ -17,7 +17,7 @@ from mezzotint.errors import UsageError
 NOT_SETTINGS = {"prompt", "preview", "output", "overwrite"}  # the job has other places for them
 CLI = argparse.ArgumentParser()
 add_generate_options(CLI)
-FLAGS = {"strict", "compile", "zero-terminal-snr"}
+FLAGS = {"strict", "compile", "fast", "zero-terminal-snr"}
 LISTS = {"embedding", "lora"}
 
 

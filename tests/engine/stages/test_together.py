@@ -43,6 +43,7 @@ TOGETHER_APART = {
     "ram_limit_bytes": 10**9,
     "vae_tile": 256,
     "strict": True,
+    "fast": True,
 }
 ALONE = {"inpaint": Inpaint(), "count": 2, "previews": True, "compile": True}
 
