@@ -21,8 +21,8 @@ from mezzotint.memory.speeds import (
     PROCESSOR_INT8,
     RAM_RATE,
     Link,
+    computing_of,
     of_architecture,
-    speed_of,
 )
 from mezzotint.memory.task import Numbers
 
@@ -153,8 +153,7 @@ def ordinary_machine(vram_bytes: int, ram_bytes: int, card: KnownCard | None = N
         copy_rate=LINKS[known.pcie].pinned,
         pageable_rate=LINKS[known.pcie].pageable,
         disk_rate=DISK_RATE,
-        speed=speed_of(known, None if card is None else card.processors),
-        int8_speedup=known.int8_speedup,
+        **computing_of(known, None if card is None else card.processors),
         process_bytes=_PROCESS,
         notes=(f"times are expected of {which}, not measured",),
     )
@@ -204,8 +203,7 @@ def _sharing(
         architecture=card.architecture,
         vram_bytes=vram,
         free_vram_bytes=min(vram, card.free_bytes + card.reclaimable_bytes, ram[1]),
-        speed=speed_of(architecture, card.processors),
-        int8_speedup=architecture.int8_speedup,
+        **computing_of(architecture, card.processors),
         shares_ram=True,
     )
 
@@ -241,8 +239,7 @@ def _with_card(
         copy_rate=known.copy_rate or link.pinned,
         pageable_rate=known.pageable_rate or link.pageable,
         disk_rate=known.disk_rate or DISK_RATE,
-        speed=speed_of(architecture, card.processors),
-        int8_speedup=architecture.int8_speedup,
+        **computing_of(architecture, card.processors),
         process_bytes=min(_PROCESS, ram[0] // 2),
         notes=tuple(notes),
     )
