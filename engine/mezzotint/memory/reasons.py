@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from mezzotint.checkpoints.plain_text import size
+from mezzotint.checkpoints.plain_text import size, size_at_least
 from mezzotint.memory.costs import total_bytes
 from mezzotint.memory.problem import Precision, Problem
 from mezzotint.memory.search import Solution
 from mezzotint.protocol import Plan
 
-_GIB = 2**30
 _CLOSE = 0.005  # of the time: less is no difference
 
 
@@ -83,15 +82,10 @@ def _refusal(problem: Problem, plan: Plan, *, capacity_fits: bool) -> Iterator[s
         return
     yield (
         f"does not fit {size(plan.vram_bytes)} of device memory and {size(plan.ram_bytes)} of RAM; the "
-        f"smallest that works is {rounded_up(plan.smallest_vram_bytes)} and {rounded_up(plan.smallest_ram_bytes)}"
+        f"smallest that works is {size_at_least(plan.smallest_vram_bytes)} and {size_at_least(plan.smallest_ram_bytes)}"
     )
     if plan.memory != "lowest":
         yield "a smaller size, or --memory lowest, needs less"
-
-
-def rounded_up(count: int) -> str:
-    """Gigabytes, so that what is told is enough."""
-    return f"{-(-count * 100 // _GIB) / 100:.2f} GB"
 
 
 def everything(problem: Problem) -> int:

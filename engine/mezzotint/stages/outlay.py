@@ -1,12 +1,12 @@
 """What memory a job is going to take: settled with its plan before anything is loaded, compared with it afterwards."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast
 
 from mezzotint import paths
+from mezzotint.checkpoints.plain_text import size_at_least
 from mezzotint.errors import OutOfMemory
 from mezzotint.families.footprints import footprint_of
 from mezzotint.gpu import gpu
@@ -183,13 +183,6 @@ def _check(found: Plan) -> None:
         return
     reason = found.reasons[0].partition(";")[0] if found.reasons else "no plan fits"
     raise OutOfMemory(
-        f"{reason}; the least that works is {_said(found.smallest_vram_bytes)} of device memory with "
-        f"{_said(found.smallest_ram_bytes)} of RAM: make a smaller picture, or allow more"
+        f"{reason}; the least that works is {size_at_least(found.smallest_vram_bytes)} of device memory with "
+        f"{size_at_least(found.smallest_ram_bytes)} of RAM: make a smaller picture, or allow more"
     )
-
-
-def _said(count: int) -> str:
-    """Rounded up, so that what is said is enough; a GB is 2^30 bytes, as on the command line."""
-    if count < 2**30:
-        return f"{math.ceil(count / 2**20)} MB"
-    return f"{math.ceil(count / 2**30 * 100) / 100:.2f} GB"

@@ -2,6 +2,7 @@
 
 from planned_machines import GB, MB, card, component, model, processor, task, usual_model
 
+from mezzotint.checkpoints.plain_text import size_at_least
 from mezzotint.memory.planner import plan
 
 
@@ -41,6 +42,6 @@ def test_notes_of_the_machine_come_last():
 def test_a_refusal_rounds_up_so_that_what_is_told_is_enough():
     made = plan(task(usual_model(), dtype="float32"), processor(300 * MB))
     assert not made.fits
-    assert f"{-(-made.smallest_ram_bytes * 100 // GB) / 100:.2f} GB" in made.reasons[0]
+    assert size_at_least(made.smallest_ram_bytes) in made.reasons[0]
     assert "--memory lowest" in made.reasons[1]
     assert "--memory lowest" not in " ".join(plan(task(usual_model()), processor(250 * MB), policy="lowest").reasons)
