@@ -27,7 +27,9 @@ class MachineFacts:
     simulated: bool = False  # a limit on a processor: an arena of that size in RAM stands for a card's memory
     process_bytes: int = 2**30  # of RAM, that Python and the libraries take before any weights
     shares_ram: bool = False  # the device is a GPU whose memory is the machine's
-    notes: tuple[str, ...] = ()  # where a figure comes from, when it is not of this machine; limits that were clipped
+    expected_of: str = ""  # what the speeds are expected of, where they were not measured
+    link_measured: bool = False
+    notes: tuple[str, ...] = ()  # what others hold; limits that were clipped
 
     @property
     def one_memory(self) -> bool:

@@ -143,7 +143,8 @@ class Problem:
         speedup = scheme_speed(scheme, machine.int8_speedup) if part.component.role == "denoiser" else 1.0
         products = work.operations / (machine.speed * speedup)
         starting = len(part.component.blocks) * machine.launch_seconds
-        return max(products, self.total(part, scheme) / machine.bandwidth, starting)
+        factor = self.calibration.time_factor(part.model.family, part.component.role, scheme)
+        return factor * max(products, self.total(part, scheme) / machine.bandwidth, starting)
 
     def resident_seconds(self, part: Part, scheme: Scheme) -> float:
         """Of all passes, with all weights in place."""

@@ -17,7 +17,7 @@ def reasons_of(problem: Problem, solution: Solution, plan: Plan, *, capacity_fit
         told = [_sentence(problem, solution, plan), *_details(problem, solution, plan)]
     else:
         told = list(_refusal(problem, plan, capacity_fits=capacity_fits))
-    return (*told, *problem.machine.notes)
+    return (*told, *_certainty(problem, solution), *problem.machine.notes)
 
 
 def _sentence(problem: Problem, solution: Solution, plan: Plan) -> str:
@@ -68,6 +68,21 @@ def _details(problem: Problem, solution: Solution, plan: Plan) -> Iterator[str]:
         yield f"on the device only while needed: {_listed(leaving)}"
     if plan.pinned_bytes:
         yield f"{size(plan.pinned_bytes)} of RAM is page-locked, so that copying goes on beside computing"
+
+
+def _certainty(problem: Problem, solution: Solution) -> Iterator[str]:
+    """Which times were measured, and what the others are expected of."""
+    machine, known = problem.machine, problem.calibration
+    works = [p.part for p in solution.placed if p.part.component.role == "denoiser"]
+    measured = all(known.has_timed(p.model.family, "denoiser", solution.precision.of(p)) for p in works)
+    if measured and (machine.link_measured or machine.one_memory):
+        yield "times of steps are those measured on this device"
+    elif measured:
+        yield f"times of steps are those measured on this device, of copies those expected of {machine.expected_of}"
+    elif machine.link_measured:
+        yield f"times of copies were measured on this device; of steps they are expected of {machine.architecture}"
+    elif machine.expected_of:
+        yield f"times are expected of {machine.expected_of}, not measured"
 
 
 def _refusal(problem: Problem, plan: Plan, *, capacity_fits: bool) -> Iterator[str]:

@@ -1,8 +1,10 @@
 """Plans in plain sentences."""
 
+import pytest
 from planned_machines import GB, MB, card, component, model, processor, task, usual_model
 
 from mezzotint.checkpoints.plain_text import size_at_least
+from mezzotint.memory.calibration import Calibration
 from mezzotint.memory.planner import plan
 
 
@@ -32,6 +34,22 @@ def test_a_disk_that_serves_is_told():
     told = " ".join(plan(task(usual_model()), card(6 * GB, 1500 * MB), policy="fast").reasons)
     assert "RAM does not hold all" in told
     assert "read from disk" in told
+
+
+@pytest.mark.parametrize(
+    ("timed", "link", "told"),
+    [
+        (False, False, "times are expected of a card of mine, not measured"),
+        (False, True, "times of copies were measured on this device; of steps they are expected of sm_86"),
+        (True, False, "times of steps are those measured on this device, of copies those expected of a card of mine"),
+        (True, True, "times of steps are those measured on this device"),
+    ],
+)
+def test_what_was_measured_is_told_from_what_is_expected(timed, link, told):
+    known = Calibration()
+    known = known.timed("sdxl", "denoiser", "none", expected=1, measured=2) if timed else known
+    machine = card(24 * GB, 64 * GB, expected_of="a card of mine", link_measured=link)
+    assert plan(task(usual_model()), machine, known).reasons[-1] == told
 
 
 def test_notes_of_the_machine_come_last():
