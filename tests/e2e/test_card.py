@@ -1,5 +1,7 @@
 """Whole jobs on a card that is not there: the same pictures as on the processor, our kernels in every job, no wait."""
 
+import itertools
+import time
 from dataclasses import replace
 
 import pytest
@@ -8,8 +10,10 @@ from card_kernels import CardKernels, CardNf4, CardProducts, card_backends
 from fake_card.install import fake_card
 from fake_products import no_bitsandbytes
 
+from mezzotint import paths
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
+from mezzotint.memory.calibration import load_calibration
 from mezzotint.protocol import Step
 from mezzotint.quantization.product_selection import ProductBackends
 from mezzotint.quantization.product_self_test import CASES
@@ -116,3 +120,16 @@ def test_weights_in_nf4_are_multiplied_by_bitsandbytes_and_no_step_waits(tiny_pi
     assert (result.nf4_products, result.nf4_calls) == ("bitsandbytes", gemm.calls - SELF_TEST)
     assert result.nf4_calls > 0 and result.product_fallbacks == ()
     assert pixels(result) == pixels(plain)
+
+
+def test_a_job_teaches_how_long_steps_take_and_odd_ones_do_not(tiny_pixart_folder, tmp_path, monkeypatch):
+    ticks = itertools.count()
+    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks) / 1000)
+    job = request_of(tiny_pixart_folder, tmp_path=tmp_path, device="cuda:0", steps=8)
+    with fake_card(2 * GIB):
+        engine = Engine(Catalog.standard())
+        name = run(replace(job, attention="sdpa"), engine=engine).device_name
+        assert load_calibration(paths.cache_folder(), name).times == {}
+        run(job, engine=engine)
+        engine.close()
+    assert set(load_calibration(paths.cache_folder(), name).times) == {"pixart/denoiser/none"}

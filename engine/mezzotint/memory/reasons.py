@@ -8,6 +8,7 @@ from mezzotint.memory.problem import Precision, Problem
 from mezzotint.memory.search import Solution
 from mezzotint.protocol import Plan
 
+_WORTH_TELLING = 1.0  # seconds
 _CLOSE = 0.005  # of the time: less is no difference
 
 
@@ -22,12 +23,12 @@ def reasons_of(problem: Problem, solution: Solution, plan: Plan, *, capacity_fit
 
 def _sentence(problem: Problem, solution: Solution, plan: Plan) -> str:
     need, have = size(everything(problem)), size(plan.vram_bytes)
-    short = everything(problem) > plan.vram_bytes
+    moving = any(placed.arrivals for placed in solution.placed)
     begun = f"needs {need} with everything in place; you have {have}"
     denoisers = [p.part.component.name for p in solution.placed if p.part.component.role == "denoiser"]
     choices = list(_choices(plan, denoisers))
     if not choices:
-        return f"{begun}: everything stays in place" if not short else f"{begun}: networks take turns{_slower(plan)}"
+        return f"{begun}: networks take turns{_slower(plan)}" if moving else f"{begun}: everything stays in place"
     return f"{begun}: will use {', '.join(choices)}{_slower(plan)}"
 
 
@@ -68,6 +69,8 @@ def _details(problem: Problem, solution: Solution, plan: Plan) -> Iterator[str]:
         yield f"on the device only while needed: {_listed(leaving)}"
     if plan.pinned_bytes:
         yield f"{size(plan.pinned_bytes)} of RAM is page-locked, so that copying goes on beside computing"
+    if plan.seconds_loading >= _WORTH_TELLING:
+        yield f"loading takes about {plan.seconds_loading:.0f} s, and nothing after a job with the same models"
 
 
 def _certainty(problem: Problem, solution: Solution) -> Iterator[str]:

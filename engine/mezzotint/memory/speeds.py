@@ -79,6 +79,7 @@ LINKS = {
     5: Link(pinned=50 * _GIGA, pageable=14 * _GIGA),
 }
 DISK_RATE = 2 * _GIGA  # an ordinary NVMe disk, reading one large file in order
+LOCK_RATE = 2 * _GIGA  # of page locking: 1 to 2 by openvm-org/stark-backend#384, 5 by rapidsai/dask-cuda#98
 RAM_RATE = 8 * _GIGA  # of copying in RAM, one thread
 PROCESSOR_FLOPS = 25 * _GIGA  # of one core with AVX2, 32 bits, in networks
 PROCESSOR_INT8 = 0.6  # without a product of its own, 8 bits are turned back first

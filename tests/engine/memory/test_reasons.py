@@ -27,7 +27,12 @@ def test_streamed_blocks_are_counted():
 def test_with_room_for_all_there_is_nothing_to_explain():
     told = plan(task(usual_model()), card(24 * GB, 64 * GB)).reasons
     assert told[0].endswith("everything stays in place")
-    assert len(told) == 2
+    assert [line.partition(" ")[0] for line in told] == ["needs", "the", "loading"]
+
+
+def test_what_is_there_in_turns_because_others_hold_memory_is_told_so():
+    told = plan(task(usual_model()), card(24 * GB, 64 * GB, free_vram_bytes=3 * GB)).reasons
+    assert "have 24.0 GB: networks take turns" in told[0]
 
 
 def test_a_disk_that_serves_is_told():
