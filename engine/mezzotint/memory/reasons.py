@@ -70,7 +70,9 @@ def _details(problem: Problem, solution: Solution, plan: Plan) -> Iterator[str]:
     if plan.pinned_bytes:
         yield f"{size(plan.pinned_bytes)} of RAM is page-locked, so that copying goes on beside computing"
     if plan.seconds_loading >= _WORTH_TELLING:
-        yield f"loading takes about {plan.seconds_loading:.0f} s, and nothing after a job with the same models"
+        quantizing = {plan.quantization, plan.text_quantization} != {"none"}
+        beside = ", beside quantizing what is not stored so" if quantizing else ""
+        yield f"loading takes about {plan.seconds_loading:.0f} s{beside}, and nothing after a job with the same models"
 
 
 def _certainty(problem: Problem, solution: Solution) -> Iterator[str]:

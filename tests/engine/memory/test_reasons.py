@@ -35,6 +35,13 @@ def test_what_is_there_in_turns_because_others_hold_memory_is_told_so():
     assert "have 24.0 GB: networks take turns" in told[0]
 
 
+def test_loading_leaves_quantizing_out_and_says_so():
+    machine = card(24 * GB, 64 * GB, disk_rate=1e8)
+    told = " ".join(plan(task(usual_model(), quantization="int8"), machine).reasons)
+    assert "loading takes about" in told and "beside quantizing" in told
+    assert "beside quantizing" not in " ".join(plan(task(usual_model()), machine).reasons)
+
+
 def test_a_disk_that_serves_is_told():
     told = " ".join(plan(task(usual_model()), card(6 * GB, 1500 * MB), policy="fast").reasons)
     assert "RAM does not hold all" in told
