@@ -53,8 +53,8 @@ class PlannedPhase:
     weights_bytes: int
     activation_bytes: int
     peak_bytes: int  # with context and margin
-    seconds: float  # expected
-    seconds_resident: float  # expected, if everything stayed on the device
+    seconds: float  # expected, of what was measured where it was
+    seconds_resident: float  # the same, if everything stayed on the device
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +74,12 @@ class Plan:
     vae_tile: int  # pixels of a tile's side; 0: whole
     quantization: Quantization
     text_quantization: Quantization
-    seconds: float
+    seconds: float  # of all phases, with models that are loaded
     seconds_resident: float
     smallest_vram_bytes: int  # that any plan of this policy needs
     smallest_ram_bytes: int
     reasons: tuple[str, ...]
+    seconds_loading: float = 0.0  # before the first phase, where no job before this one has loaded anything
 
 
 # ---- how it is and was used

@@ -1,5 +1,7 @@
 """Whole jobs on a card that is not there: the same pictures as on the processor, our kernels in every job, no wait."""
 
+import itertools
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +16,12 @@ from fake_products import no_bitsandbytes
 from lora_files import kohya_tensors, random_lora, write_lora
 from PIL import Image
 
+from mezzotint import paths
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.errors import UsageError
 from mezzotint.images.metadata import read_metadata
+from mezzotint.memory.calibration import load_calibration
 from mezzotint.protocol import LoraRef, Step
 from mezzotint.quantization.product_selection import ProductBackends
 from mezzotint.quantization.product_self_test import CASES
@@ -178,3 +182,16 @@ def test_fast_has_loras_in_the_weights_of_a_job_and_no_other_is_the_worse_for_it
 
 def picture(result):
     return np.array(Image.open(result.images[0].path)).astype(int)
+
+
+def test_a_job_teaches_how_long_steps_take_and_odd_ones_do_not(tiny_pixart_folder, tmp_path, monkeypatch):
+    ticks = itertools.count()
+    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks) / 1000)
+    job = request_of(tiny_pixart_folder, tmp_path=tmp_path, device="cuda:0", steps=8)
+    with fake_card(2 * GIB):
+        engine = Engine(Catalog.standard())
+        name = run(replace(job, attention="sdpa"), engine=engine).device_name
+        assert load_calibration(paths.cache_folder(), name).times == {}
+        run(job, engine=engine)
+        engine.close()
+    assert set(load_calibration(paths.cache_folder(), name).times) == {"pixart/denoiser/none"}

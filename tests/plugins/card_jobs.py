@@ -7,8 +7,8 @@ from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampl
 STEPS = 3
 
 
-def request_of(*models, tmp_path, sampler="euler", **fields):
-    sampling = Sampling(steps=STEPS, sampler=sampler, guidance_scale=4.0)
+def request_of(*models, tmp_path, sampler="euler", steps=STEPS, **fields):
+    sampling = Sampling(steps=steps, sampler=sampler, guidance_scale=4.0)
     stages = tuple(
         Stage(model=ModelRef(id=str(model)), width=64, height=64, sampling=sampling, until=None if last else 0.5)
         for model, last in zip(models, [False] * (len(models) - 1) + [True], strict=True)

@@ -1,5 +1,7 @@
 """Machines and models made up for planning: numbers only."""
 
+import math
+
 from hypothesis import strategies as st
 
 from mezzotint.memory.footprint import BlockFootprint, ComponentFootprint, Law, ModelFootprint
@@ -139,6 +141,8 @@ def machines(draw):
     changes = {
         "disk_rate": draw(st.sampled_from([1e8, 2e9])),
         "int8_speedup": draw(st.sampled_from([0.6, 1.0, 1.5, 2.5])),
+        "bandwidth": draw(st.sampled_from([3e11, math.inf])),
+        "launch_seconds": draw(st.sampled_from([0.0, 1e-3])),
     }
     if make is card:
         return card(vram, ram, pin_bytes=draw(st.sampled_from([0, ram // 4, ram])), **changes)

@@ -16,6 +16,12 @@ def size(count: int) -> str:
     return f"{_number(count, scale)} {unit}"
 
 
+def size_at_least(count: int) -> str:
+    """The same, rounded up, so that what is told is enough: `15.64 MB`."""
+    unit, scale = _unit(count)
+    return f"{-(-count * 100 // scale) / 100:g} {unit}"
+
+
 def size_of(done: int, total: int) -> str:
     """Two byte counts in one unit, `3.1 of 6.9 GB`; in bytes where rounding would make them look equal."""
     unit, scale = _unit(total)

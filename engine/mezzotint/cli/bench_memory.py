@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mezzotint.checkpoints.plain_text import plain, size
+from mezzotint.checkpoints.plain_text import plain, size, size_at_least
 from mezzotint.cli import argument_types
 from mezzotint.cli.argument_types import integer, memory_size
 from mezzotint.cli.ballast import ballast
@@ -195,7 +195,7 @@ def table(cells: Sequence[MemoryCell]) -> str:
 
 
 def _named(cell: MemoryCell) -> tuple[str, ...]:
-    limit = "all" if cell.limit_bytes is None else size(cell.limit_bytes)
+    limit = "all" if cell.limit_bytes is None else size_at_least(cell.limit_bytes)
     how = cell.precision if cell.method == "mezzotint" else cell.method
     precision = how + (f", tiles of {cell.tile}" if cell.tile else "")
     precision += "" if cell.text_precision in {"", cell.precision} else f", words {cell.text_precision}"

@@ -2,7 +2,7 @@
 
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli.columns import columns
-from mezzotint.protocol import Plan, PlannedComponent
+from mezzotint.protocol import Plan, PlannedComponent, PlannedPhase
 
 _WAITS = {"ram": "RAM", "disk": "disk"}
 _NETWORKS = ("NETWORK", "PRECISION", "SIZE", "RESIDENT", "SLOTS", "ON DEVICE", "WAITS IN", "THERE DURING")
@@ -14,20 +14,26 @@ def report(plan: Plan) -> str:
     lines = [plan.reasons[0], ""]
     several = len({part.model for part in plan.components}) > 1
     lines += [columns([_NETWORKS, *(_network(part, several=several) for part in plan.components)]), ""]
-    phases = (
-        (
-            phase.name,
-            size(phase.weights_bytes),
-            size(phase.activation_bytes),
-            size(phase.peak_bytes),
-            _seconds(phase.seconds),
-            _seconds(phase.seconds_resident),
-        )
-        for phase in plan.phases
-    )
+    total = plan.seconds_loading + plan.seconds
+    phases = [
+        ("load", "", "", "", _seconds(plan.seconds_loading), ""),
+        *map(_phase, plan.phases),
+        ("in all", "", "", "", _seconds(total), _seconds(plan.seconds_resident)),
+    ]
     lines += [columns([_PHASES, *phases]), ""]
     lines += [f"- {plain(reason, 400)}" for reason in plan.reasons[1:]]
     return "\n".join(lines)
+
+
+def _phase(phase: PlannedPhase) -> tuple[str, ...]:
+    return (
+        phase.name,
+        size(phase.weights_bytes),
+        size(phase.activation_bytes),
+        size(phase.peak_bytes),
+        _seconds(phase.seconds),
+        _seconds(phase.seconds_resident),
+    )
 
 
 def _network(part: PlannedComponent, *, several: bool) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What was learned of a device: by how much live memory is exceeded by what is allocated, how fast it copies."""
+"""What was learned of a device: what it allocates for live memory, how fast it copies and how long passes take."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from typing import TypeGuard, get_args
 
 from mezzotint.atomic import atomic_write
 from mezzotint.errors import StorageError
-from mezzotint.memory.footprint import Role
+from mezzotint.memory.footprint import Role, Scheme
 
 FILE = "memory.json"
 # Of published peaks over traced ones: decoders on an RTX 4090 1.18 to 1.22; transformers 1.1 to 1.3.
@@ -17,6 +17,7 @@ CONVOLUTION, ATTENTION = 1.25, 1.2
 _LEAST, _MOST = 1.0, 4.0  # a factor outside is a mistake in measuring
 # Of published peaks that an allocator held over those allocated: 1.03 to 1.24. More is memory that it had no need for.
 _MOST_HELD = 1.25
+_LEAST_TIME, _MOST_TIME = 0.1, 10.0  # the same of times, which are expected with less certainty
 _LARGEST = 4 * 2**20  # bytes of the file
 
 
@@ -26,6 +27,7 @@ class Calibration:
 
     allocated: Mapping[str, float] = field(default_factory=dict)  # over live memory, by family/role
     held: Mapping[str, float] = field(default_factory=dict)  # over allocated: pieces between that nobody can use
+    times: Mapping[str, float] = field(default_factory=dict)  # of passes over those expected, by family/role/scheme
     reserved: float = 1.05  # the same, of what has not been measured
     copy_rate: float | None = None  # bytes per second as measured; None: not yet
     pageable_rate: float | None = None
@@ -52,6 +54,33 @@ class Calibration:
         if held_bytes is not None and held_bytes >= measured_bytes:
             held[key] = min(held_bytes / measured_bytes, _MOST_HELD)
         return replace(self, allocated={**self.allocated, key: factor}, held=held)
+
+    def time_factor(self, family: str, role: Role, scheme: Scheme) -> float:
+        """Of a pass over what is expected of the device; where another precision alone was measured, as of that."""
+        lead = f"{_key(family, role)}/"
+        known = self.times.get(lead + scheme)
+        if known is not None:
+            return known
+        others = [factor for name, factor in self.times.items() if name.startswith(lead)]
+        return math.fsum(others) / len(others) if others else 1.0
+
+    def has_timed(self, family: str, role: Role, scheme: Scheme) -> bool:
+        """Whether passes of such networks were measured."""
+        return f"{_key(family, role)}/{scheme}" in self.times
+
+    def timed(self, family: str, role: Role, scheme: Scheme, *, expected: float, measured: float) -> "Calibration":
+        """With the seconds of a pass beside what was expected of it, as known so far; nonsense changes nothing.
+
+        What is known already moves half of the way: a card that was slow once is not slow for good.
+        """
+        if not (expected > 0 and math.isfinite(expected) and math.isfinite(measured)):
+            return self
+        before, known = self.time_factor(family, role, scheme), self.has_timed(family, role, scheme)
+        factor = before * measured / expected
+        if not _LEAST_TIME <= factor <= _MOST_TIME:
+            return self
+        now = math.sqrt(before * factor) if known else factor
+        return replace(self, times={**self.times, f"{_key(family, role)}/{scheme}": now})
 
 
 def exact_calibration(families: Iterable[str]) -> Calibration:
@@ -96,6 +125,7 @@ def _decoded(stored: dict[str, object]) -> Calibration:
     return Calibration(
         allocated=_factors(stored.get("allocated"), 0.5, _MOST),
         held=_factors(stored.get("held"), 1.0, _MOST_HELD),
+        times=_factors(stored.get("times"), _LEAST_TIME, _MOST_TIME),
         reserved=float(reserved) if _is_number(reserved, 1.0, 3.0) else Calibration().reserved,
         copy_rate=_rate(stored.get("copy_rate")),
         pageable_rate=_rate(stored.get("pageable_rate")),

@@ -110,6 +110,13 @@ def has_scheme(component: ComponentFootprint, scheme: Scheme) -> bool:
     return scheme == "none" or scheme in component.outside or any(scheme in block.bytes for block in parts)
 
 
+def computing_in(layout: Layout, measured: float, route: Route) -> float | None:
+    """What computing took of a measured pass, if copying took less: the inverse of `pass_seconds`."""
+    copying = pass_seconds(layout, 0.0, route)
+    computing = measured - _UNHIDDEN * copying
+    return computing if computing > copying else None
+
+
 def pass_seconds(layout: Layout, computing: float, route: Route, *, arriving: bool = False) -> float:
     """Of one forward pass: computing and copying go on side by side, almost; the first brings what stays, too."""
     moved = layout.streamed_bytes + (layout.stay_bytes if arriving else 0)

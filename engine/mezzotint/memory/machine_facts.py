@@ -1,5 +1,6 @@
 """The machine as planning sees it: sizes and speeds, of which free memory alone changes from moment to moment."""
 
+import math
 from dataclasses import dataclass
 
 
@@ -21,10 +22,14 @@ class MachineFacts:
     disk_rate: float
     speed: float  # of 16-bit products, as they run in networks
     int8_speedup: float = 1.0  # of 8-bit products over those
+    bandwidth: float = math.inf  # of the device's own memory
+    launch_seconds: float = 0.0  # of the host for a block of layers: no pass takes less
     simulated: bool = False  # a limit on a processor: an arena of that size in RAM stands for a card's memory
     process_bytes: int = 2**30  # of RAM, that Python and the libraries take before any weights
     shares_ram: bool = False  # the device is a GPU whose memory is the machine's
-    notes: tuple[str, ...] = ()  # where a figure comes from, when it is not of this machine; limits that were clipped
+    expected_of: str = ""  # what the speeds are expected of, where they were not measured
+    link_measured: bool = False
+    notes: tuple[str, ...] = ()  # what others hold; limits that were clipped
 
     @property
     def one_memory(self) -> bool:

@@ -21,8 +21,8 @@ from mezzotint.memory.speeds import (
     PROCESSOR_INT8,
     RAM_RATE,
     Link,
+    computing_of,
     of_architecture,
-    speed_of,
 )
 from mezzotint.memory.task import Numbers
 
@@ -131,6 +131,7 @@ def machine_facts(
         free_vram_bytes=min(limit, free_ram),
         speed=PROCESSOR_FLOPS * around.cores(),
         int8_speedup=PROCESSOR_INT8,
+        expected_of=f"a processor with {around.cores()} threads",
         simulated=vram_limit is not None,
     )
 
@@ -153,10 +154,9 @@ def ordinary_machine(vram_bytes: int, ram_bytes: int, card: KnownCard | None = N
         copy_rate=LINKS[known.pcie].pinned,
         pageable_rate=LINKS[known.pcie].pageable,
         disk_rate=DISK_RATE,
-        speed=speed_of(known, None if card is None else card.processors),
-        int8_speedup=known.int8_speedup,
+        **computing_of(known, None if card is None else card.processors),
         process_bytes=_PROCESS,
-        notes=(f"times are expected of {which}, not measured",),
+        expected_of=which,
     )
 
 
@@ -194,7 +194,6 @@ def _sharing(
     """A GPU that is a part of the processor: what it may have is the driver's to say, what is free is RAM's as well."""
     architecture = of_architecture(card.architecture)
     vram = _clipped(vram_limit, min(card.total_bytes, ram[0]), "this device's memory", notes)
-    notes.append(f"times are expected of {card.architecture}, not measured")
     return _one_memory(
         known,
         ram,
@@ -204,9 +203,9 @@ def _sharing(
         architecture=card.architecture,
         vram_bytes=vram,
         free_vram_bytes=min(vram, card.free_bytes + card.reclaimable_bytes, ram[1]),
-        speed=speed_of(architecture, card.processors),
-        int8_speedup=architecture.int8_speedup,
+        **computing_of(architecture, card.processors),
         shares_ram=True,
+        expected_of=card.architecture,
     )
 
 
@@ -226,8 +225,6 @@ def _with_card(
     if taken >= _MUCH:
         notes.append(f"other programs hold {size(taken)} of the card")
     link = LINKS[architecture.pcie]
-    if known.copy_rate is None:
-        notes.append(f"times are expected of {card.architecture} and PCIe {architecture.pcie}, not measured")
     return MachineFacts(
         device=device,
         device_name=card.name,
@@ -241,9 +238,10 @@ def _with_card(
         copy_rate=known.copy_rate or link.pinned,
         pageable_rate=known.pageable_rate or link.pageable,
         disk_rate=known.disk_rate or DISK_RATE,
-        speed=speed_of(architecture, card.processors),
-        int8_speedup=architecture.int8_speedup,
+        **computing_of(architecture, card.processors),
         process_bytes=min(_PROCESS, ram[0] // 2),
+        expected_of=f"{card.architecture} and PCIe {architecture.pcie}",
+        link_measured=known.copy_rate is not None,
         notes=tuple(notes),
     )
 

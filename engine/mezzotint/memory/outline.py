@@ -6,6 +6,7 @@ from mezzotint.memory.page_locks import Moving, allotted
 from mezzotint.memory.phases import Part
 from mezzotint.memory.problem import Problem
 from mezzotint.memory.search import Placed, Solution
+from mezzotint.memory.speeds import LOCK_RATE
 from mezzotint.protocol import MemoryPolicy, Plan, PlannedComponent, PlannedPhase
 
 
@@ -30,6 +31,7 @@ def outlined(problem: Problem, solution: Solution, *, fits: bool, policy: Memory
         quantization=solution.precision.denoiser,
         text_quantization=solution.precision.text,
         seconds=sum(phase.seconds for phase in phases),
+        seconds_loading=_loading(problem, solution, sum(locked.values())),
         seconds_resident=sum(phase.seconds_resident for phase in phases),
         smallest_vram_bytes=0,
         smallest_ram_bytes=0,
@@ -45,6 +47,17 @@ def _locked(problem: Problem, solution: Solution) -> Mapping[str, int]:
             moving.append(Moving(placed.part.key, placed.layout.streamed_bytes, placed.part.passes))
             moving.append(Moving(placed.part.key, placed.layout.stay_bytes if placed.arrivals else 0, placed.arrivals))
     return allotted(moving, problem.machine.pin_bytes)
+
+
+def _loading(problem: Problem, solution: Solution, locked: int) -> float:
+    """Seconds before the first phase where nothing is loaded yet; what arrives for a phase is counted there."""
+    read, coming = 0, 0.0
+    for placed in solution.placed:
+        if solution.hosts.of(placed.part) == "ram":
+            read += problem.total(placed.part, solution.precision.of(placed.part))
+        if not placed.arrivals:
+            coming += problem.route(placed.part, solution.hosts).seconds(placed.layout.stay_bytes)
+    return read / problem.machine.disk_rate + locked / LOCK_RATE + coming
 
 
 def _component(problem: Problem, solution: Solution, placed: Placed, locked: Mapping[str, int]) -> PlannedComponent:

@@ -119,14 +119,12 @@ class Problem:
             self._totals[key] = total_bytes(part.component, scheme, self.task.dtype)
         return self._totals[key]
 
-    def frontier(self, part: Part, scheme: Scheme, hosts: Hosts, arrivals: int, *, whole: bool) -> Frontier:
+    def frontier(self, part: Part, scheme: Scheme, hosts: Hosts, arrivals: int) -> Frontier:
         """What is worth choosing from, for a network that comes to the device so often."""
-        key = (part.key, part.works, scheme, self.route(part, hosts), arrivals, whole)
+        key = (part.key, part.works, scheme, self.route(part, hosts), arrivals)
         if key not in self._frontiers:
-            ways = self.layouts(part, scheme)[:1] if whole else self.layouts(part, scheme)
-            self._frontiers[key] = _frontier(
-                [(way, self.seconds(part, scheme, way, hosts, arrivals)) for way in ways],
-            )
+            ways = self.layouts(part, scheme)
+            self._frontiers[key] = _frontier([(way, self.seconds(part, scheme, way, hosts, arrivals)) for way in ways])
         return self._frontiers[key]
 
     def seconds(self, part: Part, scheme: Scheme, layout: Layout, hosts: Hosts, arrivals: int) -> float:
@@ -140,9 +138,13 @@ class Problem:
         return seconds
 
     def computing(self, part: Part, scheme: Scheme, work: Work) -> float:
-        """Seconds of one pass, with all weights in place."""
-        speedup = scheme_speed(scheme, self.machine.int8_speedup) if part.component.role == "denoiser" else 1.0
-        return work.operations / (self.machine.speed * speedup)
+        """Seconds of one pass, with all weights in place: of products, of reading weights or of starting kernels."""
+        machine = self.machine
+        speedup = scheme_speed(scheme, machine.int8_speedup) if part.component.role == "denoiser" else 1.0
+        products = work.operations / (machine.speed * speedup)
+        starting = len(part.component.blocks) * machine.launch_seconds
+        factor = self.calibration.time_factor(part.model.family, part.component.role, scheme)
+        return factor * max(products, self.total(part, scheme) / machine.bandwidth, starting)
 
     def resident_seconds(self, part: Part, scheme: Scheme) -> float:
         """Of all passes, with all weights in place."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from mezzotint.checkpoints.plain_text import size
+from mezzotint.checkpoints.plain_text import size, size_at_least
 from mezzotint.memory.costs import total_bytes
 from mezzotint.memory.problem import Precision, Problem
 from mezzotint.memory.search import Solution
 from mezzotint.protocol import Plan
 
-_GIB = 2**30
+_WORTH_TELLING = 1.0  # seconds
 _CLOSE = 0.005  # of the time: less is no difference
 
 
@@ -18,17 +18,17 @@ def reasons_of(problem: Problem, solution: Solution, plan: Plan, *, capacity_fit
         told = [_sentence(problem, solution, plan), *_details(problem, solution, plan)]
     else:
         told = list(_refusal(problem, plan, capacity_fits=capacity_fits))
-    return (*told, *problem.machine.notes)
+    return (*told, *_certainty(problem, solution), *problem.machine.notes)
 
 
 def _sentence(problem: Problem, solution: Solution, plan: Plan) -> str:
     need, have = size(everything(problem)), size(plan.vram_bytes)
-    short = everything(problem) > plan.vram_bytes
+    moving = any(placed.arrivals for placed in solution.placed)
     begun = f"needs {need} with everything in place; you have {have}"
     denoisers = [p.part.component.name for p in solution.placed if p.part.component.role == "denoiser"]
     choices = list(_choices(plan, denoisers))
     if not choices:
-        return f"{begun}: everything stays in place" if not short else f"{begun}: networks take turns{_slower(plan)}"
+        return f"{begun}: networks take turns{_slower(plan)}" if moving else f"{begun}: everything stays in place"
     return f"{begun}: will use {', '.join(choices)}{_slower(plan)}"
 
 
@@ -69,6 +69,25 @@ def _details(problem: Problem, solution: Solution, plan: Plan) -> Iterator[str]:
         yield f"on the device only while needed: {_listed(leaving)}"
     if plan.pinned_bytes:
         yield f"{size(plan.pinned_bytes)} of RAM is page-locked, so that copying goes on beside computing"
+    if plan.seconds_loading >= _WORTH_TELLING:
+        quantizing = {plan.quantization, plan.text_quantization} != {"none"}
+        beside = ", beside quantizing what is not stored so" if quantizing else ""
+        yield f"loading takes about {plan.seconds_loading:.0f} s{beside}, and nothing after a job with the same models"
+
+
+def _certainty(problem: Problem, solution: Solution) -> Iterator[str]:
+    """Which times were measured, and what the others are expected of."""
+    machine, known = problem.machine, problem.calibration
+    works = [p.part for p in solution.placed if p.part.component.role == "denoiser"]
+    measured = all(known.has_timed(p.model.family, "denoiser", solution.precision.of(p)) for p in works)
+    if measured and (machine.link_measured or machine.one_memory):
+        yield "times of steps are those measured on this device"
+    elif measured:
+        yield f"times of steps are those measured on this device, of copies those expected of {machine.expected_of}"
+    elif machine.link_measured:
+        yield f"times of copies were measured on this device; of steps they are expected of {machine.architecture}"
+    elif machine.expected_of:
+        yield f"times are expected of {machine.expected_of}, not measured"
 
 
 def _refusal(problem: Problem, plan: Plan, *, capacity_fits: bool) -> Iterator[str]:
@@ -83,15 +102,10 @@ def _refusal(problem: Problem, plan: Plan, *, capacity_fits: bool) -> Iterator[s
         return
     yield (
         f"does not fit {size(plan.vram_bytes)} of device memory and {size(plan.ram_bytes)} of RAM; the "
-        f"smallest that works is {rounded_up(plan.smallest_vram_bytes)} and {rounded_up(plan.smallest_ram_bytes)}"
+        f"smallest that works is {size_at_least(plan.smallest_vram_bytes)} and {size_at_least(plan.smallest_ram_bytes)}"
     )
     if plan.memory != "lowest":
         yield "a smaller size, or --memory lowest, needs less"
-
-
-def rounded_up(count: int) -> str:
-    """Gigabytes, so that what is told is enough."""
-    return f"{-(-count * 100 // _GIB) / 100:.2f} GB"
 
 
 def everything(problem: Problem) -> int:

@@ -1,7 +1,8 @@
 """The fastest way to carry a task out within limits: exact, and quick because bounds cut most of it off.
 
 Searched are: guidance in one pass or two; where weights wait; which networks stay on the device in phases in which
-they do not work; how many blocks of each are resident, and through how many slots the others pass.
+they do not work; how many blocks of each are resident, and through how many slots the others pass. Text encoders run
+once for a job, and stay beyond that only where everything does: what is used in every step has the room before them.
 """
 
 import itertools
@@ -79,6 +80,9 @@ def _fastest(
 ) -> Solution | None:
     """One that takes less than `below`, or None."""
     parts = problem.parts(guidance, tile)
+    whole = _everything(problem, precision, tile, guidance, hosts)
+    if sum(placed.layout.device_bytes for placed in whole.placed) <= min(rooms):
+        return whole if whole.seconds < below else None  # nothing is copied: no other way is faster
     stays = [list(_stays(problem, part, precision, hosts, rooms)) for part in parts]
     rivals = Rivals(rooms)
     found: Solution | None = None
@@ -95,14 +99,22 @@ def _fastest(
     return found
 
 
+def _everything(problem: Problem, precision: Precision, tile: int, guidance: GuidancePasses, hosts: Hosts) -> Solution:
+    """All networks on the device, whole and for good."""
+    always = tuple(range(len(problem.phases)))
+    parts = problem.parts(guidance, tile)
+    placed = tuple(Placed(part, problem.layouts(part, precision.of(part))[0], always, 0) for part in parts)
+    seconds = sum(problem.resident_seconds(part, precision.of(part)) for part in parts)
+    return Solution(seconds, guidance, hosts, tile, precision, placed)
+
+
 def _bound(chosen: Sequence[Stay]) -> float:
     return sum(stay.bound for stay in chosen)
 
 
 def _stays(problem: Problem, part: Part, precision: Precision, hosts: Hosts, rooms: tuple[int, ...]) -> Iterator[Stay]:
     for present, arrivals in presences(problem, part):
-        whole = part.component.role == "text" and len(present) > len(part.phases)
-        frontier = problem.frontier(part, precision.of(part), hosts, arrivals, whole=whole)
+        frontier = problem.frontier(part, precision.of(part), hosts, arrivals)
         index = frontier.within(min(rooms[phase] for phase in present))
         if index >= 0:
             yield Stay(part.key, present, arrivals, frontier, frontier.seconds[index])
@@ -116,10 +128,10 @@ def presences(problem: Problem, part: Part) -> Iterator[tuple[tuple[int, ...], i
     last = len(problem.phases) - 1
     if part.component.role == "text":
         yield (0,), 1
-    else:
-        runs = sum(phase - 1 not in part.phases for phase in part.phases)
-        yield part.phases, runs * turns(problem.task)
-        yield tuple(range(1, last + 1)), 1
+        return
+    runs = sum(phase - 1 not in part.phases for phase in part.phases)
+    yield part.phases, runs * turns(problem.task)
+    yield tuple(range(1, last + 1)), 1
     yield tuple(range(last + 1)), 0
 
 

@@ -128,6 +128,11 @@ class Painter:
         """Whether blocks ran compiled."""
         return self._compiler is not None and not self._compiler.failure
 
+    @property
+    def uses_loras(self) -> bool:
+        """Whether networks do more than their own work."""
+        return any(self._loras.used(index) for index in range(len(self._models)))
+
     def lowered_models(self) -> list[LoadedModel]:
         """Those that are not what their files say any more."""
         return [model for model in self._models if model.lowered]
@@ -308,6 +313,7 @@ class Painter:
 
         def on_step(step: int, clean: torch.Tensor | None) -> None:
             self._placement.step_done(name, model, family.denoiser_component)
+            self._clock.step(stage)
             if step == len(walk.timesteps) - 1:
                 self._prefetch_after(stage)
             jpeg = None if clean is None else self._previewers[stage].jpeg(clean)

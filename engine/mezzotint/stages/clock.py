@@ -1,7 +1,7 @@
 """Seconds of wall time by phase."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Literal
 
@@ -16,6 +16,8 @@ class Clock:
     def __init__(self) -> None:
         self._started = time.perf_counter()
         self._seconds: dict[Phase | int, float] = {}
+        self._steps: dict[int, list[float]] = {}
+        self._last_step: float | None = None
 
     def phase(self, name: Phase) -> AbstractContextManager[None]:
         """Count what runs inside as the phase of that name."""
@@ -24,6 +26,18 @@ class Clock:
     def stage(self, index: int) -> AbstractContextManager[None]:
         """Count what runs inside as denoising of that stage."""
         return self._count(index)
+
+    def step(self, index: int) -> None:
+        """One more step of that stage is done."""
+        now = time.perf_counter()
+        if self._last_step is not None:
+            self._steps.setdefault(index, []).append(now - self._last_step)
+        self._last_step = now
+
+    @property
+    def steps(self) -> Mapping[int, Sequence[float]]:
+        """Seconds of each stage's steps, but for the first of each picture: it brings weights and warms up."""
+        return self._steps
 
     def timings(self, stages: int) -> Timings:
         """The record of them all, up to now."""
@@ -39,7 +53,7 @@ class Clock:
 
     @contextmanager
     def _count(self, key: Phase | int) -> Iterator[None]:
-        start = time.perf_counter()
+        start, self._last_step = time.perf_counter(), None
         try:
             yield
         finally:

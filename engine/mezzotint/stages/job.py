@@ -1,7 +1,7 @@
 """One request from its words to its pictures."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -168,10 +168,16 @@ class Job:
         vram = work.memory.vram_bytes()
         if outlay is not None:
             if learns:
-                outlay.learn(phases, paths.cache_folder())
+                outlay.learn(phases, paths.cache_folder(), self._plain_steps(work))
             if outlay.machine.simulated:
                 vram = max((phase.measured_bytes for phase in phases), default=0)
         return MemoryReport(peak_ram_bytes=work.memory.ram_bytes(), peak_vram_bytes=vram, phases=phases)
+
+    def _plain_steps(self, work: Work) -> Mapping[int, Sequence[float]]:
+        """Seconds of the steps, if they did what plans expect of them and nothing else."""
+        painter = work.painter
+        odd = self._request.compile or work.settled.fast or painter.placement.recoveries or painter.uses_loras
+        return {} if odd or self._request.attention != "auto" else self._clock.steps
 
     def _circumstances(self, job: Settled, attention: Attention, given: Inputs) -> Circumstances:
         import torch

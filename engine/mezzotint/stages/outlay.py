@@ -1,12 +1,13 @@
 """What memory a job is going to take: settled with its plan before anything is loaded, compared with it afterwards."""
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol, cast
 
 from mezzotint import paths
+from mezzotint.checkpoints.plain_text import size_at_least
 from mezzotint.errors import OutOfMemory
 from mezzotint.families.footprints import footprint_of
 from mezzotint.gpu import gpu
@@ -16,7 +17,9 @@ from mezzotint.memory.footprint import ModelFootprint
 from mezzotint.memory.machine_facts import MachineFacts
 from mezzotint.memory.machine_probe import measured_rates, sample_file
 from mezzotint.memory.phases import parts_of
+from mezzotint.memory.problem import Problem
 from mezzotint.memory.rates import measured_disk, measured_link
+from mezzotint.memory.step_times import learned_steps
 from mezzotint.memory.task import Numbers, StageTask, Task
 from mezzotint.protocol import DeviceInfo, Dtype, GenerateRequest, PhaseMemory, Plan, PlannedComponent
 from mezzotint.stages.setup import CascadeSetup, StageSetup
@@ -69,12 +72,21 @@ class Outlay:
         passes = {(part.model.id, part.component.name): part.passes for part in parts}
         return tuple(sorted(self.plan.components, key=lambda part: -passes.get((part.model, part.name), 0)))
 
-    def learn(self, measured: Sequence[PhaseMemory], folder: Path) -> None:
-        """Have later plans for this device rest on what came of this one."""
-        device = gpu(self.machine.device)
-        if self.machine.simulated or device is None or not device.measures:
+    def learn(
+        self, measured: Sequence[PhaseMemory], folder: Path, steps: Mapping[int, Sequence[float]] = MappingProxyType({})
+    ) -> None:
+        """Have later plans for this device rest on what came of this one; `steps` are seconds, by stage from 0."""
+        if self.machine.simulated:
             return
-        calibration = self.calibration
+        calibration, device = self.calibration, gpu(self.machine.device)
+        if device is not None and device.measures:
+            calibration = self._with_peaks(calibration, measured)
+        for stage, seconds in steps.items():
+            calibration = learned_steps(Problem(self.task, self.machine, calibration), self.plan, stage + 1, seconds)
+        if calibration != self.calibration:
+            store_calibration(folder, self.machine.device_name, calibration)
+
+    def _with_peaks(self, calibration: Calibration, measured: Sequence[PhaseMemory]) -> Calibration:
         planned = {phase.name: phase for phase in self.plan.phases}
         for number, stage in enumerate(self.task.stages, 1):
             found = next((each for each in measured if each.name == f"stage {number}"), None)
@@ -88,8 +100,7 @@ class Outlay:
                     measured_bytes=found.measured_bytes - phase.weights_bytes,
                     held_bytes=None if found.held_bytes is None else found.held_bytes - phase.weights_bytes,
                 )
-        if calibration != self.calibration:
-            store_calibration(folder, self.machine.device_name, calibration)
+        return calibration
 
 
 def settle_outlay(
@@ -183,13 +194,6 @@ def _check(found: Plan) -> None:
         return
     reason = found.reasons[0].partition(";")[0] if found.reasons else "no plan fits"
     raise OutOfMemory(
-        f"{reason}; the least that works is {_said(found.smallest_vram_bytes)} of device memory with "
-        f"{_said(found.smallest_ram_bytes)} of RAM: make a smaller picture, or allow more"
+        f"{reason}; the least that works is {size_at_least(found.smallest_vram_bytes)} of device memory with "
+        f"{size_at_least(found.smallest_ram_bytes)} of RAM: make a smaller picture, or allow more"
     )
-
-
-def _said(count: int) -> str:
-    """Rounded up, so that what is said is enough; a GB is 2^30 bytes, as on the command line."""
-    if count < 2**30:
-        return f"{math.ceil(count / 2**20)} MB"
-    return f"{math.ceil(count / 2**30 * 100) / 100:.2f} GB"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.checkpoints.plain_text import plain, size, size_of
+from mezzotint.checkpoints.plain_text import plain, size, size_at_least, size_of
 
 
 @given(text=st.text(), limit=st.integers(10, 200))
@@ -30,6 +30,13 @@ def test_proper_text_stays_as_it_is(text):
 )
 def test_what_would_move_the_cursor_is_spelled_out(text, shown):
     assert plain(text, 10) == shown
+
+
+@given(st.integers(0, 2**45))
+def test_what_is_told_as_enough_is_enough(count):
+    number, unit = size_at_least(count).split()
+    scale = {"bytes": 1, "kB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}[unit]
+    assert count <= float(number) * scale <= count + scale // 100 + 1
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,8 @@ def test_a_plan_is_told_with_its_numbers_and_reasons(command):
         "decode",
         "page-locked",
         "not measured",
+        "load ",
+        "in all ",
     ):
         assert word in done.out
 

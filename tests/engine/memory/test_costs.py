@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planned_machines import MB, component
 
-from mezzotint.memory.costs import Layout, Route, layouts, pass_seconds, stays, total_bytes
+from mezzotint.memory.costs import Layout, Route, computing_in, layouts, pass_seconds, stays, total_bytes
 from mezzotint.memory.segments import spread
 
 
@@ -62,6 +62,17 @@ def test_copying_hides_behind_computing_almost():
     assert 10 < pass_seconds(streamed, 1.0, Route(1e8)) < 11.5
     assert pass_seconds(streamed, 1.0, Route(1e8), arriving=True) > pass_seconds(streamed, 1.0, Route(1e8))
     assert pass_seconds(Layout(4, 0, 10**9, 10**9, 0), 0.0, Route(1e9), arriving=True) == pytest.approx(1.0, rel=0.1)
+
+
+@given(st.floats(0.01, 10), st.floats(1e8, 1e11), st.sampled_from([0, 2, 3]))
+def test_computing_is_found_in_what_a_pass_took(computing, rate, slots):
+    layout, route = Layout(0, slots, 2 * MB, MB, 10**9 if slots else 0), Route(rate)
+    copying = pass_seconds(layout, 0.0, route)
+    found = computing_in(layout, pass_seconds(layout, computing, route), route)
+    if computing > 1.001 * copying:
+        assert found == pytest.approx(computing)
+    if found is not None:
+        assert found > copying
 
 
 def test_what_is_page_locked_comes_faster_and_is_what_is_streamed_first():

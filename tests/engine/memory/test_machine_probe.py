@@ -54,7 +54,7 @@ def test_a_card():
     assert not facts.one_memory
     assert not facts.simulated
     assert any("other programs hold 1.5 GB" in note for note in facts.notes)
-    assert any("not measured" in note for note in facts.notes)
+    assert (facts.expected_of, facts.link_measured) == ("sm_86 and PCIe 4", False)
 
 
 def test_which_card_is_asked():
@@ -79,7 +79,7 @@ def test_what_was_measured_counts():
     known = Calibration(copy_rate=2e10, pageable_rate=5e9, disk_rate=3e9)
     facts = machine_facts("cuda:0", calibration=known, surroundings=around())
     assert (facts.copy_rate, facts.pageable_rate, facts.disk_rate) == (2e10, 5e9, 3e9)
-    assert not any("not measured" in note for note in facts.notes)
+    assert facts.link_measured
 
 
 def test_a_control_group_counts_and_what_others_in_it_use():
@@ -153,7 +153,7 @@ def test_rates_are_measured_once_and_only_when_they_can_be():
 def test_an_ordinary_machine_says_that_its_figures_are_expected():
     facts = ordinary_machine(8 * GB, 16 * GB)
     assert (facts.architecture, facts.vram_bytes, facts.ram_bytes) == (ORDINARY, 8 * GB, 16 * GB)
-    assert any("expected" in note for note in facts.notes)
+    assert facts.expected_of == "an ordinary card (sm_86, PCIe 4)"
 
 
 def test_a_card_with_a_name_is_as_fast_as_that():

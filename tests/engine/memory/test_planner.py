@@ -199,6 +199,18 @@ def test_pages_are_locked_first_for_what_is_streamed_in_every_step():
     assert made.seconds < less.seconds < plan(task(large), dataclasses.replace(machine, pin_bytes=0)).seconds
 
 
+def test_loading_is_reading_and_locking_what_waits_in_ram():
+    machine = card(3 * GB, 64 * GB, pin_bytes=0, disk_rate=1e9)
+    job = task(usual_model(), quantization="none", text_quantization="none")
+    made = plan(job, machine)
+    read = sum(part.bytes for part in made.components) / 1e9
+    assert read < made.seconds_loading < 1.1 * read, "what stays for good comes at once, too"
+    locked = plan(job, dataclasses.replace(machine, pin_bytes=2 * GB))
+    assert locked.seconds_loading == pytest.approx(made.seconds_loading + locked.pinned_bytes / 2e9, rel=0.05)
+    from_disk = plan(job, dataclasses.replace(machine, free_ram_bytes=800 * MB))
+    assert from_disk.fits and from_disk.seconds_loading < made.seconds_loading
+
+
 def test_what_stays_on_the_card_leaves_locked_pages_to_what_moves():
     machine = card(3 * GB, 64 * GB, pin_bytes=400 * MB)
     made = plan(task(usual_model(), quantization="none", text_quantization="none"), machine)

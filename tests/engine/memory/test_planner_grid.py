@@ -83,20 +83,31 @@ def test_peaks_that_were_promised(model, vram, most, ram):
 
 
 @pytest.mark.parametrize("ram", RAM)
-@pytest.mark.parametrize("policy", ["auto", "fast"])
-def test_on_8_gb_neither_u_net_of_sdxl_and_refiner_is_streamed(ram, policy):
-    made = planned("sdxl+refiner", 8, ram, policy)
+def test_on_8_gb_neither_u_net_of_sdxl_and_refiner_is_streamed(ram):
+    made = planned("sdxl+refiner", 8, ram)
     unets = [part for part in made.components if part.name == "unet"]
     assert [part.slots for part in unets] == [0, 0]
-    assert made.seconds <= 1.05 * made.seconds_resident
+    assert made.seconds <= 1.01 * made.seconds_resident
 
 
 @pytest.mark.parametrize("ram", RAM)
-def test_on_8_gb_both_u_nets_are_there_at_once_in_8_bits(ram):
+def test_on_8_gb_both_u_nets_stay_from_job_to_job_in_8_bits(ram):
+    """A few blocks of the refiner pass through slots for that, beside computing."""
     made = planned("sdxl+refiner", 8, ram, "fast")
     unets = [part for part in made.components if part.name == "unet"]
     assert {part.quantization for part in unets} == {"int8"}
-    assert all("stage 2" in part.phases and part.resident_blocks == part.blocks for part in unets)
+    assert all({"stage 1", "stage 2"} <= set(part.phases) for part in unets)
+    assert all(part.resident_blocks >= 0.85 * part.blocks for part in unets)
+    assert made.seconds <= 1.01 * made.seconds_resident
+
+
+@pytest.mark.parametrize(("model", "vram", "ram"), list(product(MODELS, VRAM, RAM)))
+def test_text_encoders_stay_only_beside_everything(model, vram, ram):
+    made = planned(model, vram, ram)
+    phases = {phase.name for phase in made.phases}
+    in_place = all(set(part.phases) == phases and not part.slots for part in made.components)
+    texts = [part for part in made.components if part.name.startswith("text")]
+    assert in_place or all(part.phases == ("encode",) for part in texts)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -28,7 +28,10 @@ def by_trying_everything(problem, precision, tile, limits):
             room = min(room, limits.ram - problem.host_bytes(precision, hosts))
         live = problem.activations(guidance, tile)
         parts = problem.parts(guidance, tile)
-        for ways in itertools.product(*(every_way(problem, part, precision.of(part)) for part in parts)):
+        always = tuple(range(len(live)))
+        in_place = tuple((always, 0, problem.layouts(part, precision.of(part))[0]) for part in parts)
+        others = itertools.product(*(every_way(problem, part, precision.of(part)) for part in parts))
+        for ways in (in_place, *others):
             used = [problem.fixed_bytes + bytes_ for bytes_ in live]
             for present, _, layout in ways:
                 for phase in present:
@@ -45,8 +48,7 @@ def by_trying_everything(problem, precision, tile, limits):
 def every_way(problem, part, scheme):
     for present, arrivals in presences(problem, part):
         for layout in problem.layouts(part, scheme):
-            if part.component.role != "text" or present == part.phases or not layout.slots:
-                yield present, arrivals, layout
+            yield present, arrivals, layout
 
 
 sizes = st.lists(st.integers(1, 60).map(lambda size: size * MB), max_size=5)
@@ -122,6 +124,26 @@ def test_with_room_for_all_nothing_moves():
     assert not any(placed.arrivals or placed.layout.slots for placed in found.placed)
     assert (found.hosts.text, found.hosts.others) == ("ram", "ram")
     assert found.guidance == "batched"
+
+
+def test_text_encoders_leave_the_room_to_what_runs_in_every_step():
+    """They would be there at once for the next job, while blocks of the denoiser are copied in every step of this."""
+    parts = (
+        component("text_encoder", "text", [200 * MB] * 8, live=1e4, schemes=("none",)),
+        component("unet", "denoiser", [200 * MB] * 20, live=1e4, work=1e9, schemes=("none",)),
+        component("vae", "vae", [], live=1e4),
+    )
+    problem = Problem(task(model(*parts), steps=1), card(2**33, 2**35), Calibration())
+    seen = []
+    for room in range(1500, 7500, 300):
+        found = fastest(problem, Precision("none", "none"), 0, Limits(room * MB, 2**35, 2**34))
+        text, unet, _ = found.placed
+        everything = not any(placed.layout.slots or placed.arrivals for placed in found.placed)
+        assert text.present == (0,) or everything
+        seen.append((unet.layout.resident, everything))
+    assert seen == sorted(seen)
+    assert seen[0][0] < 10 and seen[-1] == (20, True)
+    assert (20, False) in seen
 
 
 def test_what_two_models_share_is_there_once():

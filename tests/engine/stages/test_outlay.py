@@ -63,7 +63,17 @@ def test_a_card_teaches_the_next_plan(tmp_path):
     assert then.activation_bytes == pytest.approx(2.2 * phase.activation_bytes, rel=0.01)
 
 
+def test_steps_teach_how_long_the_next_take(tmp_path):
+    found = outlay(24 * GB)
+    usual = next(phase.seconds for phase in found.plan.phases if phase.name == "stage 1") / 20
+    found.learn([], tmp_path, {0: [1.5 * usual] * 19})
+    learned = load_calibration(tmp_path, found.machine.device_name)
+    again = plan(found.task, found.machine, learned)
+    then = next(phase.seconds for phase in again.phases if phase.name == "stage 1") / 20
+    assert then == pytest.approx(1.5 * usual)
+
+
 def test_a_simulated_card_teaches_nothing(tmp_path):
     found = outlay(24 * GB, simulated=True)
-    found.learn([PhaseMemory(name="stage 1", predicted_bytes=1, measured_bytes=10**10)], tmp_path)
+    found.learn([PhaseMemory(name="stage 1", predicted_bytes=1, measured_bytes=10**10)], tmp_path, {0: [0.1] * 19})
     assert list(tmp_path.iterdir()) == []
