@@ -18,7 +18,7 @@ def report(plan: Plan) -> str:
     phases = [
         ("load", "", "", "", _seconds(plan.seconds_loading), ""),
         *map(_phase, plan.phases),
-        ("in all", "", "", "", _seconds(total), _seconds(plan.seconds_resident)),
+        ("in all", "", "", "", _seconds(total), ""),
     ]
     lines += [columns([_PHASES, *phases]), ""]
     lines += [f"- {plain(reason, 400)}" for reason in plan.reasons[1:]]

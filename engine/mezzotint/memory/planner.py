@@ -1,10 +1,11 @@
 """How a job will use a machine's memory: precision, residency, tiles and places, with numbers and reasons.
 
 Lexicographic: it fits the device; it fits RAM and what may be page-locked; its quality; its time. What changes pixels
-(precision, tiles) rests on what the machine has, never on what is free at the moment; the rest is chosen within what
-is free. More memory never gives a lower tier, nor a slower plan of the same tier: a tier is taken when it takes at
-most so many times what the fastest tier would take with everything in place (or hardly more than it would take so
-itself), and that bound does not depend on memory.
+(precision, tiles) rests on what the machine has and is expected to take, never on what is free at the moment nor on how
+long earlier jobs took; the rest is chosen within what is free, by the times that are known. More memory never gives a
+lower tier, nor a slower plan of the same tier: a tier is taken when it takes at most so many times what the fastest
+tier would take with everything in place (or hardly more than it would take so itself), and that bound does not depend
+on memory.
 """
 
 import math
@@ -56,8 +57,9 @@ def plan(
     task: Task, machine: MachineFacts, calibration: Calibration | None = None, policy: MemoryPolicy = "auto"
 ) -> Plan:
     """The plan; `fits` is false where none does, and then its numbers are those of the smallest."""
-    problem = Problem(task, machine, calibration or Calibration())
-    chosen = _choice(problem, policy)
+    known = calibration or Calibration()
+    problem = Problem(task, machine, known)
+    chosen = _choice(Problem(task, machine, replace(known, times={})) if known.times else problem, policy)
     solution = None if chosen is None else _now(problem, chosen)
     smallest = _smallest(problem, policy)
     needs = _needs(problem, smallest)

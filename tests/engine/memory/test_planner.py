@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from planned_machines import GB, MB, card, component, machines, model, processor, task, tasks, usual_model
 
 from mezzotint.codec import from_json, to_json
+from mezzotint.memory.calibration import Calibration
 from mezzotint.memory.planner import capacity, plan, with_headroom
 from mezzotint.protocol import Plan
 
@@ -95,6 +96,27 @@ def test_free_memory_changes_no_pixel(job, machine, policy, vram_share, ram_shar
     for field in ("quantization", "text_quantization", "vae_tile"):
         assert getattr(now, field) == getattr(at_rest, field)
     assert at_rest.fits or not now.fits
+
+
+@quick
+@given(tasks(), machines(), policies, st.floats(0.1, 10), st.floats(0.1, 10))
+def test_times_of_earlier_jobs_change_no_pixel(job, machine, policy, plain, quantized):
+    families = [stage.model.family for stage in job.stages]
+    times = {f"{name}/denoiser/{s}": plain if s == "none" else quantized for name in families for s in TIERS}
+    fresh, known = (plan(job, machine, Calibration(times=each), policy) for each in ({}, times))
+    for field in ("fits", "quantization", "text_quantization", "vae_tile", "smallest_vram_bytes"):
+        assert getattr(known, field) == getattr(fresh, field)
+
+
+@pytest.mark.parametrize("factor", [0.1, 1, 10])
+def test_a_card_that_was_slow_keeps_its_precision(factor):
+    """Where streaming would hide behind computing that takes ten times as long."""
+    quick_to_compute = model(
+        component("unet", "denoiser", [100 * MB] * 40, live=1e3, work=2e7), component("vae", "vae", [], live=1e3)
+    )
+    known = Calibration(times={"sdxl/denoiser/none": factor})
+    made = plan(task(quick_to_compute, steps=30), card(2 * GB, 64 * GB), known)
+    assert made.quantization == plan(task(quick_to_compute, steps=30), card(2 * GB, 64 * GB)).quantization == "int8"
 
 
 @quick

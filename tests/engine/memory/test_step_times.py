@@ -53,6 +53,12 @@ def test_the_next_plan_expects_what_was_measured(vram, slower):
     assert step_seconds(job, machine, learned)[1] == pytest.approx(took, rel=0.02)
 
 
+def test_steps_that_do_not_agree_teach_nothing():
+    job, machine = task(known_model(), steps=20), card(24 * GB, 64 * GB)
+    made, took = step_seconds(job, machine, Calibration())
+    assert learned_steps(Problem(job, machine, Calibration()), made, 1, [took, 3 * took] * 9) == Calibration()
+
+
 def test_halves_of_the_guidance_in_turn_are_two_passes():
     job, machine = task(known_model(), steps=20), card(24 * GB, 64 * GB)
     made, took = step_seconds(job, machine, Calibration())
