@@ -5,7 +5,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from card_jobs import pixels, request_of, run
@@ -14,7 +13,6 @@ from every_device import WaitsOfSteps
 from fake_card.install import fake_card
 from fake_products import no_bitsandbytes
 from lora_files import kohya_tensors, random_lora, write_lora
-from PIL import Image
 
 from mezzotint import paths
 from mezzotint.catalog.catalog import Catalog
@@ -155,33 +153,6 @@ def test_where_sums_are_not_it_is_told(tiny_pixart_folder, tmp_path):
     assert [notice for notice in result.notices if "--fast does nothing on cpu" in notice]
     with pytest.raises(UsageError, match="--fast is float16 with sums in float16, and dtype is bfloat16"):
         run(replace(job, dtype="bfloat16"))
-
-
-def test_fast_has_loras_in_the_weights_of_a_job_and_no_other_is_the_worse_for_it(tiny_pixart_folder, tmp_path):
-    from diffusers import PixArtTransformer2DModel
-
-    network = PixArtTransformer2DModel.from_pretrained(tiny_pixart_folder / "transformer")
-    layers = random_lora({"transformer": network}, r"attn2\.|ff\.net", size=1.0)
-    path = write_lora(tmp_path / "a.safetensors", kohya_tensors(layers))
-    lora = (LoraRef(path=str(path)),)
-    job = request_of(tiny_pixart_folder, tmp_path=tmp_path, device="cuda:0")
-    job = replace(job, dtype="float16", loras=lora)
-    with fake_card(2 * GIB) as card:
-        engine, waits = Engine(Catalog.standard()), WaitsOfSteps(card)
-        beside = run(job, engine=engine)
-        merged = run(replace(job, fast=True), waits, engine)
-        fewer = run(replace(job, fast=True, loras=()), engine=engine)
-        again = run(job, engine=engine)
-        engine.close()
-        assert (waits.between, card.hazards, card.device().allocated) == ([], [], 0)
-    assert pixels(again) == pixels(beside)
-    assert len({tuple(pixels(each)) for each in (beside, merged, fewer)}) == 3
-    difference = [np.abs(picture(each) - picture(beside)).mean() for each in (merged, fewer)]
-    assert difference[0] < 1 < difference[1]
-
-
-def picture(result):
-    return np.array(Image.open(result.images[0].path)).astype(int)
 
 
 def test_a_job_teaches_how_long_steps_take_and_odd_ones_do_not(tiny_pixart_folder, tmp_path, monkeypatch):

@@ -219,6 +219,6 @@ def _add_machine(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--fast",
         action="store_true",
-        help="float16 with sums in float16, LoRAs added into weights: faster on NVIDIA cards, a little less exact",
+        help="float16 with sums in float16: faster on NVIDIA GeForce cards, a little less exact",
     )
     group.add_argument("--quant-text", choices=get_args(Quantization), help="the same for text encoders")

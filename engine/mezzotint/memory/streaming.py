@@ -227,7 +227,7 @@ class StreamedNetwork:
         mark = self._copier.mark()  # the memory may have served something else
         rest, loads = stays.memory, {}
         for group in ("", *arrangement.resident):
-            loads[group] = _bound(self._weights[group], rest, stays=True)
+            loads[group] = _bound(self._weights[group], rest)
             rest = rest[placed(self._forms(group))[1] :]
         for blocks, segment in zip(arrangement.slots, slots, strict=True):
             stay.add_slot({block: _bound(self._weights[block], segment.memory) for block in blocks}, self.network)
@@ -301,10 +301,10 @@ class _Resident:
             self._ticket.settle()
 
 
-def _bound(weights: Sequence[Weight], memory: Tensor, *, stays: bool = False) -> Load:
+def _bound(weights: Sequence[Weight], memory: Tensor) -> Load:
     load = Load(memory, [weight.source for weight in weights])
     for weight, tensor in zip(weights, load.tensors, strict=True):
-        weight.bind(tensor, stays=stays)
+        weight.bind(tensor)
     return load
 
 

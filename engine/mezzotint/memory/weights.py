@@ -7,7 +7,6 @@ import torch
 from torch import Tensor, nn
 
 from mezzotint.memory.host import HostTensor, Source
-from mezzotint.quantization.merging import Resident
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,11 +33,10 @@ class Weight:
         blocks = {place.block for place in self.places}
         return blocks.pop() if len(blocks) == 1 else ""
 
-    def bind(self, tensor: Tensor, *, stays: bool = False) -> None:
-        """Have all places hold a tensor; `stays`: its memory is this weight's alone until it is unbound."""
-        if isinstance(self.at_rest, nn.Parameter):
-            tensor = Resident(tensor, requires_grad=False) if stays else nn.Parameter(tensor, requires_grad=False)
-        self._put(tensor)
+    def bind(self, tensor: Tensor) -> None:
+        """Have all places hold a tensor."""
+        is_parameter = isinstance(self.at_rest, nn.Parameter)
+        self._put(nn.Parameter(tensor, requires_grad=False) if is_parameter else tensor)
 
     def unbind(self) -> None:
         """Have all places hold what they held."""

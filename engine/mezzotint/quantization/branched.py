@@ -12,53 +12,32 @@ from torch import Tensor, nn
 from mezzotint.quantization.convolution import convolved
 from mezzotint.quantization.layers import QuantizedConv2d, QuantizedLayer, QuantizedLinear
 from mezzotint.quantization.linear import Branch, joined, linear
-from mezzotint.quantization.merging import Resident, merge
 
 
-class _Branched:
-    """What linear layers and convolutions with branches have in common."""
+class BranchedLinear(nn.Linear):
+    """nn.Linear with branches."""
 
-    weight: Tensor
-
-    def __init__(self, plain: nn.Module) -> None:
+    def __init__(self, plain: nn.Linear) -> None:
         vars(self).update(vars(plain))
         self.branches: tuple[Branch, ...] = ()
-        self.merges = False  # into copies of the weight that stay on the device
-        self.merged: tuple[Tensor, ...] = ()  # the copy that they are in
-        self.plain = (plain,)  # in tuples neither is a part of the network
-
-    @property
-    def is_merged(self) -> bool:
-        """Whether the weight is not what it was."""
-        return any(copy is self.weight for copy in self.merged)
-
-    def beside(self) -> tuple[Branch, ...]:
-        """The branches that are not in the weight; they are added to it first, where that is wanted and can be."""
-        if self.is_merged:
-            return ()
-        if self.merges and isinstance(self.weight, Resident):
-            for branch in self.branches:  # one, which is joined of all
-                merge(self.weight, branch)
-            self.merged = (self.weight,)
-            return ()
-        return self.branches
-
-
-class BranchedLinear(_Branched, nn.Linear):
-    """nn.Linear with branches."""
+        self.plain = (plain,)  # in a tuple it is no part of the network
 
     def forward(self, x: Tensor) -> Tensor:
         """x `(..., k)` to `(..., n)`."""
-        return linear(x, self.weight, self.bias, self.beside())
+        return linear(x, self.weight, self.bias, self.branches)
 
 
-class BranchedConv2d(_Branched, nn.Conv2d):
+class BranchedConv2d(nn.Conv2d):
     """nn.Conv2d with branches."""
+
+    def __init__(self, plain: nn.Conv2d) -> None:
+        vars(self).update(vars(plain))
+        self.branches: tuple[Branch, ...] = ()
+        self.plain = (plain,)
 
     def forward(self, x: Tensor) -> Tensor:
         """x `(b, c, h, w)` to the picture that the convolution and its branches make of it."""
-        beside = self.beside()
-        return convolved(super().forward(x), x, beside, self)
+        return convolved(super().forward(x), x, self.branches, self)
 
 
 BranchableLayer: TypeAlias = nn.Linear | nn.Conv2d | QuantizedLayer
@@ -76,23 +55,14 @@ def weight_shape(layer: BranchableLayer) -> tuple[int, ...]:
     return tuple(layer.shape if isinstance(layer, QuantizedLayer) else layer.weight.shape)
 
 
-def has_merged(network: nn.Module) -> bool:
-    """Whether there are branches in weights: these have to be brought anew before they have others, or none."""
-    return any(isinstance(layer, _Branched) and layer.is_merged for layer in network.modules())
-
-
-def set_branches(network: nn.Module, branches: Mapping[str, Sequence[Branch]], *, merges: bool = False) -> None:
-    """Have these branches, by the names of layers, and no others. Each layer's are joined here, once.
-
-    `merges`: they are added into weights of torch's own layers as soon as these are used where they stay.
-    """
+def set_branches(network: nn.Module, branches: Mapping[str, Sequence[Branch]]) -> None:
+    """Have these branches, by the names of layers, and no others. Each layer's are joined here, once."""
     for name, layer in list(branchable_layers(network)):
         branch = joined(branches.get(name, ()))
         if isinstance(layer, QuantizedLayer):
             layer.branches = () if branch is None else (branch,)
         elif branch is not None:
-            branched = _branched(network, name, layer)
-            branched.branches, branched.merges = (branch,), merges
+            _branched(network, name, layer).branches = (branch,)
         elif isinstance(layer, BranchedLinear | BranchedConv2d):
             _put(network, name, layer.plain[0])
 

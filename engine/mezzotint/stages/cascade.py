@@ -174,7 +174,7 @@ class Painter:
             for index, (stage, model) in enumerate(zip(stages, self._models, strict=True)):
                 self._stop_if_asked()
                 self._on_event(Encoding(stage=index, stages=len(stages)))
-                self._put_loras_on(index)
+                self._loras.put_on(index, model)
 
                 def encode(inputs: PromptInputs, stage: StageSetup = stage, model: LoadedModel = model) -> Conditioning:
                     with self._placement.phase("encode", model, text_encoders(model)) as working:
@@ -305,7 +305,7 @@ class Painter:
         self, image: int, stage: int, latents: torch.Tensor, generators: Generators, keep: Keep | None
     ) -> Denoised:
         walk, model, family = self._walks[stage], self._models[stage], self._setup.stages[stage].family
-        self._put_loras_on(stage)
+        self._loras.put_on(stage, model)
         folder = self._request.output.preview_folder
         estimates = self._request.previews or folder is not None
         if estimates:
@@ -351,11 +351,6 @@ class Painter:
                 remember=self._compiler is None,
                 keep=keep,
             )
-
-    def _put_loras_on(self, stage: int) -> None:
-        model = self._models[stage]
-        merge = self._fast and self._compiler is None
-        self._loras.put_on(stage, model, merge=merge, leave=partial(self._placement.leave, model))
 
     def _summing(self) -> AbstractContextManager[None]:
         found = gpu(self._models[0].device.type) if self._fast else None

@@ -66,10 +66,8 @@ class JobLoras:
         self._tell(refusals, tell)
         _hold(models, self._chosen, cancelled)
 
-    def put_on(
-        self, stage: int, model: LoadedModel, *, merge: bool = False, leave: Callable[[], None] = lambda: None
-    ) -> None:
-        """Have the stage's LoRAs in its model, and no others; `merge`: in weights of its denoiser that stay there."""
+    def put_on(self, stage: int, model: LoadedModel) -> None:
+        """Have the stage's LoRAs in its model, and no others."""
         if model.loras is None and model.shares:  # another model may have left some in the networks that they share
             from mezzotint.families.lora.adapters import Adapters
 
@@ -77,9 +75,7 @@ class JobLoras:
         if model.loras is not None:
             if model.shares:
                 model.loras.forget()
-            merged_into = self._setup.stages[stage].family.denoiser_component if merge else ""
-            loras = [(fitting, ref.weight) for ref, fitting in self._chosen[stage]]
-            model.loras.put_on(loras, merged_into=merged_into, leave=leave)
+            model.loras.put_on([(fitting, ref.weight) for ref, fitting in self._chosen[stage]])
 
     def used(self, stage: int) -> tuple[LoraUsed, ...]:
         """What the stage's model had."""

@@ -101,11 +101,6 @@ class Placement:
         if more > 0 and network.promote(more, room=room):
             self._grown[key] = network.bytes() - before
 
-    def leave(self, model: LoadedModel) -> None:
-        """Have the networks of a model leave the device; their next phase brings them as they are on the host."""
-        if self._residency is not None:
-            self._residency.evict({network_key(model, name) for name in model.networks})
-
     def close(self) -> None:
         """Have everything back on the host."""
         if self._residency is not None:

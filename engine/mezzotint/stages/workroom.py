@@ -53,7 +53,7 @@ class Workroom:
         self._forget(self._warm.trim(_room(wanted.outlay), models))
         for other in self._warm.models:
             if other.loras is not None and all(other is not model for model in models):
-                other.loras.let_go(partial(self._leave, other))  # they are on the device, whoever works there
+                other.loras.let_go()  # they are on the device, whoever works there
         for model in models:
             share(model, self._warm.models)
         return models
@@ -125,10 +125,6 @@ class Workroom:
                 terms,
             )
         return self._residency
-
-    def _leave(self, model: LoadedModel) -> None:
-        if self._residency is not None:
-            self._residency.evict({network_key(model, name) for name in model.networks})
 
     def _forget(self, gone: Iterable[LoadedModel]) -> None:
         if self._residency is None:

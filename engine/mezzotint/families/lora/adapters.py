@@ -15,11 +15,10 @@ from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.lora.file import LoraFile, LoraLayer, Stamp
 from mezzotint.families.lora.matching import Fit, Target
-from mezzotint.quantization.branched import has_merged, set_branches
+from mezzotint.quantization.branched import set_branches
 from mezzotint.quantization.linear import Branch
 
 _Branches = Mapping[str, Mapping[str, Branch]]  # by component and layer
-_On = tuple[tuple[tuple[Stamp, float], ...], str]  # LoRAs with their weights, and the component that they merge into
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +37,7 @@ class Adapters:
         self._networks, self._device = networks, device
         self._latest: Sequence[tuple[FittingLora, float]] = ()
         self._held: dict[Stamp, _Branches] = {}
-        self._on: _On | None = ((), "")  # None: a change was broken off
+        self._on: tuple[tuple[Stamp, float], ...] | None = ()  # None: a change was broken off
 
     def hold(self, loras: Sequence[FittingLora], cancelled: Callable[[], bool]) -> None:
         """Have the factors of these in memory, and of no others; what is there already is not read again.
@@ -51,37 +50,24 @@ class Adapters:
             if stamp not in self._held:
                 self._held[stamp] = self._read(lora, cancelled)
 
-    def put_on(
-        self,
-        loras: Sequence[tuple[FittingLora, float]],
-        *,
-        merged_into: str = "",
-        leave: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Have these LoRAs, which are held, with their weights in the networks, and no others. Weight 0 is none.
-
-        `merged_into` names the component whose weights have them added where they stay on the device; `leave` has the
-        networks leave it, for weights that have others.
-        """
+    def put_on(self, loras: Sequence[tuple[FittingLora, float]]) -> None:
+        """Have these LoRAs, which are held, with their weights in the networks, and no others. Weight 0 is none."""
         self._latest = tuple(loras)
-        given = tuple((lora.file.stamp, weight) for lora, weight in loras if weight)
-        wanted = (given, merged_into)
+        wanted = tuple((lora.file.stamp, weight) for lora, weight in loras if weight)
         if wanted == self._on:
             return
-        if any(has_merged(network) for network in self._networks.values()):
-            leave()
         self._on = None
         for component, network in self._networks.items():
             branches: dict[str, list[Branch]] = {}
-            for stamp, weight in given:
+            for stamp, weight in wanted:
                 for name, branch in self._held[stamp].get(component, {}).items():
                     branches.setdefault(name, []).append(replace(branch, scale=branch.scale * weight))
-            set_branches(network, branches, merges=component == merged_into)
+            set_branches(network, branches)
         self._on = wanted
 
-    def let_go(self, leave: Callable[[], None]) -> None:
-        """Have none in the networks nor in memory; `leave` as for `put_on`."""
-        self.put_on([], leave=leave)
+    def let_go(self) -> None:
+        """Have none in the networks nor in memory."""
+        self.put_on([])
         self._held = {}
 
     def forget(self) -> None:

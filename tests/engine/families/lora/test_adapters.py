@@ -181,7 +181,7 @@ def test_a_change_that_fails_is_made_whole_by_the_next(networks, lora, monkeypat
     (a, _), adapters = lora(), Adapters(networks)
     plain, original = networks["unet"](X), adapters_module.set_branches
 
-    def failing(*args, **_):
+    def failing(*args):
         original(*args)
         raise MemoryError
 
