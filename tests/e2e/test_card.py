@@ -3,14 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from card_jobs import pixels, request_of, run
+from card_jobs import WaitsOfSteps, pixels, request_of, run
 from card_kernels import CardKernels, CardNf4, CardProducts, card_backends
 from fake_card.install import fake_card
 from fake_products import no_bitsandbytes
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.protocol import Step
 from mezzotint.quantization.product_selection import ProductBackends
 from mezzotint.quantization.product_self_test import CASES
 
@@ -20,22 +19,6 @@ SELF_TEST = len(CASES["bitsandbytes"])  # products
 
 def flash(model, tmp_path, **fields):
     return request_of(model, tmp_path=tmp_path, dtype="bfloat16", attention="flash", device="cuda:0", **fields)
-
-
-class WaitsOfSteps:
-    """What the thread that computes waited for, from the end of one step to the end of the next."""
-
-    def __init__(self, card):
-        self._card, self._counts = card, []
-        self.between = []
-
-    def __call__(self, event):
-        if isinstance(event, Step):
-            now = {key: times for key, times in self._card.waits.items() if " in " not in key[1]}
-            if self._counts and event.step > 1:
-                before = self._counts[-1]
-                self.between += [key for key, times in now.items() if times > before.get(key, 0)]
-            self._counts.append(now)
 
 
 @pytest.mark.parametrize(

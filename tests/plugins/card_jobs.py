@@ -2,7 +2,7 @@
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage, Transition
+from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage, Step, Transition
 
 STEPS = 3
 
@@ -31,3 +31,19 @@ def run(request, on_event=lambda event: None, engine=None):
 
 def pixels(result):
     return [image.sha256 for image in result.images]
+
+
+class WaitsOfSteps:
+    """What the thread that computes waited for, from the end of one step to the end of the next."""
+
+    def __init__(self, card):
+        self._card, self._counts = card, []
+        self.between = []
+
+    def __call__(self, event):
+        if isinstance(event, Step):
+            now = {key: times for key, times in self._card.waits.items() if " in " not in key[1]}
+            if self._counts and event.step > 1:
+                before = self._counts[-1]
+                self.between += [key for key, times in now.items() if times > before.get(key, 0)]
+            self._counts.append(now)

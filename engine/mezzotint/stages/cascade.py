@@ -30,6 +30,7 @@ from mezzotint.protocol import (
     ResolvedStage,
     Step,
 )
+from mezzotint.quantization.branched import merged_branches
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.decode import to_latents, to_picture
 from mezzotint.stages.denoise import Denoised, denoise
@@ -124,6 +125,12 @@ class Painter:
     def compiled(self) -> bool:
         """Whether blocks ran compiled."""
         return self._compiler is not None and not self._compiler.failure
+
+    @property
+    def merged_layers(self) -> int:
+        """How many layers have LoRAs in their weights and not beside them."""
+        networks = {id(network): network for network in self.networks()}
+        return sum(len(merged_branches(network)) for network in networks.values())
 
     def lowered_models(self) -> list[LoadedModel]:
         """Those that are not what their files say any more."""
