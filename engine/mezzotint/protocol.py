@@ -341,6 +341,7 @@ class GenerateResult:
     guidance_passes: GuidancePasses = "batched"
     compiled: bool = False
     fast: bool = False  # whether products were summed in float16
+    merged_layers: int = 0  # that have LoRAs in their weights, at the end; those of quantized weights are beside them
     recoveries: tuple[str, ...] = ()  # what was done when memory ran short
     inpaint: InpaintUsed | None = None  # None: no part of a picture was made anew by itself
     together: int = 1  # pictures that were denoised at once with it

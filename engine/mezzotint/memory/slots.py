@@ -1,6 +1,6 @@
 """A slot of the arena: memory at one address through which the same blocks pass in turn."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from mezzotint.memory.copying import Copier, Mark, Ticket
 from mezzotint.memory.loads import Load
@@ -13,8 +13,11 @@ class Slot:
     else comes after all, it is copied then and there: the order decides about time, never about what is computed.
     """
 
-    def __init__(self, blocks: Mapping[str, Load], copier: Copier) -> None:
-        self._blocks, self._copier = blocks, copier
+    def __init__(
+        self, blocks: Mapping[str, Load], copier: Copier, arrived: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """`arrived` is told of a block each time that it has come, before computing goes on."""
+        self._blocks, self._copier, self._arrived = blocks, copier, arrived
         names = list(blocks)
         self._following = dict(zip(names, [*names[1:], names[0]], strict=True))
         self._held = ""
@@ -39,9 +42,15 @@ class Slot:
             ticket, self._ticket = self._ticket, None
             try:
                 ticket.wait()
+                self._arrived(block)
             except BaseException:
                 self._held, self._ticket = "", ticket
                 raise
+
+    def renew(self) -> None:
+        """Have no block here that was told of; one on its way may come."""
+        if self._ticket is None:
+            self._held = ""
 
     def after(self, block: str) -> None:
         """The block has been used, as far as what computing was asked for goes: fetch the next."""

@@ -1,25 +1,25 @@
 """A network on a device that need not hold all of it: some blocks stay, the others pass through slots.
 
 Every weight is bound once for a stay, to an address of its own or to its place in a slot, so that a block can run
-compiled or as a captured graph. Nothing is ever copied back: what lies on the host is what it was.
+compiled or as a captured graph. What LoRAs add is merged into weights when they have arrived, the same for those that
+stay and those that pass. Nothing is ever copied back: what lies on the host is what it was.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from mezzotint.memory.accounting import rounded, uncounted
 from mezzotint.memory.arena import DeviceArena, Segment
-from mezzotint.memory.copying import Copier, Mark, Ticket
+from mezzotint.memory.copying import Copier
 from mezzotint.memory.host import Form, HostTensor, Source
 from mezzotint.memory.loads import Load
 from mezzotint.memory.pinning import CHUNK, Locker, Pinned, can_lock
 from mezzotint.memory.segments import placed, spread
-from mezzotint.memory.slots import Slot
+from mezzotint.memory.stay import Stay
 from mezzotint.memory.weights import Weight, check_blocks, weights_of
 
 
@@ -55,7 +55,7 @@ class StreamedNetwork:
         self._weights: dict[str, list[Weight]] = {"": [], **{block: [] for block in blocks}}
         for weight in weights_of(network, self.blocks, disk):
             self._weights[weight.block].append(weight)
-        self._stay: _Stay | None = None
+        self._stay: Stay | None = None
         self._pinned: Pinned | None = None
         self._set(resident, slots)
 
@@ -113,7 +113,7 @@ class StreamedNetwork:
         with ExitStack() as undo, uncounted(), torch.inference_mode(False), torch.no_grad():
             stays = self._allocate(undo, placed(self._forms("", *arrangement.resident))[1])
             slots = [self._allocate(undo, self._slot_bytes(blocks)) for blocks in arrangement.slots]
-            stay = _Stay(self._copier, copier or self._copier, [stays, *slots])
+            stay = Stay(self._copier, copier or self._copier, [stays, *slots])
             undo.callback(stay.end)
             undo.callback(self._unbind)
             self._bind(stay, arrangement, stays, slots)
@@ -121,8 +121,12 @@ class StreamedNetwork:
         self._stay = stay
 
     def ready(self) -> None:
-        """Have computing wait for what lies in no block; blocks are waited for one by one."""
+        """Have computing wait for what lies in no block; blocks are waited for one by one.
+
+        Branches that were set since the last time are merged from here on.
+        """
         if self._stay is not None:
+            self._stay.look(self.network)
             self._stay.fixed.wait()
 
     def leave(self) -> None:
@@ -223,14 +227,18 @@ class StreamedNetwork:
         undo.callback(self._arena.free, segment)
         return segment
 
-    def _bind(self, stay: "_Stay", arrangement: Arrangement, stays: Segment, slots: Sequence[Segment]) -> None:
+    def _bind(self, stay: "Stay", arrangement: Arrangement, stays: Segment, slots: Sequence[Segment]) -> None:
         mark = self._copier.mark()  # the memory may have served something else
         rest, loads = stays.memory, {}
         for group in ("", *arrangement.resident):
             loads[group] = _bound(self._weights[group], rest)
+            stay.hold(group, self._weights[group], loads[group])
             rest = rest[placed(self._forms(group))[1] :]
         for blocks, segment in zip(arrangement.slots, slots, strict=True):
-            stay.add_slot({block: _bound(self._weights[block], segment.memory) for block in blocks}, self.network)
+            slot = {block: _bound(self._weights[block], segment.memory) for block in blocks}
+            for block, load in slot.items():
+                stay.hold(block, self._weights[block], load)
+            stay.add_slot(slot, self.network)
         stay.start(loads, mark, self.network)
 
     def _unbind(self) -> None:
@@ -238,83 +246,8 @@ class StreamedNetwork:
             weight.unbind()
 
 
-class _Stay:
-    """What a network has on the device while it is there."""
-
-    def __init__(self, copier: Copier, bringing: Copier, segments: list[Segment]) -> None:
-        self._copier, self._bringing, self.segments = copier, bringing, segments
-        self.slots: list[Slot] = []
-        self._residents: list[_Resident] = []
-        self._hooks: list[Any] = []
-
-    @property
-    def fixed(self) -> "_Resident":
-        """What lies in no block."""
-        return self._residents[0]
-
-    def add_slot(self, blocks: Mapping[str, Load], network: nn.Module) -> None:
-        """Have blocks pass through a slot."""
-        slot = Slot(blocks, self._copier)
-        self.slots.append(slot)
-        for block in blocks:
-            module = network.get_submodule(block)
-            self._hooks.append(module.register_forward_pre_hook(_before(slot, block), prepend=True))
-            self._hooks.append(module.register_forward_hook(_after(slot, block)))
-
-    def start(self, residents: Mapping[str, Load], mark: Mark, network: nn.Module) -> None:
-        """Have everything brought: what is always needed, first blocks of slots, then what stays."""
-        for block, load in residents.items():
-            resident = _Resident(self._bringing.start(load, mark))
-            self._residents.append(resident)
-            if block:
-                module = network.get_submodule(block)
-                self._hooks.append(module.register_forward_pre_hook(_arrived(resident), prepend=True))
-            else:
-                for slot in self.slots:
-                    slot.prepare(mark)
-
-    def end(self) -> None:
-        """Have nothing written any more, and nothing called."""
-        for hook in self._hooks:
-            hook.remove()
-        for slot in self.slots:
-            slot.settle()
-        for resident in self._residents:
-            resident.settle()
-
-
-class _Resident:
-    """Copies that are waited for once, when first they are needed."""
-
-    def __init__(self, ticket: Ticket) -> None:
-        self._ticket: Ticket | None = ticket
-
-    def wait(self) -> None:
-        """Have them here before computing goes on."""
-        if self._ticket is not None:
-            self._ticket.wait()
-            self._ticket = None
-
-    def settle(self) -> None:
-        """Have nothing written any more."""
-        if self._ticket is not None:
-            self._ticket.settle()
-
-
 def _bound(weights: Sequence[Weight], memory: Tensor) -> Load:
     load = Load(memory, [weight.source for weight in weights])
     for weight, tensor in zip(weights, load.tensors, strict=True):
         weight.bind(tensor)
     return load
-
-
-def _before(slot: Slot, block: str) -> Any:  # noqa: ANN401  a hook, of whatever arguments
-    return lambda *_: slot.before(block)
-
-
-def _after(slot: Slot, block: str) -> Any:  # noqa: ANN401
-    return lambda *_: slot.after(block)
-
-
-def _arrived(resident: _Resident) -> Any:  # noqa: ANN401
-    return lambda *_: resident.wait()

@@ -1,43 +1,42 @@
-"""torch's own layers with branches of low rank, put in and taken out without touching a weight.
+"""What LoRAs add to the layers of a network: beside quantized weights, merged into plain ones where they compute.
 
-A layer with branches shares the state of the one that it stands for: the same parameters under the same names, the
-same hooks. Where no branches are wanted torch's own layer is back, so that the network is what it was, bit for bit.
+A plain layer with branches shares the state of the one that it stands for: the same parameters under the same names,
+the same hooks. What is merged is merged into a copy: where no branches are wanted torch's own layer is back with the
+weight that it had, so that the network is what it was, bit for bit.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import torch
 from torch import Tensor, nn
 
-from mezzotint.quantization.convolution import convolved
 from mezzotint.quantization.layers import QuantizedConv2d, QuantizedLayer, QuantizedLinear
-from mezzotint.quantization.linear import Branch, joined, linear
+from mezzotint.quantization.linear import Branch, joined
+
+_AT_ONCE = 2**20  # numbers of a weight that are merged at a time, which bounds what that takes beside it
 
 
-class BranchedLinear(nn.Linear):
-    """nn.Linear with branches."""
+class MergedLinear(nn.Linear):
+    """nn.Linear whose weight is the sum of its own and its branches, where it computes."""
 
-    def __init__(self, plain: nn.Linear) -> None:
+    merges = True
+
+    def __init__(self, plain: nn.Linear, branches: tuple[Branch, ...]) -> None:
         vars(self).update(vars(plain))
-        self.branches: tuple[Branch, ...] = ()
+        self.branches = branches
         self.plain = (plain,)  # in a tuple it is no part of the network
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x `(..., k)` to `(..., n)`."""
-        return linear(x, self.weight, self.bias, self.branches)
 
+class MergedConv2d(nn.Conv2d):
+    """nn.Conv2d of the same kind."""
 
-class BranchedConv2d(nn.Conv2d):
-    """nn.Conv2d with branches."""
+    merges = True
 
-    def __init__(self, plain: nn.Conv2d) -> None:
+    def __init__(self, plain: nn.Conv2d, branches: tuple[Branch, ...]) -> None:
         vars(self).update(vars(plain))
-        self.branches: tuple[Branch, ...] = ()
+        self.branches = branches
         self.plain = (plain,)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """x `(b, c, h, w)` to the picture that the convolution and its branches make of it."""
-        return convolved(super().forward(x), x, self.branches, self)
 
 
 BranchableLayer: TypeAlias = nn.Linear | nn.Conv2d | QuantizedLayer
@@ -55,24 +54,62 @@ def weight_shape(layer: BranchableLayer) -> tuple[int, ...]:
     return tuple(layer.shape if isinstance(layer, QuantizedLayer) else layer.weight.shape)
 
 
-def set_branches(network: nn.Module, branches: Mapping[str, Sequence[Branch]]) -> None:
-    """Have these branches, by the names of layers, and no others. Each layer's are joined here, once."""
+def set_branches(network: nn.Module, branches: Mapping[str, Sequence[Branch]], *, at_rest: bool = True) -> None:
+    """Have these branches, by the names of layers, and no others; layers whose branches stay are left alone.
+
+    `at_rest`: weights compute where they lie, so plain ones are merged here, each into a copy. Otherwise they are
+    merged where they are brought to (`merged_branches`).
+    """
     for name, layer in list(branchable_layers(network)):
-        branch = joined(branches.get(name, ()))
+        wanted = tuple(branches.get(name, ()))
         if isinstance(layer, QuantizedLayer):
+            branch = joined(wanted)
             layer.branches = () if branch is None else (branch,)
-        elif branch is not None:
-            _branched(network, name, layer).branches = (branch,)
-        elif isinstance(layer, BranchedLinear | BranchedConv2d):
-            _put(network, name, layer.plain[0])
+        elif not same_branches(wanted, getattr(layer, "branches", ())):
+            plain = layer.plain[0] if isinstance(layer, MergedLinear | MergedConv2d) else layer
+            _put(network, name, _merged(plain, wanted, at_rest=at_rest) if wanted else plain)
 
 
-def _branched(network: nn.Module, name: str, layer: nn.Linear | nn.Conv2d) -> BranchedLinear | BranchedConv2d:
-    if isinstance(layer, BranchedLinear | BranchedConv2d):
-        return layer
-    branched = BranchedConv2d(layer) if isinstance(layer, nn.Conv2d) else BranchedLinear(layer)
-    _put(network, name, branched)
-    return branched
+def merged_branches(network: nn.Module) -> dict[str, tuple[Branch, ...]]:
+    """By the names of weights, what is to be merged into them; also of layers that something else stands for now."""
+    return {
+        f"{name}.weight": module.branches for name, module in network.named_modules() if getattr(module, "merges", None)
+    }
+
+
+def same_branches(a: Sequence[Branch], b: Sequence[Branch]) -> bool:
+    """Whether they add the same: the very same factors, at the same scale."""
+    return len(a) == len(b) and all(
+        x.down is y.down and x.up is y.up and x.scale == y.scale for x, y in zip(a, b, strict=True)
+    )
+
+
+def merge(target: Tensor, weight: Tensor, branches: Sequence[Branch]) -> None:
+    """Fill target with weight `(n, ...)` plus each branch's `scale up down`.
+
+    Summed in float32 at least, one branch after the other, and rounded once; target may be the weight itself.
+    """
+    dtype = torch.promote_types(weight.dtype, torch.float32)
+    factors = [(each.up.flatten(1).to(dtype), each.down.flatten(1).to(dtype), each.scale) for each in branches]
+    step = max(1, _AT_ONCE // max(1, weight[0].numel()))
+    for start in range(0, weight.shape[0], step):
+        rows = slice(start, start + step)
+        total = weight[rows].to(dtype, copy=True, memory_format=torch.contiguous_format).flatten(1)
+        for up, down, scale in factors:
+            total.addmm_(up[rows], down, alpha=scale)
+        target[rows].copy_(total.view_as(weight[rows]))
+
+
+def _merged(
+    plain: nn.Linear | nn.Conv2d, branches: tuple[Branch, ...], *, at_rest: bool
+) -> MergedLinear | MergedConv2d:
+    layer = (MergedConv2d if isinstance(plain, nn.Conv2d) else MergedLinear)(plain, branches)  # type: ignore[arg-type]
+    if at_rest:
+        with torch.inference_mode(False), torch.no_grad():
+            weight = torch.empty_like(plain.weight)
+            merge(weight, plain.weight, branches)
+            vars(layer)["_parameters"] = {**plain._parameters, "weight": nn.Parameter(weight, requires_grad=False)}
+    return layer
 
 
 def _put(network: nn.Module, name: str, layer: nn.Module) -> None:
@@ -81,8 +118,8 @@ def _put(network: nn.Module, name: str, layer: nn.Module) -> None:
 
 
 def _can_branch(module: nn.Module) -> bool:
-    if type(module) in (nn.Conv2d, BranchedConv2d):
+    if type(module) in (nn.Conv2d, MergedConv2d):
         return bool(module.groups == 1 and module.padding_mode == "zeros")
     if isinstance(module, QuantizedConv2d):
         return module.groups == 1
-    return type(module) in (nn.Linear, BranchedLinear, QuantizedLinear)
+    return type(module) in (nn.Linear, MergedLinear, QuantizedLinear)

@@ -31,6 +31,7 @@ from mezzotint.protocol import (
     ResolvedStage,
     Step,
 )
+from mezzotint.quantization.branched import merged_branches
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.decode import to_latents, to_picture
 from mezzotint.stages.denoise import Denoised, denoise
@@ -132,6 +133,12 @@ class Painter:
     def uses_loras(self) -> bool:
         """Whether networks do more than their own work."""
         return any(self._loras.used(index) for index in range(len(self._models)))
+
+    @property
+    def merged_layers(self) -> int:
+        """How many layers have LoRAs in their weights and not beside them."""
+        networks = {id(network): network for network in self.networks()}
+        return sum(len(merged_branches(network)) for network in networks.values())
 
     def lowered_models(self) -> list[LoadedModel]:
         """Those that are not what their files say any more."""

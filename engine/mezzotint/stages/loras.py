@@ -71,7 +71,7 @@ class JobLoras:
         if model.loras is None and model.shares:  # another model may have left some in the networks that they share
             from mezzotint.families.lora.adapters import Adapters
 
-            model.loras = Adapters(model.networks, model.device)
+            model.loras = Adapters(model.networks, model.device, at_rest=model.home is None)
         if model.loras is not None:
             if model.shares:
                 model.loras.forget()
@@ -141,7 +141,7 @@ def _hold(models: Sequence[LoadedModel], chosen: Sequence[Sequence[_Chosen]], ca
             fitting for other, some in zip(models, chosen, strict=True) if other is model for _, fitting in some
         ]
         if of_model and model.loras is None:
-            model.loras = Adapters(model.networks, model.device)
+            model.loras = Adapters(model.networks, model.device, at_rest=model.home is None)
         if model.loras is not None:
             model.loras.hold(of_model, cancelled)
 

@@ -121,7 +121,11 @@ def settle_outlay(
     """
     limits = (request.vram_limit_bytes, request.ram_limit_bytes)
     machine = facts(device.id, vram_limit=limits[0], ram_limit=limits[1])
-    if machine.one_memory and limits == (None, None) and _has_room(setup, machine):
+    if (
+        machine.one_memory
+        and limits == (None, None)
+        and _has_room(setup, machine, copies=2 if _has_loras(request) else 1)
+    ):
         return None
     calibration = load_calibration(paths.cache_folder(), machine.device_name)
     if not machine.one_memory:
@@ -146,10 +150,15 @@ def _with_rates(calibration: Calibration, machine: MachineFacts, setup: CascadeS
     return known
 
 
-def _has_room(setup: CascadeSetup, machine: MachineFacts) -> bool:
+def _has_room(setup: CascadeSetup, machine: MachineFacts, *, copies: int) -> bool:
     """Whether all weights fit well into the RAM that is free, by the limits of this process and its device too."""
-    weights = sum(path.stat().st_size for path in _files(setup))
+    weights = copies * sum(path.stat().st_size for path in _files(setup))
     return weights <= _ROOM * min(machine.free_ram_bytes - machine.process_bytes, machine.free_vram_bytes)
+
+
+def _has_loras(request: GenerateRequest) -> bool:
+    """Which are merged into copies of weights."""
+    return bool(request.loras) or any(stage.loras for stage in request.cascade.stages)
 
 
 def _files(setup: CascadeSetup) -> set[Path]:

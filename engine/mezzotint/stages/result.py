@@ -98,6 +98,7 @@ def result_of(work: Work, report: MemoryReport, made: Made) -> GenerateResult:
         recoveries=painter.placement.recoveries,
         compiled=painter.compiled,
         fast=job.fast,
+        merged_layers=painter.merged_layers,
         inpaint=None if made.given.plate is None else made.given.plate.used,
         together=made.together,
     )

@@ -211,28 +211,6 @@ def test_blocks_that_could_not_be_anywhere_are_refused(resident, slots):
         streamed(case("pixart"), simulated(), resident, slots)
 
 
-def test_branches_stay_where_they_are():
-    from mezzotint.quantization.branched import branchable_layers, set_branches
-    from mezzotint.quantization.linear import Branch
-
-    chosen, device = case("pixart"), simulated()
-    name, layer = next((n, each) for n, each in branchable_layers(chosen.network) if "blocks.1.ff" in n)
-    branch = Branch(down=torch.randn(2, layer.in_features), up=torch.randn(layer.out_features, 2))
-    network = streamed(chosen, device, 0, 1)
-    set_branches(chosen.network, {name: [branch]})
-    expected = chosen.call()
-    assert not expected.equal(chosen.answer)
-    network.enter()
-    assert chosen.call().equal(expected)
-    set_branches(chosen.network, {})
-    assert chosen.call().equal(chosen.answer)
-    set_branches(chosen.network, {name: [branch]})
-    network.leave()
-    assert chosen.call().equal(expected)
-    set_branches(chosen.network, {})
-    assert fingerprint(chosen.network) == chosen.fingerprint
-
-
 def test_what_is_remembered_of_the_words_is_the_same():
     from mezzotint.acceleration.text_cache import remembering_text
 

@@ -1,4 +1,6 @@
-"""Branches beside weights, plain and quantized: what they add, and that nothing is left of them."""
+"""Branches merged into weights or beside quantized ones: what they add, and that nothing is left of them."""
+
+from dataclasses import replace
 
 import pytest
 import torch
@@ -7,7 +9,15 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional
 
-from mezzotint.quantization.branched import BranchedConv2d, BranchedLinear, branchable_layers, set_branches
+from mezzotint.quantization import branched
+from mezzotint.quantization.branched import (
+    MergedConv2d,
+    MergedLinear,
+    branchable_layers,
+    merge,
+    merged_branches,
+    set_branches,
+)
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
 from mezzotint.quantization.layers import QuantizedConv2d, QuantizedLinear
 from mezzotint.quantization.linear import Branch, joined
@@ -36,9 +46,8 @@ def difference(*branches):
 def test_a_linear_layer_is_as_with_merged_weights(n, k, ranks, rows, bias):
     network = nn.Sequential(nn.Linear(k, n, bias=bias))
     branches = [linear_branch(n, k, rank, scale=-0.3 * rank, seed=rank) for rank in ranks]
+    x, merged = random(rows, k), network[0].weight + difference(*branches)
     set_branches(network, {"0": branches})
-    x = random(rows, k)
-    merged = network[0].weight + difference(*branches)
     torch.testing.assert_close(network(x), functional.linear(x, merged, network[0].bias), rtol=1e-4, atol=1e-4)
 
 
@@ -54,40 +63,66 @@ def test_a_convolution_is_as_with_merged_weights(channels, window, stride, paddi
     layer = nn.Conv2d(*channels, window, stride=stride, padding=padding, dilation=dilation)
     network, branches = nn.Sequential(layer), [conv_branch(layer), conv_branch(layer, rank=3, scale=-1.0, seed=9)]
     set_branches(network, {"0": branches})
-    assert isinstance(network[0], BranchedConv2d)
+    assert isinstance(network[0], MergedConv2d)
     x = random(2, channels[0], 7, 9)
     merged = functional.conv2d(x, layer.weight + difference(*branches), layer.bias, stride, padding, dilation)
     torch.testing.assert_close(network(x), merged, rtol=1e-4, atol=1e-4)
 
 
-def test_nothing_is_copied_and_nothing_is_left():
+def test_nothing_is_left():
     network = nn.Sequential(nn.Linear(8, 6), nn.Conv2d(3, 4, 3), nn.GELU(), nn.Linear(6, 6))
-    before, layers = dict(network.named_parameters()), list(network)
+    before, layers = {name: each.clone() for name, each in network.state_dict().items()}, list(network)
     x = random(5, 8)
     plain = layers[0](x)
     set_branches(network, {"0": [linear_branch(6, 8)], "1": [conv_branch(layers[1])]})
-    assert [type(layer) for layer in network] == [BranchedLinear, BranchedConv2d, nn.GELU, nn.Linear]
-    assert {name: id(p) for name, p in network.named_parameters()} == {name: id(p) for name, p in before.items()}
+    assert [type(layer) for layer in network] == [MergedLinear, MergedConv2d, nn.GELU, nn.Linear]
     assert list(network.state_dict()) == list(before)
-    assert not torch.equal(network[0](x), plain)
+    assert network[0].bias is layers[0].bias and not torch.equal(network[0](x), plain)
     set_branches(network, {"1": [conv_branch(layers[1])]})
-    assert network[0] is layers[0] and isinstance(network[1], BranchedConv2d)
+    assert network[0] is layers[0] and isinstance(network[1], MergedConv2d)
     set_branches(network, {})
     assert all(now is then for now, then in zip(network, layers, strict=True))
+    assert all(torch.equal(each, before[name]) for name, each in network.state_dict().items())
     assert torch.equal(network[0](x), plain)
 
 
-def test_what_moves_meanwhile_has_moved_when_the_branches_are_gone():
-    network = nn.Sequential(nn.Linear(8, 6))
-    plain = network[0]
-    set_branches(network, {"0": [linear_branch(6, 8)]})
-    network.double()
-    set_branches(network, {})
-    assert network[0] is plain and plain.weight.dtype == torch.float64
+def test_only_what_changes_is_merged_anew():
+    network = nn.Sequential(nn.Linear(8, 6), nn.Linear(6, 6))
+    first, second = linear_branch(6, 8), linear_branch(6, 6)
+    set_branches(network, {"0": [first], "1": [second]})
+    merged = [layer.weight for layer in network]
+    set_branches(network, {"0": [replace(first)], "1": [replace(second, scale=0.1)]})
+    assert network[0].weight is merged[0] and network[1].weight is not merged[1]
 
 
-def test_several_are_joined_once_and_not_when_called(monkeypatch):
-    network = nn.Sequential(nn.Linear(8, 6))
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_sum_in_16_bits_is_rounded_once(dtype, monkeypatch):
+    monkeypatch.setattr(branched, "_AT_ONCE", 40)  # five rows at a time
+    layer = nn.Linear(8, 48).to(dtype)
+    branches = [linear_branch(48, 8), linear_branch(48, 8, 5, scale=-0.2, seed=4)]
+    network = nn.Sequential(layer)
+    set_branches(network, {"0": branches})
+    exact = layer.weight.float()
+    for each in branches:
+        exact = torch.addmm(exact, each.up, each.down, alpha=each.scale)
+    assert torch.equal(network[0].weight, exact.to(dtype))
+
+
+def test_weights_that_compute_elsewhere_are_merged_there():
+    network = nn.Sequential(nn.Linear(8, 6), nn.Linear(6, 6))
+    weights, branch = [layer.weight for layer in network], linear_branch(6, 8)
+    set_branches(network, {"0": [branch]}, at_rest=False)
+    assert [layer.weight is weight for layer, weight in zip(network, weights, strict=True)] == [True, True]
+    assert merged_branches(network) == {"0.weight": (branch,)}
+    target = torch.empty(6, 8)
+    merge(target, weights[0], (branch,))
+    torch.testing.assert_close(target, weights[0] + difference(branch))
+
+
+def test_several_beside_a_quantized_weight_are_joined_once_and_not_when_called(monkeypatch):
+    layer = QuantizedLinear(Int8(dynamic=False), (6, 8), None)
+    layer.take(layer.format.quantize(random(6, 8)))
+    network = nn.Sequential(layer)
     set_branches(network, {"0": [linear_branch(6, 8, rank) for rank in (1, 2, 3)]})
     (branch,) = network[0].branches
     assert branch.down.shape == (6, 8) and branch.up.shape == (6, 6) and joined([branch]) is branch

@@ -1,6 +1,7 @@
-"""LoRAs in the networks of a model that is in memory: their factors beside the weights, never in them.
+"""LoRAs in the networks of a model that is in memory: beside quantized weights, merged into others where they compute.
 
-Several of a layer are one pair of factors, joined when the LoRAs or their weights change and not when it is called.
+Beside a quantized weight several are one pair of factors, joined when the LoRAs or their weights change and not when
+the layer is called. What is merged is never written over: a model without its LoRAs is what it was, bit for bit.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.lora.file import LoraFile, LoraLayer, Stamp
 from mezzotint.families.lora.matching import Fit, Target
 from mezzotint.quantization.branched import set_branches
+from mezzotint.quantization.layers import QuantizedLayer
 from mezzotint.quantization.linear import Branch
 
 _Branches = Mapping[str, Mapping[str, Branch]]  # by component and layer
@@ -32,9 +34,11 @@ class FittingLora:
 class Adapters:
     """What is in the networks of one model, and what is kept of the files."""
 
-    def __init__(self, networks: Mapping[str, nn.Module], device: torch.device | None = None) -> None:
-        """`device`: where the networks compute; None: where their weights are."""
-        self._networks, self._device = networks, device
+    def __init__(
+        self, networks: Mapping[str, nn.Module], device: torch.device | None = None, *, at_rest: bool = True
+    ) -> None:
+        """`device`: where the networks compute; None: where their weights are. `at_rest`: that is where they lie."""
+        self._networks, self._device, self._at_rest = networks, device, at_rest
         self._latest: Sequence[tuple[FittingLora, float]] = ()
         self._held: dict[Stamp, _Branches] = {}
         self._on: tuple[tuple[Stamp, float], ...] | None = ()  # None: a change was broken off
@@ -62,7 +66,7 @@ class Adapters:
             for stamp, weight in wanted:
                 for name, branch in self._held[stamp].get(component, {}).items():
                     branches.setdefault(name, []).append(replace(branch, scale=branch.scale * weight))
-            set_branches(network, branches)
+            set_branches(network, branches, at_rest=self._at_rest)
         self._on = wanted
 
     def let_go(self) -> None:
@@ -91,19 +95,27 @@ class Adapters:
         branches: dict[str, dict[str, Branch]] = {}
         for layer, target in lora.fit.pairs:
             branch = self._placed(_branch(lora.file, layer, target, tensors), target)
-            if not all(bool(torch.isfinite(factor).all()) for factor in (branch.down, branch.up)):
+            if branch is None:
                 raise ModelRefused(
-                    f"{plain(path, 300)}: '{plain(layer.layer, 80)}' is too large for {branch.down.dtype}; "
+                    f"{plain(path, 300)}: '{plain(layer.layer, 80)}' is too large for the network's numbers; "
                     "try --dtype float32"
                 )
             branches.setdefault(target.component, {})[target.name] = branch
         return branches
 
-    def _placed(self, branch: Branch, target: Target) -> Branch:
-        like = next(each for each in self._networks[target.component].parameters() if each.is_floating_point())
-        down, up = (
-            factor.to(self._device or like.device, like.dtype).contiguous() for factor in (branch.down, branch.up)
-        )
+    def _placed(self, branch: Branch, target: Target) -> Branch | None:
+        """Where it is used: in the network's numbers beside a quantized weight, else as exact as it is in the file.
+
+        None: its numbers are too large for the network's.
+        """
+        network = self._networks[target.component]
+        like = next(each for each in network.parameters() if each.is_floating_point())
+        rounded = [factor.to(like.dtype) for factor in (branch.down, branch.up)]
+        if not all(bool(torch.isfinite(factor).all()) for factor in rounded):
+            return None
+        beside = isinstance(network.get_submodule(target.name), QuantizedLayer)
+        factors = rounded if beside else [branch.down, branch.up]
+        down, up = (factor.to(self._device or like.device).contiguous() for factor in factors)
         return replace(branch, down=down, up=up)
 
 

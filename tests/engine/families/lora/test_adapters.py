@@ -1,4 +1,4 @@
-"""Factors in networks: as merged weights make it, swapped without a trace, read once."""
+"""LoRAs in networks: as weights that were merged by hand make it, swapped without a trace, read once."""
 
 import copy
 import os
@@ -15,7 +15,6 @@ from mezzotint.families.lora import adapters as adapters_module
 from mezzotint.families.lora.adapters import Adapters, FittingLora
 from mezzotint.families.lora.file import open_lora
 from mezzotint.families.lora.matching import LayerIndex, fit
-from mezzotint.quantization.branched import BranchedLinear
 from mezzotint.quantization.policy import Choice, formats_for
 from mezzotint.quantization.swap import layers_of, quantized_layers, swap_in
 
@@ -135,14 +134,15 @@ def test_a_file_of_the_same_name_with_other_numbers_is_another(networks, lora):
     torch.testing.assert_close(networks["unet"](X), as_merged((added, 1.0)), rtol=1e-5, atol=1e-5)
 
 
-def test_factors_are_in_the_format_of_the_weights(networks, lora):
-    one, _ = lora()
+def test_factors_are_rounded_with_the_sum_alone(networks, lora):
+    one, added = lora()
     networks["unet"].bfloat16()
+    exact = {"unet": copy.deepcopy(networks["unet"]).float()}
     put(Adapters(networks), (one, 0.5))
-    layer = networks["unet"][4]
-    assert isinstance(layer, BranchedLinear)
-    assert {layer.branches[0].down.dtype, layer.branches[0].up.dtype} == {torch.bfloat16}
-    assert networks["unet"](X.bfloat16()).dtype == torch.bfloat16
+    merge(exact, added, 0.5)
+    for layer, wanted in zip(networks["unet"].parameters(), exact["unet"].parameters(), strict=True):
+        assert layer.dtype == torch.bfloat16
+        torch.testing.assert_close(layer.float(), wanted, rtol=2**-8, atol=1e-6)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -160,7 +160,7 @@ def test_numbers_that_are_not_finite_are_refused(networks, lora, part, value):
 def test_numbers_too_large_for_the_format_are_refused(networks, lora):
     one, _ = lora(size=1e6)
     networks["unet"].half()
-    with pytest.raises(ModelRefused, match="too large for torch.float16; try --dtype float32"):
+    with pytest.raises(ModelRefused, match="too large for the network's numbers; try --dtype float32"):
         put(Adapters(networks), (one, 1.0))
 
 
@@ -181,8 +181,8 @@ def test_a_change_that_fails_is_made_whole_by_the_next(networks, lora, monkeypat
     (a, _), adapters = lora(), Adapters(networks)
     plain, original = networks["unet"](X), adapters_module.set_branches
 
-    def failing(*args):
-        original(*args)
+    def failing(*args, **how):
+        original(*args, **how)
         raise MemoryError
 
     adapters.hold([a], lambda: False)

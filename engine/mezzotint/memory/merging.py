@@ -1,0 +1,57 @@
+"""What LoRAs add to weights, merged into them once they have arrived on the device; the host's stay as they are."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from mezzotint.memory.weights import Weight
+from mezzotint.quantization.branched import merge, merged_branches, same_branches
+from mezzotint.quantization.linear import Branch
+
+Arrived = Sequence[tuple[Weight, Tensor]]  # weights, and where each lies on the device
+
+
+class Merging:
+    """The branches of a network's weights during one stay on a device."""
+
+    def __init__(self) -> None:
+        self._wanted: Mapping[str, tuple[Branch, ...]] = {}
+        self._merged: dict[str, tuple[Branch, ...] | None] = {}  # of what stays; None: broken off half-way
+
+    def look(self, network: nn.Module) -> bool:
+        """See what is to be merged now; whether that is something else than before."""
+        before, self._wanted = self._wanted, merged_branches(network)
+        names = {*before, *self._wanted}
+        return not all(same_branches(before.get(name, ()), self._wanted.get(name, ())) for name in names)
+
+    def into_streamed(self, arrived: Arrived) -> None:
+        """Merge into weights that have just come, as they lie on the host."""
+        for weight, target in arrived:
+            if branches := self._branches(weight):
+                _merge(target, branches)
+
+    def into_resident(self, arrived: Arrived) -> None:
+        """Merge into weights that stay; those whose branches are others than before are fetched again first."""
+        for weight, target in arrived:
+            branches, held = self._branches(weight), self._merged.get(weight.name, ())
+            if held is not None and same_branches(held, branches):
+                continue
+            self._merged[weight.name] = None
+            if held != ():
+                with torch.no_grad():
+                    weight.source.read_into(target)
+            if branches:
+                _merge(target, branches)
+            self._merged[weight.name] = branches
+
+    def _branches(self, weight: Weight) -> tuple[Branch, ...]:
+        branches = self._wanted.get(weight.name, ())
+        if branches and len(weight.places) > 1:
+            raise ValueError(f"{weight.name} is shared by {len(weight.places)} layers, of which one has branches")
+        return branches
+
+
+def _merge(target: Tensor, branches: Sequence[Branch]) -> None:
+    with torch.no_grad():
+        merge(target, target, branches)

@@ -1,0 +1,118 @@
+"""What a network has on the device while it is there: blocks that stay, slots of those that pass, what is merged."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from torch import nn
+
+from mezzotint.memory.arena import Segment
+from mezzotint.memory.copying import Copier, Mark, Ticket
+from mezzotint.memory.loads import Load
+from mezzotint.memory.merging import Arrived, Merging
+from mezzotint.memory.slots import Slot
+from mezzotint.memory.weights import Weight
+
+
+class Stay:
+    """One stay of a network."""
+
+    def __init__(self, copier: Copier, bringing: Copier, segments: list[Segment]) -> None:
+        self._copier, self._bringing, self.segments = copier, bringing, segments
+        self.slots: list[Slot] = []
+        self._residents: list[_Resident] = []
+        self._hooks: list[Any] = []
+        self._merging = Merging()
+        self._held: dict[str, Arrived] = {}
+
+    @property
+    def fixed(self) -> "_Resident":
+        """What lies in no block."""
+        return self._residents[0]
+
+    def hold(self, block: str, weights: Sequence[Weight], load: Load) -> None:
+        """Know where the weights of a block come to lie."""
+        self._held[block] = tuple(zip(weights, load.tensors, strict=True))
+
+    def look(self, network: nn.Module) -> None:
+        """See which branches there are, between two calls of the network."""
+        if self._merging.look(network):
+            for slot in self.slots:
+                slot.renew()
+            for resident in self._residents:
+                resident.renew()
+
+    def add_slot(self, blocks: Mapping[str, Load], network: nn.Module) -> None:
+        """Have blocks pass through a slot."""
+        held = {block: self._held[block] for block in blocks}
+        slot = Slot(blocks, self._copier, _merge_streamed(self._merging, held))
+        self.slots.append(slot)
+        for block in blocks:
+            module = network.get_submodule(block)
+            self._hooks.append(module.register_forward_pre_hook(_before(slot, block), prepend=True))
+            self._hooks.append(module.register_forward_hook(_after(slot, block)))
+
+    def start(self, residents: Mapping[str, Load], mark: Mark, network: nn.Module) -> None:
+        """Have everything brought: what is always needed, first blocks of slots, then what stays."""
+        for block, load in residents.items():
+            merge = partial(self._merging.into_resident, self._held[block])
+            resident = _Resident(self._bringing.start(load, mark), merge)
+            self._residents.append(resident)
+            if block:
+                module = network.get_submodule(block)
+                self._hooks.append(module.register_forward_pre_hook(_arrived(resident), prepend=True))
+            else:
+                for slot in self.slots:
+                    slot.prepare(mark)
+
+    def end(self) -> None:
+        """Have nothing written any more, and nothing called."""
+        for hook in self._hooks:
+            hook.remove()
+        for slot in self.slots:
+            slot.settle()
+        for resident in self._residents:
+            resident.settle()
+
+
+class _Resident:
+    """Copies that are waited for once, when first they are needed, and what is merged into them."""
+
+    def __init__(self, ticket: Ticket, merge: Callable[[], None]) -> None:
+        self._ticket: Ticket | None = ticket
+        self._merge, self._is_merged = merge, False
+
+    def wait(self) -> None:
+        """Have them here before computing goes on."""
+        if self._ticket is not None:
+            self._ticket.wait()
+            self._ticket = None
+        if not self._is_merged:
+            self._merge()
+            self._is_merged = True
+
+    def renew(self) -> None:
+        """Have other branches merged before computing goes on."""
+        self._is_merged = False
+
+    def settle(self) -> None:
+        """Have nothing written any more."""
+        if self._ticket is not None:
+            self._ticket.settle()
+
+
+def _merge_streamed(merging: Merging, held: Mapping[str, Arrived]) -> Callable[[str], None]:
+    """Knows nothing of the stay, which would else hold its memory until it is collected."""
+    return lambda block: merging.into_streamed(held[block])
+
+
+def _before(slot: Slot, block: str) -> Any:  # noqa: ANN401  a hook, of whatever arguments
+    return lambda *_: slot.before(block)
+
+
+def _after(slot: Slot, block: str) -> Any:  # noqa: ANN401
+    return lambda *_: slot.after(block)
+
+
+def _arrived(resident: _Resident) -> Any:  # noqa: ANN401
+    return lambda *_: resident.wait()

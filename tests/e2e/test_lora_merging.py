@@ -1,0 +1,76 @@
+"""Whole jobs with LoRAs: merged where weights compute, alike where they rest, stay and pass, and gone afterwards."""
+
+from dataclasses import replace
+
+import pytest
+from card_jobs import pixels, request_of, run
+from every_device import WaitsOfSteps
+from fake_card.install import fake_card
+from lora_files import kohya_tensors, random_lora, write_lora
+
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.engine import Engine
+from mezzotint.memory.streaming import StreamedNetwork
+from mezzotint.protocol import LoraRef
+from mezzotint.stages import workroom
+from mezzotint.stages.placement import network_key
+
+MIB = 2**20
+
+
+@pytest.fixture(scope="module")
+def loras(tiny_sdxl_folder, tmp_path_factory):
+    from diffusers import UNet2DConditionModel
+
+    networks = {"unet": UNet2DConditionModel.from_pretrained(tiny_sdxl_folder / "unet")}
+    folder = tmp_path_factory.mktemp("loras")
+    patterns = {"ink": r"attn[12]\.|ff\.net|conv1", "fog": r"attn2\.|proj_in"}
+    return {
+        name: LoraRef(path=str(write_lora(folder / f"{name}.safetensors", kohya_tensors(added))), weight=0.7)
+        for name, added in ((name, random_lora(networks, pattern)) for name, pattern in patterns.items())
+    }
+
+
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_a_streamed_picture_is_the_resident_one(tiny_sdxl_folder, tmp_path, loras, dtype, monkeypatch):
+    job = request_of(tiny_sdxl_folder, tmp_path=tmp_path, dtype=dtype, loras=(loras["ink"],))
+    plain, original, streamed = run(job), workroom._settle, []
+
+    def settle(residency, model, part):
+        original(residency, model, replace(part, resident_blocks=min(part.blocks, 2), slots=2))
+        streamed.append(residency[network_key(model, part.name)].resident < part.blocks)
+
+    monkeypatch.setattr(workroom, "_settle", settle)
+    assert pixels(run(replace(job, vram_limit_bytes=512 * MIB))) == pixels(plain)
+    assert any(streamed) and plain.merged_layers > 0
+    assert pixels(run(replace(job, loras=()))) != pixels(plain)
+
+
+def test_on_a_card_jobs_change_them_in_place_and_leave_none(tiny_sdxl_folder, tmp_path, loras, monkeypatch):
+    job, entered = request_of(tiny_sdxl_folder, tmp_path=tmp_path), []
+    chosen = [(loras["ink"],), (loras["ink"], replace(loras["fog"], weight=-0.4)), (loras["fog"],), ()]
+    plain = [pixels(run(replace(job, device="cpu", loras=each))) for each in chosen]
+    original = StreamedNetwork._bind
+
+    def bound(network, *how):
+        entered.append(type(network.network).__name__)
+        original(network, *how)
+
+    monkeypatch.setattr(StreamedNetwork, "_bind", bound)
+    with fake_card(2**31) as card:
+        engine = Engine(Catalog.standard())
+        for each, wanted in zip(chosen, plain, strict=True):
+            waits = WaitsOfSteps(card)
+            result = run(replace(job, device="cuda:0", loras=each), waits, engine)
+            assert pixels(result) == wanted
+            assert (waits.between, card.hazards) == ([], [])
+            assert (result.merged_layers > 0) == bool(each)
+        engine.close()
+    assert entered.count("UNet2DConditionModel") == 1, "weights stay on the card from job to job"
+
+
+@pytest.mark.slow
+def test_beside_quantized_weights_they_are_not_merged(tiny_sdxl_folder, tmp_path, loras):
+    quantized = request_of(tiny_sdxl_folder, tmp_path=tmp_path, quantization="int8", loras=(loras["fog"],))
+    assert run(quantized).merged_layers == 0
