@@ -96,10 +96,22 @@ class Placement:
         if device.ledger.cap is None or not device.measures:
             return
         room = max(0, device.peak_bytes() - device.ledger.in_use)  # that activations take, beside what is held now
+        room = max(room, self._needed_elsewhere(model, component) - (device.ledger.in_use - network.bytes()))
         room += device.ledger.cap // _LEFT_FREE + device.taken_by_others()
         more, before = network.most_resident(room=room) - network.resident, network.bytes()
         if more > 0 and network.promote(more, room=room):
             self._grown[key] = network.bytes() - before
+
+    def _needed_elsewhere(self, model: LoadedModel, component: str) -> int:
+        """Bytes beside a network in the other phases through which the plan keeps it."""
+        if self._plan is None:
+            return 0
+        names = (model.identity, component)
+        part = next((part for part in self._plan.components if (part.model, part.name) == names), None)
+        if part is None:
+            return 0
+        phases = (phase for phase in self._plan.phases if phase.name in part.phases)
+        return max((p.weights_bytes - part.device_bytes + p.activation_bytes for p in phases), default=0)
 
     def close(self) -> None:
         """Have everything back on the host."""
