@@ -7,6 +7,7 @@
 #include "api/attention_arguments.h"
 #include "api/devices.h"
 #include "api/last_error.h"
+#include "api/plan_cache.h"
 #include "attention/attention.h"
 
 namespace {
@@ -22,6 +23,8 @@ MztStatus make_plan(const MztAttentionArgs& args, int32_t device, MztAttentionPl
         std::snprintf(plan.text, sizeof plan.text, "%s", last_error());
         return succeed();
     }
+    const PlanKey key = plan_key(args, attributes);
+    if (recall(key, plan)) return succeed();
     const DeviceFacts facts = facts_of(attributes);
     if (facts.architecture == 0) {
         std::snprintf(plan.text, sizeof plan.text,
@@ -33,6 +36,7 @@ MztStatus make_plan(const MztAttentionArgs& args, int32_t device, MztAttentionPl
     } else {
         plan_attention(args, facts, plan);
     }
+    remember(key, plan);
     return succeed();
 }
 

@@ -1,7 +1,13 @@
 """Mezzotint's CUDA kernels, opened from one library with a C ABI; knows no torch."""
 
 from mezzotint_kernels.abi import AttentionArgs, AttentionFlags, Dtype, LinearArgs, Preparation, QuantizeArgs
-from mezzotint_kernels.attention import AttentionPlan, attention_forward, attention_plan
+from mezzotint_kernels.attention import (
+    AttentionCalls,
+    AttentionPlan,
+    attention_calls,
+    attention_forward,
+    attention_plan,
+)
 from mezzotint_kernels.errors import InvalidArgument, KernelsError, KernelsUnavailable, LaunchFailed, Unsupported
 from mezzotint_kernels.information import DeviceInfo, KernelsInfo, info
 from mezzotint_kernels.linear import linear_forward
@@ -9,6 +15,7 @@ from mezzotint_kernels.quantize import quantize_rows
 
 __all__ = [
     "AttentionArgs",
+    "AttentionCalls",
     "AttentionFlags",
     "AttentionPlan",
     "DeviceInfo",
@@ -22,6 +29,7 @@ __all__ = [
     "Preparation",
     "QuantizeArgs",
     "Unsupported",
+    "attention_calls",
     "attention_forward",
     "attention_plan",
     "info",

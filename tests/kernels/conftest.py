@@ -1,6 +1,7 @@
 """A library whose API is the real one, and whose CUDA and kernels are whatever a test says."""
 
 import ctypes
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -40,8 +41,14 @@ def build_stand_in(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def stand_in_path(tmp_path_factory):
+def built_stand_in(tmp_path_factory):
     return build_stand_in(tmp_path_factory.mktemp("stand_in"))
+
+
+@pytest.fixture
+def stand_in_path(built_stand_in, tmp_path):
+    """A library that remembers nothing of other tests: to the system's loader a copy is another one."""
+    return Path(shutil.copyfile(built_stand_in, tmp_path / built_stand_in.name))
 
 
 @pytest.fixture

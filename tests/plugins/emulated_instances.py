@@ -60,6 +60,9 @@ class EmulatedAttention:
     def new_arguments(self):
         return AttentionArgs()
 
+    def attention_calls(self):
+        return None
+
     def plan(self, arguments, device):
         plan = AttentionPlanStruct()
         self._library.emulator_plan(ctypes.byref(arguments), *CARD, ctypes.byref(plan))

@@ -34,22 +34,26 @@ class FakeKernels:
     device_type = "cpu"
     arguments_type = _structure()
 
-    def __init__(self, fault=None, after=0, only=lambda arguments: True, head_sizes=None):
+    def __init__(self, fault=None, after=0, only=lambda arguments: True, head_sizes=None, workspace=WORKSPACE):
+        self.workspace = workspace
         self.fault, self.after, self.only, self.head_sizes = fault, after, only, head_sizes
         self.plans, self.launches = [], []
 
     def new_arguments(self):
         return self.arguments_type()
 
+    def attention_calls(self):
+        return None
+
     def plan(self, arguments, device):
         self.plans.append(arguments)
         if self.fault == "unsupported" or (self.head_sizes and arguments.head_dim not in self.head_sizes):
             raise Unsupported(f"no kernel for head_dim {arguments.head_dim}")
-        return KernelPlan(name="fake", workspace_bytes=WORKSPACE)
+        return KernelPlan(name="fake", workspace_bytes=self.workspace)
 
     def launch(self, arguments, device, stream):
         assert arguments.size == ctypes.sizeof(arguments)
-        assert arguments.workspace_bytes == WORKSPACE and arguments.workspace % 16 == 0
+        assert arguments.workspace_bytes == self.workspace and (arguments.workspace or 0) % 16 == 0
         self.launches.append(arguments)
         faulty = len(self.launches) > self.after and self.only(arguments)
         if faulty and self.fault == "launch":
@@ -61,6 +65,36 @@ class FakeKernels:
             out.fill_(float("nan"))
         if faulty and self.fault == "wrong":
             out.mul_(1.1)
+
+
+class CalledKernels(FakeKernels):
+    """The same, called by the extension in one step: `prepared` counts what came the other way.
+
+    `status`, if it is not 0, is what a call in one step comes to.
+    """
+
+    def __init__(self, file, **options):
+        super().__init__(workspace=0, **options)
+        self._file, self.prepared, self.status = file, 0, 0
+        self._function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p)(self._forward)
+
+    def attention_calls(self):
+        from mezzotint_kernels import attention_calls
+
+        address = ctypes.cast(self._function, ctypes.c_void_p).value
+        return attention_calls(torch.Tensor, torch.empty_like, address, self._file)
+
+    def launch(self, arguments, device, stream):
+        self.prepared += 1
+        super().launch(arguments, device, stream)
+
+    def _forward(self, address, device, stream):
+        if self.status == 0:
+            arguments = self.arguments_type.from_buffer_copy(
+                ctypes.string_at(address, ctypes.sizeof(self.arguments_type))
+            )
+            super().launch(arguments, device, stream or 0)
+        return self.status
 
 
 def read_and_attend(arguments):

@@ -8,6 +8,8 @@ from typing import Any, Protocol, TypeAlias
 
 Arguments: TypeAlias = Any  # a ctypes structure with the fields of MztAttentionArgs in kernels/csrc/api.h
 
+Calls: TypeAlias = Any  # mezzotint_kernels.AttentionCalls of torch's tensors
+
 PACKAGE = "mezzotint_kernels"
 INSTALL = "pip install mezzotint-kernels, or run make kernels"
 
@@ -60,6 +62,9 @@ class KernelLibrary(Protocol):
     def launch(self, arguments: Arguments, device: int, stream: int) -> None:
         """Queue it on a stream of the device that is current."""
 
+    def attention_calls(self) -> Calls | None:
+        """What makes calls of kinds that it knows with less ado; None where there is no such thing."""
+
 
 class InstalledKernels:
     """The package `mezzotint_kernels`."""
@@ -89,6 +94,12 @@ class InstalledKernels:
             self._package.attention_forward(arguments, device, stream)
         except self._package.KernelsError as error:
             raise self._as_ours(error) from error
+
+    def attention_calls(self) -> Calls | None:
+        """What makes calls of kinds that it knows with less ado; None where there is no such thing."""
+        import torch
+
+        return self._package.attention_calls(torch.Tensor, torch.empty_like)
 
     def _as_ours(self, error: Exception) -> Exception:
         package = self._package

@@ -33,6 +33,9 @@ class OneAttention:
         plan: KernelPlan = self._library.plan(arguments, device)
         return plan
 
+    def attention_calls(self) -> None:
+        """They would run what the library chooses."""
+
     def launch(self, arguments: Any, device: int, stream: int) -> None:  # noqa: ANN401
         """Queue the instance."""
         _run(self._instances.run_attention, arguments, self._number, device, stream)
