@@ -21,13 +21,14 @@ int resident_warps(const Instance& instance, const DeviceFacts& device) {
 
 // How much of its time a multiprocessor multiplies. Cards whose products with 32-bit sums run at half rate are bound by
 // these whatever the shape; the others wait for shared memory when only 16 rows share what was read. Where each of its
-// four parts has one warp alone, nothing is multiplied while that warp works on its softmax.
+// four parts has one warp alone, nothing is multiplied while that warp works on its softmax; one that has none idles.
 double speed(const Instance& instance, const DeviceFacts& device) {
     const bool full_rate = device.architecture == 80 || device.architecture == 90;
     const double rows = instance.rows_per_warp > 16 ? 1.0 : full_rate ? 0.72 : 0.95;
     if (instance.kind == Kind::short_keys) return 2 * rows;  // all keys are read once, and softmax is taken once
     const double keys = instance.tile_n >= 64 ? 1.0 : 0.95;
-    return rows * keys * (resident_warps(instance, device) < 8 ? 0.8 : 1.0);
+    const int warps = resident_warps(instance, device);
+    return rows * keys * (warps >= 8 ? 1.0 : warps >= 4 ? 0.8 : 0.2 * warps);
 }
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -48,6 +49,13 @@ bool serves(const Instance& instance, const MztAttentionArgs& args) {
     if (instance.masked != wants_masked(args) || (instance.kind == Kind::int8) != int8) return false;
     if (instance.kind == Kind::short_keys && args.nk > instance.tile_n) return false;
     return args.nq + args.nk + instance.tile_m <= INT32_MAX;
+}
+
+// Whether every pair of neighbours in its bias is aligned to its size.
+bool bias_in_pairs(const MztAttentionArgs& args) {
+    const uintptr_t pair_bytes = args.bias_dtype == MZT_FLOAT32 ? 8 : 4;
+    const auto [batch, head, query, key] = args.bias_stride;
+    return key == 1 && (batch | head | query) % 2 == 0 && reinterpret_cast<uintptr_t>(args.bias) % pair_bytes == 0;
 }
 
 const char* name_of(Kind kind) {
@@ -89,6 +97,31 @@ int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args, int64_
     return divide_up(tiles, tiles_per_block) * slices * args.heads * args.batch;
 }
 
+namespace {
+
+bool is_about(const Swept& swept, const MztAttentionArgs& args, const DeviceFacts& device) {
+    const bool int8 = (args.flags & MZT_INT8_SCORES) != 0;
+    if (swept.architecture != device.architecture || swept.head_dim != args.head_dim) return false;
+    if (swept.masked != wants_masked(args) || (swept.kind == Kind::int8) != int8) return false;
+    const int64_t each = args.batch * args.heads * args.nq / device.multiprocessors, queries = each < 1 ? 1 : each;
+    return queries >= swept.queries && queries < 2 * swept.queries && args.nk >= swept.keys && args.nk < 2 * swept.keys;
+}
+
+// What was measured for problems of this class; null where nothing was.
+const Swept* find_swept(const MztAttentionArgs& args, const DeviceFacts& device) {
+    for (const Swept* each = kSwept; each->architecture; ++each) {
+        if (is_about(*each, args, device)) return each;
+    }
+    return nullptr;
+}
+
+bool names(const Swept& swept, const Instance& instance) {
+    return swept.kind == instance.kind && swept.tile_m == instance.tile_m && swept.tile_n == instance.tile_n &&
+           swept.threads == instance.threads;
+}
+
+}  // namespace
+
 // The multiprocessor with the most blocks is the last to end.
 double cost_of(const Instance& instance, const MztAttentionArgs& args, const DeviceFacts& device) {
     const int64_t tiles = tiles_per_block(instance, args);
@@ -107,13 +140,13 @@ struct Choice {
 };
 
 void consider(Choice& choice, const Instance& instance, uint32_t number, const MztAttentionArgs& args,
-              const DeviceFacts& device) {
+              const DeviceFacts& device, const Swept* swept) {
     if (!serves(instance, args) || !runs_on(instance, device)) return;
     if (!fits_grid(instance, args)) {
         choice.too_large = true;
         return;
     }
-    const double cost = cost_of(instance, args, device);
+    const double cost = swept && names(*swept, instance) ? 0 : cost_of(instance, args, device);
     if (choice.best && cost >= choice.cost) return;
     choice.best = &instance;
     choice.number = number;
@@ -123,10 +156,13 @@ void consider(Choice& choice, const Instance& instance, uint32_t number, const M
 // Asked at every call, so it walks through the lists once and looks nothing up by number.
 Choice choose(const MztAttentionArgs& args, const DeviceFacts& device) {
     Choice choice;
+    const Swept* swept = find_swept(args, device);
     uint32_t number = 0;
     for (int list = 0; list < instance_lists(); ++list) {
         const InstanceList instances = instance_list(list);
-        for (int each = 0; each < instances.count; ++each) consider(choice, instances.first[each], number++, args, device);
+        for (int each = 0; each < instances.count; ++each) {
+            consider(choice, instances.first[each], number++, args, device, swept);
+        }
     }
     return choice;
 }
@@ -185,6 +221,7 @@ ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& a
     params.bias = args.bias;
     params.bias_is_float = args.bias_dtype == MZT_FLOAT32;
     for (int each = 0; each < 4; ++each) params.bias_stride[each] = args.bias_stride[each];
+    params.bias_in_pairs = bias_in_pairs(args);
     return params;
 }
 

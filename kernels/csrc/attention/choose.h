@@ -15,6 +15,20 @@ bool runs_on(const Instance& instance, const DeviceFacts& device);
 // What a multiprocessor needs for the problem with that instance, in arbitrary units of time.
 double cost_of(const Instance& instance, const MztAttentionArgs& args, const DeviceFacts& device);
 
+// What a sweep on a card found: the fastest instance for a class of problems, those with so many queries (of all heads
+// and batches, for each multiprocessor) and so many keys, up to twice as many.
+struct Swept {
+    int architecture;
+    Kind kind;
+    int head_dim;
+    bool masked;
+    int64_t queries, keys;  // the least
+    int tile_m, tile_n, threads;
+};
+
+// Ended by one of architecture 0 (swept.cpp).
+extern const Swept kSwept[];
+
 int64_t tiles_per_block(const Instance& instance, const MztAttentionArgs& args);
 // Blocks that each work through so many tiles of queries.
 int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args, int64_t tiles_per_block);

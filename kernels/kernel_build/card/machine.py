@@ -20,8 +20,10 @@ _KINDS = {".py", ".cu", ".h", ".cpp", ".json", ".txt", ".map"}
 _CARD = """
 import json, torch
 here = torch.cuda.is_available()
-name, capability = (torch.cuda.get_device_name(), torch.cuda.get_device_capability()) if here else (None, None)
-print(json.dumps({"name": name, "capability": capability, "torch": torch.__version__, "cuda": torch.version.cuda}))
+card = torch.cuda.get_device_properties(0) if here else None
+told = {"name": card.name, "capability": (card.major, card.minor), "multiprocessors": card.multi_processor_count} \
+    if here else {"name": None}
+print(json.dumps(told | {"torch": torch.__version__, "cuda": torch.version.cuda}))
 """
 
 
@@ -33,6 +35,7 @@ class Device:
     capability: tuple[int, int] | None
     torch: str
     cuda: str | None
+    multiprocessors: int | None = None  # in results of older versions it is not
 
     @property
     def is_stub(self) -> bool:
@@ -48,7 +51,13 @@ def find_device(stub: bool, seconds: float) -> Device:
     if told["name"] is None:
         raise BuildError("torch sees no CUDA device here: gpu-check needs one (see nvidia-smi), or ARGS=--stub")
     major, minor = told["capability"]
-    return Device(name=told["name"], capability=(major, minor), torch=told["torch"], cuda=told["cuda"])
+    return Device(
+        name=told["name"],
+        capability=(major, minor),
+        torch=told["torch"],
+        cuda=told["cuda"],
+        multiprocessors=told["multiprocessors"],
+    )
 
 
 def architecture_for(capability: tuple[int, int]) -> str:

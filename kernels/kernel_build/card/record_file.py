@@ -82,7 +82,13 @@ def read_record(folder: Path) -> Record:
             raise BuildError(f"{path} has form {words['form']}, and this reads {FORM}: {_AFRESH}")
         told = words["device"]
         capability = None if told["capability"] is None else (told["capability"][0], told["capability"][1])
-        device = Device(name=told["name"], capability=capability, torch=told["torch"], cuda=told["cuda"])
+        device = Device(
+            name=told["name"],
+            capability=capability,
+            torch=told["torch"],
+            cuda=told["cuda"],
+            multiprocessors=told.get("multiprocessors"),
+        )
         return Record(
             path=path, commit=words["commit"], device=device, parts=dict(words["parts"]), rows=list(words["rows"])
         )

@@ -1,4 +1,4 @@
-"""From a folder of results to the project's table: what was measured on a card, each with where it comes from."""
+"""From a folder of results to the project: figures into its table, and the fastest instances for those who choose."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,16 +6,18 @@ from pathlib import Path
 from kernel_build.card.beside import is_wrong
 from kernel_build.card.record_file import read_record
 from kernel_build.card.row_text import table_row
+from kernel_build.card.swept_file import SWEPT, write_swept
 from kernel_build.card.verdicts import told_rows
 from kernel_build.errors import BuildError
 from kernel_build.results import RESULTS, Place, record
 
 
-def record_results(folder: Path, table: Path = RESULTS) -> int:
-    """Write the rows of a card into the table; gives how many. BuildError for those of a stub."""
+def record_results(folder: Path, table: Path = RESULTS, swept: Path = SWEPT) -> int:
+    """Write a card's rows into the table, and what its sweep found; gives how many rows. BuildError for a stub's."""
     found = read_record(folder)
     if found.device.is_stub:
         raise BuildError(f"the results in {folder} are of a stub: only those of a card are recorded")
+    write_swept(found, swept)
     written = 0
     for row in told_rows(found):
         place = Place(gpu=row["device"], commit=found.commit, date=row["date"], command="make gpu-check")

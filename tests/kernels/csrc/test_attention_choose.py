@@ -4,7 +4,15 @@ from dataclasses import replace
 
 import pytest
 import torch
-from emulated_kernels import FORWARD, INT8, SHORT_KEYS, Card, Problem
+from emulated_kernels import FORWARD, INT8, SHORT_KEYS, Card, Emulator, Problem
+from emulator_build import LEFT_OUT, build, copy_sources
+
+from kernel_build.card.forced import instance_of
+from kernel_build.card.machine import Device
+from kernel_build.card.protocol import Row
+from kernel_build.card.record_file import Record
+from kernel_build.card.sweep_worker import instance_name
+from kernel_build.card.swept_file import write_swept
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 
@@ -61,6 +69,69 @@ def test_small_tiles_where_large_ones_would_leave_the_card_idle(emulator):
 
 def test_small_tiles_for_few_queries(emulator):
     assert emulator.plan(replace(SDXL, nq=64), H200).instance.tile_m == 64
+
+
+@pytest.mark.parametrize("head_dim", [384, 512])
+@pytest.mark.parametrize("card", [card for card in CARDS.values() if card is not TURING])
+def test_an_autoencoder_keeps_all_parts_of_a_multiprocessor_busy(emulator, card, head_dim):
+    picture = Problem(head_dim=head_dim, heads=1, kv_heads=1, nq=16384, nk=16384)
+    assert emulator.plan(picture, card).instance.threads == 128
+
+
+SWEPT = Problem(head_dim=128, dtype=torch.float16, heads=24, kv_heads=24, nq=4096, nk=4096)
+
+
+@pytest.fixture
+def sources(tmp_path):
+    return copy_sources(tmp_path / "kernels", {"attention/float16_128"})
+
+
+def sweep(folder, emulator, best, **changes):
+    """Writes what a sweep on an H200 says, in which that instance was the fastest for SWEPT."""
+    device = Device(name="NVIDIA H200", capability=(9, 0), torch="2.11", cuda="13.0", multiprocessors=132)
+    record = Record(path=folder / "results.json", commit="abc", device=device)
+    sizes = {name: getattr(SWEPT, name) for name in ("batch", "heads", "nq", "nk", "head_dim")} | changes
+    for number in emulator.numbers(SWEPT):
+        name = instance_name(instance_of(emulator.instances[number], number))
+        measured = {"shape": "a shape", "implementation": name, "milliseconds": 2.0 - (number == best), "error": 0.001}
+        record.add("sweep-attention", Row(item=name, measured=measured | sizes))
+    assert write_swept(record, folder / "csrc" / "attention" / "swept.cpp") == 1
+
+
+def test_what_was_swept_comes_before_what_is_estimated(sources):
+    estimating = Emulator(build(sources, LEFT_OUT))
+    estimated = estimating.plan(SWEPT, H200).text
+    best = next(
+        number
+        for number in estimating.numbers(SWEPT)
+        if (each := estimating.instances[number]).kind == FORWARD and f"{each.tile_m}x{each.tile_n}" not in estimated
+    )
+    sweep(sources, estimating, best)
+    swept = Emulator(build(sources, LEFT_OUT))
+    found = swept.plan(SWEPT, H200)
+    assert found.text != estimated
+    assert (found.instance.tile_m, found.instance.tile_n) == (
+        swept.instances[best].tile_m,
+        swept.instances[best].tile_n,
+    )
+    alike = replace(SWEPT, nk=4608)
+    assert swept.plan(alike, H200).text == found.text
+    for other, card in (
+        (SWEPT, CARDS["A100"]),
+        (replace(SWEPT, nk=2048), H200),
+        (replace(SWEPT, nq=1024), H200),
+        (replace(SWEPT, bias="full"), H200),
+        (replace(SWEPT, int8=True), H200),
+    ):
+        assert swept.plan(other, card).text == estimating.plan(other, card).text
+
+
+def test_an_instance_that_a_card_has_no_room_for_is_not_taken_from_a_sweep(sources):
+    estimating = Emulator(build(sources, LEFT_OUT))
+    largest = max(estimating.numbers(SWEPT), key=lambda number: estimating.instances[number].shared_bytes)
+    sweep(sources, estimating, largest)
+    small = replace(H200, shared_bytes=estimating.instances[largest].shared_bytes - 1)
+    assert Emulator(build(sources, LEFT_OUT)).plan(SWEPT, small).text == estimating.plan(SWEPT, small).text
 
 
 def test_a_text_is_held_at_once(emulator):

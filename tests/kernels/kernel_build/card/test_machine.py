@@ -17,8 +17,8 @@ from kernel_build.card.machine import (
 )
 from kernel_build.errors import BuildError
 
-H200 = '{"name": "NVIDIA H200", "capability": [9, 0], "torch": "2.11.0", "cuda": "13.0"}'
-NONE = '{"name": null, "capability": null, "torch": "2.11.0", "cuda": null}'
+H200 = '{"name": "NVIDIA H200", "capability": [9, 0], "multiprocessors": 132, "torch": "2.11.0", "cuda": "13.0"}'
+NONE = '{"name": null, "torch": "2.11.0", "cuda": null}'
 
 
 @pytest.fixture
@@ -33,6 +33,7 @@ def test_a_card_is_what_torch_says(said):
     said(H200)
     device = find_device(False, 60)
     assert (device.name, device.capability, device.torch, device.is_stub) == ("NVIDIA H200", (9, 0), "2.11.0", False)
+    assert device.multiprocessors == 132
 
 
 def test_without_a_card_there_is_only_the_stub(said):

@@ -34,6 +34,13 @@ def test_a_row_is_in_the_file_at_once_and_is_gone_on_with(record, tmp_path):
     assert found.device == CARD and not found.is_complete("times")
 
 
+def test_a_record_that_does_not_know_the_multiprocessors_is_read(record, tmp_path):
+    words = json.loads(record.path.read_text("utf-8"))
+    del words["device"]["multiprocessors"]
+    record.path.write_text(json.dumps(words), "utf-8")
+    assert read_record(tmp_path / "results").device == CARD
+
+
 def test_how_a_part_ended_is_kept_and_its_seconds_add_up(record, tmp_path):
     record.end("times", "unfinished", "its time was over", 30)
     again = opened(tmp_path / "results")

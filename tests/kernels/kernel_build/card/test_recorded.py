@@ -5,12 +5,12 @@ import pytest
 from kernel_build.__main__ import main
 from kernel_build.card.machine import STUB, Device
 from kernel_build.card.protocol import Row
-from kernel_build.card.record_file import open_record
+from kernel_build.card.record_file import open_record, read_record
 from kernel_build.card.recorded import record_results
 from kernel_build.errors import BuildError
 from kernel_build.results import PENDING, read_rows
 
-CARD = Device(name="Paper Card", capability=(9, 0), torch="2.11", cuda="13.0")
+CARD = Device(name="Paper Card", capability=(9, 0), torch="2.11", cuda="13.0", multiprocessors=132)
 WHAT = "SDXL, 64x64: mezzotint flash"
 
 
@@ -52,6 +52,14 @@ def test_what_is_wrong_leaves_the_target_pending(tmp_path, row):
     record_results(folder_of(tmp_path, row), tmp_path / "TABLE.md")
     figures = [each.figure for each in read_rows(tmp_path / "TABLE.md") if each.what == WHAT]
     assert figures[0] == PENDING and ("does not run (no)" in figures[1] or "WRONG: error 9.0e-01" in figures[1])
+
+
+def test_what_was_swept_is_for_those_who_choose(tmp_path):
+    folder = folder_of(tmp_path)
+    name = "mezzotint forward bfloat16 d64 64x64, 128 threads #1"
+    read_record(folder).add("sweep-attention", Row(item=name, measured=measured(name)))
+    assert record_results(folder, tmp_path / "TABLE.md", tmp_path / "swept.cpp") == 0
+    assert "{90, Kind::forward, 64, false, 512, 4096, 64, 64, 128}" in (tmp_path / "swept.cpp").read_text("utf-8")
 
 
 def test_a_stub_is_refused(tmp_path, capsys):

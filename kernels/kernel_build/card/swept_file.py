@@ -1,0 +1,114 @@
+"""What sweeps of attention found, as csrc/attention/swept.cpp: the fastest instance for each class of problems."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, Self
+
+from kernel_build.card.beside import is_wrong
+from kernel_build.card.record_file import Record
+from kernel_build.results import write_whole
+from kernel_build.sources import ARCHITECTURES, CSRC
+
+SWEPT = CSRC / "attention" / "swept.cpp"
+_HEAD = """\
+// Written by `python -m kernel_build record`: the fastest instance of each class of problems, as cards were swept.
+// Where it says nothing, choose.cpp estimates{state}.
+#include "choose.h"
+
+namespace mezzotint {{
+
+const Swept kSwept[] = {{
+"""
+_NOTHING = ": no card has been swept yet"
+_END = "    {},\n};\n\n}  // namespace mezzotint\n"
+_ENTRY = re.compile(r"^    \{(\d+), .*$", re.MULTILINE)
+_INSTANCE = re.compile(r"mezzotint (forward|short keys|int8) \w+ d\d+ (\d+)x(\d+)( masked)?, (\d+) threads")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Class:
+    """Problems that are alike; csrc/attention/choose.h says what each number means."""
+
+    head_dim: int
+    masked: bool
+    int8: bool
+    queries: int
+    keys: int
+
+    @classmethod
+    def of(cls, measured: Mapping[str, Any], kind: str, masked: bool, multiprocessors: int) -> Self:
+        """That of a problem."""
+        queries = prod(measured[name] for name in ("batch", "heads", "nq")) // multiprocessors
+        sizes = {"queries": _power_of_two(queries), "keys": _power_of_two(measured["nk"])}
+        return cls(head_dim=measured["head_dim"], masked=masked, int8=kind == "int8", **sizes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """An instance among those of a class."""
+
+    kind: str
+    tile_m: int
+    tile_n: int
+    threads: int
+
+
+def write_swept(record: Record, path: Path = SWEPT) -> int:
+    """Write what a card's sweep found in the place of what is there of its architecture; gives how many classes."""
+    architecture = _architecture(record)
+    if architecture is None or record.device.multiprocessors is None:
+        return 0
+    found = dict(_fastest(record, record.device.multiprocessors))
+    if found:
+        before = path.read_text("utf-8") if path.exists() else ""
+        kept = [match[0] for match in _ENTRY.finditer(before) if int(match[1]) != architecture]
+        lines = [_line(architecture, each, tile, record) for each, tile in found.items()]
+        write_whole(path, swept_text([*kept, *lines]))
+    return len(found)
+
+
+def swept_text(lines: list[str]) -> str:
+    """The file with these entries."""
+    entries = "".join(f"{line}\n" for line in sorted(lines))
+    return _HEAD.format(state="" if lines else _NOTHING) + entries + _END
+
+
+def _architecture(record: Record) -> int | None:
+    """Of the machine code that the card loads."""
+    if record.device.capability is None:
+        return None
+    major, minor = record.device.capability
+    numbers = (int(name.removeprefix("sm_").rstrip("a")) for name in ARCHITECTURES)
+    return max((each for each in numbers if each // 10 == major and each <= 10 * major + minor), default=None)
+
+
+def _fastest(record: Record, multiprocessors: int) -> Iterator[tuple[Class, Tile]]:
+    """For each class the instance whose time over the best one's, multiplied over its problems, is least."""
+    problems: dict[Class, dict[str, dict[Tile, float]]] = {}
+    for row in record.of("sweep-attention"):
+        measured = row["measured"]
+        named = _INSTANCE.match(measured.get("implementation") or "")
+        if named and row["outcome"] == "ok" and not is_wrong(row):
+            kind, rows, keys, masked, threads = named.groups()
+            tile = Tile(kind=kind, tile_m=int(rows), tile_n=int(keys), threads=int(threads))
+            each = Class.of(measured, kind, masked is not None, multiprocessors)
+            problems.setdefault(each, {}).setdefault(measured["shape"], {})[tile] = measured["milliseconds"]
+    for each, times in problems.items():
+        able = set.intersection(*(set(found) for found in times.values()))
+        if able:
+            best = {shape: min(found.values()) for shape, found in times.items()}
+            yield each, min(able, key=lambda tile: prod(found[tile] / best[shape] for shape, found in times.items()))
+
+
+def _line(architecture: int, each: Class, tile: Tile, record: Record) -> str:
+    kind, masked = tile.kind.replace(" ", "_"), str(each.masked).lower()
+    what = f"{architecture}, Kind::{kind}, {each.head_dim}, {masked}, {each.queries}, {each.keys}"
+    return f"    {{{what}, {tile.tile_m}, {tile.tile_n}, {tile.threads}}},  // {record.device.name}, {record.commit}"
+
+
+def _power_of_two(number: int) -> int:
+    """The largest that is no larger, and at least 1."""
+    return 1 << max(number, 1).bit_length() - 1
