@@ -43,6 +43,7 @@ def read_request(request: GenerateRequest) -> Reading:
         quantization=_unless_auto(request.quantization),
         text_quantization=_unless_auto(request.text_quantization),
         compile=request.compile,
+        cuda_graphs=_unless_auto(request.cuda_graphs),
         dtype=_unless_auto(request.dtype),
         vae_tile=request.vae_tile,
         strict=request.strict,

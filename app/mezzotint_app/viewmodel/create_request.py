@@ -63,6 +63,7 @@ def request_of(form: Form) -> GenerateRequest:
         ram_limit_bytes=window.ram_limit_bytes,
         vae_tile=settings.vae_tile,
         compile=settings.compile,
+        cuda_graphs=settings.cuda_graphs or "auto",
         strict=settings.strict,
         output=Output(path=form.output),
     )

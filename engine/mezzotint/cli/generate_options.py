@@ -12,7 +12,7 @@ from mezzotint.cli.inpaint_options import add_inpaint_options
 from mezzotint.cli.memory_options import add_memory_options
 from mezzotint.cli.request import HIRES_STRENGTH, REFINER_AT, Options
 from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES
-from mezzotint.protocol import Attention, Dtype, PredictionType, Quantization, Space, Upscaler
+from mezzotint.protocol import Attention, CudaGraphs, Dtype, PredictionType, Quantization, Space, Upscaler
 
 EXAMPLES = """\
   mezzotint generate "a red house by the sea at dusk" --seed 7 -o house.png
@@ -215,5 +215,11 @@ def _add_machine(group: argparse._ArgumentGroup) -> None:
         "--compile",
         action="store_true",
         help="compile the blocks of the network: minutes for the first picture of a size, less time for the next ones",
+    )
+    group.add_argument(
+        "--cuda-graphs",
+        choices=get_args(CudaGraphs),
+        help="capture a step as a CUDA graph and replay it, where the network is whole on an NVIDIA card (default: "
+        "auto, from 4 steps on)",
     )
     group.add_argument("--quant-text", choices=get_args(Quantization), help="the same for text encoders")

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 from PIL import Image
 
+from mezzotint.acceleration.captured_steps import FEWEST_STEPS, CapturedSteps
 from mezzotint.acceleration.compiled_blocks import CompiledBlocks
 from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
@@ -30,6 +31,7 @@ from mezzotint.protocol import (
     ResolvedStage,
     Step,
 )
+from mezzotint.quantization.products import nf4_layers
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.decode import to_latents, to_picture
 from mezzotint.stages.denoise import Denoised, denoise
@@ -89,8 +91,9 @@ class Painter:
         loras: JobLoras,
         placement: Placement,
         compiler: CompiledBlocks | None = None,
+        captures: CapturedSteps | None = None,
     ) -> None:
-        self._compiler = compiler
+        self._compiler, self.captures = compiler, captures
         self._clock, self._loras, self._placement = clock, loras, placement
         self._setup, self._models, self._request = setup, models, request
         self._on_event, self._cancelled = on_event, cancelled
@@ -325,7 +328,8 @@ class Painter:
 
         name = f"stage {stage + 1}"
         phase = self._placement.phase(name, model, [family.denoiser_component])
-        with phase as working, self._compiled(model.networks[family.denoiser_component]):
+        network = model.networks[family.denoiser_component]
+        with phase as working, self._compiled(network), self._capturing(model, family.denoiser_component, walk):
             working.guided = self._conditionings[stage].guided
             working.pictures = latents.shape[0]
             return denoise(
@@ -341,7 +345,27 @@ class Painter:
                 again=working.again,
                 remember=self._compiler is None,
                 keep=keep,
+                anew=(lambda: None) if self.captures is None else self.captures.forget,
             )
+
+    def _capturing(self, model: LoadedModel, component: str, walk: Walk) -> AbstractContextManager[None]:
+        """Have a network's steps captured, inside, where that is wanted and can be."""
+        if self.captures is None:
+            return nullcontext()
+        network, few = model.networks[component], len(walk.timesteps) < FEWEST_STEPS
+
+        def refusal() -> str:
+            if self._compiler is not None:
+                return "blocks are compiled"
+            if few and self._request.cuda_graphs == "auto":
+                return f"{len(walk.timesteps)} steps gain nothing; {FEWEST_STEPS} would"
+            if has_nf4:
+                return "products of bitsandbytes are not captured"
+            streamed = self._placement.streamed_blocks(model, component)
+            return f"{streamed} blocks of {component} are streamed" if streamed else ""
+
+        has_nf4 = any(True for _ in nf4_layers(network))
+        return self.captures.running(network, refusal)
 
     def _compiled(self, network: Network) -> AbstractContextManager[None]:
         """Have a network's blocks run compiled, inside, where that is wanted."""

@@ -101,6 +101,13 @@ class Placement:
         if more > 0 and network.promote(more, room=room):
             self._grown[key] = network.bytes() - before
 
+    def streamed_blocks(self, model: LoadedModel, component: str) -> int:
+        """How many blocks of a network pass through slots now; 0: it is whole where it works."""
+        key = network_key(model, component)
+        if self._residency is None or key not in self._residency:
+            return 0
+        return len(self._residency[key].blocks) - self._residency[key].resident
+
     def close(self) -> None:
         """Have everything back on the host."""
         if self._residency is not None:

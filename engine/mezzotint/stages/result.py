@@ -96,6 +96,7 @@ def result_of(work: Work, report: MemoryReport, made: Made) -> GenerateResult:
         guidance_passes=painter.guidance_passes,
         recoveries=painter.placement.recoveries,
         compiled=painter.compiled,
+        cuda_graphs=None if painter.captures is None else painter.captures.used,
         inpaint=None if made.given.plate is None else made.given.plate.used,
         together=made.together,
     )

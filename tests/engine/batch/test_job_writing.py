@@ -43,6 +43,7 @@ def options():
         embedding=st.lists(PATHS, max_size=2).map(tuple),
         lora=st.lists(st.builds(LoraRef, path=PATHS, weight=st.floats(-9, 9)), max_size=2).map(tuple),
         compile=st.booleans(),
+        cuda_graphs=st.sampled_from([None, "auto", "on", "off"]),
     )
 
 
