@@ -37,6 +37,7 @@ def forwards(monkeypatch):
     return calls
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("model", ["tiny_pixart_folder", "tiny_sdxl_folder"])
 def test_the_picture_is_the_same_without_python_between_kernels(request, tmp_path, model, forwards):
     asked = job(request.getfixturevalue(model), tmp_path)
