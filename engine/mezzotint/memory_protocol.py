@@ -6,6 +6,7 @@ from typing import Literal
 Quantization = Literal["auto", "none", "int8", "int8-weight", "int4", "int4-lowrank"]
 MemoryPolicy = Literal["auto", "fast", "balanced", "lowest"]
 GuidancePasses = Literal["batched", "sequential"]
+CudaGraphs = Literal["auto", "on", "off"]
 HostTier = Literal["ram", "disk"]
 
 
@@ -114,3 +115,13 @@ class MemoryNow:
     vram_bytes: int | None  # of the engine on its card; None: there is none
     vram_free_bytes: int | None
     vram_total_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphsUsed:
+    """How passes of the networks that make pictures were launched, counted up to this result."""
+
+    captured: int  # graphs that were made
+    replayed: int  # passes by a graph
+    eager: int  # passes by Python
+    reason: str  # why not all were captured, where that was wanted; empty: they were, but for the first of each kind

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mezzotint.batch_protocol import DryRows as DryRows
+from mezzotint.memory_protocol import CudaGraphs as CudaGraphs
+from mezzotint.memory_protocol import GraphsUsed as GraphsUsed
 from mezzotint.memory_protocol import GuidancePasses as GuidancePasses
 from mezzotint.memory_protocol import HostTier as HostTier
 from mezzotint.memory_protocol import MemoryNow as MemoryNow
@@ -168,6 +170,7 @@ class GenerateRequest:
     vae_tile: int | None = None  # pixels of a tile's side in decoding; 0: never tiles; None: as the plan has it
     compile: bool = False  # blocks of the network that makes pictures: a slow first picture, then faster ones
     fast: bool = False  # on NVIDIA cards float16 products are summed in float16: faster on GeForce, a little less exact
+    cuda_graphs: CudaGraphs = "auto"  # steps captured once and replayed, of a network that is whole on a CUDA device
     strict: bool = False  # where memory runs short, nothing is done that would change the picture
     output: Output = field(default_factory=Output)
 
@@ -342,6 +345,7 @@ class GenerateResult:
     compiled: bool = False
     fast: bool = False  # whether products were summed in float16
     merged_layers: int = 0  # that have LoRAs in their weights, at the end; those of quantized weights are beside them
+    cuda_graphs: GraphsUsed | None = None  # None: they were not asked for
     recoveries: tuple[str, ...] = ()  # what was done when memory ran short
     inpaint: InpaintUsed | None = None  # None: no part of a picture was made anew by itself
     together: int = 1  # pictures that were denoised at once with it

@@ -42,7 +42,7 @@ class CardKernels(FakeKernels):
             launch.touch(a.lse, (a.batch * a.heads * a.nq,), (4,), 4, writes=True)
         if a.workspace_bytes:
             launch.rows(a.workspace, (1,), (0,), a.workspace_bytes, writes=True)
-        super().launch(arguments, device, stream)
+        launched(super().launch, arguments, device, stream)
 
 
 class CardProducts(FakeProducts):
@@ -56,7 +56,7 @@ class CardProducts(FakeProducts):
         launch.rows(a.x, (a.rows,), (a.x_stride * item,), given * item)
         launch.rows(a.values, (a.rows,), (a.values_stride,), a.columns, writes=True)
         launch.touch(a.scales, (a.rows,), (4,), 4, writes=True)
-        super().quantize(arguments, device, stream)
+        launched(super().quantize, arguments, device, stream)
 
     def multiply(self, arguments, device, stream):
         a, launch, item = arguments, Launch("multiply", device, stream), _ITEM[arguments.dtype]
@@ -73,7 +73,7 @@ class CardProducts(FakeProducts):
             launch.rows(a.branch_x, (a.rows,), (a.branch_x_stride * item,), a.rank * item)
             launch.rows(a.branch_up, (n,), (a.branch_up_stride * item,), a.rank * item)
         launch.rows(a.out, (a.rows,), (a.out_stride * item,), n * item, writes=True)
-        super().multiply(arguments, device, stream)
+        launched(super().multiply, arguments, device, stream)
 
 
 class CardNf4:
@@ -93,6 +93,14 @@ class CardNf4:
             absmax = unnest(codes, nested["absmax_code"])
         y = torch.nn.functional.linear(x, dequantize_nf4(packed, absmax, torch.Size(shape), x.dtype))
         return y if bias is None else y + bias
+
+
+def launched(launch, arguments, device, stream):
+    """Launch, in a capture at each replay as well: with the arguments as they are now."""
+    launch(arguments, device, stream)
+    if card.capture is not None:
+        kept = type(arguments).from_buffer_copy(arguments)
+        card.capture.record(lambda: launch(kept, device, stream))
 
 
 class Launch:
@@ -122,7 +130,10 @@ class Launch:
             low = pointer - allocation.address
             if low >= 0 and low + reach <= len(allocation.host):
                 assert allocation.device == self._device, f"{self._name}: {pointer:#x} is another device's"
-                allocation.touch(low, low + reach, writes, self._name)
+                if card.capture is not None:
+                    card.capture.touched_bytes(allocation, low, low + reach, writes, self._name)
+                else:
+                    allocation.touch(low, low + reach, writes, self._name)
                 return
         raise AssertionError(f"{self._name}: {reach} bytes at {pointer:#x} are no memory of a card")
 

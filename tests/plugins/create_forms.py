@@ -41,6 +41,7 @@ SETTINGS = st.builds(
     text_quantization=optional(SCHEMES),
     compile=st.booleans(),
     fast=st.booleans(),
+    cuda_graphs=optional(st.sampled_from(["on", "off"])),
     prediction_type=optional(st.sampled_from(["epsilon", "v_prediction", "flow_prediction"])),
     zero_terminal_snr=optional(st.booleans()),
     weights=optional(NAMES),

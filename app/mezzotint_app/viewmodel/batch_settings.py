@@ -83,6 +83,7 @@ def _machine(request: GenerateRequest) -> Iterator[tuple[str, Any]]:
         ("device", request.device),
         ("dtype", request.dtype),
         ("attention", request.attention),
+        ("cuda-graphs", request.cuda_graphs),
         ("quant", request.quantization),
         ("quant-text", request.text_quantization),
         ("memory", request.memory),

@@ -125,6 +125,7 @@ def _machine(request: GenerateRequest) -> Iterator[str]:
         ("--device", request.device),
         ("--dtype", request.dtype),
         ("--attention", request.attention),
+        ("--cuda-graphs", request.cuda_graphs),
         ("--quant", request.quantization),
         ("--quant-text", request.text_quantization),
         ("--memory", request.memory),

@@ -44,6 +44,7 @@ def read_request(request: GenerateRequest) -> Reading:
         text_quantization=_unless_auto(request.text_quantization),
         compile=request.compile,
         fast=request.fast,
+        cuda_graphs=_unless_auto(request.cuda_graphs),
         dtype=_unless_auto(request.dtype),
         vae_tile=request.vae_tile,
         strict=request.strict,

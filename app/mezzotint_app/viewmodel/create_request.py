@@ -64,6 +64,7 @@ def request_of(form: Form) -> GenerateRequest:
         vae_tile=settings.vae_tile,
         compile=settings.compile,
         fast=settings.fast,
+        cuda_graphs=settings.cuda_graphs or "auto",
         strict=settings.strict,
         output=Output(path=form.output),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from mezzotint.protocol import Dtype, LoraRef, PredictionType, Quantization, Space, Upscaler
+from mezzotint.protocol import CudaGraphs, Dtype, LoraRef, PredictionType, Quantization, Space, Upscaler
 
 MOST_MODELS = 400  # whose settings are kept
 
@@ -46,6 +46,7 @@ class CreateSettings:
     text_quantization: Quantization | None = None
     compile: bool = False
     fast: bool = False
+    cuda_graphs: CudaGraphs | None = None
     # Without a control of their own; they come with a picture's settings, and are shown as kept from there.
     prediction_type: PredictionType | None = None
     zero_terminal_snr: bool | None = None

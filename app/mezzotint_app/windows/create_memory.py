@@ -31,10 +31,14 @@ class CreateMemory(QWidget):
         self.fast = QCheckBox(self.tr("float16 sums"))
         self.fast.setAccessibleName(self.tr("Sum products in float16"))
         self.fast.setToolTip(self.tr("Faster on NVIDIA GeForce cards, a little less exact; other devices do without"))
+        self.cuda_graphs = ChoiceBox(
+            self.tr("CUDA graphs"), self.tr("A step launched as one, on an NVIDIA card that holds the whole network")
+        )
         self._fields = {
             "memory": Field(self.tr("Memory"), self.memory),
             "quantization": Field(self.tr("Weights"), self.quantization),
             "text_quantization": Field(self.tr("Weights of text encoders"), self.text_quantization),
+            "cuda_graphs": Field(self.tr("CUDA graphs"), self.cuda_graphs),
         }
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -56,6 +60,7 @@ class CreateMemory(QWidget):
         self.memory.show_choices(self._policies(), self._model.memory())
         self.quantization.show_choices(self._schemes(), settings.quantization)
         self.text_quantization.show_choices(self._schemes(), settings.text_quantization)
+        self.cuda_graphs.show_choices(self._graphs(), settings.cuda_graphs)
         self.compile.setChecked(settings.compile)
         self.fast.setChecked(settings.fast)
 
@@ -71,6 +76,7 @@ class CreateMemory(QWidget):
         self.memory.chosen.connect(self._model.set_memory)
         self.quantization.chosen.connect(lambda scheme: change(quantization=scheme))
         self.text_quantization.chosen.connect(lambda scheme: change(text_quantization=scheme))
+        self.cuda_graphs.chosen.connect(lambda wanted: change(cuda_graphs=wanted))
         self.compile.clicked.connect(lambda on: change(compile=on))
         self.fast.clicked.connect(lambda on: change(fast=on))
 
@@ -82,6 +88,10 @@ class CreateMemory(QWidget):
             "lowest": self.tr("Lowest: the least memory"),
         }
         return [Choice(value=one, name=names[one]) for one in get_args(MemoryPolicy)]
+
+    def _graphs(self) -> list[Choice]:
+        names = ((None, self.tr("Automatic")), ("on", self.tr("On")), ("off", self.tr("Off")))
+        return [Choice(value=value, name=name) for value, name in names]
 
     def _schemes(self) -> list[Choice]:
         names = {

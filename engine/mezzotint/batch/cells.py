@@ -112,6 +112,7 @@ def digest_of(request: GenerateRequest) -> str:
         ram_limit_bytes=None,
         previews=False,
         compile=False,
+        cuda_graphs="auto",
         strict=False,
         output=Output(),
     )

@@ -155,6 +155,7 @@ def options_of(request: GenerateRequest) -> Options | None:
         device=_unless(request.device, plain.device),
         dtype=_unless(request.dtype, plain.dtype),
         attention=_unless(request.attention, plain.attention),
+        cuda_graphs=_unless(request.cuda_graphs, plain.cuda_graphs),
         quant=_unless(request.quantization, plain.quantization),
         quant_text=_unless(request.text_quantization, plain.text_quantization),
         memory=_unless(request.memory, plain.memory),

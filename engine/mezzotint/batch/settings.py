@@ -8,6 +8,7 @@ from mezzotint.errors import UsageError
 from mezzotint.protocol import (
     Attention,
     Cascade,
+    CudaGraphs,
     Dtype,
     GenerateRequest,
     InpaintArea,
@@ -69,6 +70,7 @@ class Options:
     device: str | None = None
     dtype: Dtype | None = None
     attention: Attention | None = None
+    cuda_graphs: CudaGraphs | None = None
     quant: Quantization | None = None
     quant_text: Quantization | None = None
     memory: MemoryPolicy | None = None
@@ -107,6 +109,7 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
         device=_said(options.device, base.device),
         dtype=_said(options.dtype, base.dtype),
         attention=_said(options.attention, base.attention),
+        cuda_graphs=_said(options.cuda_graphs, base.cuda_graphs),
         quantization=_said(options.quant, base.quantization),
         text_quantization=_said(options.quant_text, base.text_quantization),
         embeddings=options.embedding or base.embeddings,

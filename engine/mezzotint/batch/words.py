@@ -12,6 +12,7 @@ from mezzotint.batch.settings import Options
 from mezzotint.errors import UsageError
 from mezzotint.protocol import (
     Attention,
+    CudaGraphs,
     Dtype,
     InpaintArea,
     InpaintFill,
@@ -259,6 +260,7 @@ _ALL: tuple[tuple[str, Kind, Read], ...] = (
     ("device", "text", _NAME),
     ("dtype", "text", _one_of(get_args(Dtype))),
     ("attention", "text", _one_of(get_args(Attention))),
+    ("cuda-graphs", "text", _one_of(get_args(CudaGraphs))),
     ("quant", "text", _one_of(get_args(Quantization))),
     ("quant-text", "text", _one_of(get_args(Quantization))),
     ("memory", "text", _one_of(get_args(MemoryPolicy))),

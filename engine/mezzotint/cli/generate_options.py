@@ -12,7 +12,7 @@ from mezzotint.cli.inpaint_options import add_inpaint_options
 from mezzotint.cli.memory_options import add_memory_options
 from mezzotint.cli.request import HIRES_STRENGTH, REFINER_AT, Options
 from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES
-from mezzotint.protocol import Attention, Dtype, PredictionType, Quantization, Space, Upscaler
+from mezzotint.protocol import Attention, CudaGraphs, Dtype, PredictionType, Quantization, Space, Upscaler
 
 EXAMPLES = """\
   mezzotint generate "a red house by the sea at dusk" --seed 7 -o house.png
@@ -220,5 +220,11 @@ def _add_machine(group: argparse._ArgumentGroup) -> None:
         "--fast",
         action="store_true",
         help="float16 with sums in float16: faster on NVIDIA GeForce cards, a little less exact",
+    )
+    group.add_argument(
+        "--cuda-graphs",
+        choices=get_args(CudaGraphs),
+        help="capture a step as a CUDA graph and replay it, where the network is whole on an NVIDIA card (default: "
+        "auto, which is off until cards have shown it)",
     )
     group.add_argument("--quant-text", choices=get_args(Quantization), help="the same for text encoders")

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 from PIL import Image
 
+from mezzotint.acceleration.captured_steps import CapturedSteps
 from mezzotint.acceleration.compiled_blocks import CompiledBlocks
 from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
@@ -32,6 +33,7 @@ from mezzotint.protocol import (
     Step,
 )
 from mezzotint.quantization.branched import merged_branches
+from mezzotint.quantization.products import nf4_layers
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.decode import to_latents, to_picture
 from mezzotint.stages.denoise import Denoised, denoise
@@ -92,9 +94,10 @@ class Painter:
         placement: Placement,
         compiler: CompiledBlocks | None = None,
         fast: bool = False,
+        captures: CapturedSteps | None = None,
     ) -> None:
         """`fast`: products are summed in float16 while it denoises."""
-        self._compiler, self._fast = compiler, fast
+        self._compiler, self._fast, self.captures = compiler, fast, captures
         self._clock, self._loras, self._placement = clock, loras, placement
         self._setup, self._models, self._request = setup, models, request
         self._on_event, self._cancelled = on_event, cancelled
@@ -341,7 +344,9 @@ class Painter:
 
         name = f"stage {stage + 1}"
         phase = self._placement.phase(name, model, [family.denoiser_component])
-        with phase as working, self._summing(), self._compiled(model.networks[family.denoiser_component]):
+        network = model.networks[family.denoiser_component]
+        captured = self._capturing(model, family.denoiser_component)
+        with phase as working, self._summing(), self._compiled(network), captured:
             working.guided = self._conditionings[stage].guided
             working.pictures = latents.shape[0]
             return denoise(
@@ -357,11 +362,29 @@ class Painter:
                 again=working.again,
                 remember=self._compiler is None,
                 keep=keep,
+                anew=(lambda: None) if self.captures is None else self.captures.forget,
             )
 
     def _summing(self) -> AbstractContextManager[None]:
         found = gpu(self._models[0].device.type) if self._fast else None
         return nullcontext() if found is None else found.summing_in_float16()
+
+    def _capturing(self, model: LoadedModel, component: str) -> AbstractContextManager[None]:
+        """Have a network's steps captured, inside, where that is wanted and can be."""
+        if self.captures is None:
+            return nullcontext()
+        network = model.networks[component]
+
+        def refusal() -> str:
+            if self._compiler is not None:
+                return "blocks are compiled"
+            if has_nf4:
+                return "products of bitsandbytes are not captured"
+            streamed = self._placement.streamed_blocks(model, component)
+            return f"{streamed} blocks of {component} are streamed" if streamed else ""
+
+        has_nf4 = any(True for _ in nf4_layers(network))
+        return self.captures.running(network, refusal)
 
     def _compiled(self, network: Network) -> AbstractContextManager[None]:
         """Have a network's blocks run compiled, inside, where that is wanted."""

@@ -52,11 +52,13 @@ def denoise(
     again: Again | None = None,
     remember: bool = True,
     keep: Keep | None = None,
+    anew: Callable[[], None] = lambda: None,
 ) -> Denoised:
     """Walk latents `(n, c, h, w)` down the noise; Cancelled within one step, MezzotintError when numbers overflow.
 
     Each of n pictures has its own generator, and so the very noise that it has alone.
     `again(make, reset)` gives what `make` gives, and may make it several times: a step that is done again is the same.
+    `anew` is called before what is done again, for what is kept from step to step.
     After each step `keep` puts back what of a picture is to stay: so the network always sees it with the right noise.
     """
     try_again: Again = again or _once
@@ -68,6 +70,7 @@ def denoise(
 
         def down() -> tuple[torch.Tensor, torch.Tensor | None]:
             start.restore()
+            anew()
             latents, estimate = begun, None
             for index in range(last + 1):
                 if cancelled():
@@ -75,7 +78,13 @@ def denoise(
                 wanted = estimates or (unfinished and index == last)
                 arguments = (family, model, walk, conditioning, latents, generators, index)
                 step = partial(_step, *arguments, estimates=wanted, keep=keep)
-                latents, estimate = try_again(step, SamplerState(walk.scheduler, generators).restore)
+                state = SamplerState(walk.scheduler, generators)
+
+                def rewind(state: SamplerState = state) -> None:
+                    state.restore()
+                    anew()
+
+                latents, estimate = try_again(step, rewind)
                 on_step(index + 1, estimate if estimates else None)
             return latents, estimate
 

@@ -45,6 +45,7 @@ from mezzotint.stages.undecoded import Undecoded, write_latents
 if TYPE_CHECKING:
     import torch
 
+    from mezzotint.acceleration.captured_steps import CapturedSteps
     from mezzotint.acceleration.compiled_blocks import CompiledBlocks
     from mezzotint.attention.session import AttentionSession
     from mezzotint.stages.cascade import Painter
@@ -117,6 +118,9 @@ class Job:
             with self._clock.phase("load"):
                 painter = self._load(job, loras)
             products = self._means.products.session(job.device.id, job.dtype, painter.networks(), self._notice)
+            if painter.captures is not None:
+                counts = ((session, "kernel_calls"), (products.integers, "calls"), (products.nf4, "calls"))
+                painter.captures.counts = counts
             try:
                 with painter.attending(session), products.multiplying():
                     yield Work(settled=job, painter=painter, session=session, products=products, memory=memory)
@@ -240,6 +244,7 @@ class Job:
             placement=self._workroom.placement(models, job.outlay, recovery),
             compiler=self._compiler(job),
             fast=job.fast,
+            captures=self._captures(job),
         )
         used = painter.fingerprint_models(paths.cache_folder() / "fingerprints.json")
         self._compare_models(used)
@@ -254,6 +259,18 @@ class Job:
         from mezzotint.acceleration.compiled_blocks import CompiledBlocks
 
         return CompiledBlocks(self._notice)
+
+    def _captures(self, job: Settled) -> "CapturedSteps | None":
+        if self._request.cuda_graphs != "on":  # no card has shown yet that images are the same
+            return None
+        found = gpu(job.device.id)
+        simulated = job.outlay is not None and job.outlay.machine.simulated
+        if found is None or not found.is_nvidia or simulated:
+            self._notice("not_captured", f"steps run as they are: {job.device.id} is no NVIDIA card for CUDA graphs")
+            return None
+        from mezzotint.acceleration.captured_steps import CapturedSteps
+
+        return CapturedSteps(self._notice)
 
     def _compare_models(self, used: list[ModelUsed]) -> None:
         """A request read from a picture knows its model's files; with others it is another picture."""

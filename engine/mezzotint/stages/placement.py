@@ -113,6 +113,13 @@ class Placement:
         phases = (phase for phase in self._plan.phases if phase.name in part.phases)
         return max((p.weights_bytes - part.device_bytes + p.activation_bytes for p in phases), default=0)
 
+    def streamed_blocks(self, model: LoadedModel, component: str) -> int:
+        """How many blocks of a network pass through slots now; 0: it is whole where it works."""
+        key = network_key(model, component)
+        if self._residency is None or key not in self._residency:
+            return 0
+        return len(self._residency[key].blocks) - self._residency[key].resident
+
     def close(self) -> None:
         """Have everything back on the host."""
         if self._residency is not None:

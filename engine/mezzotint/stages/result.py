@@ -99,6 +99,7 @@ def result_of(work: Work, report: MemoryReport, made: Made) -> GenerateResult:
         compiled=painter.compiled,
         fast=job.fast,
         merged_layers=painter.merged_layers,
+        cuda_graphs=None if painter.captures is None else painter.captures.used,
         inpaint=None if made.given.plate is None else made.given.plate.used,
         together=made.together,
     )

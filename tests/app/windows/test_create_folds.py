@@ -148,6 +148,7 @@ ACTIONS = {
         lambda r: r.text_quantization,
         "int8",
     ),
+    "cuda graphs": (lambda p, k: p.folds.memory.cuda_graphs.choose("off"), lambda r: r.cuda_graphs, "off"),
     "compile": (lambda p, k: clicked(p.folds.memory.compile), lambda r: r.compile, True),
     "fast": (lambda p, k: clicked(p.folds.memory.fast), lambda r: r.fast, True),
     "picture": (lambda p, k: p.folds.picture.take(dropped("/p.png")), lambda r: r.images[0].path, "/p.png"),

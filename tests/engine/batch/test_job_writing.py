@@ -44,6 +44,7 @@ def options():
         lora=st.lists(st.builds(LoraRef, path=PATHS, weight=st.floats(-9, 9)), max_size=2).map(tuple),
         compile=st.booleans(),
         fast=st.booleans(),
+        cuda_graphs=st.sampled_from([None, "auto", "on", "off"]),
     )
 
 

@@ -41,7 +41,21 @@ def cells():
         st.integers(-3, 12_000), st.floats(-2, 200).map(lambda one: round(one, 3)), st.just(2**63), st.just("nan")
     )
     words = st.sampled_from(
-        ["auto", "none", "int8", "latent", "pixel", "lanczos", "whole", "masked", "blur", "lowest", "float16", "flash"]
+        [
+            "auto",
+            "none",
+            "int8",
+            "latent",
+            "pixel",
+            "lanczos",
+            "whole",
+            "masked",
+            "blur",
+            "lowest",
+            "float16",
+            "flash",
+            "off",
+        ]
     )
     shapes = st.sampled_from(["6GB", "512 mb", "0GB", "128x96", "0x5", "1,2,3,4", "right=4", "right=4,right=5", "a=1"])
     loras = st.sampled_from(["ink.safetensors:0.8", "ink.safetensors", "C:\\a:-1"])

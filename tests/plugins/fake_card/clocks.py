@@ -70,6 +70,8 @@ class Stream(torch.Stream):
         """What comes next waits for the event; one never recorded is waited for in no time."""
         card.check()
         if event.stream is not None:
+            if event.capture is not card.capture:
+                card.refuse_in_capture("an event from outside")
             event.stream.run(event.time)
             merge(self.clock, event.clock)
 
@@ -109,11 +111,12 @@ class Event:
         self.stream: Stream | None = None
         self.clock: Clock = {}
         self.time = 0
+        self.capture: Any = None  # in which it was recorded
 
     def record(self, stream: Stream | None = None) -> None:
         """A place at the end of what the stream was given."""
         card.check()
-        self.stream = stream or card.current_stream()
+        self.stream, self.capture = stream or card.current_stream(), card.capture
         self.time = self.stream.tick()
         self.clock = dict(self.stream.clock)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from fake_card.clocks import Event, Stream, streaming
+from fake_card.graphs import CUDAGraph
 from fake_card.state import card
 from torch import Tensor
 
@@ -112,9 +113,9 @@ MODULE: dict[str, Any] = {
     "is_bf16_supported": lambda including_emulation=True: True,
     "mem_get_info": memory_info,
     "memory_allocated": lambda device=None: card.device(device).allocated,
-    "memory_reserved": lambda device=None: card.device(device).allocated + card.device(device).pieces,
+    "memory_reserved": lambda device=None: card.device(device).allocated + card.device(device).held,
     "max_memory_allocated": lambda device=None: card.device(device).peak,
-    "max_memory_reserved": lambda device=None: card.device(device).peak + card.device(device).pieces,
+    "max_memory_reserved": lambda device=None: card.device(device).peak + card.device(device).held,
     "reset_peak_memory_stats": reset_peak,
     "set_per_process_memory_fraction": set_fraction,
     "empty_cache": card.check,
@@ -127,6 +128,8 @@ MODULE: dict[str, Any] = {
     "current_stream": card.current_stream,
     "default_stream": lambda device=None: card.streams[card.index_of(device)],
     "cudart": lambda: Runtime,
+    "CUDAGraph": CUDAGraph,
+    "graph_pool_handle": lambda: (0, 1),
 }
 
 
@@ -174,6 +177,7 @@ def replacements() -> list[tuple[Any, str, Any]]:
         (torch, "Generator", Generator),
         (torch.Tensor, "pin_memory", pin_memory),
         (torch.Tensor, "is_pinned", lambda tensor, *_: tensor.device.type == "cpu" and card.is_pinned(tensor)),
+        (torch._C, "_host_emptyCache", lambda: None),
         (torch._C, "_cuda_getCurrentRawStream", lambda device: card.current_stream(device).number),
         *((torch.cuda, name, value) for name, value in MODULE.items()),
     ]

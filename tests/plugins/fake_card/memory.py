@@ -134,6 +134,8 @@ def adopt(host: Tensor, device: int) -> Tensor:
     memory.allocated += allocation.counted
     card.allocation_sizes.append(allocation.counted)
     card.allocations[allocation.address] = allocation
+    if card.capture is not None:
+        card.capture.adopted(allocation)
     size, one = (ctypes.c_int64 * 1)(len(host)), (ctypes.c_int64 * 1)(1)
     tensor = _Tensor(allocation.address, card.kind.dlpack, device, 1, 1, 8, 1, size, one, 0)
     managed = _Managed(tensor, None, _on_freed)
@@ -143,9 +145,9 @@ def adopt(host: Tensor, device: int) -> Tensor:
 
 def take(memory: Any, size: int) -> None:
     """Whether there is room for so many bytes more, which are not counted yet; the peak is."""
-    room = min(memory.cap, memory.total - memory.others)
+    room = min(memory.cap, memory.total - memory.others) - memory.pools
     if memory.allocated + size > room:
-        if not card.wddm or memory.allocated + size > memory.cap:
+        if not card.wddm or memory.allocated + memory.pools + size > memory.cap:
             raise torch.OutOfMemoryError(
                 f"CUDA out of memory. Tried to allocate {size / 2**20:.2f} MiB. GPU {memory.index} has a total "
                 f"capacity of {memory.total / 2**30:.2f} GiB of which {memory.free / 2**20:.2f} MiB is free."
@@ -199,5 +201,8 @@ def span(tensor: Tensor) -> tuple[int, int]:
 
 
 def touch(tensor: Tensor, writes: bool, what: str) -> None:
-    """The current stream reads or writes a tensor."""
+    """The current stream reads or writes a tensor, or is going to at each replay of a graph."""
+    if card.capture is not None:
+        card.capture.touched(tensor, writes, what)
+        return
     allocation_of(tensor).touch(*span(tensor), writes, what)

@@ -5,6 +5,7 @@ others differently on a card (convolutions, products, attention) take the proces
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -130,6 +131,8 @@ def run(operation: Any, *args: Any, **kwargs: Any) -> Any:
         return call.to_card(operation(*there, **named))
     ordered = _queue(call, writes, args, kwargs)
     given = operation(*there, **named)
+    if card.capture is not None:
+        card.capture.operation(operation, there, named, given)
     if call.name in ANSWERS_HOST:
         return given
     need = card.workspace.get(call.name)
@@ -149,7 +152,7 @@ def _queue(call: Call, writes: Writes, args: Sequence[Any], kwargs: Mapping[str,
     stream = card.current_stream(call.device)
     stream.run()
     stream.tick()
-    ordered = len(card.streams) > len(card.devices)
+    ordered = len(card.streams) > len(card.devices) or card.capture is not None
     for key, each in _tensors(args, kwargs) if ordered else ():
         touch(each, key in writes.positions or key in writes.names, call.name)
     if call.name in WAITING or (call.name in HOST_INDICES and _has_masks(args[1])):
@@ -184,7 +187,10 @@ def _written(
         name = operation._schema.arguments[position].name
         target, made = (args[position], there[position]) if position < len(args) else (kwargs[name], named[name])
         if target.shape != made.shape:
-            target.data = on_card(made.clone(), device)
+            sized = made.clone()
+            target.data = on_card(sized, device)
+            if card.capture is not None:
+                card.capture.record(partial(sized.copy_, made))
         targets.append(target)
     return targets[0] if len(targets) == 1 else tuple(targets)
 
@@ -227,7 +233,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     stream = card.current_stream(ours[0].device)
     late = non_blocking and (host is None or card.is_pinned(host))
     stream.tick()
-    if len(card.streams) > len(card.devices):
+    if len(card.streams) > len(card.devices) or card.capture is not None:
         for each in ours:
             touch(each, each is self, name)
     target, source = (on_host(each) if each.device.type == card.kind.type else each for each in (self, src))
@@ -236,6 +242,12 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         with torch.inference_mode(target.is_inference()), torch.no_grad():
             target.copy_(source)
 
+    if card.capture is not None:
+        if host is not None and not late:
+            card.refuse_in_capture(f"pageable {name}")
+        card.capture.record(work)
+        work()
+        return self
     if late and stream.number >= len(card.devices):  # not a default stream
         stream.queue(work)
         return self

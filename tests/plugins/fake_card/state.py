@@ -12,6 +12,7 @@ import torch
 
 if TYPE_CHECKING:
     from fake_card.clocks import Clock, Stream
+    from fake_card.graphs import CUDAGraph
     from fake_card.memory import Allocation
 
 HERE = str(Path(__file__).parent)
@@ -31,13 +32,19 @@ class Device:
         self.total = self.cap = 2**34
         self.allocated = self.peak = self.requested = 0
         self.others = 0  # bytes that other programs hold
+        self.pools = 0  # bytes that graphs hold beside what tensors do
         self.pieces = 0  # bytes that the allocator holds and nobody can use
         self.spilled = 0  # the most that did not fit, and went to shared memory
 
     @property
+    def held(self) -> int:
+        """Bytes that the allocator holds beside those of tensors."""
+        return self.pools + self.pieces
+
+    @property
     def free(self) -> int:
         """Bytes that nobody holds."""
-        return max(0, self.total - self.others - self.allocated - self.pieces)
+        return max(0, self.total - self.others - self.allocated - self.pools - self.pieces)
 
 
 class Kind(NamedTuple):
@@ -71,6 +78,7 @@ class Card:
         self.waits: Counter[tuple[str, str]] = Counter()
         self.operations: Counter[str] = Counter()
         self.hazards: list[str] = []
+        self.capture = None
         self.allocation_sizes: list[int] = []
         self.strict = True
         self.wddm = False
@@ -119,12 +127,30 @@ class Card:
             self._of_thread.streams = {}
         self._of_thread.streams[stream.device_index] = stream
 
+    # ---- graphs
+
+    @property
+    def capture(self) -> "CUDAGraph | None":
+        """What this thread captures."""
+        return getattr(self._of_thread, "capture", None)
+
+    @capture.setter
+    def capture(self, graph: "CUDAGraph | None") -> None:
+        self._of_thread.capture = graph
+
+    def refuse_in_capture(self, what: str) -> None:
+        """Fail what a capture cannot hold, and the capture with it."""
+        if self.capture is not None:
+            self.capture.invalid = what
+            raise torch.AcceleratorError(f"CUDA error: operation not permitted when stream is capturing ({what})")
+
     # ---- what the host waits for
 
     def host_waits(self, clock: "Clock", what: str) -> None:
         """The host has waited until all that the clock saw was done."""
         from fake_card.clocks import merge
 
+        self.refuse_in_capture(what)
         merge(self.host_clock, clock)
         self.host_version += 1
         thread = threading.current_thread()
