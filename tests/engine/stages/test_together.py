@@ -44,6 +44,7 @@ TOGETHER_APART = {
     "vae_tile": 256,
     "strict": True,
     "fast": True,
+    "cuda_graphs": "on",
 }
 ALONE = {"inpaint": Inpaint(), "count": 2, "previews": True, "compile": True}
 
