@@ -1,16 +1,20 @@
 """What a call of the kernels costs on the host, in microseconds: filling the arguments, the plan, the call itself.
 
-python kernels/bench/host_overhead.py [--calls 20000]
+python kernels/bench/host_overhead.py [--calls 20000] [--device cuda]
 
 The problem is empty (no queries), so that everything is done but CUDA's own launch; no tensor and no torch is needed.
 Without a driver the call ends a little earlier, where the library asks for the device: the line says so.
+
+Where torch and the engine are, and a card: the engine's attention of one token, the launch counted, beside torch's.
 """
 
 import argparse
 import ctypes
+import importlib.util
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 
 import mezzotint_kernels
 from mezzotint_kernels import AttentionArgs, Dtype, attention_forward, attention_plan
@@ -24,7 +28,8 @@ def main() -> int:
     """Measure and print; 1 without a library."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--calls", type=int, default=20_000, help="calls in each of the repeats")
-    calls = parser.parse_args().calls
+    parser.add_argument("--device", default="cuda", help="of the engine's calls, as torch calls it")
+    calls, device = (options := parser.parse_args()).calls, options.device
     info = mezzotint_kernels.info()
     if info.library is None:
         print(info.problem)
@@ -41,7 +46,33 @@ def main() -> int:
         rows.append(("attention_forward, refused", lambda: opened.attention_forward(reference(args), -1, None)))
     for name, call in rows:
         print(f"{name:32} {microseconds(call, calls):6.2f} us")
+    if info.problem is None and all(map(importlib.util.find_spec, ("torch", "mezzotint"))):
+        measure_engine(device, calls)
     return 0
+
+
+def measure_engine(device: str, calls: int) -> None:
+    """Attention from tensors to tensor, by ctypes and in one step, and torch's; print it."""
+    import torch
+
+    from mezzotint.attention.compiled import CompiledAttention
+    from mezzotint.attention.library import InstalledKernels
+
+    library = InstalledKernels(mezzotint_kernels)
+    library.device_type = torch.device(device).type
+    by_ctypes, in_one_step = CompiledAttention(library), CompiledAttention(library)
+    by_ctypes._calls = None
+    if in_one_step._calls is None:
+        print("there is no attention_calls beside the library: build it where Python's headers are")
+    named = {
+        "the engine's call, by ctypes": by_ctypes,
+        "the engine's call, in one step": in_one_step,
+        "torch's attention": torch.nn.functional.scaled_dot_product_attention,
+    }
+    with torch.inference_mode():
+        q = torch.zeros(1, 1, 2, 64, dtype=torch.bfloat16, device=device).transpose(1, 2)
+        for name, attend in named.items():
+            print(f"{name:32} {microseconds(partial(attend, q, q, q), calls):6.2f} us")
 
 
 def filled() -> AttentionArgs:
@@ -60,13 +91,13 @@ def readdress(args: AttentionArgs) -> None:
 
 
 def microseconds(call: Callable[[], object], calls: int) -> float:
-    """The median over some repeats of what a call takes."""
+    """The median over some repeats of what a call takes of this thread's time."""
     times = []
     for _ in range(REPEATS):
-        start = time.perf_counter()
+        start = time.thread_time()
         for _ in range(calls):
             call()
-        times.append(time.perf_counter() - start)
+        times.append(time.thread_time() - start)
     return statistics.median(times) / calls * 1e6
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from mezzotint.errors import UsageError
 from mezzotint.images.metadata import read_metadata
 from mezzotint.memory.calibration import load_calibration
 from mezzotint.protocol import LoraRef, Step
+from mezzotint.quantization import products
 from mezzotint.quantization.product_selection import ProductBackends
 from mezzotint.quantization.product_self_test import CASES
 
@@ -59,21 +61,21 @@ def test_a_card_makes_the_very_picture_of_the_processor_and_no_step_waits(reques
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("fields", [{}, {"quantization": "int8"}])
 def test_every_job_of_an_engine_calls_our_kernels_as_often(tiny_pixart_folder, tmp_path, fields):
-    kernels, products, counts = CardKernels(), CardProducts(), []
+    kernels, library, counts = CardKernels(), CardProducts(), []
     with fake_card(2 * GIB) as card:
-        engine = Engine(Catalog.standard(), **card_backends(kernels, products))
+        engine = Engine(Catalog.standard(), **card_backends(kernels, library))
         engine._attention.self_test("flash", "cuda:0", "bfloat16")
         engine._products.integers.self_test("cuda:0", "bfloat16")
         for _ in range(2):
             kernels.launches.clear()
-            products.multiplied.clear()
+            library.multiplied.clear()
             waits = WaitsOfSteps(card)
             result = run(flash(tiny_pixart_folder, tmp_path, **fields), waits, engine)
-            counts.append((len(kernels.launches), len(products.multiplied), pixels(result)))
+            counts.append((len(kernels.launches), len(library.multiplied), pixels(result)))
             assert (result.attention, result.attention_calls) == ("flash", len(kernels.launches))
             assert result.attention_fallbacks == ()
             assert (result.product_calls, result.products) == (
-                len(products.multiplied),
+                len(library.multiplied),
                 "kernels" if fields else None,
             )
             assert waits.between == []
@@ -81,6 +83,32 @@ def test_every_job_of_an_engine_calls_our_kernels_as_often(tiny_pixart_folder, t
     assert counts[0] == counts[1]
     assert counts[0][0] > 0
     assert (counts[0][1] > 0) == bool(fields)
+
+
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize("streamed", [True, False])
+def test_queries_keys_and_values_share_their_rounding(tiny_sdxl_folder, tmp_path, monkeypatch, streamed):
+    """Wherever weights rest, the picture is the one of separate roundings; there are as many products."""
+    library, counts = CardProducts(), []
+    job = flash(tiny_sdxl_folder, tmp_path, quantization="int8")
+    with fake_card(2 * GIB) as card:
+        engine = Engine(Catalog.standard(), **card_backends(CardKernels(), library))
+        if streamed:
+            ample = replace(job, vram_limit_bytes=GIB)
+            job = replace(job, vram_limit_bytes=run(ample, engine=engine).plan.smallest_vram_bytes)
+        engine._products.integers.self_test("cuda:0", "bfloat16")
+        for share in (products.sharing, lambda _: nullcontext()):
+            monkeypatch.setattr(products, "sharing", share)
+            library.quantized.clear()
+            library.multiplied.clear()
+            result = run(job, engine=engine)
+            assert result.product_calls == len(library.multiplied)
+            counts.append((len(library.quantized), len(library.multiplied), pixels(result)))
+        engine.close()
+        assert card.hazards == []
+    (shared, *same), (apart, *before) = counts
+    assert same == before
+    assert shared < 0.8 * apart
 
 
 @pytest.mark.slow_after(1)

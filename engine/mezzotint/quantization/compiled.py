@@ -15,6 +15,7 @@ from mezzotint.quantization.int4 import GROUP
 from mezzotint.quantization.kernel_branches import kernel_branches
 from mezzotint.quantization.library import Arguments, Preparation, ProductLibrary
 from mezzotint.quantization.linear import Branch, QuantizedWeight
+from mezzotint.quantization.shared_rounding import rounded
 
 _DTYPES = {torch.float16: 0, torch.bfloat16: 1}  # MztDtype of kernels/csrc/api.h
 _ALIGNMENT = 16  # bytes, of every row
@@ -62,7 +63,7 @@ class CompiledLinear:
         rows = readable_rows(x)
         try:
             group = weight.format.group if isinstance(weight.format, Int8 | LowRank4) else 0
-            quantized = self.quantize(rows, k, group, preparation)
+            quantized = rounded(x, (k, group, preparation), lambda: self.quantize(rows, k, group, preparation))
             branches = [*_own_branch(weight), *([] if branch is None else [branch])]
             made = kernel_branches(branches, x.dtype)
             thin = None if made.inside is None else functional.linear(rows, made.inside.down)

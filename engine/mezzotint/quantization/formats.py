@@ -18,6 +18,7 @@ from mezzotint.quantization.int8 import multiply, quantize_rows
 from mezzotint.quantization.lowrank import split_low_rank
 from mezzotint.quantization.nf4 import BLOCK, NESTED_BLOCK, Nested, dequantize_nf4, nest, quantize_nf4, unnest
 from mezzotint.quantization.rotation import rotate
+from mezzotint.quantization.shared_rounding import rounded
 
 Tensors = Mapping[str, Tensor]
 _LARGEST_NUMBER = 2**24  # no model that works has a weight near it, and the branch's 16 bits hold its factors
@@ -233,7 +234,7 @@ def integer_product(x: Tensor, weight: Tensor, weight_scale: Tensor, group: int)
 
     The rotation is one of float32: its sums are larger than what 16 bits may hold.
     """
-    rows, scale = quantize_rows(rotate(x.reshape(-1, x.shape[-1]).float(), group))
+    rows, scale = rounded(x, group, lambda: quantize_rows(rotate(x.reshape(-1, x.shape[-1]).float(), group)))
     whole = multiply(rows, weight)
     return (whole * scale * weight_scale.T).to(x.dtype).view(*x.shape[:-1], weight.shape[0])
 

@@ -13,6 +13,7 @@ from mezzotint.quantization.formats import Nf4
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.library import Preparation
 from mezzotint.quantization.linear import Branch, QuantizedWeight
+from mezzotint.quantization.shared_rounding import sharing
 
 Tell: TypeAlias = Callable[[str, str], None]  # a notice: its code and its words
 
@@ -91,17 +92,21 @@ class ProductSession:
 
     @contextmanager
     def multiplying(self) -> Iterator[None]:
-        """Have the session multiply in its layers, inside, with the activations before them where that can be."""
+        """Have the session multiply in its layers, inside, with the activations before them where that can be.
+
+        Whatever multiplies, what queries, keys and values share is rounded once.
+        """
         layers = [layer for means in (self.integers, self.nf4) if means.kernels is not None for layer in means.layers]
         if not layers:
-            yield
+            with sharing(self._networks):
+                yield
             return
         from mezzotint.quantization.feed_forward import fused
 
         for layer in layers:
             layer.products = self
         try:
-            with fused(self, self._networks, layers):
+            with fused(self, self._networks, layers), sharing(self._networks):
                 yield
         finally:
             for layer in layers:
