@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
+from mezzotint.acceleration.text_cache import RememberingLayer
 from mezzotint.protocol import GraphsUsed
 
 Count: TypeAlias = tuple[object, str]  # an attribute that layers count their calls in
@@ -44,11 +45,12 @@ class _Graph:
     inputs: Sequence[Any] = ()
     output: Any = None
     places: Sequence[Place] = ()
+    remembered: Sequence[object] = ()  # of the words, read where it lies
     counted: Sequence[int] = ()  # calls of one pass
 
     def release(self) -> None:
         """Let go of its memory."""
-        self.output, self.inputs = None, ()
+        self.output, self.inputs, self.remembered = None, (), ()
         if self.graph is not None:
             self.graph.reset()
             self.graph = None
@@ -101,17 +103,17 @@ class CapturedSteps:
             graph.release()
         self._graphs.clear()
 
-    def _step(
-        self, network: nn.Module, plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:  # noqa: ANN401
+    def _step(self, network: nn.Module, plain: Forward, args: Values, kwargs: Named) -> Any:  # noqa: ANN401
         changing = (*args, *((kwargs[CHANGING],) if CHANGING in kwargs else ()))
         words = {name: value for name, value in kwargs.items() if name != CHANGING}
         key = (len(args), *(_shape(each) for each in changing), *_identities(words))
         known = self._graphs.get(key)
         if known is None:
             self._remember(key, _Graph(words=words))
+            for graph in self._graphs.values():
+                graph.release()  # a pass as ever takes as much memory as they hold
             self._eager += 1
-            return self._as_ever(plain, args, kwargs)
+            return plain(*args, **kwargs)
         self._graphs.move_to_end(key)
         if known.graph is not None and not _in_place(known.places):
             known.release()
@@ -129,13 +131,6 @@ class CapturedSteps:
         self._replayed += 1
         return tree_map(_copied, known.output)
 
-    def _as_ever(self, plain: Forward, args: Values, kwargs: Named) -> Any:  # noqa: ANN401
-        try:
-            return plain(*args, **kwargs)
-        except RuntimeError:
-            self.forget()  # for want of memory, perhaps
-            raise
-
     def _remember(self, key: object, graph: _Graph) -> None:
         while len(self._graphs) >= KEPT:
             self._graphs.popitem(last=False)[1].release()
@@ -149,12 +144,14 @@ class CapturedSteps:
         device = next(each.device for each in changing if isinstance(each, Tensor) and each.device.type == "cuda")
         before = self._counts()
         try:
-            self._pool = self._pool or torch.cuda.graph_pool_handle()
+            if all(each.graph is None for each in self._graphs.values()):
+                self._pool = torch.cuda.graph_pool_handle()  # one that no graph holds any more cannot be shared
             self._stream = self._stream or torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
             known.inputs = [_buffer(each, device) for each in changing]
             named = {CHANGING: known.inputs[positional]} if len(changing) > positional else {}
             known.places = _places(network)
             graph = torch.cuda.CUDAGraph()
+            _clear_workspaces()
             # Copies of other threads go on meanwhile.
             how = {"pool": self._pool, "stream": self._stream, "capture_error_mode": "thread_local"}
             with torch.cuda.graph(graph, **how):
@@ -162,7 +159,12 @@ class CapturedSteps:
             known.graph = graph
         except RuntimeError as error:
             self._give_up(error)
+            for layer in _remembering(network):
+                layer.forget()  # what it was given in the capture has no numbers
             return False
+        finally:
+            _clear_workspaces()
+        known.remembered = [layer.outputs for layer in _remembering(network)]
         known.counted = [after - ago for after, ago in zip(self._counts(), before, strict=True)]
         self._captured += 1
         return True
@@ -176,6 +178,15 @@ class CapturedSteps:
             error = error.__context__
         self.failure = (str(error).strip().partition("\n")[0] or type(error).__name__)[:300]
         self._tell("not_captured", f"steps run as they are, for capturing one failed: {self.failure}")
+
+
+def _clear_workspaces() -> None:
+    """Of products: one that was taken outside of a capture may be freed, one from inside would hold the pool."""
+    torch._C._cuda_clearCublasWorkspaces()
+
+
+def _remembering(network: nn.Module) -> list[RememberingLayer]:
+    return [module for module in network.modules() if isinstance(module, RememberingLayer)]
 
 
 def _places(network: nn.Module) -> list[Place]:
@@ -199,11 +210,13 @@ def _shape(value: object) -> object:
     return (value.shape, value.stride(), value.dtype, value.device) if isinstance(value, Tensor) else value
 
 
-def _identities(words: Mapping[str, Any]) -> Iterator[object]:
+def _identities(words: Mapping[Any, Any]) -> Iterator[object]:
     """What tells a conditioning from another: where its tensors lie and how they look; other values themselves."""
     for name, value in words.items():
         if isinstance(value, Mapping):
             yield name, *_identities(value)
+        elif isinstance(value, list | tuple):
+            yield name, *_identities(dict(enumerate(value)))
         elif isinstance(value, Tensor):
             version = None if value.is_inference() else value._version
             yield name, value.data_ptr(), version, _shape(value)

@@ -59,7 +59,12 @@ class RememberingLayer(nn.Module):
     @property
     def kept_bytes(self) -> int:
         """Of the outputs that are remembered."""
-        return sum(kept.y.nbytes for kept in self._kept)
+        return sum(y.nbytes for y in self.outputs)
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        """What is remembered."""
+        return [kept.y for kept in self._kept]
 
     def forward(self, x: Tensor) -> Tensor:
         """What the layer makes of x `(b, n, d)`."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from fake_card.clocks import Event, Stream, streaming
-from fake_card.graphs import CUDAGraph
+from fake_card.graphs import CUDAGraph, new_pool
 from fake_card.state import card
 from torch import Tensor
 
@@ -129,7 +129,7 @@ MODULE: dict[str, Any] = {
     "default_stream": lambda device=None: card.streams[card.index_of(device)],
     "cudart": lambda: Runtime,
     "CUDAGraph": CUDAGraph,
-    "graph_pool_handle": lambda: (0, 1),
+    "graph_pool_handle": new_pool,
 }
 
 
@@ -178,6 +178,7 @@ def replacements() -> list[tuple[Any, str, Any]]:
         (torch.Tensor, "pin_memory", pin_memory),
         (torch.Tensor, "is_pinned", lambda tensor, *_: tensor.device.type == "cpu" and card.is_pinned(tensor)),
         (torch._C, "_host_emptyCache", lambda: None),
+        (torch._C, "_cuda_clearCublasWorkspaces", lambda: None),
         (torch._C, "_cuda_getCurrentRawStream", lambda device: card.current_stream(device).number),
         *((torch.cuda, name, value) for name, value in MODULE.items()),
     ]

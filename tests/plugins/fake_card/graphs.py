@@ -6,7 +6,9 @@ inside is looked for at each replay: memory that is another's by then is a hazar
 until it is replayed.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import torch
@@ -17,6 +19,14 @@ from torch.utils._pytree import tree_leaves
 
 _NO_NUMBER = 0xFF  # each byte
 
+_numbers = count(1)
+_users: Counter[tuple[int, int]] = Counter()  # graphs of each pool
+
+
+def new_pool() -> tuple[int, int]:
+    """torch.cuda.graph_pool_handle: of a pool that is not there yet."""
+    return (0, next(_numbers))
+
 
 class CUDAGraph:
     """torch.cuda.CUDAGraph."""
@@ -26,6 +36,7 @@ class CUDAGraph:
         self._outside: dict[tuple[int, int, int, bool], tuple[Allocation, str]] = {}
         self._made: list[Allocation] = []
         self._pool = 0
+        self._handle: tuple[int, int] | None = None
         self.replays = 0
         self.invalid = ""
 
@@ -34,6 +45,10 @@ class CUDAGraph:
         stream = card.current_stream()
         if stream.number < len(card.devices):
             raise RuntimeError("CUDA graphs must be captured on a non-default stream.")
+        if pool in _users and not _users[pool]:
+            raise RuntimeError("INTERNAL ASSERT FAILED: use_count > 0: no graph holds the pool any more")
+        self._handle = pool or new_pool()
+        _users[self._handle] += 1
         self._device = card.device(stream.device_index)
         self._begun, self._before = self._device.allocated, self._device.peak
         self._device.peak = self._begun
@@ -111,10 +126,12 @@ class CUDAGraph:
         """Let go of its memory."""
         if self._pool:
             self._device.pools -= self._pool
-        self._pool = 0
+        if self._handle is not None:
+            _users[self._handle] -= 1
+        self._pool, self._handle = 0, None
         self._work, self._made = [], []
         self._outside = {}
 
-    def pool(self) -> tuple[int, int]:
+    def pool(self) -> tuple[int, int] | None:
         """Where its memory is from."""
-        return (0, 1)
+        return self._handle
