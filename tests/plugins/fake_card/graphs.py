@@ -59,10 +59,10 @@ class CUDAGraph:
         card.capture = None
         highest = self._device.peak
         self._device.peak = max(self._before, highest)
-        if self.invalid:
-            raise torch.AcceleratorError("CUDA error: operation failed due to a previous error during capture")
         for made in self._made:
             made.host.fill_(_NO_NUMBER)
+        if self.invalid:
+            raise torch.AcceleratorError("CUDA error: operation failed due to a previous error during capture")
         self._pool = max(0, highest - self._device.allocated)
         self._device.pools += self._pool
 

@@ -60,6 +60,7 @@ class Allocation:
         "counted",
         "device",
         "host",
+        "pooled",
         "recorded",
         "session",
         "stream",
@@ -74,6 +75,7 @@ class Allocation:
         self.typed = {torch.uint8: host}
         self.session, self.stream = card.session, card.current_stream(device)
         self.recorded: set[int] = set()  # streams that torch was told of by record_stream
+        self.pooled = card.capture is not None  # of a graph: no other stream is given it before the driver frees it
         self.touched: list[Access] = []
         self.touched_in = card.session
 
@@ -113,6 +115,8 @@ class Allocation:
         if self.session != card.session:
             return  # of a card that is gone
         card.devices[self.device].allocated -= self.counted
+        if self.pooled:
+            return
         clock = self.stream.clock
         for entry in self.touched:
             waited = max(clock.get(entry.stream, 0), card.host_clock.get(entry.stream, 0))
