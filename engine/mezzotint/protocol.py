@@ -12,7 +12,6 @@ from mezzotint.batch_protocol import DryRows as DryRows
 from mezzotint.memory_protocol import CudaGraphs as CudaGraphs
 from mezzotint.memory_protocol import GraphsUsed as GraphsUsed
 from mezzotint.memory_protocol import GuidancePasses as GuidancePasses
-from mezzotint.memory_protocol import HostTier as HostTier
 from mezzotint.memory_protocol import MemoryNow as MemoryNow
 from mezzotint.memory_protocol import MemoryPolicy as MemoryPolicy
 from mezzotint.memory_protocol import MemoryReport as MemoryReport

@@ -14,7 +14,8 @@ from mezzotint.memory.page_locks import Moving, allotted
 from mezzotint.memory.phases import Part, Work, activations, is_guided, parts_of, phase_names
 from mezzotint.memory.speeds import scheme_speed
 from mezzotint.memory.task import Task
-from mezzotint.protocol import GuidancePasses, HostTier
+from mezzotint.memory_protocol import HostTier
+from mezzotint.protocol import GuidancePasses
 
 MARGIN = 128 * 2**20  # bytes of small things that nobody counts
 _MARGIN_SIMULATED = 2**20
