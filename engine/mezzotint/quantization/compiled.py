@@ -14,7 +14,7 @@ from mezzotint.quantization.formats import Int8, LowRank4
 from mezzotint.quantization.int4 import GROUP
 from mezzotint.quantization.kernel_branches import kernel_branches
 from mezzotint.quantization.library import Arguments, Preparation, ProductLibrary
-from mezzotint.quantization.linear import Branch, QuantizedWeight
+from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients
 from mezzotint.quantization.shared_rounding import rounded
 
 _DTYPES = {torch.float16: 0, torch.bfloat16: 1}  # MztDtype of kernels/csrc/api.h
@@ -155,8 +155,7 @@ class CompiledLinear:
 
 def check_gradients(x: Tensor, bias: Tensor | None, branch: Branch | None) -> None:
     """Unsupported where gradients are wanted."""
-    learning = (x, bias, *(() if branch is None else (branch.down, branch.up)))
-    if torch.is_grad_enabled() and any(each is not None and each.requires_grad for each in learning):
+    if wants_gradients(x, bias, branch):
         raise Unsupported("gradients are wanted, and the kernels have no backward pass")
 
 

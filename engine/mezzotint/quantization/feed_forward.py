@@ -3,38 +3,22 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
-import torch
 from diffusers.models.activations import GEGLU, GELU
 from diffusers.models.attention import FeedForward
 from torch import Tensor, nn
-from torch.nn import functional
 
 from mezzotint.quantization.formats import Int8
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.library import Preparation
-from mezzotint.quantization.linear import Branch, QuantizedWeight
+from mezzotint.quantization.operation import Products, prepared
 
 Activation: TypeAlias = Any  # diffusers' GEGLU or GELU, which publish no types
 
 
-class PreparingKernels(Protocol):
-    """What may multiply, and prepare rows before."""
-
-    def product(
-        self,
-        x: Tensor,
-        weight: QuantizedWeight,
-        bias: Tensor | None,
-        branch: Branch | None,
-        preparation: Preparation = Preparation.AS_IT_IS,
-    ) -> Tensor | None:
-        """The product with the prepared x; None where torch must do it."""
-
-
 @contextmanager
-def fused(kernels: PreparingKernels, networks: Iterable[object], layers: Iterable[QuantizedLinear]) -> Iterator[None]:
+def fused(kernels: Products, networks: Iterable[object], layers: Iterable[QuantizedLinear]) -> Iterator[None]:
     """Have activations made with the product that follows, where that is one of these layers; then all is as before.
 
     Modules keep their places and names: LoRAs find them while this lasts.
@@ -76,13 +60,10 @@ def _projected(activation: Activation, x: Tensor, *_: object, **__: object) -> T
     return projected
 
 
-def _activated(kernels: PreparingKernels, layer: QuantizedLinear, preparation: Preparation, x: Tensor) -> Tensor:
+def _activated(kernels: Products, layer: QuantizedLinear, preparation: Preparation, x: Tensor) -> Tensor:
     """x as it was projected, to the layer's output. A LoRA on the layer sees the activation, which torch makes then."""
-    if not layer.branches and not torch.compiler.is_compiling():
+    if not layer.branches:
         made = kernels.product(x, layer.weight, layer.bias, None, preparation)
         if made is not None:
             return made
-    if preparation is Preparation.GEGLU:
-        a, b = x.chunk(2, dim=-1)
-        return QuantizedLinear.forward(layer, a * functional.gelu(b))
-    return QuantizedLinear.forward(layer, functional.gelu(x, approximate="tanh"))
+    return QuantizedLinear.forward(layer, prepared(x, preparation))

@@ -56,7 +56,7 @@ def linear(
     """
     branch = joined(branches)
     if isinstance(weight, QuantizedWeight):
-        if kernels is not None and not torch.compiler.is_compiling():
+        if kernels is not None:
             made = kernels.product(x, weight, bias, branch)
             if made is not None:
                 return made
@@ -72,6 +72,12 @@ def with_branch(y: Tensor, x: Tensor, branch: Branch | None) -> Tensor:
     if branch is None:
         return y
     return y + functional.linear(functional.linear(x, branch.down.to(x.dtype)), branch.up.to(x.dtype))
+
+
+def wants_gradients(x: Tensor, bias: Tensor | None, branch: Branch | None) -> bool:
+    """Whether anything that is given is to learn."""
+    learning = (x, bias, *(() if branch is None else (branch.down, branch.up)))
+    return torch.is_grad_enabled() and any(each is not None and each.requires_grad for each in learning)
 
 
 def joined(branches: Sequence[Branch]) -> Branch | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeAlias
 
+import torch
 from torch import Tensor, nn
 
 from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
@@ -13,6 +14,7 @@ from mezzotint.quantization.formats import Nf4
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.library import Preparation
 from mezzotint.quantization.linear import Branch, QuantizedWeight
+from mezzotint.quantization.operation import called_by_compiled_code, compiled_product
 from mezzotint.quantization.shared_rounding import sharing
 
 Tell: TypeAlias = Callable[[str, str], None]  # a notice: its code and its words
@@ -77,6 +79,8 @@ class ProductSession:
         preparation: Preparation = Preparation.AS_IT_IS,
     ) -> Tensor | None:
         """As `Multiply`; None where the plain path must do it."""
+        if torch.compiler.is_compiling():
+            return compiled_product(x, weight, bias, branch, preparation)
         means = self.nf4 if isinstance(weight.format, Nf4) else self.integers
         if means.kernels is None or x.device.type != means.kernels.device_type:
             return None
@@ -106,7 +110,7 @@ class ProductSession:
         for layer in layers:
             layer.products = self
         try:
-            with fused(self, self._networks, layers), sharing(self._networks):
+            with fused(self, self._networks, layers), sharing(self._networks), called_by_compiled_code(self):
                 yield
         finally:
             for layer in layers:

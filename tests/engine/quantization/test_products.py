@@ -1,7 +1,6 @@
 """What multiplies in a job: kernels where they can, torch elsewhere, counted and told."""
 
 import pytest
-import torch
 from fake_products import FakeProducts, fake_product_backends
 from quantized_weights import relative, seeded
 from torch import nn
@@ -123,12 +122,3 @@ def test_a_device_without_kernels_is_torch_s(notices):
 def test_without_such_layers_the_library_is_never_opened(notices):
     backends = fake_product_backends(error=AssertionError("opened"))
     assert session_of(backends, notices, network(Nf4()), nn.Linear(8, 8)).integers.used is None
-
-
-def test_a_compiling_torch_gets_the_plain_path(notices, monkeypatch):
-    library, model = FakeProducts(), network(Int8(dynamic=True))
-    session = session_of(fake_product_backends(library), notices, model)
-    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
-    with session.multiplying():
-        model(x())
-    assert len(library.multiplied) == SELF_TEST
