@@ -22,6 +22,12 @@ def library():
     return FakeProducts()
 
 
+@pytest.fixture(scope="module")
+def emulated():
+    """Built here: what many tests share does not count as the first one's time."""
+    return EmulatedProducts()
+
+
 def quantized(format_, n=24, k=128, seed=1):
     weight = seeded(n, k, seed=seed)
     return QuantizedWeight(format=format_, tensors=format_.quantize(weight), shape=weight.shape)
@@ -40,10 +46,10 @@ def exact(x, weight, bias=None, added=None):
 @DTYPES
 @pytest.mark.parametrize("format_", FORMATS, ids=str)
 @pytest.mark.parametrize(("rows", "rank"), [(1, 0), (7, 5), (64, 48)])
-def test_the_kernels_give_what_the_format_says(format_, dtype, rows, rank):
+def test_the_kernels_give_what_the_format_says(emulated, format_, dtype, rows, rank):
     x, weight, bias = seeded(rows, 128).to(dtype), quantized(format_), seeded(24, seed=2).to(dtype)
     added = branch(rank) if rank else None
-    out = CompiledLinear(EmulatedProducts())(x, weight, bias, added)
+    out = CompiledLinear(emulated)(x, weight, bias, added)
     assert out.dtype == dtype
     assert relative(out, exact(x, weight, bias, added)) < ROUNDING[dtype]
 
