@@ -54,7 +54,10 @@ MZT_DEVICE uint32_t block_index_anew() {
 MZT_DEVICE void barrier() { __syncthreads(); }
 
 MZT_DEVICE float shuffle_xor(float value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
-MZT_DEVICE bool any_lane(bool value) { return __any_sync(0xffffffffu, value); }
+// A bit for each lane of the warp.
+MZT_DEVICE uint32_t ballot(bool value) { return __ballot_sync(0xffffffffu, value); }
+
+MZT_DEVICE float multiply_add_toward_zero(float a, float b, float c) { return __fmaf_rz(a, b, c); }
 
 // 2^x; 0 for -inf.
 MZT_DEVICE float exp2_approximate(float x) {

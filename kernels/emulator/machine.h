@@ -46,13 +46,13 @@ inline void act_shuffle(Block&, void* const (&given)[kLanes]) {
 
 struct Vote {
     bool value;
-    bool result;
+    uint32_t result;
 };
 
 inline void act_vote(Block&, void* const (&given)[kLanes]) {
-    bool any = false;
-    for (void* each : given) any = any || static_cast<Vote*>(each)->value;
-    for (void* each : given) static_cast<Vote*>(each)->result = any;
+    uint32_t bits = 0;
+    for (int lane = 0; lane < kLanes; ++lane) bits |= static_cast<uint32_t>(static_cast<Vote*>(given[lane])->value) << lane;
+    for (void* each : given) static_cast<Vote*>(each)->result = bits;
 }
 
 struct Load {
@@ -218,11 +218,17 @@ inline float shuffle_xor(float value, int mask) {
     return mine.result;
 }
 
-inline bool any_lane(bool value) {
+inline uint32_t ballot(bool value) {
     static const char purpose = 0;
-    emulator::Vote mine{value, false};
+    emulator::Vote mine{value, 0};
     emulator::Block::current().meet(&purpose, &mine, &emulator::act_vote);
     return mine.result;
+}
+
+inline float multiply_add_toward_zero(float a, float b, float c) {
+    const double exact = static_cast<double>(a) * b + c;
+    const float nearest = static_cast<float>(exact);
+    return std::abs(nearest) > std::abs(exact) ? std::nextafter(nearest, 0.0f) : nearest;
 }
 
 inline float exp2_approximate(float x) { return std::exp2(x); }

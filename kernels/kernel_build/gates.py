@@ -1,5 +1,6 @@
 """What machine code must be: no spill, no stack, registers within the table, the expected instructions."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kernel_build.machine_code import Kernel, Unit
@@ -10,6 +11,8 @@ from kernel_build.sass import count
 FORBIDDEN = ("LDL", "STL")
 # Turing has no bfloat16 and little shared memory: what it cannot run is compiled to nothing, and never chosen there.
 _EMPTY = 64  # instructions, with those that only fill up
+# The five numbers of a shape, and that masks are looked at: 32 keys of them by one vote.
+_MASKED = re.compile(r"\bShape(?:\.\d+){5}\.1\.")
 # Rows to be quantized are read and written in wide pieces, and rotated in 32 bits by shuffles.
 _OF_ROWS = ("LDG.E.128", "STG.E.64", "SHFL.BFLY")
 _NOT_OF_ROWS = ("HMMA", "IMMA")
@@ -24,6 +27,7 @@ def expected(kernel: Kernel) -> Sequence[str]:
         words = ["IMMA", "LDSM", "HMMA"]  # HMMA for the branch
     elif "attention_" in kernel.name:
         words = ["HMMA", "LDSM", "MUFU.EX2"] + ["IMMA"] * ("int8" in kernel.name.lower())
+        words += ["VOTE"] * bool(_MASKED.search(kernel.label))
     else:
         return ()
     if number >= 80:

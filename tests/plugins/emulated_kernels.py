@@ -15,7 +15,7 @@ CODES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}
 CAUSAL, INT8_SCORES = 1, 2
 FORWARD, SHORT_KEYS, INT8 = range(3)  # kinds of instances
 MAP_NORESERVE = 0x4000  # Linux's; Python has a name for it from 3.13 on
-LOWEST_BIAS = -1e38  # what the kernels take a bias below it for
+LOWEST_SUM = -1e38  # logarithms of sums below it are of rows that see nothing but the lowest bias
 
 # ---- problems
 
@@ -36,7 +36,9 @@ class Problem:
     causal: bool = False
     key_lengths: tuple[int, ...] | None = None
     key_mask: str | None = None  # random, late: the second half, none_seen: no key by the first batch
-    bias: str | None = None  # full, heads, keys, column: what is not broadcast; lowest: 0 or the lowest number for keys
+    # full, heads, keys, column: what is not broadcast; lowest: 0 or the lowest number for keys; moved: begins a number
+    # behind an aligned one; padded: rows of an even number of numbers
+    bias: str | None = None
     bias_float: bool = True
     outliers: bool = False
     same_keys: bool = False
@@ -143,8 +145,9 @@ class Tensors:
 
     def _bias(self, generator: torch.Generator) -> torch.Tensor | None:
         problem = self.problem
+        full = (problem.batch, problem.heads, problem.nq, problem.nk)
         shapes = {
-            "full": (problem.batch, problem.heads, problem.nq, problem.nk),
+            **dict.fromkeys(("full", "moved", "padded"), full),
             "heads": (1, problem.heads, problem.nq, problem.nk),
             "keys": (problem.batch, 1, 1, problem.nk),
             "column": (1, problem.heads, problem.nq, 1),
@@ -153,12 +156,17 @@ class Tensors:
         if problem.bias is None:
             return None
         dtype = torch.float32 if problem.bias_float else problem.dtype
-        count = math.prod(shapes[problem.bias])
+        *others, keys = shapes[problem.bias]
+        row = keys + (problem.bias == "padded" and keys % 2)
+        first = int(problem.bias == "moved")
+        count = math.prod(others) * row + first - (row - keys)  # what a row is filled up with is not there for the last
         flat = torch.frombuffer(guarded(count * dtype.itemsize, self.kept, alignment=16), dtype=dtype, count=count)
-        made = flat.view(shapes[problem.bias]).copy_(torch.randn(shapes[problem.bias], generator=generator) * 2)
+        strides = tuple(math.prod((*others[axis + 1 :], row)) for axis in range(len(others)))
+        made = flat[first:].as_strided((*others, keys), (*strides, 1), first)
+        made.copy_(torch.randn(made.shape, generator=generator) * 2)
         if problem.bias == "lowest":  # how many models hide keys
             made.copy_((made > 0) * torch.finfo(dtype).min)
-        return made.expand(shapes["full"])
+        return made.expand(full)
 
     @property
     def scale(self) -> float:
@@ -405,8 +413,8 @@ def judge(tensors: Tensors) -> tuple[float, float]:
     output = _worst((tensors.out.double() - wanted).abs(), allowed)
     seen = torch.isfinite(sums)
     same = torch.equal(torch.isfinite(tensors.lse), seen) and bool((tensors.lse[~seen] == -math.inf).all())
-    sums, plain_sums = sums.clamp(min=LOWEST_BIAS)[seen], plain_sums.clamp(min=LOWEST_BIAS)[seen]
-    off = (tensors.lse.double()[seen] - sums).abs() / (1 + sums.abs() / 1e3)
+    got, sums, plain_sums = (each.double().clamp(min=LOWEST_SUM)[seen] for each in (tensors.lse, sums, plain_sums))
+    off = (got - sums).abs() / (1 + sums.abs() / 1e3)
     allowed_sums = 2e-3 + 2 * (plain_sums - sums).abs().max() if bool(seen.any()) else torch.tensor(1.0)
     return output, _worst(off, allowed_sums) if same else math.inf
 

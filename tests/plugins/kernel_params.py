@@ -25,7 +25,7 @@ class ForwardParams(ctypes.Structure):
         key_lengths__key_mask=_POINTER,
         key_mask_stride=_LONG,
         bias=_POINTER,
-        bias_is_float=_BOOL,
+        bias_is_float__bias_in_pairs=_BOOL,
         bias_stride=_LONG * 4,
     )
 

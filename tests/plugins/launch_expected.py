@@ -100,6 +100,7 @@ def _forward_params(instance: PlanInfo, args: AttentionArgs) -> Wanted:
         "causal": bool(args.flags & AttentionFlags.CAUSAL),
         "factor": ctypes.c_float(args.scale * _LOG2_E).value,
         "bias_is_float": args.bias_dtype == Dtype.FLOAT32,
+        "bias_in_pairs": args.bias_stride[3] == 1 and not any(stride % 2 for stride in args.bias_stride[:3]),
     }
 
 

@@ -51,6 +51,13 @@ bool serves(const Instance& instance, const MztAttentionArgs& args) {
     return args.nq + args.nk + instance.tile_m <= INT32_MAX;
 }
 
+// Whether every pair of neighbours in its bias is aligned to its size.
+bool bias_in_pairs(const MztAttentionArgs& args) {
+    const uintptr_t pair_bytes = args.bias_dtype == MZT_FLOAT32 ? 8 : 4;
+    const auto [batch, head, query, key] = args.bias_stride;
+    return key == 1 && (batch | head | query) % 2 == 0 && reinterpret_cast<uintptr_t>(args.bias) % pair_bytes == 0;
+}
+
 const char* name_of(Kind kind) {
     return kind == Kind::int8 ? "int8" : kind == Kind::short_keys ? "short keys" : "forward";
 }
@@ -214,6 +221,7 @@ ForwardParams forward_params(const Instance& instance, const MztAttentionArgs& a
     params.bias = args.bias;
     params.bias_is_float = args.bias_dtype == MZT_FLOAT32;
     for (int each = 0; each < 4; ++each) params.bias_stride[each] = args.bias_stride[each];
+    params.bias_in_pairs = bias_in_pairs(args);
     return params;
 }
 

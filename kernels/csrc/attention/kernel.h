@@ -24,6 +24,7 @@ template <class T>
 MZT_DEVICE Sight sight_of(const ForwardParams& params, const Place& place, int key_limit) {
     Sight sight;
     sight.first_query = place.first_query;
+    sight.last_query = params.nq - 1;
     sight.key_limit = key_limit;
     sight.causal_shift = params.causal ? params.nk - params.nq : params.nk;
     sight.key_mask = params.key_mask ? params.key_mask + place.batch * params.key_mask_stride : nullptr;
@@ -33,6 +34,7 @@ MZT_DEVICE Sight sight_of(const ForwardParams& params, const Place& place, int k
     sight.bias_is_float = params.bias_is_float;
     sight.bias_query = params.bias_stride[2];
     sight.bias_key = params.bias_stride[3];
+    sight.bias_in_pairs = params.bias_in_pairs;
     sight.scale = params.factor;
     return sight;
 }

@@ -116,6 +116,7 @@ private:
     MZT_DEVICE void step(int tile, bool masked, const Sight& sight, float factor) {
         wait_copies<Architecture, 0>();
         barrier();  // K(j) is there for all, and all are done with V(j+1)
+        const MaskBytes<T> bytes(sight, tile * Shape::tile_n);
         load_values(tile);
         if constexpr (Shape::k_stages == 2) load_keys(tile - 1);
 
@@ -127,7 +128,7 @@ private:
         }
 #pragma unroll
         for (int m = 0; m < Shape::m_tiles; ++m) {
-            if (T::masked || masked) mask_scores<T>(s[m], sight, tile * Shape::tile_n, m * 16, source_.nq);
+            if (T::masked || masked) mask_scores<T>(s[m], sight, bytes, tile * Shape::tile_n, m * 16);
             update_softmax<T>(s[m], out[m], rows[m], factor);
         }
         uint32_t p[Shape::m_tiles][T::n_tiles / 2][4];

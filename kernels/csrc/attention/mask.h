@@ -1,4 +1,7 @@
 // Which keys a query sees, and what is added to its scores.
+//
+// A tile's keys are bits: a warp votes on the bytes of the key mask, 32 keys at a time, and lengths and the causal edge
+// are runs of ones. So a score costs a test of a bit, and a tile that is seen whole costs none.
 #pragma once
 
 #include <math.h>
@@ -11,53 +14,170 @@ namespace mezzotint {
 // The scores' view of one block: everything that is the same for all of its tiles.
 struct Sight {
     int first_query;  // of the block
+    int last_query;  // that exists
     int key_limit;  // keys from there on do not exist for this batch
     int causal_shift;  // query i sees keys up to i + shift; beyond all keys where it is not causal
     const uint8_t* key_mask;
     const void* bias;
-    bool bias_is_float;
+    bool bias_is_float, bias_in_pairs;  // as in the params
     int64_t bias_query, bias_key;
     float scale;  // times log2(e)
 };
 
-constexpr float kLowestBias = -1e38f;
+template <class T>
+constexpr int kKeyWords = (T::Shape::tile_n + 31) / 32;
 
-// Times log2(e), as all masked scores are.
 // The first of the rows that a thread holds.
 template <class T>
 MZT_DEVICE int first_row_of(int first_query, int thread) {
     return first_query + thread / 32 * T::Shape::rows_per_warp + thread % 32 / 4;
 }
 
+// What a lane reads of a tile's key mask, every 32nd key; asked for before the scores are made, which takes as long.
+template <class T>
+struct MaskBytes {
+    uint8_t shown[kKeyWords<T>] = {};
+
+    MZT_DEVICE MaskBytes(const Sight& sight, int first_key) {
+        if constexpr (T::masked) {
+            if (!sight.key_mask) return;
+#pragma unroll
+            for (int word = 0; word < kKeyWords<T>; ++word) {
+                const int key = first_key + word * 32 + thread_index_anew() % 32;
+                if (key < sight.key_limit) shown[word] = sight.key_mask[key];
+            }
+        }
+    }
+};
+
+// The lowest `count` bits; none below 1, all from 32 on.
+MZT_DEVICE uint32_t lowest_bits(int count) { return count <= 0 ? 0 : count >= 32 ? ~0u : (1u << count) - 1; }
+
+// Two neighbours of a bias that lie on a multiple of their size.
+struct alignas(8) Pair {
+    float low, high;
+};
+MZT_DEVICE void load_pair(float (&to)[2], const float* from) {
+    const Pair pair = *reinterpret_cast<const Pair*>(from);
+    to[0] = pair.low;
+    to[1] = pair.high;
+}
 template <typename Element>
-MZT_DEVICE float bias_at(const Sight& sight, int row, int key) {
-    const int64_t offset = row * sight.bias_query + key * sight.bias_key;
-    const float bias = sight.bias_is_float ? static_cast<const float*>(sight.bias)[offset]
-                                           : to_float(static_cast<const Element*>(sight.bias)[offset]);
-    // Masks are often the lowest finite number, which times log2(e) would be -inf, and -inf - -inf no number.
-    return (bias < kLowestBias && bias > -INFINITY ? kLowestBias : bias) * kLog2E;
+MZT_DEVICE void load_pair(float (&to)[2], const Element* from) {
+    const uint32_t pair = *reinterpret_cast<const uint32_t*>(from);
+    to[0] = low_number<Element>(pair);
+    to[1] = high_number<Element>(pair);
 }
 
-// Scores s (16 rows x tile_n keys from `first_key` on, as this thread holds them) become scale * s + bias where the key
-// is seen and -inf where it is not. The rows begin `below` those of the block's; rows past the last query read no bias.
+// Adds log2(e) times the bias. Masks are often the lowest finite number, which rounded to nearest would become -inf, and
+// -inf - -inf no number; rounded towards zero it stays finite.
+MZT_DEVICE void add_bias(float& score, float bias) { score = multiply_add_toward_zero(bias, kLog2E, score); }
+
+// Queries and keys that do not exist get the bias of the last one.
+template <typename Bias>
+MZT_DEVICE const Bias* bias_of_row(const Sight& sight, int row) {
+    return static_cast<const Bias*>(sight.bias) + (row < sight.last_query ? row : sight.last_query) * sight.bias_query;
+}
+
+template <class T, typename Bias>
+MZT_DEVICE void add_pairs(float (&s)[T::n_tiles][4], const Sight& sight, int lane_key, int first_row) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const Bias* from = bias_of_row<Bias>(sight, first_row + half * 8) + lane_key;
+#pragma unroll
+        for (int n = 0; n < T::n_tiles; ++n) {
+            float bias[2];
+            load_pair(bias, from + n * 8);
+            add_bias(s[n][2 * half], bias[0]);
+            add_bias(s[n][2 * half + 1], bias[1]);
+        }
+    }
+}
+
+// What was the first goes to the end: registers have no index that is found out when they are used.
 template <class T>
-MZT_DEVICE void mask_scores(float (&s)[T::n_tiles][4], const Sight& sight, int first_key, int below, int nq) {
-    const int thread = thread_index_anew();
-    const int lane_key = first_key + thread % 4 * 2;
-    const int first_row = first_row_of<T>(sight.first_query, thread) + below;
+MZT_DEVICE void rotate(float (&s)[T::n_tiles][4], const float (&done)[2][4]) {
 #pragma unroll
     for (int n = 0; n < T::n_tiles; ++n) {
 #pragma unroll
         for (int each = 0; each < 4; ++each) {
-            const int key = lane_key + n * 8 + each % 2;
-            const int row = first_row + each / 2 * 8;
-            bool seen = key < sight.key_limit && key <= row + sight.causal_shift;
-            if constexpr (T::masked) {
-                if (sight.key_mask) seen = seen && sight.key_mask[key];
-                s[n][each] *= sight.scale;
-                if (sight.bias && seen && row < nq) s[n][each] += bias_at<typename T::Element>(sight, row, key);
+            s[n][each] = n + 2 < T::n_tiles ? s[(n + 2) % T::n_tiles][each] : done[n % 2][each];
+        }
+    }
+}
+
+// One at a time, at ragged ends and for odd strides; in a loop over 16 keys, so that few addresses are held at once.
+template <class T, typename Bias>
+MZT_DEVICE void add_singly(float (&s)[T::n_tiles][4], const Sight& sight, int lane_key, int first_row) {
+    const Bias* from[2] = {bias_of_row<Bias>(sight, first_row), bias_of_row<Bias>(sight, first_row + 8)};
+    const int last = sight.key_limit - 1;
+#pragma unroll 1
+    for (int first = lane_key; first < lane_key + T::Shape::tile_n; first += 16) {
+        float done[2][4];
+#pragma unroll
+        for (int n = 0; n < 2; ++n) {
+#pragma unroll
+            for (int each = 0; each < 4; ++each) {
+                const int key = first + n * 8 + each % 2;
+                done[n][each] = s[n][each];
+                add_bias(done[n][each], to_float(from[each / 2][(key < last ? key : last) * sight.bias_key]));
             }
-            if (!seen) s[n][each] = -INFINITY;
+        }
+        rotate<T>(s, done);
+    }
+}
+
+// Scores become scale * s + bias.
+template <class T>
+MZT_DEVICE void scale_scores(float (&s)[T::n_tiles][4], const Sight& sight, int first_key, int lane_key, int first_row) {
+#pragma unroll
+    for (int n = 0; n < T::n_tiles; ++n) {
+#pragma unroll
+        for (int each = 0; each < 4; ++each) s[n][each] *= sight.scale;
+    }
+    if (!sight.bias) return;
+    using Element = typename T::Element;
+    const bool in_pairs = sight.bias_in_pairs && first_key + T::Shape::tile_n <= sight.key_limit;
+    if (sight.bias_is_float) {
+        in_pairs ? add_pairs<T, float>(s, sight, lane_key, first_row)
+                 : add_singly<T, float>(s, sight, lane_key, first_row);
+    } else {
+        in_pairs ? add_pairs<T, Element>(s, sight, lane_key, first_row)
+                 : add_singly<T, Element>(s, sight, lane_key, first_row);
+    }
+}
+
+// Scores s (16 rows x tile_n keys from `first_key` on, as this thread holds them) become what the softmax takes, -inf
+// where the key is not seen. The rows begin `below` those of the block's.
+template <class T>
+MZT_DEVICE void mask_scores(float (&s)[T::n_tiles][4], const Sight& sight, const MaskBytes<T>& bytes, int first_key,
+                            int below) {
+    const int thread = thread_index_anew();
+    const int in_eight = thread % 4 * 2;  // of the keys of each eight, and the next
+    const int first_row = first_row_of<T>(sight.first_query, thread) + below;
+    if constexpr (T::masked) scale_scores<T>(s, sight, first_key, first_key + in_eight, first_row);
+    uint32_t hidden[2][kKeyWords<T>], any = 0;
+#pragma unroll
+    for (int word = 0; word < kKeyWords<T>; ++word) {
+        const int begin = first_key + word * 32, keys = T::Shape::tile_n - word * 32;
+        uint32_t seen = lowest_bits(sight.key_limit - begin);
+        if constexpr (T::masked) {
+            if (sight.key_mask) seen = ballot(bytes.shown[word] != 0);
+        }
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const int up_to = first_row + half * 8 + sight.causal_shift;
+            hidden[half][word] = ~(seen & lowest_bits(up_to + 1 - begin)) & lowest_bits(keys);
+            any |= hidden[half][word];
+        }
+    }
+    if (!any) return;
+#pragma unroll
+    for (int n = 0; n < T::n_tiles; ++n) {
+#pragma unroll
+        for (int each = 0; each < 4; ++each) {
+            const uint32_t bits = hidden[each / 2][n / 4] >> in_eight;
+            if (bits >> (n % 4 * 8 + each % 2) & 1) s[n][each] = -INFINITY;
         }
     }
 }

@@ -28,6 +28,7 @@ struct ForwardParams {
     int64_t key_mask_stride;
     const void* bias;
     bool bias_is_float;  // else it is of the tensors' type
+    bool bias_in_pairs;  // keys 2 i and 2 i + 1 lie side by side and aligned: they can be loaded at once
     int64_t bias_stride[4];
 };
 

@@ -177,6 +177,22 @@ HARD = {
     "early copies": Problem(head_dim=128, nq=70, nk=300, heads=1, kv_heads=1, late_copies=False),
     "one tensor for queries, keys and values": Problem(head_dim=40, nq=90, nk=90, fused=True),
     "bias of the lowest number": Problem(head_dim=64, bias="lowest", key_lengths=(10,), nk=100),
+    "bias, rows of an odd number of keys": Problem(head_dim=64, batch=2, nk=77, bias="full"),
+    "bias of 16 bits, rows of an odd number": Problem(head_dim=64, batch=2, nk=77, bias="full", bias_float=False),
+    "bias in pairs, a last key alone": Problem(head_dim=64, batch=2, nk=77, bias="padded", bias_float=False),
+    "bias that begins between two pairs": Problem(head_dim=64, nk=128, bias="moved"),
+    "bias of 16 bits between two pairs": Problem(head_dim=64, nk=128, bias="moved", bias_float=False),
+    "bias of whole tiles for many queries": Problem(head_dim=64, nq=130, nk=192, bias="heads", bias_float=False),
+    "int8, bias in pairs": Problem(head_dim=64, batch=2, nk=77, bias="padded", int8=True, uneven=True),
+    "bias and rows that see nothing": Problem(head_dim=64, nq=150, nk=60, causal=True, bias="full"),
+    "bias where lengths end within a pair": Problem(head_dim=64, batch=2, nk=90, bias="full", key_lengths=(65, 0)),
+    "a mask whose last word is ragged": Problem(head_dim=64, batch=3, nk=97, key_mask="random", causal=True, nq=97),
+    "a mask of 48 keys on a wide head": Problem(
+        head_dim=512, dtype=torch.float16, heads=1, kv_heads=1, nq=20, nk=48, key_mask="random"
+    ),
+    "rows of nothing but the lowest bias": Problem(
+        head_dim=64, batch=4, nq=20, nk=20, key_lengths=(1, 1, 1, 1), bias="lowest"
+    ),
     "head size 512 on Turing": Problem(head_dim=512, dtype=torch.float16, turing=True, heads=1, kv_heads=1, nq=40),
     "a text for many queries": Problem(head_dim=64, nq=700, nk=77, heads=1, kv_heads=1, tiles_per_block=5),
     "a text of no tokens": Problem(head_dim=40, batch=2, nq=100, nk=77, key_lengths=(0, 77)),

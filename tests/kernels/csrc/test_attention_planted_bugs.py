@@ -32,6 +32,10 @@ FAR = {of: Problem(head_dim=64, batch=2, nq=70, nk=150, far=of) for of in ("batc
 STUBBORN = tuple(replace(problem, stubborn=True) for problem in (*PLAIN, *FILLED))
 STUBBORN_TEXT = tuple(replace(problem, stubborn=True) for problem in TEXT)
 BIASED = tuple(Problem(head_dim=64, nq=40, nk=100, batch=2, bias="full", bias_float=wide) for wide in (False, True))
+PADDED = tuple(Problem(head_dim=64, nq=40, nk=97, bias="padded", bias_float=wide) for wide in (False, True))
+MOVED = tuple(Problem(head_dim=64, nq=40, nk=128, bias="moved", bias_float=wide) for wide in (False, True))
+LOWEST = Problem(head_dim=64, batch=4, nq=20, nk=20, key_lengths=(1, 1, 1, 1), bias="lowest")
+SPARSE = Problem(head_dim=64, nq=40, nk=128, key_mask="random")
 INT8_LENGTHS = replace(INT8, batch=2, key_lengths=(60, 0))
 
 MAINLOOP, SOFTMAX, MASK = "attention/mainloop.h", "attention/softmax.h", "attention/mask.h"
@@ -77,10 +81,13 @@ BUGS = {
         problems=PLAIN,
     ),
     "one key too many": Bug(
-        file=MASK, text="key < sight.key_limit", becomes="key <= sight.key_limit", problems=(RAGGED, LENGTHS)
+        file=MASK,
+        text="lowest_bits(sight.key_limit - begin)",
+        becomes="lowest_bits(sight.key_limit + 1 - begin)",
+        problems=(RAGGED, LENGTHS),
     ),
     "the causal edge is off by one": Bug(
-        file=MASK, text="key <= row + sight.causal_shift", becomes="key < row + sight.causal_shift", problems=(CAUSAL,)
+        file=MASK, text="lowest_bits(up_to + 1 - begin)", becomes="lowest_bits(up_to - begin)", problems=(CAUSAL,)
     ),
     "one tile too few is masked": Bug(file=KERNEL, text="tiles - plain : 0", becomes="0 : 0", problems=(RAGGED,)),
     "a swizzle that lets banks collide": Bug(
@@ -277,8 +284,8 @@ BUGS = {
     ),
     "the bias of another query": Bug(
         file=MASK,
-        text="row * sight.bias_query + key * sight.bias_key",
-        becomes="key * sight.bias_query + row * sight.bias_key",
+        text="(row < sight.last_query ? row : sight.last_query) * sight.bias_query",
+        becomes="(row < sight.last_query ? row + 1 : sight.last_query) * sight.bias_query",
         problems=BIASED,
     ),
     "a bias of 16 bits is counted in 32": Bug(
@@ -286,10 +293,38 @@ BUGS = {
     ),
     "a bias is read for queries that are not there": Bug(
         file=MASK,
-        text="if (sight.bias && seen && row < nq)",
-        becomes="if (sight.bias && seen && row < nq + 1000)",
+        text="(row < sight.last_query ? row : sight.last_query) * sight.bias_query",
+        becomes="row * sight.bias_query",
         problems=BIASED,
         error="memory outside of the tensors",
+    ),
+    "a pair of a bias is read past the last key": Bug(
+        file=MASK,
+        text="sight.bias_in_pairs && first_key + T::Shape::tile_n <= sight.key_limit",
+        becomes="sight.bias_in_pairs && first_key <= sight.key_limit",
+        problems=PADDED,
+        error="memory outside of the tensors",
+    ),
+    "the neighbours of a pair are exchanged": Bug(
+        file=MASK,
+        text="add_bias(s[n][2 * half], bias[0]);\n            add_bias(s[n][2 * half + 1], bias[1]);",
+        becomes="add_bias(s[n][2 * half], bias[1]);\n            add_bias(s[n][2 * half + 1], bias[0]);",
+        problems=PADDED,
+    ),
+    "single biases of another eight keys": Bug(
+        file=MASK, text="s[(n + 2) % T::n_tiles][each]", becomes="s[(n + 4) % T::n_tiles][each]", problems=MOVED
+    ),
+    "the lowest bias becomes no number": Bug(
+        file=MASK,
+        text="multiply_add_toward_zero(bias, kLog2E, score)",
+        becomes="bias * kLog2E + score",
+        problems=(LOWEST,),
+    ),
+    "the key mask's second word is its first": Bug(
+        file=MASK, text="ballot(bytes.shown[word] != 0)", becomes="ballot(bytes.shown[0] != 0)", problems=(SPARSE,)
+    ),
+    "a tile is seen whole where its first keys are": Bug(
+        file=MASK, text="any |= hidden[half][word];", becomes="any = hidden[0][0];", problems=(RAGGED,)
     ),
     "the mask of another batch": Bug(
         file=KERNEL,

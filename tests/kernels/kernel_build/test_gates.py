@@ -60,6 +60,15 @@ def test_a_kernel_as_it_must_be_passes():
     assert judged(kernel(), kernel(architecture="sm_75"), kernel("prepare", loops=())) == []
 
 
+def test_a_masked_kernel_votes_on_its_keys():
+    name = (
+        "_ZN9mezzotint17attention_forwardI6__halfLi64ENS_5ShapeILi1ELi4ELi64ELi2ELb1EEELb{}ELi64EEEvNS_13ForwardParamsE"
+    )
+    assert judged(kernel(name.format(0)), kernel(name.format(1), loops=[*NEEDED, "VOTE.ANY"])) == []
+    (line,) = judged(kernel(name.format(1)))
+    assert "has no VOTE in a loop" in line
+
+
 ROWS = ["LDG.E.128.CONSTANT", "STG.E.64", "SHFL.BFLY"]
 
 

@@ -120,6 +120,13 @@ def multiplied_and_added(x: Array, y: Array, z: Array) -> Array:
     return np.where((lost != 0) & even, np.nextafter(total, towards), total).astype(np.float32)
 
 
+def multiplied_and_added_toward_zero(x: Array, y: Array, z: Array) -> Array:
+    """The same, rounded towards zero."""
+    exact = x.astype(np.float64) * y + z
+    nearest = exact.astype(np.float32)
+    return np.where(np.abs(nearest) > np.abs(exact), np.nextafter(nearest, np.float32(0)), nearest)
+
+
 def _without_subnormals(value: Array) -> Array:
     return np.where(np.abs(value) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), value), value)
 
@@ -151,6 +158,7 @@ STEPS: dict[str, Step] = {
     "mul.hi": _high,
     "mad.lo": _of_all(lambda x, y, z: x * y + z),
     "fma.rn": _of_all(multiplied_and_added),
+    "fma.rz": _of_all(multiplied_and_added_toward_zero),
     "div": _of_all(_quotient),
     "div.rn": _of_all(_quotient),
     "rem": _of_all(_rest),

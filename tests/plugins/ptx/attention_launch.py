@@ -35,6 +35,7 @@ class ForwardParams(ctypes.Structure):
         ("key_mask_stride", ctypes.c_int64),
         ("bias", ctypes.c_void_p),
         ("bias_is_float", ctypes.c_bool),
+        ("bias_in_pairs", ctypes.c_bool),
         ("bias_stride", ctypes.c_int64 * 4),
     )
 
@@ -109,8 +110,15 @@ def _forward_params(kernel: AttentionKernel, tensors: Tensors) -> ForwardParams:
         key_mask_stride=0 if tensors.mask is None else tensors.mask.stride(0),
         bias=None if bias is None else bias.data_ptr(),
         bias_is_float=bias is not None and bias.dtype is torch.float32,
+        bias_in_pairs=bias is not None and _in_pairs(bias),
         bias_stride=(0,) * 4 if bias is None else bias.stride(),
     )
+
+
+def _in_pairs(bias: torch.Tensor) -> bool:
+    *others, key = bias.stride()
+    aligned = bias.data_ptr() % (2 * bias.dtype.itemsize) == 0
+    return key == 1 and aligned and all(stride % 2 == 0 for stride in others)
 
 
 def _int8_params(forward: ForwardParams, problem: Problem) -> Int8Params:

@@ -23,6 +23,16 @@ def _shuffle(machine: "Machine", instruction: Instruction) -> None:
     machine.write(parts_of(result)[0], machine.read(value, "b32")[lanes ^ machine.read(distance, "u32")])
 
 
+def _ballot(machine: "Machine", instruction: Instruction) -> None:
+    """vote.sync.ballot: a bit for each thread of the warp that has the predicate."""
+    result, value, mask = instruction.operands
+    if not _is(machine, mask, ALL_LANES):
+        raise PtxError("a vote of a part of a warp")
+    votes = machine.read(value, "pred").reshape(machine.whole_warps(), 32)
+    words = np.packbits(votes, axis=1, bitorder="little").view(np.uint32)
+    machine.write(result, np.repeat(words.ravel(), 32))
+
+
 def _is(machine: "Machine", operand: Operand, value: int) -> bool:
     return bool((machine.read(operand, "u32") == value).all())
 
@@ -58,6 +68,7 @@ def _load_matrices(count: int, *, transposed: bool) -> Step:
 
 STEPS: dict[str, Step] = {
     "shfl.sync.bfly": _shuffle,
+    "vote.sync.ballot": _ballot,
     "bar.sync": _barrier,
     **{
         f"ldmatrix.sync.aligned.m8n8.x{count}{'.trans' * transposed}.shared": _load_matrices(

@@ -112,6 +112,7 @@ private:
     MZT_DEVICE void step(int tile, int stage, bool masked, const Sight& sight, float factor) {
         wait_copies<Architecture, 0>();
         barrier();  // K(j) is there for all, and all are done with V(j+1)
+        const MaskBytes<T> bytes(sight, tile * Shape::tile_n);
         load_values(tile);
         load_keys(tile - 1, 1 - stage);
         const float k_scale = source_.k_scale[tile * 4 + lane() % 4];
@@ -120,7 +121,7 @@ private:
         multiply_keys(s, stage, k_scale);
 #pragma unroll
         for (int m = 0; m < Shape::m_tiles; ++m) {
-            if (T::masked || masked) mask_scores<T>(s[m], sight, tile * Shape::tile_n, m * 16, source_.nq);
+            if (T::masked || masked) mask_scores<T>(s[m], sight, bytes, tile * Shape::tile_n, m * 16);
             update_softmax<T>(s[m], out[m], rows[m], factor);
         }
         uint32_t p[Shape::m_tiles][T::n_tiles / 2][4];
