@@ -19,6 +19,12 @@ RAGGED = (cases.PLAIN, Problem(head_dim=64, dtype=cases.FLOAT, heads=1, kv_heads
 TEXT = (cases.TEXT, Problem(head_dim=64, dtype=cases.FLOAT, nq=250, nk=77, tiles_per_block=3))
 REST = (cases.WITH_REST, Problem(head_dim=72, heads=1, kv_heads=1, nk=100))
 INT8 = (cases.INT8, Problem(head_dim=72, heads=1, kv_heads=1, nk=100, int8=True, uneven=True))
+BIASED = (cases.MASKED, Problem(head_dim=64, dtype=cases.FLOAT, heads=1, kv_heads=1, nq=40, nk=64, bias="full"))
+LOWEST = (
+    cases.MASKED,
+    Problem(head_dim=64, dtype=cases.FLOAT, batch=4, nq=20, nk=20, key_lengths=(1, 1, 1, 1), bias="lowest"),
+)
+HIDDEN = (cases.MASKED, Problem(head_dim=64, dtype=cases.FLOAT, nq=40, nk=64, key_mask="random"))
 TURING = (cases.TURING, Problem(head_dim=72, dtype=cases.FLOAT, heads=1, kv_heads=1))
 TURING_INT8 = (cases.TURING_INT8, Problem(head_dim=72, dtype=cases.FLOAT, heads=1, kv_heads=1, int8=True))
 
@@ -60,6 +66,9 @@ PLANTED = {
     "bytes: rows of sums exchanged": (exchanged(RESULT, 1, of="s32.s8"), INT8),
     "16-bit sums exchanged": (exchanged(RESULT, 0, of="f16.f16.f16.f16"), INT8),
     "bytes are not waited for": (waits(1, 2), INT8),
+    "neighbours of a bias exchanged": (Edit(r"(ld(?:\.global)?\.v2\.\w+\s+)\{(%\w+), (%\w+)\}", r"\1{\3, \2}"), BIASED),
+    "the lowest bias rounded to nearest": (replaced("fma.rz", "fma.rn"), LOWEST),
+    "one vote for all of a mask": (edits.REPEATED_VOTES, HIDDEN),
     "Turing: a0 and a1 exchanged": (exchanged(LEFT, 0), TURING),
     "Turing: not transposed": (edits.NO_TRANSPOSE, TURING),
     "Turing: words stored in another order": (

@@ -30,6 +30,11 @@ ATTENTION = {
     "float16": (PLAIN, Attention(head_dim=64, dtype=FLOAT, nk=150, outliers=True)),
     "causal, lengths": (PLAIN, Attention(head_dim=64, dtype=FLOAT, batch=2, causal=True, key_lengths=(0, 70))),
     "masked": (MASKED, Attention(head_dim=64, dtype=FLOAT, batch=2, nq=40, key_mask="none_seen", bias="full")),
+    "masked, bias of 16 bits": (
+        MASKED,
+        Attention(head_dim=64, dtype=FLOAT, nq=40, bias="padded", bias_float=False, nk=97),
+    ),
+    "masked, bias between pairs": (MASKED, Attention(head_dim=64, dtype=FLOAT, nq=40, bias="moved", bias_float=False)),
     "a text": (TEXT, Attention(head_dim=64, dtype=FLOAT, nq=250, nk=77, tiles_per_block=3)),
     "head size with a rest": (WITH_REST, Attention(head_dim=72, heads=4, kv_heads=2, nk=70)),
     "int8": (INT8, Attention(head_dim=72, nk=70, int8=True, uneven=True)),

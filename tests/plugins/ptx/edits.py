@@ -40,6 +40,10 @@ MISSED_BARRIERS = Edit(
     r"bar\.sync\s+0;",
     "{.reg .pred few; .reg .b32 here; mov.u32 here, %tid.x; setp.lt.u32 few, here, 16; @few bar.sync 0;}",
 )
+# The second vote on a tile's keys is the first one again.
+REPEATED_VOTES = Edit(
+    r"(?s)(vote\.sync\.ballot\.b32\s+%\w+, )(%\w+)(.*?vote\.sync\.ballot\.b32\s+%\w+, )%\w+", r"\1\2\3\2"
+)
 NO_FIRST_COMMIT = Edit(r"cp\.async\.commit_group;", "", 1)
 NO_COMMIT = Edit(r"cp\.async\.commit_group;", "")
 
