@@ -1,7 +1,7 @@
 // Which keys a query sees, and what is added to its scores.
 //
-// A tile's keys are bits: a warp votes on the bytes of the key mask, 32 keys at a time, and lengths and the causal edge
-// are runs of ones. So a score costs a test of a bit, and a tile that is seen whole costs none.
+// Where there are masks a tile's keys are bits: a warp votes on the bytes of the key mask, 32 keys at a time, and
+// lengths and the causal edge are runs of ones. So a score costs a test of a bit, and keys that are all seen cost none.
 #pragma once
 
 #include <math.h>
@@ -69,8 +69,8 @@ MZT_DEVICE void load_pair(float (&to)[2], const Element* from) {
     to[1] = high_number<Element>(pair);
 }
 
-// Adds log2(e) times the bias. Masks are often the lowest finite number, which rounded to nearest would become -inf, and
-// -inf - -inf no number; rounded towards zero it stays finite.
+// Adds log2(e) times the bias. Masks are often the lowest finite number, which rounded to nearest would become -inf,
+// and -inf - -inf no number; rounded towards zero it stays finite.
 MZT_DEVICE void add_bias(float& score, float bias) { score = multiply_add_toward_zero(bias, kLog2E, score); }
 
 // Queries and keys that do not exist get the bias of the last one.
@@ -129,7 +129,8 @@ MZT_DEVICE void add_singly(float (&s)[T::n_tiles][4], const Sight& sight, int la
 
 // Scores become scale * s + bias.
 template <class T>
-MZT_DEVICE void scale_scores(float (&s)[T::n_tiles][4], const Sight& sight, int first_key, int lane_key, int first_row) {
+MZT_DEVICE void scale_scores(float (&s)[T::n_tiles][4], const Sight& sight, int first_key, int lane_key,
+                             int first_row) {
 #pragma unroll
     for (int n = 0; n < T::n_tiles; ++n) {
 #pragma unroll
@@ -147,6 +148,30 @@ MZT_DEVICE void scale_scores(float (&s)[T::n_tiles][4], const Sight& sight, int 
     }
 }
 
+// Hides those of a row's keys whose bits are set, and the next ones' with the next bits.
+template <class T>
+MZT_DEVICE void hide_by_bits(float (&s)[T::n_tiles][4], int half, int word, uint32_t hidden) {
+#pragma unroll
+    for (int n = 4 * word; n < 4 * word + 4 && n < T::n_tiles; ++n) {
+#pragma unroll
+        for (int each = 0; each < 2; ++each) {
+            if (hidden >> (n % 4 * 8 + each) & 1) s[n][2 * half + each] = -INFINITY;
+        }
+    }
+}
+
+// Hides a row's keys from a number on.
+template <class T>
+MZT_DEVICE void hide_from(float (&s)[T::n_tiles][4], int half, int first) {
+#pragma unroll
+    for (int n = 0; n < T::n_tiles; ++n) {
+#pragma unroll
+        for (int each = 0; each < 2; ++each) {
+            if (n * 8 + each >= first) s[n][2 * half + each] = -INFINITY;
+        }
+    }
+}
+
 // Scores s (16 rows x tile_n keys from `first_key` on, as this thread holds them) become what the softmax takes, -inf
 // where the key is not seen. The rows begin `below` those of the block's.
 template <class T>
@@ -156,28 +181,26 @@ MZT_DEVICE void mask_scores(float (&s)[T::n_tiles][4], const Sight& sight, const
     const int in_eight = thread % 4 * 2;  // of the keys of each eight, and the next
     const int first_row = first_row_of<T>(sight.first_query, thread) + below;
     if constexpr (T::masked) scale_scores<T>(s, sight, first_key, first_key + in_eight, first_row);
-    uint32_t hidden[2][kKeyWords<T>], any = 0;
+    uint32_t shown[kKeyWords<T>];
+    if constexpr (T::masked) {
 #pragma unroll
-    for (int word = 0; word < kKeyWords<T>; ++word) {
-        const int begin = first_key + word * 32, keys = T::Shape::tile_n - word * 32;
-        uint32_t seen = lowest_bits(sight.key_limit - begin);
-        if constexpr (T::masked) {
-            if (sight.key_mask) seen = ballot(bytes.shown[word] != 0);
-        }
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            const int up_to = first_row + half * 8 + sight.causal_shift;
-            hidden[half][word] = ~(seen & lowest_bits(up_to + 1 - begin)) & lowest_bits(keys);
-            any |= hidden[half][word];
+        for (int word = 0; word < kKeyWords<T>; ++word) {
+            shown[word] = sight.key_mask ? ballot(bytes.shown[word] != 0) : ~0u;
         }
     }
-    if (!any) return;
 #pragma unroll
-    for (int n = 0; n < T::n_tiles; ++n) {
+    for (int half = 0; half < 2; ++half) {
+        const int edge = first_row + half * 8 + sight.causal_shift + 1;
+        const int keys = (edge < sight.key_limit ? edge : sight.key_limit) - first_key;
+        if constexpr (T::masked) {
 #pragma unroll
-        for (int each = 0; each < 4; ++each) {
-            const uint32_t bits = hidden[each / 2][n / 4] >> in_eight;
-            if (bits >> (n % 4 * 8 + each % 2) & 1) s[n][each] = -INFINITY;
+            for (int word = 0; word < kKeyWords<T>; ++word) {
+                const uint32_t every = lowest_bits(T::Shape::tile_n - word * 32);
+                const uint32_t hidden = ~(shown[word] & lowest_bits(keys - word * 32)) & every;
+                if (hidden) hide_by_bits<T>(s, half, word, hidden >> in_eight);
+            }
+        } else {
+            hide_from<T>(s, half, keys - in_eight);
         }
     }
 }

@@ -82,12 +82,12 @@ BUGS = {
     ),
     "one key too many": Bug(
         file=MASK,
-        text="lowest_bits(sight.key_limit - begin)",
-        becomes="lowest_bits(sight.key_limit + 1 - begin)",
+        text="(edge < sight.key_limit ? edge : sight.key_limit) - first_key;",
+        becomes="(edge <= sight.key_limit ? edge : sight.key_limit + 1) - first_key;",
         problems=(RAGGED, LENGTHS),
     ),
     "the causal edge is off by one": Bug(
-        file=MASK, text="lowest_bits(up_to + 1 - begin)", becomes="lowest_bits(up_to - begin)", problems=(CAUSAL,)
+        file=MASK, text="sight.causal_shift + 1;", becomes="sight.causal_shift;", problems=(CAUSAL,)
     ),
     "one tile too few is masked": Bug(file=KERNEL, text="tiles - plain : 0", becomes="0 : 0", problems=(RAGGED,)),
     "a swizzle that lets banks collide": Bug(
@@ -323,8 +323,8 @@ BUGS = {
     "the key mask's second word is its first": Bug(
         file=MASK, text="ballot(bytes.shown[word] != 0)", becomes="ballot(bytes.shown[0] != 0)", problems=(SPARSE,)
     ),
-    "a tile is seen whole where its first keys are": Bug(
-        file=MASK, text="any |= hidden[half][word];", becomes="any = hidden[0][0];", problems=(RAGGED,)
+    "a word of keys is seen whole where its first is": Bug(
+        file=MASK, text="if (hidden) hide_by_bits", becomes="if (hidden & 1) hide_by_bits", problems=(SPARSE,)
     ),
     "the mask of another batch": Bug(
         file=KERNEL,
