@@ -2,8 +2,8 @@
 
 import statistics
 import time
+import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import TypeAlias
 
 import torch
@@ -49,8 +49,11 @@ def _on_card(calls: Sequence[Call]) -> float:
     once = _by_events(calls) / len(calls)
     count = max(len(calls), min(_MOST_CALLS, round(_ROUND_MS / max(once, 1e-6))))
     turns = [calls[index % len(calls)] for index in range(count)]
-    with suppress(RuntimeError):
+    try:
         return _of_graph(turns) / count
+    except RuntimeError as error:
+        reason = str(error).partition("\n")[0]
+        warnings.warn(f"timed call by call, with the host's part, for no graph was captured: {reason}", stacklevel=3)
     torch.cuda.synchronize()
     return _median(calls, _by_events)
 

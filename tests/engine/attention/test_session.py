@@ -65,6 +65,14 @@ def test_what_has_no_kernel_in_8_bits_has_one_in_16(notices):
     assert (len(kernels.launches), session.kernel_calls, session.fallbacks, notices) == (1, 1, (), [])
 
 
+@pytest.mark.parametrize(("queries", "keys", "flags"), [(129, 128, 0), (129, 129, 2), (128, 128, 2)])
+def test_few_keys_are_attended_in_16_bits(queries, keys, flags, notices):
+    kernels, tokens = FakeKernels(), torch.randn(1, 2, 129, 16).bfloat16()
+    k = tokens[:, :, :keys]
+    session_of(kernels, notices, "int8").attend(tokens[:, :, :queries], k, k)
+    assert [asked.flags for asked in kernels.launches] == [flags]
+
+
 def test_after_a_failed_launch_torch_s_own_attends(notices):
     kernels = FakeKernels("launch", after=1)
     session = session_of(kernels, notices)
