@@ -16,7 +16,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run generate app test test-slow check fix starter bench kernels gpu-check screenshots package clean
+.PHONY: help setup run generate app test test-slow check fix starter bench kernels gpu-check docs screenshots package clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,8 @@ check: $(INSTALLED)/app $(INSTALLED)/check $(INSTALLED)/kernels ## lint, formatt
 	step ruff format --check .; \
 	step mypy; \
 	step lint-imports; \
+	step codespell; \
+	step python bench/dead_code.py; \
 	step python -m kernel_build gates --sample 0.1; \
 	[ -z "$$failed" ] || { echo "make check failed in: $$failed" >&2; exit 1; }
 
@@ -71,6 +73,9 @@ STUB := $(filter --stub,$(ARGS))
 gpu-check: $(if $(STUB),$(INSTALLED)/test) ## on a machine with a GPU: build, test, measure; ARGS="--results DIR" PART=attention, or ARGS=--stub without one
 	@PYTHONPATH=engine:kernels $(if $(STUB),$(BIN)/python,$(or $(PYTHON),python3)) -m kernel_build gpu-check $(PART) $(ARGS)
 
+docs: $(INSTALLED)/docs ## build the documentation into build/docs, without network
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q && echo build/docs/index.html
+
 screenshots: $(INSTALLED)/app ## make the pictures of the window: make screenshots [ARGS="--only create --output /tmp/shots"]
 	@$(BIN)/python bench/screenshots.py $(ARGS)
 
@@ -86,7 +91,8 @@ $(INSTALLED)/app: SETS := app
 $(INSTALLED)/test: SETS := app test
 $(INSTALLED)/check: SETS := check
 $(INSTALLED)/kernels: SETS := kernels
-$(INSTALLED)/all: SETS := app test check kernels ray
+$(INSTALLED)/docs: SETS := docs
+$(INSTALLED)/all: SETS := app test check docs kernels ray
 COMMA := ,
 EXTRAS = $(if $(SETS),[$(subst $() ,$(COMMA),$(strip $(SETS)))])
 

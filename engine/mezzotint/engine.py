@@ -1,6 +1,6 @@
 """The one door: a request goes in, pictures come out."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from mezzotint import machine
 from mezzotint.attention.selection import AttentionBackends
@@ -32,21 +32,37 @@ if TYPE_CHECKING:
     from mezzotint.stages.workroom import Workroom
 
 
+def _ignore(_: object) -> None:
+    """Nobody listens."""
+
+
+def _never() -> bool:
+    """Nobody cancels."""
+    return False
+
+
 class Engine:
     """Holds what is loaded, and makes pictures one job at a time."""
 
     def __init__(
         self,
-        catalog: Catalog,
+        catalog: Catalog | None = None,
         attention: AttentionBackends | None = None,
         products: ProductBackends | None = None,
         facts: "Facts | None" = None,
     ) -> None:
-        self._catalog = catalog
+        """By default with the models that `mezzotint models list` shows."""
+        self._catalog = catalog or Catalog.standard()
         self._attention, self._products = attention or AttentionBackends(), products or ProductBackends()
         self._workroom: Workroom | None = None
         self._facts = facts or machine_facts
         self._told: set[str] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def info(self) -> EngineInfo:
         """What the engine is and runs on."""
@@ -66,7 +82,9 @@ class Engine:
             self._workroom.close()
             self._workroom = None
 
-    def generate(self, request: GenerateRequest, on_event: OnEvent, cancelled: IsCancelled) -> GenerateResult:
+    def generate(
+        self, request: GenerateRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
+    ) -> GenerateResult:
         """Make the pictures of a request, and save each as soon as it is made.
 
         Everything that can be refused is refused before weights are read. Raises a MezzotintError; Cancelled within
@@ -76,7 +94,7 @@ class Engine:
             return Job(request, self._means(), on_event, cancelled).run()
 
     def generate_many(
-        self, request: GenerateManyRequest, on_event: OnEvent, cancelled: IsCancelled
+        self, request: GenerateManyRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
     ) -> GenerateManyResult:
         """Make the pictures of several requests, those that are alike together; each is saved as soon as it is made.
 
@@ -108,7 +126,9 @@ class Engine:
             self._workroom = Workroom()
         return self._workroom
 
-    def decode(self, request: DecodeRequest, on_event: OnEvent, cancelled: IsCancelled) -> GeneratedImage:
+    def decode(
+        self, request: DecodeRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
+    ) -> GeneratedImage:
         """Finish a picture whose latents a job has left behind, and save it. Raises a MezzotintError."""
         with told_as_ours():
             return finish(

@@ -57,7 +57,6 @@ class BatchCard(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("role", "card")
-        self._title_text = ""
         self._state = QLabel()
         self.title = ElidedLabel()
         self.title.setProperty("role", "heading")

@@ -321,10 +321,6 @@ class PictureView(QWidget):
         if self._viewport.can_move():
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
 
-    def is_grabbed(self) -> bool:
-        """Whether the picture moves with the pointer."""
-        return self._grabbed is not None
-
     def cursor_at(self, at: QPointF) -> Qt.CursorShape:
         """The pointer's shape over a point."""
         if self._on_line(at):

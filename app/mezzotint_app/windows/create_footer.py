@@ -78,10 +78,6 @@ class CreateFooter(QFrame):
         """The one that puts it into the queue."""
         return self._generate
 
-    def more_button(self) -> QToolButton:
-        """The one with the other ways."""
-        return self._more
-
     def actions_of_more(self) -> list[QAction]:
         """Front of the queue; copy as command line; save as a job."""
         return self._ways.actions()

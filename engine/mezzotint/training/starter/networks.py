@@ -75,8 +75,3 @@ def build_denoiser(seed: int) -> PixArtTransformer2DModel:
         use_additional_conditions=False,
         interpolation_scale=1,
     )
-
-
-def weight_count(network: nn.Module) -> int:
-    """How many weights a network has."""
-    return sum(weight.numel() for weight in network.parameters())

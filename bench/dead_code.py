@@ -1,0 +1,37 @@
+"""What is defined and used by nobody; run it: it prints what it finds, and fails where there is anything."""
+
+import sys
+from pathlib import Path
+
+from vulture import Vulture
+
+ROOT = Path(__file__).resolve().parents[1]
+PATHS = ("engine", "app", "bench", "kernels/kernel_build", "kernels/mezzotint_kernels", "tests")
+CALLED_BY_OTHERS = {
+    # Qt
+    *("expandingDirections", "hasHeightForWidth", "heightForWidth", "highlightBlock", "horizontalOffset", "mimeTypes"),
+    *("columnCount", "setSelection", "startDrag", "supportedDragActions", "supportedDropActions"),
+    # Python's imports and coverage, and Ray by a name in text
+    *("create_module", "get_code", "hello", "standard_node"),
+}
+
+
+def unused(paths: list[Path]) -> list[str]:
+    """Classes, functions and methods outside of tests that no code in these folders names."""
+    scan = Vulture()
+    scan.scavenge([str(path) for path in paths])
+    return [
+        f"{item.filename}:{item.first_lineno}: {item.typ} {item.name} is used by nobody"
+        for item in scan.get_unused_code()
+        if item.typ in ("class", "function", "method", "property")
+        and "tests" not in item.filename.relative_to(ROOT).parts
+        and item.name not in CALLED_BY_OTHERS
+        and not item.name.startswith("pytest_")
+        and not item.name.endswith("Event")
+    ]
+
+
+if __name__ == "__main__":
+    found = unused([ROOT / path for path in PATHS])
+    print("\n".join(found))
+    sys.exit(bool(found))
