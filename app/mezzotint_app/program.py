@@ -89,7 +89,7 @@ class Program(QObject):
         self.library.refresh()
         self.gallery.begin()
         self.batches.refresh_all()
-        self.access.ask(lambda store: store.given_pictures(), self._forget_own_pictures, lambda _error: None)
+        self.access.ask(lambda store: store.request_images(), self._forget_own_pictures, lambda _error: None)
 
     def leave(self, then: Callable[[], None]) -> None:
         """Put back what runs and let go of the queue, then go on; what does not answer is not waited for."""

@@ -21,15 +21,15 @@ from mezzotint.protocol import (
     PlanRequest,
 )
 from mezzotint.quantization.product_selection import ProductBackends
-from mezzotint.stages.endings import told_as_ours
+from mezzotint.stages.error_translation import translate_errors
 from mezzotint.stages.finishing import finish
-from mezzotint.stages.job import Job, Means
+from mezzotint.stages.job import EngineResources, Job
 from mezzotint.stages.many import Many
 from mezzotint.stages.planning import planned
 
 if TYPE_CHECKING:
-    from mezzotint.stages.outlay import Facts
-    from mezzotint.stages.workroom import Workroom
+    from mezzotint.stages.job_plan import Facts
+    from mezzotint.stages.model_cache import ModelCache
 
 
 def _ignore(_: object) -> None:
@@ -54,7 +54,7 @@ class Engine:
         """By default with the models that `mezzotint models list` shows."""
         self._catalog = catalog or Catalog.standard()
         self._attention, self._products = attention or AttentionBackends(), products or ProductBackends()
-        self._workroom: Workroom | None = None
+        self._model_cache: ModelCache | None = None
         self._facts = facts or machine_facts
         self._told: set[str] = set()
 
@@ -78,9 +78,9 @@ class Engine:
 
     def close(self) -> None:
         """Let go of everything that is loaded."""
-        if self._workroom is not None:
-            self._workroom.close()
-            self._workroom = None
+        if self._model_cache is not None:
+            self._model_cache.close()
+            self._model_cache = None
 
     def generate(
         self, request: GenerateRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
@@ -90,7 +90,7 @@ class Engine:
         Everything that can be refused is refused before weights are read. Raises a MezzotintError; Cancelled within
         one step of `cancelled()` turning true. Pictures saved before then stay.
         """
-        with told_as_ours():
+        with translate_errors():
             return Job(request, self._means(), on_event, cancelled).run()
 
     def generate_many(
@@ -101,14 +101,14 @@ class Engine:
         One that comes to nothing is an outcome and harms no other. Raises what ends them all: Cancelled within one
         step, OutOfMemory where models have no room, DeviceLost; UsageError for too many. Pictures saved stay.
         """
-        with told_as_ours():
+        with translate_errors():
             return Many(request, self._means(), on_event, cancelled).run()
 
-    def _means(self) -> Means:
-        return Means(
+    def _means(self) -> EngineResources:
+        return EngineResources(
             find=self._catalog.find,
             default_model=self._catalog.default(),
-            workroom=self._room(),
+            model_cache=self._room(),
             attention=self._attention,
             products=self._products,
             facts=self._facts,
@@ -119,23 +119,23 @@ class Engine:
         """How models would use this machine's memory, or another's; nothing is loaded. Raises a MezzotintError."""
         return planned(request, lambda: self._catalog)
 
-    def _room(self) -> "Workroom":
-        from mezzotint.stages.workroom import Workroom
+    def _room(self) -> "ModelCache":
+        from mezzotint.stages.model_cache import ModelCache
 
-        if self._workroom is None:
-            self._workroom = Workroom()
-        return self._workroom
+        if self._model_cache is None:
+            self._model_cache = ModelCache()
+        return self._model_cache
 
     def decode(
         self, request: DecodeRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
     ) -> GeneratedImage:
         """Finish a picture whose latents a job has left behind, and save it. Raises a MezzotintError."""
-        with told_as_ours():
+        with translate_errors():
             return finish(
                 request,
                 find=self._catalog.find,
                 default_model=self._catalog.default(),
-                workroom=self._room(),
+                model_cache=self._room(),
                 attention=self._attention,
                 on_event=on_event,
                 cancelled=cancelled,

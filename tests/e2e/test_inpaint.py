@@ -22,7 +22,7 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
-from mezzotint.stages import cascade
+from mezzotint.stages import pipeline
 
 pytestmark = pytest.mark.usefixtures("every_device")
 
@@ -186,13 +186,13 @@ def test_base_and_refiner_both_keep_what_stays(
     engine, request_for, tiny_sdxl_folder, tiny_refiner_folder, picture, mask, monkeypatch
 ):
     handed_over = []
-    entering = cascade.Keep.entering
+    entering = pipeline.LatentMask.entering
 
-    def watched(self, walk, latents):
-        handed_over.append((latents, entering(self, walk, latents)))
+    def watched(self, schedule, latents):
+        handed_over.append((latents, entering(self, schedule, latents)))
         return handed_over[-1][1]
 
-    monkeypatch.setattr(cascade.Keep, "entering", watched)
+    monkeypatch.setattr(pipeline.LatentMask, "entering", watched)
     request = request_for(
         tiny_sdxl_folder,
         picture(),

@@ -17,8 +17,8 @@ from mezzotint.protocol import (
     Inpaint,
     Step,
 )
-from mezzotint.stages import cascade, workroom
-from mezzotint.stages.undecoded import undecoded
+from mezzotint.stages import model_cache, pipeline
+from mezzotint.stages.pending_decode import undecoded
 
 pytestmark = pytest.mark.usefixtures("every_device")
 
@@ -38,7 +38,7 @@ def test_under_a_limit_and_after_a_shortage_it_is_the_same_picture(
         requests.append(size)
         return number == at[0]
 
-    monkeypatch.setattr(workroom, "open_device", partial(open_device, refuse=refuse))
+    monkeypatch.setattr(model_cache, "open_device", partial(open_device, refuse=refuse))
     limited = replace(request, vram_limit_bytes=512 * 2**20)
     assert run(Engine(Catalog.standard()), limited).images[0].sha256 == plain.images[0].sha256
     count = len(requests)
@@ -50,15 +50,15 @@ def test_under_a_limit_and_after_a_shortage_it_is_the_same_picture(
 def test_a_step_that_is_done_again_is_the_same(engine, request_for, tiny_sdxl_folder, picture, mask, monkeypatch):
     request = request_for(tiny_sdxl_folder, picture(), mask(), sampler="dpmpp_2m_sde", strength=1.0)
     whole = run(engine, request)
-    after, failed = cascade.Keep.after, []
+    after, failed = pipeline.LatentMask.after, []
 
-    def short(self, walk, latents, index):
+    def short(self, schedule, latents, index):
         if index not in failed:
             failed.append(index)
             raise RuntimeError("CUDA out of memory. Tried to allocate 3.00 GiB")
-        return after(self, walk, latents, index)
+        return after(self, schedule, latents, index)
 
-    monkeypatch.setattr(cascade.Keep, "after", short)
+    monkeypatch.setattr(pipeline.LatentMask, "after", short)
     assert run(engine, request).images[0].sha256 == whole.images[0].sha256
     assert failed == [0, 1, 2, 3]
 
@@ -74,7 +74,7 @@ def test_a_picture_that_was_not_decoded_is_put_together_later(
         raise RuntimeError("CUDA out of memory. Tried to allocate 3.00 GiB")
 
     with monkeypatch.context() as patch:
-        patch.setattr(cascade, "to_picture", out_of_memory)
+        patch.setattr(pipeline, "to_picture", out_of_memory)
         with pytest.raises(OutOfMemory):
             run(engine, request)
     (path,) = undecoded(paths.undecoded_folder())
@@ -88,7 +88,7 @@ def test_left_behind_latents_wait_for_the_pictures_they_belong_to(
 ):
     request = request_for(tiny_sdxl_folder, picture(), mask())
     with monkeypatch.context() as patch:
-        patch.setattr(cascade, "to_picture", lambda *_: (_ for _ in ()).throw(MemoryError()))
+        patch.setattr(pipeline, "to_picture", lambda *_: (_ for _ in ()).throw(MemoryError()))
         with pytest.raises((OutOfMemory, MemoryError)):
             run(engine, request)
     (path,) = undecoded(paths.undecoded_folder())

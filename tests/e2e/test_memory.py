@@ -31,8 +31,8 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
-from mezzotint.stages import placement, workroom
-from mezzotint.stages.undecoded import undecoded
+from mezzotint.stages import model_cache, placement
+from mezzotint.stages.pending_decode import undecoded
 
 MIB = 2**20
 AMPLE = 512 * MIB
@@ -116,7 +116,7 @@ def test_models_stay_warm_and_share_what_they_have_in_common(cascade):
     second = run(request, events, on=kept)
     assert second.images[0].sha256 == first.images[0].sha256
     assert not any(type(event).__name__ == "Loading" for event in events)
-    models = kept._workroom._warm.models
+    models = kept._model_cache._warm.models
     assert len({id(model.networks["vae"]) for model in models if "vae" in model.networks}) == 1
     kept.close()
 
@@ -130,7 +130,7 @@ class Shortage:
     def __init__(self, monkeypatch):
         self.requests = []
         self.when = lambda number, size: False
-        monkeypatch.setattr(workroom, "open_device", partial(open_device, refuse=self._refuse))
+        monkeypatch.setattr(model_cache, "open_device", partial(open_device, refuse=self._refuse))
 
     def _refuse(self, number, size):
         self.requests.append(size)
@@ -256,7 +256,7 @@ def test_killed_before_decoding_the_picture_is_finished_by_the_next(sdxl, tmp_pa
         from mezzotint.catalog.catalog import Catalog
         from mezzotint.engine import Engine
         from mezzotint.protocol import GenerateRequest
-        from mezzotint.stages import cascade
+        from mezzotint.stages import pipeline
         cascade.to_picture = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
         Engine(Catalog.standard()).generate(from_json(GenerateRequest, sys.argv[1]), lambda _: None, lambda: False)
     """

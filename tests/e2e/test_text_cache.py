@@ -12,7 +12,7 @@ from lora_files import dotted_tensors, random_lora, write_lora
 from PIL import Image
 from tiny_pixart import write_tiny_pixart
 
-from mezzotint.acceleration.text_cache import RememberingLayer, remembering_text
+from mezzotint.acceleration.text_cache import CachedLayer, cached_text
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.errors import Cancelled
@@ -37,15 +37,15 @@ WORD_LAYERS = ("attn2.to_k", "attn2.to_v")
 
 
 class Watch:
-    """In the place of `remembering_text`: the same or nothing, with the calls of the layers that see the words."""
+    """In the place of `cached_text`: the same or nothing, with the calls of the layers that see the words."""
 
     def __init__(self, monkeypatch) -> None:
         self.on = True
         self.calls: list[Counter[str]] = []  # of each stage
         self.latents = []  # that each stage ended with
         self.now = None  # what is remembered at this moment, and where
-        monkeypatch.setattr("mezzotint.stages.denoise.remembering_text", self)
-        monkeypatch.setattr("mezzotint.stages.cascade.denoise", self._denoise)
+        monkeypatch.setattr("mezzotint.stages.denoise.cached_text", self)
+        monkeypatch.setattr("mezzotint.stages.pipeline.denoise", self._denoise)
 
     def _denoise(self, *args, **kwargs):
         done = denoise(*args, **kwargs)
@@ -62,7 +62,7 @@ class Watch:
         ]
         self.calls.append(calls)
         try:
-            with remembering_text(network) if self.on else nullcontext() as cache:
+            with cached_text(network) if self.on else nullcontext() as cache:
                 self.now = network, cache
                 yield cache
         finally:
@@ -77,7 +77,7 @@ class Watch:
         """The network is as diffusers made it."""
         network, cache = self.now
         assert cache.kept_bytes == 0
-        assert not any(isinstance(module, RememberingLayer) for module in network.modules())
+        assert not any(isinstance(module, CachedLayer) for module in network.modules())
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from stub_cuda import Card, PlanInfo, StubCuda
 
 from mezzotint_kernels.abi import AttentionArgs, AttentionFlags, Dtype, LinearArgs, Preparation, QuantizeArgs
 
-Wanted = dict[str, object]
+ModelRequest = dict[str, object]
 
 UNASKED = 48 * 1024  # of shared memory: what a block may have without more ado
 FORWARD, SHORT_KEYS, INT8 = range(3)
@@ -21,11 +21,11 @@ def divide_up(number: int, by: int) -> int:
     return -(-number // by)
 
 
-def attention(cuda: StubCuda, args: AttentionArgs, card: Card, *, device: int, **where: object) -> list[Wanted]:
+def attention(cuda: StubCuda, args: AttentionArgs, card: Card, *, device: int, **where: object) -> list[ModelRequest]:
     """One launch, or three with scores in 8 bits; `where` is the stream, and what else is known."""
     instance = cuda.instance(cuda.attention_plan(args, device).kernel, card)
     told = _forward_params(instance, args)
-    before: list[Wanted] = []
+    before: list[ModelRequest] = []
     if instance.kind == INT8:
         told = _int8_params(args, told)
         before = list(_passes(args, told))
@@ -35,14 +35,14 @@ def attention(cuda: StubCuda, args: AttentionArgs, card: Card, *, device: int, *
     return [each | where | {"device": device} for each in (*before, main)]
 
 
-def linear(cuda: StubCuda, args: LinearArgs, card: Card, **where: object) -> list[Wanted]:
+def linear(cuda: StubCuda, args: LinearArgs, card: Card, **where: object) -> list[ModelRequest]:
     """One launch."""
     plan = cuda.linear_plan(args, card)
     told = _linear_params(plan, args)
     return [_planned(plan, blocks=told["row_tiles"] * told["column_tiles"], told=told) | where]
 
 
-def quantize(args: QuantizeArgs, teams: int, rows: int, **where: object) -> list[Wanted]:
+def quantize(args: QuantizeArgs, teams: int, rows: int, **where: object) -> list[ModelRequest]:
     """One launch, where a row takes so many teams of 8 lanes and a block so many rows."""
     return [
         {
@@ -56,7 +56,7 @@ def quantize(args: QuantizeArgs, teams: int, rows: int, **where: object) -> list
     ]
 
 
-def _planned(plan: PlanInfo, *, blocks: int, told: Wanted) -> Wanted:
+def _planned(plan: PlanInfo, *, blocks: int, told: ModelRequest) -> ModelRequest:
     return {
         "kernel": plan.kernel,
         "grid": (blocks, 1, 1),
@@ -69,13 +69,13 @@ def _planned(plan: PlanInfo, *, blocks: int, told: Wanted) -> Wanted:
     }
 
 
-def _same(args: ctypes.Structure, names: str) -> Wanted:
+def _same(args: ctypes.Structure, names: str) -> ModelRequest:
     """Fields that are handed on as they are."""
     found = {name: getattr(args, name) for name in names.split()}
     return {name: tuple(value) if isinstance(value, ctypes.Array) else value for name, value in found.items()}
 
 
-def _doubled(args: ctypes.Structure, names: str) -> Wanted:
+def _doubled(args: ctypes.Structure, names: str) -> ModelRequest:
     """Strides in elements of 16 bits that are handed on in bytes."""
     return {name: 2 * getattr(args, name) for name in names.split()}
 
@@ -89,7 +89,7 @@ def _tiles_per_block(instance: PlanInfo, args: AttentionArgs) -> int:
     return min(max(divide_up(args.nq, instance.tile_m) * args.heads * args.batch // 640, 1), 16)
 
 
-def _forward_params(instance: PlanInfo, args: AttentionArgs) -> Wanted:
+def _forward_params(instance: PlanInfo, args: AttentionArgs) -> ModelRequest:
     return {
         **_same(args, "q k v out lse q_stride k_stride v_stride out_stride heads nq nk scale"),
         **_same(args, "key_lengths key_mask key_mask_stride bias bias_stride"),
@@ -104,7 +104,7 @@ def _forward_params(instance: PlanInfo, args: AttentionArgs) -> Wanted:
     }
 
 
-def _int8_params(args: AttentionArgs, forward: Wanted) -> Wanted:
+def _int8_params(args: AttentionArgs, forward: ModelRequest) -> ModelRequest:
     sizes = {
         "head_dim": args.head_dim,
         "padded_dim": divide_up(args.head_dim, 32) * 32,
@@ -117,7 +117,7 @@ def _int8_params(args: AttentionArgs, forward: Wanted) -> Wanted:
     return {"forward": forward, **sizes, **_pieces(args, sizes)}
 
 
-def _pieces(args: AttentionArgs, sizes: dict[str, int]) -> Wanted:
+def _pieces(args: AttentionArgs, sizes: dict[str, int]) -> ModelRequest:
     """Where in the workspace everything lies: one after the other, each at a multiple of 256 bytes."""
     queries, keys = args.batch * args.heads, args.batch * args.kv_heads
     head_dim, padded, q_rows, k_rows = (sizes[name] for name in ("head_dim", "padded_dim", "q_rows", "k_rows"))
@@ -140,7 +140,7 @@ def _pieces(args: AttentionArgs, sizes: dict[str, int]) -> Wanted:
     return placed
 
 
-def _passes(args: AttentionArgs, told: Wanted) -> Iterator[Wanted]:
+def _passes(args: AttentionArgs, told: ModelRequest) -> Iterator[ModelRequest]:
     """Sums and largest values, a block to each 256 keys; then the copies, a block to each 64 rows."""
     keys = args.batch * args.kv_heads
     queries = args.batch * args.heads * divide_up(told["q_rows"], 64)
@@ -179,7 +179,7 @@ def _kernel_of_rows(args: QuantizeArgs) -> str:
     return f"void {space}(anonymous namespace)::quantize_rows<{words}>({space}QuantizeParams)"
 
 
-def _quantize_params(args: QuantizeArgs, teams: int, rows: int) -> Wanted:
+def _quantize_params(args: QuantizeArgs, teams: int, rows: int) -> ModelRequest:
     return {
         **_same(args, "x rows columns norm_weight norm_bias shift gain epsilon group values values_stride scales"),
         **_doubled(args, "x_stride modulation_stride"),

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
-from mezzotint.acceleration.text_cache import RememberingLayer
+from mezzotint.acceleration.text_cache import CachedLayer
 from mezzotint.protocol import GraphsUsed
 
 Count: TypeAlias = tuple[object, str]  # an attribute that layers count their calls in
@@ -185,8 +185,8 @@ def _clear_workspaces() -> None:
     torch._C._cuda_clearCublasWorkspaces()
 
 
-def _remembering(network: nn.Module) -> list[RememberingLayer]:
-    return [module for module in network.modules() if isinstance(module, RememberingLayer)]
+def _remembering(network: nn.Module) -> list[CachedLayer]:
+    return [module for module in network.modules() if isinstance(module, CachedLayer)]
 
 
 def _places(network: nn.Module) -> list[Place]:

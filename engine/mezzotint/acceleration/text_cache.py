@@ -37,7 +37,7 @@ class _Kept:
         return self.is_of(x) and (_version(x), _version(self.y)) == self.versions and branches == self.branches
 
 
-class RememberingLayer(nn.Module):
+class CachedLayer(nn.Module):
     """Stands for a layer of a network: its parameters under their names, and its last outputs while they hold.
 
     The layer is called as ever when it is called at all, so its hooks are; in a tuple it is no part of the network.
@@ -90,7 +90,7 @@ class RememberingLayer(nn.Module):
 class TextCache:
     """What is remembered of the words in one network."""
 
-    def __init__(self, layers: tuple[RememberingLayer, ...]) -> None:
+    def __init__(self, layers: tuple[CachedLayer, ...]) -> None:
         self._layers = layers
 
     @property
@@ -105,12 +105,12 @@ class TextCache:
 
 
 @contextmanager
-def remembering_text(network: nn.Module) -> Iterator[TextCache]:
+def cached_text(network: nn.Module) -> Iterator[TextCache]:
     """Have the network compute what it makes of the words alone once; afterwards it is as it was, and nothing is kept.
 
     LoRAs are put on before, not inside: a layer that remembers is no place for branches to be put.
     """
-    wrapped = [(parent, name, RememberingLayer(getattr(parent, name))) for parent, name in _places(network)]
+    wrapped = [(parent, name, CachedLayer(getattr(parent, name))) for parent, name in _places(network)]
     cache = TextCache(tuple(layer for _, _, layer in wrapped))
     try:
         for parent, name, layer in wrapped:

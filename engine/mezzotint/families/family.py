@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from mezzotint.checkpoints.opening import Checkpoint
 from mezzotint.families.detection import Detected
-from mezzotint.families.known_words import KnownWords
+from mezzotint.families.prompt_cache import PromptCache
 from mezzotint.protocol import GuidancePasses
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class LoadedModel:
     loras: "Adapters | None" = None  # what LoRAs are in the networks; None: there never were any
     passes: GuidancePasses = "batched"  # of the halves of the guidance
     at_once: int = 0  # pictures in one pass, of those that are denoised together; 0: all
-    known_words: KnownWords = field(default_factory=KnownWords)  # what its text encoders have made of words
+    prompt_cache: PromptCache = field(default_factory=PromptCache)  # what its text encoders have made of words
     vae_tile: int = 0  # pixels of the side of the squares that pictures are decoded in; 0: whole
     lowered: bool = False  # quantized further in a job that ran out of memory
     attention: "AttentionSession | None" = None  # what attends in the networks now; None: what diffusers put there

@@ -10,14 +10,14 @@ import torch
 from mezzotint.checkpoints.weight_file import read_weights, weight_specs
 from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.family import ComponentSource, LoadedModel, Network, Tokenizer
-from mezzotint.families.filling import Filling
 from mezzotint.families.on_disk import OnDisk
 from mezzotint.families.one_process import tell_transformers
 from mezzotint.families.original_names import Placement
 from mezzotint.families.quantized_cache import QuantizedCache, discard_entry, take_entry
 from mezzotint.families.routing import route
+from mezzotint.families.skip_init import SkipInit
 from mezzotint.families.stored_layers import StoredLayers
-from mezzotint.families.undrawn import Undrawn
+from mezzotint.families.weight_loader import WeightLoader
 from mezzotint.memory.shortage import is_ram_shortage
 
 _LARGEST_NUMBER = 10_000_000  # in a configuration: above every real size, below what exhausts memory
@@ -71,7 +71,7 @@ class _Group:
 
     def load(
         self, on_bytes: Callable[[str, int], None], cancelled: Callable[[], bool], cache: QuantizedCache | None
-    ) -> list[Filling]:
+    ) -> list[WeightLoader]:
         """Fill all of them, in the order in which they were named."""
         for name in self._fillings.keys() & self._model.from_disk:
             self._leave_on_disk(name, cache, on_bytes, cancelled)
@@ -110,9 +110,9 @@ class _Group:
         }
         self._wanted = {tensor: placements for tensor, placements in left.items() if placements}
 
-    def _empty(self, source: ComponentSource) -> Filling:
+    def _empty(self, source: ComponentSource) -> WeightLoader:
         dtype, choice = component_dtype(source, self._model.dtype), self._model.quantization.get(source.name)
-        return Filling(source, empty_network(source), dtype, self._model.device, choice, self._model.home)
+        return WeightLoader(source, empty_network(source), dtype, self._model.device, choice, self._model.home)
 
     def _places(self, cache: QuantizedCache) -> Iterator[tuple[str, Path]]:
         """Where the cache has, or would have, each network; none of those that are quantized in their files."""
@@ -181,7 +181,7 @@ def empty_network(source: ComponentSource) -> Network:
     tell_transformers()
     _check_numbers(source.config, source.name)
     try:
-        with accelerate.init_empty_weights(include_buffers=False), Undrawn():
+        with accelerate.init_empty_weights(include_buffers=False), SkipInit():
             return _construct(source)
     except Exception as error:
         if is_ram_shortage(error):

@@ -10,10 +10,10 @@ from mezzotint.checkpoints.header import TensorSpec, read_header
 from mezzotint.checkpoints.positioned import PositionedFile
 from mezzotint.checkpoints.regular_file import is_file
 from mezzotint.checkpoints.weight_file import is_gguf
-from mezzotint.families.filling import Filling
 from mezzotint.families.original_names import Placement
 from mezzotint.families.quantized_cache import QuantizedCache
 from mezzotint.families.stored_layers import find_layers
+from mezzotint.families.weight_loader import WeightLoader
 from mezzotint.memory.host import DiskTensor, disk_tensor, stored_dtype
 from mezzotint.quantization.formats import Format
 
@@ -30,7 +30,7 @@ class OnDisk:
         specs = {path: read_header(path).tensors for path in self._files}
         self._specs = {name: (path, spec) for path, each in specs.items() for name, spec in each.items()}
 
-    def place(self, filling: Filling, wanted: Mapping[str, tuple[Placement, ...]]) -> set[str]:
+    def place(self, filling: WeightLoader, wanted: Mapping[str, tuple[Placement, ...]]) -> set[str]:
         """Have a network's tensors stay here, and name the parameters: those that are whole, and not quantized."""
         done = set()
         stored = {part for layer in find_layers(self._files).values() for part in layer.names.values()}
@@ -43,7 +43,7 @@ class OnDisk:
                         done.add(placed.name)
         return done
 
-    def place_stored(self, filling: Filling, wanted: Mapping[str, tuple[Placement, ...]]) -> set[str]:
+    def place_stored(self, filling: WeightLoader, wanted: Mapping[str, tuple[Placement, ...]]) -> set[str]:
         """The same for layers that are quantized in these files, and name their weights."""
         done = set()
         for layer in find_layers(self._files).values():
@@ -57,7 +57,7 @@ class OnDisk:
 
     def place_entry(
         self,
-        filling: Filling,
+        filling: WeightLoader,
         wanted: Mapping[str, tuple[Placement, ...]],
         cache: QuantizedCache,
         cancelled: Callable[[], bool],
@@ -88,7 +88,7 @@ class OnDisk:
         path, spec = self._specs[name]
         return disk_tensor(self._file(path), spec, shape=spec.shape, dtype=stored_dtype(spec)).tensor()
 
-    def _source(self, filling: Filling, placed: Placement, name: str) -> DiskTensor | None:
+    def _source(self, filling: WeightLoader, placed: Placement, name: str) -> DiskTensor | None:
         path, spec = self._specs[name]
         if spec.end - spec.start < _LEAST or filling.is_quantized(placed.name):
             return None

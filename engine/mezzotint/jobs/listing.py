@@ -93,7 +93,7 @@ def _bases(database: Database, entries: Collection[int]) -> dict[int, GenerateRe
     return {number: codec.from_json(GenerateRequest, written) for number, written in found}
 
 
-def given_pictures(database: Database) -> frozenset[str]:
+def request_images(database: Database) -> frozenset[str]:
     """The paths of all pictures that requests begin from: init pictures and masks."""
     found = database.rows(
         "SELECT json_extract(image.value, '$.path') FROM requests, json_each(requests.request, '$.images') AS image "

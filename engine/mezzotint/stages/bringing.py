@@ -8,8 +8,8 @@ from mezzotint.families.family import LoadedModel
 from mezzotint.families.loading import load_components
 from mezzotint.families.quantized_cache import QuantizedCache
 from mezzotint.protocol import IsCancelled, Loading, OnEvent
+from mezzotint.stages.loaded_models import share
 from mezzotint.stages.setup import CascadeSetup
-from mezzotint.stages.warm_models import share
 
 Tell = Callable[[str, str], None]
 

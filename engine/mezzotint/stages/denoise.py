@@ -9,15 +9,15 @@ from typing import Any, Protocol, TypeVar
 
 import torch
 
-from mezzotint.acceleration.text_cache import remembering_text
+from mezzotint.acceleration.text_cache import cached_text
 from mezzotint.attention.session import finite
 from mezzotint.errors import Cancelled, MezzotintError
 from mezzotint.families.family import Conditioning, Family, LoadedModel, Scheduler
 from mezzotint.families.samplers import denoised
 from mezzotint.protocol import IsCancelled
-from mezzotint.stages.keeping import Keep
+from mezzotint.stages.latent_mask import LatentMask
 from mezzotint.stages.sampler_state import Generators, SamplerState
-from mezzotint.stages.schedule import Walk
+from mezzotint.stages.schedule import StageSchedule
 
 T = TypeVar("T")
 OnStep = Callable[[int, torch.Tensor | None], None]  # steps done; an estimate of the clean latents, if wanted
@@ -32,7 +32,7 @@ class Again(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denoised:
-    """Where a walk ended."""
+    """What a stage's schedule leads to."""
 
     latents: torch.Tensor  # (n, c, h, w), with the noise that is left
     clean: torch.Tensor  # the last estimate of the clean latents; the latents themselves when no noise is left
@@ -41,7 +41,7 @@ class Denoised:
 def denoise(
     family: Family,
     model: LoadedModel,
-    walk: Walk,
+    schedule: StageSchedule,
     conditioning: Conditioning,
     latents: torch.Tensor,
     generators: Generators,
@@ -51,10 +51,10 @@ def denoise(
     cancelled: IsCancelled,
     again: Again | None = None,
     remember: bool = True,
-    keep: Keep | None = None,
+    keep: LatentMask | None = None,
     anew: Callable[[], None] = lambda: None,
 ) -> Denoised:
-    """Walk latents `(n, c, h, w)` down the noise; Cancelled within one step, MezzotintError when numbers overflow.
+    """Denoise latents `(n, c, h, w)`; Cancelled within one step, MezzotintError when numbers overflow.
 
     Each of n pictures has its own generator, and so the very noise that it has alone.
     `again(make, reset)` gives what `make` gives, and may make it several times: a step that is done again is the same.
@@ -62,11 +62,11 @@ def denoise(
     After each step `keep` puts back what of a picture is to stay: so the network always sees it with the right noise.
     """
     try_again: Again = again or _once
-    last = len(walk.timesteps) - 1
-    unfinished = walk.sigmas[-1] > 0
+    last = len(schedule.timesteps) - 1
+    unfinished = schedule.sigmas[-1] > 0
     network = model.networks[family.denoiser_component]
-    with remembering_text(network) if remember else nullcontext():  # what remembers looks at memory, not at numbers
-        start, begun = SamplerState(walk.scheduler, generators), latents
+    with cached_text(network) if remember else nullcontext():  # what remembers looks at memory, not at numbers
+        start, begun = SamplerState(schedule.scheduler, generators), latents
 
         def down() -> tuple[torch.Tensor, torch.Tensor | None]:
             start.restore()
@@ -76,9 +76,9 @@ def denoise(
                 if cancelled():
                     raise Cancelled(f"stopped after {index} of {last + 1} steps")
                 wanted = estimates or (unfinished and index == last)
-                arguments = (family, model, walk, conditioning, latents, generators, index)
+                arguments = (family, model, schedule, conditioning, latents, generators, index)
                 step = partial(_step, *arguments, estimates=wanted, keep=keep)
-                state = SamplerState(walk.scheduler, generators)
+                state = SamplerState(schedule.scheduler, generators)
 
                 def rewind(state: SamplerState = state) -> None:
                     state.restore()
@@ -100,17 +100,17 @@ def denoise(
 def _step(
     family: Family,
     model: LoadedModel,
-    walk: Walk,
+    schedule: StageSchedule,
     conditioning: Conditioning,
     latents: torch.Tensor,
     generators: Generators,
     index: int,
     *,
     estimates: bool,
-    keep: Keep | None,
+    keep: LatentMask | None,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """The latents after one more step, and the clean ones that it aims at."""
-    scheduler, timestep = walk.scheduler, walk.timesteps[index]
+    scheduler, timestep = schedule.scheduler, schedule.timesteps[index]
     scaled = scheduler.scale_model_input(latents, timestep) if hasattr(scheduler, "scale_model_input") else latents
     output = family.predict(model, scaled, timestep, conditioning)
     estimate = denoised(scheduler, latents, output, timestep) if estimates else None
@@ -118,7 +118,7 @@ def _step(
     stepped = scheduler.step(output, timestep, latents, **extra, return_dict=False)[0]
     if keep is None:
         return stepped, estimate
-    return keep.after(walk, stepped, index), None if estimate is None else keep.over(walk, estimate, index)
+    return keep.after(schedule, stepped, index), None if estimate is None else keep.over(schedule, estimate, index)
 
 
 def _once(make: Callable[[], T], reset: Callable[[], None]) -> T:  # noqa: ARG001  as Again has it

@@ -26,15 +26,15 @@ from mezzotint.protocol import (
     Saved,
 )
 from mezzotint.stages.fingerprints import model_used
-from mezzotint.stages.given_pictures import given_pictures
-from mezzotint.stages.inputs import Inputs, read_inputs
+from mezzotint.stages.input_images import InputImages, read_inputs
+from mezzotint.stages.pending_decode import PendingDecode, read_latents
 from mezzotint.stages.precision import Schemes
+from mezzotint.stages.request_images import request_images
 from mezzotint.stages.saving import files_sha256, save_picture
 from mezzotint.stages.setup import CascadeSetup, Find, set_up
-from mezzotint.stages.undecoded import Undecoded, read_latents
 
 if TYPE_CHECKING:
-    from mezzotint.stages.workroom import Workroom
+    from mezzotint.stages.model_cache import ModelCache
 
 _PLAIN = Schemes(denoiser="none", text="none")
 
@@ -44,7 +44,7 @@ def finish(
     *,
     find: Find,
     default_model: ModelRef,
-    workroom: "Workroom",
+    model_cache: "ModelCache",
     attention: AttentionBackends,
     on_event: OnEvent,
     cancelled: IsCancelled,
@@ -57,7 +57,7 @@ def finish(
 
     from mezzotint.stages.bringing import bring
     from mezzotint.stages.decode import to_picture
-    from mezzotint.stages.workroom import Wanted
+    from mezzotint.stages.model_cache import ModelRequest
 
     path = Path(request.path)
     latents, picture = read_latents(path)
@@ -70,7 +70,7 @@ def finish(
     picture = replace(picture, path=_target(request, picture))
     device = machine.choose_device(request.device, machine.devices())
     dtype = machine.choose_dtype(picture.record.request.dtype if request.dtype == "auto" else request.dtype, device)
-    model = workroom.models_for(Wanted(setup=setup, device=device, dtype=dtype, schemes=_PLAIN))[0]
+    model = model_cache.models_for(ModelRequest(setup=setup, device=device, dtype=dtype, schemes=_PLAIN))[0]
     _compare(picture, setup, on_event, cancelled)
     tell = partial(_tell, on_event)
     bring(setup, [model], [["vae"]], on_event=on_event, cancelled=cancelled, tell=tell)
@@ -106,12 +106,12 @@ def _last_stage(request: GenerateRequest) -> GenerateRequest:
     return replace(request, cascade=cascade, images=(), strength=None, inpaint=None, embeddings=(), loras=())
 
 
-def _pictures(picture: Undecoded, cancelled: IsCancelled) -> Inputs:
+def _pictures(picture: PendingDecode, cancelled: IsCancelled) -> InputImages:
     """Those that the new one is put together with; without inpainting none is needed."""
     request = picture.record.request
-    pictures = given_pictures(request)
+    pictures = request_images(request)
     if pictures.inpaint is None:
-        return Inputs()
+        return InputImages()
     far = far_path(request)
     if far is not None:
         raise ImageRefused(f"the record names a file on another computer ({plain(far, 80)}), which is not opened")
@@ -123,7 +123,7 @@ def _no_picture(path: Path) -> tuple[int, int]:
     raise ImageRefused(f"{path} is not needed for decoding")
 
 
-def _target(request: DecodeRequest, picture: Undecoded) -> Path:
+def _target(request: DecodeRequest, picture: PendingDecode) -> Path:
     if request.output.path is None and _is_ours(Path(request.path)):
         return picture.path
     check_output(request.output, 1)
@@ -144,7 +144,7 @@ def _target(request: DecodeRequest, picture: Undecoded) -> Path:
     return picture_path(request.output, fields)
 
 
-def _compare(picture: Undecoded, setup: CascadeSetup, on_event: OnEvent, cancelled: IsCancelled) -> None:
+def _compare(picture: PendingDecode, setup: CascadeSetup, on_event: OnEvent, cancelled: IsCancelled) -> None:
     """Other files than those that made the latents are told."""
     used = model_used(setup.stages[0], paths.cache_folder() / "fingerprints.json", cancelled)
     if files_sha256(used) != files_sha256(picture.record.stages[-1].model):

@@ -5,15 +5,15 @@ import io
 from PIL import Image
 
 from mezzotint.protocol import StageShown
-from mezzotint.stages.cascade import Painter
-from mezzotint.stages.inputs import Inputs
+from mezzotint.stages.input_images import InputImages
+from mezzotint.stages.pipeline import Pipeline
 from mezzotint.stages.preview import as_text
 
 _LARGEST_SIDE = 1536  # pixels: so it is told in less than 2 MB, whatever is on it
 _QUALITY = 90
 
 
-def shown_first_stage(painter: Painter, given: Inputs, index: int) -> StageShown | None:
+def shown_first_stage(painter: Pipeline, given: InputImages, index: int) -> StageShown | None:
     """As large as the finished picture, and put together with what stays as that is; None: there is nothing to show."""
     first = painter.first_stage()
     if first is None:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mezzotint.errors import Cancelled, DeviceLost, MezzotintError
 from mezzotint.protocol import GenerateResult, IsCancelled, ManyOutcome, MemoryReport, Notice, Timings
-from mezzotint.stages.endings import told_as_ours
-from mezzotint.stages.inputs import Inputs
-from mezzotint.stages.job import Job, Means
+from mezzotint.stages.error_translation import translate_errors
+from mezzotint.stages.input_images import InputImages
+from mezzotint.stages.job import EngineResources, Job
 from mezzotint.stages.loras import JobLoras
 from mezzotint.stages.member import Member, ToRequests, failed
-from mezzotint.stages.result import Made, Work, result_of
+from mezzotint.stages.result import JobImages, LoadedJob, result_of
 from mezzotint.stages.saving import Saver
 from mezzotint.stages.together import TOGETHER
 
@@ -26,7 +26,9 @@ _POSITIONS = 128 * 128  # of latents in a pass where nothing is planned: those o
 class Group(Job):
     """Two or more requests on their way; all that they share is settled and loaded once."""
 
-    def __init__(self, members: Sequence[Member], means: Means, tell: ToRequests, cancelled: IsCancelled) -> None:
+    def __init__(
+        self, members: Sequence[Member], means: EngineResources, tell: ToRequests, cancelled: IsCancelled
+    ) -> None:
         """`members` have one batch key and one size."""
         super().__init__(members[0].request, means, tell, cancelled)
         self._members, self._about, self._tell = list(members), list(members), tell
@@ -49,7 +51,7 @@ class Group(Job):
 
     # ---- words
 
-    def _encode(self, work: Work) -> list[list[Member]]:
+    def _encode(self, work: LoadedJob) -> list[list[Member]]:
         """Those whose words became tensors of one shape, together."""
         import torch
 
@@ -65,33 +67,33 @@ class Group(Job):
 
     # ---- pictures
 
-    def _make_alike(self, work: Work, members: list[Member]) -> None:
+    def _make_alike(self, work: LoadedJob, members: list[Member]) -> None:
         left = list(members)
         while left:
             size = self._size(work)
             self._make(work, left[:size])
             left = left[size:]
 
-    def _size(self, work: Work) -> int:
+    def _size(self, work: LoadedJob) -> int:
         """How many at once: as planned, or as many as are no more work than one large picture; fewer after a shortage.
 
         A processor has nothing to gain from more of them.
         """
-        outlay, stage = work.settled.outlay, work.settled.setup.stages[0]
-        if outlay is not None:
-            size = outlay.together
+        job_plan, stage = work.settled.job_plan, work.settled.setup.stages[0]
+        if job_plan is not None:
+            size = job_plan.together
         else:
             positions = stage.width * stage.height // stage.sources.vae_factor**2
             size = min(TOGETHER, max(1, _POSITIONS // positions))
         return min(size, work.painter.at_once or size)
 
-    def _make(self, work: Work, members: Sequence[Member]) -> None:
+    def _make(self, work: LoadedJob, members: Sequence[Member]) -> None:
         """Denoise them together; where that fails each is made by itself, and the one at fault comes to nothing."""
         members = [member for member in members if self._is_read(work, member)]
         if not members:
             return
         try:
-            with told_as_ours(), self._telling(members):
+            with translate_errors(), self._telling(members):
                 latents = self._latents(work, members)
         except (Cancelled, DeviceLost):
             raise
@@ -103,7 +105,7 @@ class Group(Job):
             return
         self._save(work, members, latents)
 
-    def _is_read(self, work: Work, member: Member) -> bool:
+    def _is_read(self, work: LoadedJob, member: Member) -> bool:
         """Whether its pictures could be read: not before they are needed, for they may be large."""
         with self._alone_failing(member):
             member.given = self._read_pictures(member.setup, member.request)
@@ -113,7 +115,7 @@ class Group(Job):
             )
         return member.outcome is None
 
-    def _latents(self, work: Work, members: Sequence[Member]) -> "list[torch.Tensor]":
+    def _latents(self, work: LoadedJob, members: Sequence[Member]) -> "list[torch.Tensor]":
         if self._cancelled():
             raise Cancelled("stopped between two pictures")
         latents = work.painter.make_together(
@@ -126,7 +128,7 @@ class Group(Job):
         self._most_made = max(self._most_made, len(members))
         return latents
 
-    def _save(self, work: Work, members: Sequence[Member], latents: "Sequence[torch.Tensor]") -> None:
+    def _save(self, work: LoadedJob, members: Sequence[Member], latents: "Sequence[torch.Tensor]") -> None:
         """Decode and save one after the other; the latents of those that wait are on disk, too."""
         begun = []
         for member, each in zip(members, latents, strict=True):
@@ -137,7 +139,7 @@ class Group(Job):
             for member, each, undecoded, path in begun:
                 with self._alone_failing(member), self._until_saved(path):
                     member.image = self._finish(work, undecoded, member.given, each, member.request)
-                member.given = Inputs(used=member.given.used)
+                member.given = InputImages(used=member.given.used)
         except Cancelled:
             for *_, path in begun:
                 if path is not None:
@@ -160,7 +162,7 @@ class Group(Job):
     def _alone_failing(self, member: Member) -> Iterator[None]:
         """Inside, what goes wrong is this one's own."""
         try:
-            with told_as_ours(), self._telling([member]):
+            with translate_errors(), self._telling([member]):
                 yield
         except (Cancelled, DeviceLost):
             raise
@@ -172,9 +174,9 @@ class Group(Job):
             member.notices.append(message)
         self._on_event(Notice(code=code, message=message))
 
-    def _outcomes(self, work: Work) -> dict[int, ManyOutcome]:
-        outlay = work.settled.outlay
-        report = self._memory_report(work, learns=outlay is None or self._most_made == outlay.together)
+    def _outcomes(self, work: LoadedJob) -> dict[int, ManyOutcome]:
+        job_plan = work.settled.job_plan
+        report = self._memory_report(work, learns=job_plan is None or self._most_made == job_plan.together)
         timings = _share(self._clock.timings(1), len(self._members))
         return {
             member.place: member.outcome or ManyOutcome(result=_result(work, report, timings, member), failure=None)
@@ -182,8 +184,8 @@ class Group(Job):
         }
 
 
-def _result(work: Work, report: MemoryReport, timings: Timings, member: Member) -> GenerateResult:
-    made = Made(
+def _result(work: LoadedJob, report: MemoryReport, timings: Timings, member: Member) -> GenerateResult:
+    made = JobImages(
         setup=member.setup,
         at=_there(member.at),
         given=member.given,

@@ -33,14 +33,14 @@ from mezzotint.protocol import (
 )
 from mezzotint.quantization.product_selection import ProductBackends
 from mezzotint.stages.clock import Clock
-from mezzotint.stages.inputs import Inputs, picture_size, read_inputs
+from mezzotint.stages.input_images import InputImages, picture_size, read_inputs
 from mezzotint.stages.loras import JobLoras
+from mezzotint.stages.pending_decode import PendingDecode, write_latents
 from mezzotint.stages.precision import Schemes, settle_schemes
 from mezzotint.stages.recovery import Recovery
-from mezzotint.stages.result import Made, Settled, Work, result_of
-from mezzotint.stages.saving import Circumstances, Saver, files_sha256, save_picture, with_memory
+from mezzotint.stages.result import JobImages, LoadedJob, ResolvedJob, result_of
+from mezzotint.stages.saving import JobRecord, Saver, files_sha256, save_picture, with_memory
 from mezzotint.stages.setup import CascadeSetup, Find, all_words, set_up
-from mezzotint.stages.undecoded import Undecoded, write_latents
 
 if TYPE_CHECKING:
     import torch
@@ -48,18 +48,18 @@ if TYPE_CHECKING:
     from mezzotint.acceleration.captured_steps import CapturedSteps
     from mezzotint.acceleration.compiled_blocks import CompiledBlocks
     from mezzotint.attention.session import AttentionSession
-    from mezzotint.stages.cascade import Painter
-    from mezzotint.stages.outlay import Facts
-    from mezzotint.stages.workroom import Workroom
+    from mezzotint.stages.job_plan import Facts
+    from mezzotint.stages.model_cache import ModelCache
+    from mezzotint.stages.pipeline import Pipeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class EngineResources:
     """What an engine has to make pictures with."""
 
     find: Find
     default_model: ModelRef
-    workroom: "Workroom"
+    model_cache: "ModelCache"
     attention: AttentionBackends
     products: ProductBackends
     facts: "Facts"
@@ -69,9 +69,11 @@ class Means:
 class Job:
     """One request on its way."""
 
-    def __init__(self, request: GenerateRequest, means: Means, on_event: OnEvent, cancelled: IsCancelled) -> None:
+    def __init__(
+        self, request: GenerateRequest, means: EngineResources, on_event: OnEvent, cancelled: IsCancelled
+    ) -> None:
         self._request, self._means = request, means
-        self._workroom, self._on_event, self._cancelled = means.workroom, on_event, cancelled
+        self._model_cache, self._on_event, self._cancelled = means.model_cache, on_event, cancelled
         self._embeddings = tuple(Path(path) for path in request.embeddings)
         self._clock = Clock()
         self._notices: list[str] = []
@@ -94,7 +96,7 @@ class Job:
         return result_of(
             work,
             self._memory_report(work),
-            Made(
+            JobImages(
                 setup=setup,
                 at=at,
                 given=given,
@@ -105,11 +107,11 @@ class Job:
             ),
         )
 
-    def _session(self, job: Settled) -> "AttentionSession":
+    def _session(self, job: ResolvedJob) -> "AttentionSession":
         return self._means.attention.session(self._request.attention, job.device.id, job.dtype, self._notice)
 
     @contextmanager
-    def _at_work(self, job: Settled, loras: JobLoras, session: "AttentionSession") -> Iterator[Work]:
+    def _at_work(self, job: ResolvedJob, loras: JobLoras, session: "AttentionSession") -> Iterator[LoadedJob]:
         """Have everything loaded and in its place, inside."""
         import torch
 
@@ -123,16 +125,16 @@ class Job:
                 painter.captures.counts = counts
             try:
                 with painter.attending(session), products.multiplying():
-                    yield Work(settled=job, painter=painter, session=session, products=products, memory=memory)
+                    yield LoadedJob(settled=job, painter=painter, session=session, products=products, memory=memory)
             finally:
-                self._workroom.drop(painter.lowered_models())
+                self._model_cache.drop(painter.lowered_models())
 
-    def _settle(self, setup: CascadeSetup, together: int = 1) -> Settled:
+    def _settle(self, setup: CascadeSetup, together: int = 1) -> ResolvedJob:
         """Device, numbers, precision and memory; what leaves a stage without a step is told before weights are read."""
         import torch
 
-        from mezzotint.stages.cascade import plan_walks
-        from mezzotint.stages.outlay import settle_outlay
+        from mezzotint.stages.job_plan import plan_job
+        from mezzotint.stages.pipeline import plan_schedules
 
         request = self._request
         device = machine.choose_device(request.device, machine.devices())
@@ -141,19 +143,19 @@ class Job:
         if request.fast and not fast:
             self._notice("not_fast", f"--fast does nothing on {device.id} ({device.name}): it is for NVIDIA cards")
         dtype = machine.choose_dtype("float16" if fast else request.dtype, device)
-        steps = [len(walk.timesteps) for walk in plan_walks(setup, torch.device("cpu"))]
-        outlay = settle_outlay(
+        steps = [len(schedule.timesteps) for schedule in plan_schedules(setup, torch.device("cpu"))]
+        job_plan = plan_job(
             request, setup, steps, device, dtype, facts=self._means.facts, on_trace=self._on_trace, together=together
         )
-        if outlay is None:
+        if job_plan is None:
             schemes = settle_schemes(request.quantization, request.text_quantization)
         else:
-            schemes = Schemes(denoiser=outlay.plan.quantization, text=outlay.plan.text_quantization)
-            for note in outlay.clipped:
+            schemes = Schemes(denoiser=job_plan.plan.quantization, text=job_plan.plan.text_quantization)
+            for note in job_plan.clipped:
                 self._notice("limit_clipped", note)
-            if outlay.is_tight:
-                self._on_event(Notice(code="memory_plan", message=f"memory: {outlay.plan.reasons[0]}"))
-        return Settled(setup=setup, device=device, dtype=dtype, fast=fast, schemes=schemes, outlay=outlay)
+            if job_plan.is_tight:
+                self._on_event(Notice(code="memory_plan", message=f"memory: {job_plan.plan.reasons[0]}"))
+        return ResolvedJob(setup=setup, device=device, dtype=dtype, fast=fast, schemes=schemes, job_plan=job_plan)
 
     def _tell_lacks(self, device: DeviceInfo) -> None:
         """What an NVIDIA card would have, and this device does in a plainer way."""
@@ -167,27 +169,27 @@ class Job:
         """An architecture that is met for the first time is looked at, which takes seconds."""
         self._on_event(Loading(model=PLANNING, component=component, bytes_done=int(part * 100), bytes_total=100))
 
-    def _memory_report(self, work: Work, *, learns: bool = True) -> MemoryReport:
-        phases, outlay = work.painter.placement.measured, work.settled.outlay
+    def _memory_report(self, work: LoadedJob, *, learns: bool = True) -> MemoryReport:
+        phases, job_plan = work.painter.placement.measured, work.settled.job_plan
         vram = work.memory.vram_bytes()
-        if outlay is not None:
+        if job_plan is not None:
             if learns:
-                outlay.learn(phases, paths.cache_folder(), self._plain_steps(work))
-            if outlay.machine.simulated:
+                job_plan.learn(phases, paths.cache_folder(), self._plain_steps(work))
+            if job_plan.machine.simulated:
                 vram = max((phase.measured_bytes for phase in phases), default=0)
         return MemoryReport(peak_ram_bytes=work.memory.ram_bytes(), peak_vram_bytes=vram, phases=phases)
 
-    def _plain_steps(self, work: Work) -> Mapping[int, Sequence[float]]:
+    def _plain_steps(self, work: LoadedJob) -> Mapping[int, Sequence[float]]:
         """Seconds of the steps, if they did what plans expect of them and nothing else."""
         painter = work.painter
         odd = self._request.compile or work.settled.fast or painter.placement.recoveries or painter.uses_loras
         return {} if odd or self._request.attention != "auto" else self._clock.steps
 
-    def _circumstances(self, job: Settled, attention: Attention, given: Inputs) -> Circumstances:
+    def _circumstances(self, job: ResolvedJob, attention: Attention, given: InputImages) -> JobRecord:
         import torch
 
         embeddings = (fingerprint(path, None, cancelled=self._cancelled) for path in self._embeddings)
-        return Circumstances(
+        return JobRecord(
             device=job.device.id,
             device_name=job.device.name,
             dtype=job.dtype,
@@ -199,10 +201,10 @@ class Job:
             images_used=(*given.used, *embeddings),
         )
 
-    def _read_pictures(self, setup: CascadeSetup, request: GenerateRequest) -> Inputs:
+    def _read_pictures(self, setup: CascadeSetup, request: GenerateRequest) -> InputImages:
         sizes = [(stage.width, stage.height) for stage in setup.stages]
         given = read_inputs(request.images, setup.pictures, sizes, self._cancelled)
-        for code, message in (given.plate.remarks if given.plate is not None else {}).items():
+        for code, message in (given.canvas.remarks if given.canvas is not None else {}).items():
             self._notice(code, message)
         return given
 
@@ -219,13 +221,15 @@ class Job:
                 self._notice("weights_ignored", message)
                 return
 
-    def _load(self, job: Settled, loras: JobLoras) -> "Painter":
+    def _load(self, job: ResolvedJob, loras: JobLoras) -> "Pipeline":
         from mezzotint.stages.bringing import bring
-        from mezzotint.stages.cascade import Painter, components_needed
-        from mezzotint.stages.workroom import Wanted
+        from mezzotint.stages.model_cache import ModelRequest
+        from mezzotint.stages.pipeline import Pipeline, components_needed
 
-        wanted = Wanted(setup=job.setup, device=job.device, dtype=job.dtype, schemes=job.schemes, outlay=job.outlay)
-        models = self._workroom.models_for(wanted)
+        wanted = ModelRequest(
+            setup=job.setup, device=job.device, dtype=job.dtype, schemes=job.schemes, job_plan=job.job_plan
+        )
+        models = self._model_cache.models_for(wanted)
         previews = self._request.previews or self._request.output.preview_folder is not None
         needed = components_needed(job.setup, previews=previews)
         bring(job.setup, models, needed, on_event=self._on_event, cancelled=self._cancelled, tell=self._notice)
@@ -233,7 +237,7 @@ class Job:
         for model in models:
             model.vae_tile = model.vae_tile if self._request.vae_tile is None else self._request.vae_tile
         recovery = Recovery(strict=self._request.strict, tell=self._notice)
-        painter = Painter(
+        painter = Pipeline(
             setup=job.setup,
             models=models,
             clock=self._clock,
@@ -241,7 +245,7 @@ class Job:
             cancelled=self._cancelled,
             request=self._request,
             loras=loras,
-            placement=self._workroom.placement(models, job.outlay, recovery),
+            placement=self._model_cache.placement(models, job.job_plan, recovery),
             compiler=self._compiler(job),
             fast=job.fast,
             captures=self._captures(job),
@@ -250,21 +254,21 @@ class Job:
         self._compare_models(used)
         return painter
 
-    def _compiler(self, job: Settled) -> "CompiledBlocks | None":
+    def _compiler(self, job: ResolvedJob) -> "CompiledBlocks | None":
         if not self._request.compile:
             return None
-        if job.outlay is not None and job.outlay.machine.simulated:
+        if job.job_plan is not None and job.job_plan.machine.simulated:
             self._notice("not_compiled", "blocks run as they are: on a simulated card every operation is counted")
             return None
         from mezzotint.acceleration.compiled_blocks import CompiledBlocks
 
         return CompiledBlocks(self._notice)
 
-    def _captures(self, job: Settled) -> "CapturedSteps | None":
+    def _captures(self, job: ResolvedJob) -> "CapturedSteps | None":
         if self._request.cuda_graphs != "on":  # no card has shown yet that images are the same
             return None
         found = gpu(job.device.id)
-        simulated = job.outlay is not None and job.outlay.machine.simulated
+        simulated = job.job_plan is not None and job.job_plan.machine.simulated
         if found is None or not found.is_nvidia or simulated:
             self._notice("not_captured", f"steps run as they are: {job.device.id} is no NVIDIA card for CUDA graphs")
             return None
@@ -283,7 +287,7 @@ class Job:
         self._notices.append(message)
         self._on_event(Notice(code=code, message=message))
 
-    def _paint(self, work: Work, saver: Saver, at: Circumstances, given: Inputs, index: int) -> GeneratedImage:
+    def _paint(self, work: LoadedJob, saver: Saver, at: JobRecord, given: InputImages, index: int) -> GeneratedImage:
         if self._cancelled():
             raise Cancelled(f"stopped after {index} of {self._request.count} pictures")
         painter, begun_with = work.painter, work.session.used
@@ -300,9 +304,9 @@ class Job:
 
     def _finish(
         self,
-        work: Work,
-        undecoded: Undecoded,
-        given: Inputs,
+        work: LoadedJob,
+        undecoded: PendingDecode,
+        given: InputImages,
         latents: "torch.Tensor",
         request: GenerateRequest,
         index: int = 0,
@@ -317,12 +321,12 @@ class Job:
         return image
 
     @contextmanager
-    def _kept(self, latents: "torch.Tensor", undecoded: Undecoded) -> Iterator[None]:
+    def _kept(self, latents: "torch.Tensor", undecoded: PendingDecode) -> Iterator[None]:
         """Latents are on disk while they are decoded: what ends that, or the process, loses no picture."""
         with self._until_saved(self._keep(latents, undecoded)):
             yield
 
-    def _keep(self, latents: "torch.Tensor", undecoded: Undecoded) -> Path | None:
+    def _keep(self, latents: "torch.Tensor", undecoded: PendingDecode) -> Path | None:
         """Latents on disk; None: they could not be written, which is told."""
         try:
             with self._clock.phase("save"):

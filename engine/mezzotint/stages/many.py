@@ -13,10 +13,10 @@ from mezzotint.protocol import (
     ManyOutcome,
     OnEvent,
 )
-from mezzotint.stages.endings import told_as_ours
+from mezzotint.stages.error_translation import translate_errors
 from mezzotint.stages.group import Group
-from mezzotint.stages.inputs import picture_size
-from mezzotint.stages.job import Job, Means
+from mezzotint.stages.input_images import picture_size
+from mezzotint.stages.job import EngineResources, Job
 from mezzotint.stages.member import Member, ToRequests, failed
 from mezzotint.stages.setup import set_up
 from mezzotint.stages.together import batch_key
@@ -27,7 +27,9 @@ MOST = 64  # requests at once
 class Many:
     """Requests on their way; one that comes to nothing harms no other."""
 
-    def __init__(self, asked: GenerateManyRequest, means: Means, on_event: OnEvent, cancelled: IsCancelled) -> None:
+    def __init__(
+        self, asked: GenerateManyRequest, means: EngineResources, on_event: OnEvent, cancelled: IsCancelled
+    ) -> None:
         self._requests, self._means = asked.requests, means
         self._on_event, self._cancelled = on_event, cancelled
         self._outcomes: dict[int, ManyOutcome] = {}
@@ -59,7 +61,7 @@ class Many:
                 continue
             self._stop_if_asked()
             try:
-                with told_as_ours():
+                with translate_errors():
                     setup = set_up(request, self._means.find, self._means.default_model, picture_size)
                     check_output(request.output, request.count)
             except DeviceLost:
@@ -74,7 +76,7 @@ class Many:
     def _together(self, members: list[Member]) -> None:
         group = Group(members, self._means, ToRequests(self._on_event), self._cancelled)
         try:
-            with told_as_ours():
+            with translate_errors():
                 made = group.make()
         except (Cancelled, DeviceLost):
             raise
@@ -86,7 +88,7 @@ class Many:
         self._stop_if_asked()
         tell = ToRequests(self._on_event, [place])
         try:
-            with told_as_ours():
+            with translate_errors():
                 result = Job(request, self._means, tell, self._cancelled).run()
         except (Cancelled, DeviceLost):
             raise

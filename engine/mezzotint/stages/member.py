@@ -17,8 +17,8 @@ from mezzotint.protocol import (
     OnEvent,
     Told,
 )
-from mezzotint.stages.inputs import Inputs
-from mezzotint.stages.saving import Circumstances, Saver
+from mezzotint.stages.input_images import InputImages
+from mezzotint.stages.saving import JobRecord, Saver
 from mezzotint.stages.setup import CascadeSetup
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ class Member:
     request: GenerateRequest
     setup: CascadeSetup
     conditioning: "Conditioning | None" = None  # of its words
-    given: Inputs = field(default_factory=Inputs)
-    at: Circumstances | None = None
+    given: InputImages = field(default_factory=InputImages)
+    at: JobRecord | None = None
     saver: Saver | None = None
     image: GeneratedImage | None = None
     together: int = 1

@@ -66,9 +66,9 @@ class Placement:
         )
 
     @contextmanager
-    def phase(self, name: str, model: LoadedModel, components: Sequence[str]) -> "Iterator[Working]":
+    def phase(self, name: str, model: LoadedModel, components: Sequence[str]) -> "Iterator[PhaseRun]":
         """Have components of a model on the device, inside; what works there may be done again with more room."""
-        working = Working(self, name, model, components)
+        working = PhaseRun(self, name, model, components)
         with ExitStack() as stack:
             if self._residency is not None:
                 working.again(partial(self._enter, stack, working), stack.close)
@@ -125,11 +125,11 @@ class Placement:
         if self._residency is not None:
             self._residency.clear()
 
-    def run(self, make: Callable[[], T], reset: Callable[[], None], working: "Working") -> T:
+    def run(self, make: Callable[[], T], reset: Callable[[], None], working: "PhaseRun") -> T:
         """What `make` gives, after as many tries as it takes."""
         return self._recovery.run(make, reset, list(self._rungs(working)), working.name)
 
-    def _enter(self, stack: ExitStack, working: "Working") -> None:
+    def _enter(self, stack: ExitStack, working: "PhaseRun") -> None:
         residency = self._residency
         if residency is None:
             return
@@ -165,7 +165,7 @@ class Placement:
 
     # ---- the ladder
 
-    def _rungs(self, working: "Working") -> Iterator[Rung]:
+    def _rungs(self, working: "PhaseRun") -> Iterator[Rung]:
         yield Rung(take=_once(partial(self._free_caches, working)), silent=True)
         if working.pictures > 1:
             yield Rung(take=partial(_fewer_at_once, working.model, working.pictures))
@@ -177,7 +177,7 @@ class Placement:
         else:
             yield Rung(take=partial(self._lower_precision, working), changes_picture=True)
 
-    def _free_caches(self, working: "Working") -> str:
+    def _free_caches(self, working: "PhaseRun") -> str:
         """Everything that nobody needs now."""
         self._let_go()
         gc.collect()
@@ -189,7 +189,7 @@ class Placement:
             _trim(working.model)
         return "caches were let go"
 
-    def _demote(self, working: "Working") -> str | None:
+    def _demote(self, working: "PhaseRun") -> str | None:
         if self._residency is None:
             return None
         for name in working.components:
@@ -205,7 +205,7 @@ class Placement:
                 return f"{network.resident} of {len(network.blocks)} blocks of {name} stay on the device"
         return None
 
-    def _lower_precision(self, working: "Working") -> str | None:
+    def _lower_precision(self, working: "PhaseRun") -> str | None:
         from mezzotint.families.lowering import lower_precision
 
         done = None
@@ -241,7 +241,7 @@ class Placement:
             return False
 
 
-class Working:
+class PhaseRun:
     """One phase at work."""
 
     def __init__(self, placement: Placement, name: str, model: LoadedModel, components: Sequence[str]) -> None:
@@ -285,7 +285,7 @@ def _fewer_at_once(model: LoadedModel, pictures: int) -> str | None:
     return f"of {pictures} pictures that are made together the network sees {model.at_once} at a time"
 
 
-def _smaller_tiles(model: LoadedModel, working: Working) -> str | None:
+def _smaller_tiles(model: LoadedModel, working: PhaseRun) -> str | None:
     side = min(model.vae_tile or working.pixels, 2 * LARGEST_TILE)
     smaller = max((tile for tile in (LARGEST_TILE, 768, 512, 256, SMALLEST_TILE) if tile < side), default=0)
     if not smaller:

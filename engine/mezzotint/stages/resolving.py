@@ -1,11 +1,11 @@
 """What a stage did, with nothing left open."""
 
 from mezzotint.protocol import ModelUsed, ResolvedStage
-from mezzotint.stages.schedule import Walk
+from mezzotint.stages.schedule import StageSchedule
 from mezzotint.stages.setup import StageSetup
 
 
-def resolved_stage(stage: StageSetup, walk: Walk, used: ModelUsed) -> ResolvedStage:
+def resolved_stage(stage: StageSetup, schedule: StageSchedule, used: ModelUsed) -> ResolvedStage:
     """Every value that a stage used; its LoRAs are not known here."""
     return ResolvedStage(
         model=used,
@@ -21,8 +21,8 @@ def resolved_stage(stage: StageSetup, walk: Walk, used: ModelUsed) -> ResolvedSt
         prediction_type=stage.scheduler.prediction_type,
         zero_terminal_snr=stage.scheduler.zero_terminal_snr,
         clip_skip=stage.clip_skip,
-        log_snr_start=walk.entered_at,
-        log_snr_end=walk.log_snr_cut,
-        timesteps=tuple(float(t) for t in walk.timesteps),
-        sigmas=walk.sigmas,
+        log_snr_start=schedule.entered_at,
+        log_snr_end=schedule.log_snr_cut,
+        timesteps=tuple(float(t) for t in schedule.timesteps),
+        sigmas=schedule.sigmas,
     )

@@ -14,19 +14,19 @@ from mezzotint.protocol import (
     Timings,
 )
 from mezzotint.quantization.products import ProductSession
-from mezzotint.stages.inputs import Inputs
+from mezzotint.stages.input_images import InputImages
 from mezzotint.stages.precision import Schemes
-from mezzotint.stages.saving import Circumstances
+from mezzotint.stages.saving import JobRecord
 from mezzotint.stages.setup import CascadeSetup
 
 if TYPE_CHECKING:
     from mezzotint.attention.session import AttentionSession
-    from mezzotint.stages.cascade import Painter
-    from mezzotint.stages.outlay import Outlay
+    from mezzotint.stages.job_plan import JobPlan
+    from mezzotint.stages.pipeline import Pipeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class ResolvedJob:
     """What a job rests on."""
 
     setup: CascadeSetup
@@ -34,27 +34,27 @@ class Settled:
     dtype: Dtype
     fast: bool  # products are summed in float16 while it denoises
     schemes: Schemes
-    outlay: "Outlay | None"
+    job_plan: "JobPlan | None"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class LoadedJob:
     """A job whose models are in memory."""
 
-    settled: Settled
-    painter: "Painter"
+    settled: ResolvedJob
+    painter: "Pipeline"
     session: "AttentionSession"
     products: ProductSession
     memory: PeakMemory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class JobImages:
     """What came of one request."""
 
     setup: CascadeSetup
-    at: Circumstances
-    given: Inputs
+    at: JobRecord
+    given: InputImages
     seed: int
     images: tuple[GeneratedImage, ...]
     timings: Timings
@@ -62,7 +62,7 @@ class Made:
     together: int = 1
 
 
-def result_of(work: Work, report: MemoryReport, made: Made) -> GenerateResult:
+def result_of(work: LoadedJob, report: MemoryReport, made: JobImages) -> GenerateResult:
     """The pictures, and every value that was used to make them."""
     painter, session, products, job, at = work.painter, work.session, work.products, work.settled, made.at
     return GenerateResult(
@@ -92,7 +92,7 @@ def result_of(work: Work, report: MemoryReport, made: Made) -> GenerateResult:
         product_fallbacks=products.fallbacks,
         quantization=job.schemes.denoiser,
         text_quantization=job.schemes.text,
-        plan=None if job.outlay is None else job.outlay.plan,
+        plan=None if job.job_plan is None else job.job_plan.plan,
         vae_tile=painter.vae_tile,
         guidance_passes=painter.guidance_passes,
         recoveries=painter.placement.recoveries,
@@ -100,6 +100,6 @@ def result_of(work: Work, report: MemoryReport, made: Made) -> GenerateResult:
         fast=job.fast,
         merged_layers=painter.merged_layers,
         cuda_graphs=None if painter.captures is None else painter.captures.used,
-        inpaint=None if made.given.plate is None else made.given.plate.used,
+        inpaint=None if made.given.canvas is None else made.given.canvas.used,
         together=made.together,
     )

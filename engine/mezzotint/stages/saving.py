@@ -28,14 +28,14 @@ from mezzotint.protocol import (
     ResolvedStage,
     Stage,
 )
+from mezzotint.stages.pending_decode import PendingDecode
 from mezzotint.stages.setup import CascadeSetup, StageSetup
-from mezzotint.stages.undecoded import Undecoded
 
 _SEEDS_DRAWN_BELOW = 2**32  # what other programs can read back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Circumstances:
+class JobRecord:
     """What was the same for all pictures of a job."""
 
     device: str
@@ -57,7 +57,7 @@ class Saver:
         self._request, self._setup, self._size = request, setup, size
         self.first_seed = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
 
-    def begin(self, index: int, stages: tuple[ResolvedStage, ...], circumstances: Circumstances) -> Undecoded:
+    def begin(self, index: int, stages: tuple[ResolvedStage, ...], circumstances: JobRecord) -> PendingDecode:
         """The name and the record of a picture whose latents are made; its attention is what it was begun with.
 
         Begun so again, it falls back where it did, and comes out the same.
@@ -81,9 +81,9 @@ class Saver:
             ),
         )
         image = GeneratedImage(path=wanted.name, width=width, height=height, seed=seed, index=index, sha256="")
-        return Undecoded(path=wanted, record=self._record(image, stages, circumstances))
+        return PendingDecode(path=wanted, record=self._record(image, stages, circumstances))
 
-    def _record(self, image: GeneratedImage, stages: tuple[ResolvedStage, ...], at: Circumstances) -> PictureRecord:
+    def _record(self, image: GeneratedImage, stages: tuple[ResolvedStage, ...], at: JobRecord) -> PictureRecord:
         return PictureRecord(
             schema_version=SCHEMA_VERSION,
             program_version=__version__,
@@ -101,14 +101,14 @@ class Saver:
         )
 
 
-def with_memory(picture: Undecoded, vae_tile: int, recoveries: tuple[str, ...]) -> Undecoded:
+def with_memory(picture: PendingDecode, vae_tile: int, recoveries: tuple[str, ...]) -> PendingDecode:
     """With what was done about memory, which may have changed pixels."""
     record = picture.record
     request = replace(record.request, vae_tile=vae_tile)
     return replace(picture, record=replace(record, request=request, recoveries=recoveries))
 
 
-def save_picture(picture: Image.Image, undecoded: Undecoded, *, overwrite: bool) -> GeneratedImage:
+def save_picture(picture: Image.Image, undecoded: PendingDecode, *, overwrite: bool) -> GeneratedImage:
     """Write a picture with its record; StorageError when the disk will not take it."""
     sha256 = pixels_sha256(picture)
     image = replace(undecoded.record.image, width=picture.width, height=picture.height, sha256=sha256)
@@ -117,7 +117,7 @@ def save_picture(picture: Image.Image, undecoded: Undecoded, *, overwrite: bool)
 
 
 def settled_request(
-    request: GenerateRequest, setup: CascadeSetup, resolved: tuple[ResolvedStage, ...], seed: int, at: Circumstances
+    request: GenerateRequest, setup: CascadeSetup, resolved: tuple[ResolvedStage, ...], seed: int, at: JobRecord
 ) -> GenerateRequest:
     """A request that makes one picture of the job again, with nothing left to defaults that may change."""
     stages = tuple(

@@ -1,4 +1,4 @@
-"""The part of a schedule that a stage walks, and how noise levels of unlike models meet.
+"""The part of a schedule that a stage takes, and how noise levels of unlike models meet.
 
 Levels are compared as log-SNR, ln(alpha^2 / sigma^2) (arXiv 2107.00630): it means the same for every model, whatever
 its timesteps. Between samplers the noise is counted as sigma = exp(-log_snr / 2), that of x = x0 + sigma n.
@@ -25,7 +25,7 @@ _SAME = 1e-4  # relative; two levels this near are one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
+class StageSchedule:
     """A fresh sampler, and the steps that a stage takes with it."""
 
     scheduler: Scheduler
@@ -43,10 +43,10 @@ class Walk:
         return self.begin + index + 1 >= len(self.levels.timesteps)
 
 
-def plan_walk(
-    setup: StageSetup, device: torch.device, *, strength: float | None = None, after: Walk | None = None
-) -> Walk:
-    """Take all of the schedule, its last `strength` of steps, or what the walk before has left; up to `until`."""
+def plan_schedule(
+    setup: StageSetup, device: torch.device, *, strength: float | None = None, after: StageSchedule | None = None
+) -> StageSchedule:
+    """Take all of the schedule, its last `strength` of steps, or what the schedule before has left; up to `until`."""
     scheduler, in_ram = build_scheduler(setup.scheduler), build_scheduler(setup.scheduler)
     set_steps(scheduler, setup.steps, device)
     set_steps(in_ram, setup.steps)
@@ -71,7 +71,7 @@ def plan_walk(
         scheduler.set_begin_index(begin)
     levels = noise_levels(scheduler)
     log_snr = (*levels.log_snr, math.inf)
-    return Walk(
+    return StageSchedule(
         scheduler=scheduler,
         levels=in_ram,
         begin=begin,
@@ -84,7 +84,7 @@ def plan_walk(
     )
 
 
-def _entered_at(begin: int, log_snr: float, after: Walk | None) -> float | None:
+def _entered_at(begin: int, log_snr: float, after: StageSchedule | None) -> float | None:
     if after is not None:
         return after.log_snr_cut
     return log_snr if begin else None
@@ -123,25 +123,27 @@ def draw_noise(shape: tuple[int, ...], generator: torch.Generator, device: torch
     return torch.randn(shape, generator=generator, dtype=torch.float32).to(device)
 
 
-def initial_noise(walk: Walk, shape: tuple[int, ...], generator: torch.Generator, device: torch.device) -> torch.Tensor:
+def initial_noise(
+    schedule: StageSchedule, shape: tuple[int, ...], generator: torch.Generator, device: torch.device
+) -> torch.Tensor:
     """Pure noise `(1, c, h, w)` at the sampler's highest level."""
-    return draw_noise(shape, generator, device) * getattr(walk.scheduler, "init_noise_sigma", 1.0)
+    return draw_noise(shape, generator, device) * getattr(schedule.scheduler, "init_noise_sigma", 1.0)
 
 
-def add_noise(walk: Walk, clean: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Clean latents `(1, c, h, w)` with the noise of the walk's first step."""
-    return noised(walk, clean, draw_noise(tuple(clean.shape), generator, clean.device), 0)
+def add_noise(schedule: StageSchedule, clean: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Clean latents `(1, c, h, w)` with the noise of the schedule's first step."""
+    return noised(schedule, clean, draw_noise(tuple(clean.shape), generator, clean.device), 0)
 
 
-def noised(walk: Walk, clean: torch.Tensor, noise: torch.Tensor, index: int) -> torch.Tensor:
+def noised(schedule: StageSchedule, clean: torch.Tensor, noise: torch.Tensor, index: int) -> torch.Tensor:
     """Clean latents with that noise `(1, c, h, w)`, at the level of a step, from 0, or where the last step ends."""
-    clean_share, noise_share = _mix(walk, index)
+    clean_share, noise_share = _mix(schedule, index)
     return clean_share * clean + noise_share * noise
 
 
-def _mix(walk: Walk, index: int) -> tuple[float, float]:
+def _mix(schedule: StageSchedule, index: int) -> tuple[float, float]:
     """How much of the clean latents and of the noise there is at a level, as the sampler's own function mixes them."""
-    scheduler, position = walk.levels, walk.begin + index
+    scheduler, position = schedule.levels, schedule.begin + index
     if hasattr(scheduler, "set_begin_index"):
         scheduler.set_begin_index(position)
         scheduler._step_index = None  # some take the first level that they are asked for as where they stand
@@ -151,8 +153,10 @@ def _mix(walk: Walk, index: int) -> tuple[float, float]:
     return float(scheduler.scale_noise(one, timestep, zero)), float(scheduler.scale_noise(zero, timestep, one))
 
 
-def carry_over(latents: torch.Tensor, before: Walk, after: Walk, generator: torch.Generator) -> torch.Tensor:
-    """Latents where one walk ended, as the next walk's sampler expects them where it begins.
+def carry_over(
+    latents: torch.Tensor, before: StageSchedule, after: StageSchedule, generator: torch.Generator
+) -> torch.Tensor:
+    """Latents where one schedule ended, as the next schedule's sampler expects them where it begins.
 
     Equal levels in equal conventions pass untouched. Where the next begins higher, the missing noise is added: the
     variances of independent Gaussians add up.

@@ -21,7 +21,7 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
-from mezzotint.stages.given_pictures import GivenPictures, Size, given_pictures
+from mezzotint.stages.request_images import RequestImages, Size, request_images
 from mezzotint.stages.sizes import check_size, nearest_multiple
 
 Find = Callable[[ModelRef], FoundModel]
@@ -64,7 +64,7 @@ class CascadeSetup:
 
     stages: tuple[StageSetup, ...]
     transitions: tuple[ResolvedTransition, ...]
-    pictures: GivenPictures
+    pictures: RequestImages
 
     @property
     def strength(self) -> float | None:
@@ -77,7 +77,7 @@ def set_up(
 ) -> CascadeSetup:
     """Settle every value of a request; UsageError, UnknownModel or ModelRefused say what cannot be."""
     _check_request(request)
-    pictures = given_pictures(request)
+    pictures = request_images(request)
     picture = None if pictures.init is None else picture_size(pictures.init)
     if picture is not None:
         pictures.check_growth(picture)
@@ -156,7 +156,7 @@ def _set_up_stage(
     transition: Transition | None,
     before: StageSetup | None,
     found: FoundModel,
-    given: tuple[GivenPictures, Size] | None,
+    given: tuple[RequestImages, Size] | None,
 ) -> StageSetup:
     detected = found.detected
     family = family_of(detected.family)
@@ -249,7 +249,7 @@ def _stage_size(
     before: StageSetup | None,
     multiple: int,
     sources: ModelSources,
-    given: tuple[GivenPictures, Size] | None,
+    given: tuple[RequestImages, Size] | None,
 ) -> Size:
     if before is not None and transition is not None:
         natural = (

@@ -10,7 +10,7 @@ from mezzotint.families.family import LoadedModel
 from mezzotint.images.canvas import fit
 from mezzotint.protocol import ResolvedTransition
 from mezzotint.stages.denoise import Denoised
-from mezzotint.stages.schedule import Walk, add_noise, carry_over
+from mezzotint.stages.schedule import StageSchedule, add_noise, carry_over
 from mezzotint.stages.setup import StageSetup
 
 _RESAMPLING = {
@@ -33,8 +33,8 @@ class ThroughPixels:
 def cross(
     transition: ResolvedTransition,
     done: Denoised,
-    before: tuple[LoadedModel, Walk],
-    after: tuple[LoadedModel, StageSetup, Walk],
+    before: tuple[LoadedModel, StageSchedule],
+    after: tuple[LoadedModel, StageSetup, StageSchedule],
     generator: torch.Generator,
     through_pixels: ThroughPixels,
 ) -> torch.Tensor:

@@ -8,7 +8,7 @@ from torch import nn
 
 from mezzotint.acceleration import captured_steps
 from mezzotint.acceleration.captured_steps import KEPT, CapturedSteps
-from mezzotint.acceleration.text_cache import RememberingLayer
+from mezzotint.acceleration.text_cache import CachedLayer
 from mezzotint.protocol import GraphsUsed
 
 
@@ -147,7 +147,7 @@ class Remembering(nn.Module):
     def __init__(self):
         super().__init__()
         torch.manual_seed(1)
-        self.words, self.waits = RememberingLayer(nn.Linear(8, 8)), False
+        self.words, self.waits = CachedLayer(nn.Linear(8, 8)), False
 
     def forward(self, x, timestep, *, text):
         y = x * timestep + self.words(text).sum(dim=(0, 1))

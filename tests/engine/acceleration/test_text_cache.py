@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from mezzotint.acceleration.text_cache import RememberingLayer, remembering_text
+from mezzotint.acceleration.text_cache import CachedLayer, cached_text
 from mezzotint.quantization.branched import set_branches
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
 from mezzotint.quantization.layers import QuantizedLinear
@@ -84,7 +84,7 @@ def test_words_are_computed_once_and_the_rest_in_every_step(network, rows):
     words, steps = seeded(rows, TOKENS, WORDS), [seeded(rows, 9, CHANNELS, seed=step) for step in range(1, 5)]
     expected = [network(x, words) for x in steps]
     once, always = [counted(each) for each in word_layers(network)], counted(network.attn1.to_k)
-    with remembering_text(network):
+    with cached_text(network):
         found = [network(x, words) for x in steps]
     assert [len(calls) for calls in once] == [1] * len(once)
     assert len(always) == len(steps)
@@ -94,7 +94,7 @@ def test_words_are_computed_once_and_the_rest_in_every_step(network, rows):
 @pytest.mark.usefixtures("mode")
 def test_other_words_are_computed_anew(network):
     x = seeded(1, 9, CHANNELS)
-    with remembering_text(network):
+    with cached_text(network):
         for seed in (1, 2, 1):
             words = seeded(1, TOKENS, WORDS, seed=seed)
             found = network(x, words)
@@ -123,7 +123,7 @@ def unwrapped(network):
     ],
 )
 def test_the_same_memory_seen_another_way_is_another_input(seen):
-    layer = RememberingLayer(nn.Identity())
+    layer = CachedLayer(nn.Identity())
     x = seeded(2, TOKENS, TOKENS)
     assert layer(x) is x
     other = seen(x)
@@ -131,7 +131,7 @@ def test_the_same_memory_seen_another_way_is_another_input(seen):
 
 
 def test_a_fresh_view_of_the_same_memory_is_the_same_input():
-    layer = RememberingLayer(nn.Linear(4, 4))
+    layer = CachedLayer(nn.Linear(4, 4))
     x = seeded(2, 3, 4)
     assert layer(x) is layer(x.view(2, -1, 4))
 
@@ -140,7 +140,7 @@ def test_a_fresh_view_of_the_same_memory_is_the_same_input():
 @pytest.mark.parametrize("written", ["input", "output"])
 def test_what_was_written_to_is_computed_anew(written):
     plain = nn.Linear(4, 4)
-    layer, x = RememberingLayer(plain), seeded(2, 3, 4)
+    layer, x = CachedLayer(plain), seeded(2, 3, 4)
     (x if written == "input" else layer(x)).add_(1)
     layer(x)
     (x if written == "input" else layer(x)).mul_(2)
@@ -152,7 +152,7 @@ def test_what_was_written_to_is_computed_anew(written):
 def test_quantized_layers_and_their_branches(name):
     plain = QuantizedLinear(FORMATS[name], (CHANNELS, WORDS), None)
     plain.take(FORMATS[name].quantize(seeded(CHANNELS, WORDS)))
-    calls, layer, x = counted(plain), RememberingLayer(plain), seeded(2, TOKENS, WORDS, seed=1)
+    calls, layer, x = counted(plain), CachedLayer(plain), seeded(2, TOKENS, WORDS, seed=1)
     assert layer(x) is layer(x)
     assert len(calls) == 1
     bare = layer(x)
@@ -173,7 +173,7 @@ def test_branches_that_were_put_on_before():
     for branches in ({"attn2.to_k": [branch]}, {"attn2.to_v": [branch], "caption_projection.0": [projecting]}, {}):
         set_branches(network, branches)
         expected = network(x, words)
-        with remembering_text(network):
+        with cached_text(network):
             assert torch.equal(network(x, words), expected)
             assert torch.equal(network(x, words), expected)
         assert torch.equal(expected, bare) == (not branches)
@@ -182,7 +182,7 @@ def test_branches_that_were_put_on_before():
 @torch.no_grad()
 def test_a_branch_inside_the_projection_is_noticed():
     network, words = Network(projected=True), seeded(1, TOKENS, WORDS)
-    with remembering_text(network):
+    with cached_text(network):
         bare = network.caption_projection(words)
         set_branches(network, {"caption_projection.0": [Branch(down=seeded(2, WORDS), up=seeded(CHANNELS, 2))]})
         assert not torch.equal(network.caption_projection(words), bare)
@@ -191,9 +191,9 @@ def test_a_branch_inside_the_projection_is_noticed():
 def test_the_network_keeps_its_names_and_types(network):
     before = {name: tensor.data_ptr() for name, tensor in network.state_dict().items()}
     layers = word_layers(network)
-    with remembering_text(network):
+    with cached_text(network):
         assert {name: tensor.data_ptr() for name, tensor in network.state_dict().items()} == before
-        assert [type(each) for each in word_layers(network)] == [RememberingLayer] * len(layers)
+        assert [type(each) for each in word_layers(network)] == [CachedLayer] * len(layers)
         assert network.attn2.to_k.weight is layers[0].weight
         assert network.attn2.to_k.in_features == layers[0].in_features
         with pytest.raises(AttributeError):
@@ -203,7 +203,7 @@ def test_the_network_keeps_its_names_and_types(network):
 
 def test_what_is_kept_is_counted_and_let_go(network):
     x, words = seeded(2, 9, CHANNELS), seeded(2, TOKENS, WORDS)
-    with remembering_text(network) as cache:
+    with cached_text(network) as cache:
         assert cache.kept_bytes == 0
         network(x, words)
         assert cache.kept_bytes == len(word_layers(network)) * 2 * TOKENS * CHANNELS * 4
@@ -215,7 +215,7 @@ def test_what_is_kept_is_counted_and_let_go(network):
 
 def test_nothing_is_left_after_an_error(network):
     layers, caches = word_layers(network), []
-    with pytest.raises(ZeroDivisionError), remembering_text(network) as cache:
+    with pytest.raises(ZeroDivisionError), cached_text(network) as cache:
         caches.append(cache)
         network(seeded(1, 9, CHANNELS), seeded(1, TOKENS, WORDS))
         raise ZeroDivisionError
@@ -224,7 +224,7 @@ def test_nothing_is_left_after_an_error(network):
 
 
 def test_an_error_in_a_layer_keeps_nothing():
-    layer = RememberingLayer(nn.Linear(4, 4))
+    layer = CachedLayer(nn.Linear(4, 4))
     with pytest.raises(RuntimeError):
         layer(seeded(2, 5))
     assert layer.kept_bytes == 0
@@ -232,8 +232,8 @@ def test_an_error_in_a_layer_keeps_nothing():
 
 @pytest.mark.parametrize("network", [nn.Linear(2, 2), Network(norm=nn.LayerNorm(WORDS)), Attention(words=None)])
 def test_networks_without_plain_cross_attention_are_left_alone(network):
-    with remembering_text(network) as cache:
-        assert not any(isinstance(module, RememberingLayer) for module in network.modules())
+    with cached_text(network) as cache:
+        assert not any(isinstance(module, CachedLayer) for module in network.modules())
     assert cache.kept_bytes == 0
 
 
@@ -241,7 +241,7 @@ def test_both_halves_of_the_guidance_are_remembered(network, mode):
     """One after the other, as they come where memory is short."""
     x, words = seeded(2, 7, CHANNELS), seeded(2, TOKENS, WORDS, seed=1)
     calls = counted(network.attn2.to_k)
-    with remembering_text(network):
+    with cached_text(network):
         for _ in range(3):
             both = [network(x[half : half + 1], words[half : half + 1]) for half in range(2)]
     assert len(calls) == 2

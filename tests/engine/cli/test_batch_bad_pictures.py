@@ -17,8 +17,8 @@ from PIL import Image, ImageCms
 from mezzotint.batch.inputs import folded
 from mezzotint.batch.ledger import read_ledger
 from mezzotint.images.naming import NameFields, check_output, picture_path
-from mezzotint.stages.given_pictures import given_pictures
-from mezzotint.stages.inputs import read_inputs
+from mezzotint.stages.input_images import read_inputs
+from mezzotint.stages.request_images import request_images
 
 ORIENTATION = 0x0112
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="names, links and pipes of POSIX")
@@ -34,7 +34,7 @@ class Reading(StandIn):
     def write(self, request):
         self.before(request)
         check_output(request.output, 1)
-        init = read_inputs(request.images, given_pictures(request), [(64, 64)], lambda: False).init
+        init = read_inputs(request.images, request_images(request), [(64, 64)], lambda: False).init
         self.inits.update({Path(one.path).name: init for one in request.images})
         fields = NameFields(
             seed=request.seed, prompt="", model="", width=1, height=1, steps=1, sampler="", index=0, count=1,

@@ -11,7 +11,7 @@ import torch
 from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.checkpoints.write import SafetensorsWriter
 from mezzotint.errors import Cancelled, ModelRefused
-from mezzotint.families import filling
+from mezzotint.families import weight_loader
 from mezzotint.families.detection import detect
 from mezzotint.families.family import LoadedModel
 from mezzotint.families.known import family_of
@@ -55,13 +55,13 @@ def cache(tmp_path, troubles):
 def quantized(monkeypatch):
     """The layers that are quantized, rather than read."""
     names = []
-    keep = filling.Filling.put
+    keep = weight_loader.WeightLoader.put
 
     def put(self, placed, tensor, file):
         names.extend([placed.name] if placed.name.removesuffix(".weight") in self._formats else [])
         keep(self, placed, tensor, file)
 
-    monkeypatch.setattr(filling.Filling, "put", put)
+    monkeypatch.setattr(weight_loader.WeightLoader, "put", put)
     return names
 
 

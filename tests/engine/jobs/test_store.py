@@ -133,7 +133,7 @@ def test_the_pictures_that_entries_begin_from_are_known(store):
 
     store.add([begun_from("/init.png", "/mask.png")])
     store.add([begun_from("/one.png"), begun_from("/two \u00e9.png"), GenerateRequest(prompt="b")])
-    assert store.given_pictures() == {"/init.png", "/mask.png", "/one.png", "/two \u00e9.png"}
+    assert store.request_images() == {"/init.png", "/mask.png", "/one.png", "/two \u00e9.png"}
 
 
 def test_pages_and_states(store, request_of):

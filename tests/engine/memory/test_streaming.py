@@ -212,11 +212,11 @@ def test_blocks_that_could_not_be_anywhere_are_refused(resident, slots):
 
 
 def test_what_is_remembered_of_the_words_is_the_same():
-    from mezzotint.acceleration.text_cache import remembering_text
+    from mezzotint.acceleration.text_cache import cached_text
 
     chosen, device = case("sdxl", "int8"), simulated()
     network = streamed(chosen, device, 1, 1)
-    with remembering_text(chosen.network):
+    with cached_text(chosen.network):
         network.enter()
         assert all(chosen.call().equal(chosen.answer) for _ in range(3))
     assert chosen.call().equal(chosen.answer)

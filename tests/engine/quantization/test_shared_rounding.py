@@ -9,7 +9,7 @@ from torch import nn
 from transformers import T5Config
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from mezzotint.acceleration.text_cache import remembering_text
+from mezzotint.acceleration.text_cache import cached_text
 from mezzotint.quantization import formats
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
 from mezzotint.quantization.linear import Branch
@@ -172,7 +172,7 @@ def test_layers_that_remember_the_words_are_not_waited_for(roundings):
     network = nn.ModuleList([model])
     plain = [model(seeded(1, 5, 64).half() + step, encoder_hidden_states=words) for step in range(2)]
     del roundings[:]
-    with sharing([network]), remembering_text(network):
+    with sharing([network]), cached_text(network):
         for step, expected in enumerate(plain):
             assert model(seeded(1, 5, 64).half() + step, encoder_hidden_states=words).equal(expected)
     assert len(roundings) == 4 + 2

@@ -23,8 +23,8 @@ from mezzotint.protocol import (
     Saved,
     Stage,
 )
-from mezzotint.stages import cascade
-from mezzotint.stages.undecoded import read_latents, undecoded, write_latents
+from mezzotint.stages import pipeline
+from mezzotint.stages.pending_decode import read_latents, undecoded, write_latents
 
 SIDE = 64
 
@@ -47,7 +47,7 @@ def left_behind(request_for, monkeypatch):
     """A job that ends in decoding, and the file that it leaves."""
     events = []
     with monkeypatch.context() as patch:
-        patch.setattr(cascade, "to_picture", out_of_memory)
+        patch.setattr(pipeline, "to_picture", out_of_memory)
         with pytest.raises(OutOfMemory):
             Engine(Catalog.standard()).generate(request_for, events.append, lambda: False)
     (path,) = undecoded(paths.undecoded_folder())

@@ -82,7 +82,7 @@ def test_where_memory_is_short_the_first_stage_is_not_shown(engine, request_for,
             raise RuntimeError("CUDA out of memory: tried to allocate 2 GiB")
         return to_picture(model, latents)
 
-    monkeypatch.setattr("mezzotint.stages.cascade.to_picture", short)
+    monkeypatch.setattr("mezzotint.stages.pipeline.to_picture", short)
     request = request_for(tiny_sdxl_folder, steps=4, previews=True)
     cascade = Cascade(
         stages=(*request.cascade.stages, Stage(sampling=Sampling(steps=4))),

@@ -28,9 +28,9 @@ from mezzotint.protocol import (
     Stage,
     Step,
 )
-from mezzotint.stages.cascade import Painter
+from mezzotint.stages.pending_decode import undecoded
+from mezzotint.stages.pipeline import Pipeline
 from mezzotint.stages.saving import Saver
-from mezzotint.stages.undecoded import undecoded
 
 SIDE = 64
 WORDS = ("a red house", "two green hills under a dark blue sky", "nothing", "a yellow boat", "one tall tree")
@@ -280,14 +280,14 @@ def test_what_is_left_to_decode_is_on_disk_and_goes_when_it_is_saved(
     engine, request_for, tiny_pixart_folder, monkeypatch
 ):
     waiting = []
-    decode = Painter.decode
+    decode = Pipeline.decode
 
     def looks(self, index, latents):
         waiting.append(len(undecoded(paths.undecoded_folder())))
         return decode(self, index, latents)
 
     before = len(undecoded(paths.undecoded_folder()))
-    monkeypatch.setattr(Painter, "decode", looks)
+    monkeypatch.setattr(Pipeline, "decode", looks)
     run(engine, [request_for(tiny_pixart_folder, number) for number in range(3)])
     assert [each - before for each in waiting] == [3, 2, 1]
     assert len(undecoded(paths.undecoded_folder())) == before

@@ -1,4 +1,4 @@
-"""Work that runs out of memory is done again with more room, as far down the ladder as it takes."""
+"""LoadedJob that runs out of memory is done again with more room, as far down the ladder as it takes."""
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ from mezzotint.errors import OutOfMemory
 from mezzotint.stages.recovery import Recovery, Rung
 
 
-class Work:
+class LoadedJob:
     """Runs out of memory so many times."""
 
     def __init__(self, failures, error=None):
@@ -36,13 +36,13 @@ def run(work, rungs, *, strict=False):
 
 
 def test_what_fits_is_done_once():
-    work = Work(0)
+    work = LoadedJob(0)
     done, recovery, told = run(work, [rung("a", 1)])
     assert (done, work.calls, work.resets, recovery.taken, told) == ("done", 1, 0, (), [])
 
 
 def test_each_rung_is_taken_while_it_gives_something():
-    work = Work(4)
+    work = LoadedJob(4)
     rungs = [rung("caches", 1, silent=True), rung("blocks", 2), rung("one half at a time", 1)]
     done, recovery, told = run(work, rungs)
     assert done == "done" and work.calls == 5 and work.resets == 4
@@ -53,22 +53,22 @@ def test_each_rung_is_taken_while_it_gives_something():
 
 def test_the_end_of_the_ladder_is_told_with_numbers():
     with pytest.raises(OutOfMemory, match=r"step 3 .* nothing is left .* 3\.00 GiB; make a smaller picture"):
-        run(Work(3), [rung("a", 2)])
+        run(LoadedJob(3), [rung("a", 2)])
 
 
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
 def test_the_machine_s_own_memory_is_told_with_numbers(error):
-    done, recovery, _ = run(Work(1, error), [rung("caches", 1)])
+    done, recovery, _ = run(LoadedJob(1, error), [rung("caches", 1)])
     assert done == "done" and recovery.taken == ("caches",)
     with pytest.raises(OutOfMemory, match=r"\(.* GB of .* GB are free\)"):
-        run(Work(1, error), [])
+        run(LoadedJob(1, error), [])
 
 
 def test_strict_takes_nothing_that_changes_the_picture():
     changes = rung("smaller tiles", 5, changes_picture=True)
     with pytest.raises(OutOfMemory, match="without --strict"):
-        run(Work(2), [rung("a", 1), changes], strict=True)
-    done, recovery, _ = run(Work(2), [rung("a", 1), changes])
+        run(LoadedJob(2), [rung("a", 1), changes], strict=True)
+    done, recovery, _ = run(LoadedJob(2), [rung("a", 1), changes])
     assert done == "done" and recovery.taken == ("a", "smaller tiles")
 
 
@@ -76,7 +76,7 @@ def test_strict_takes_nothing_that_changes_the_picture():
     "error", [ValueError("out of memory"), RuntimeError("mat1 and mat2 shapes"), KeyboardInterrupt()]
 )
 def test_other_errors_pass(error):
-    work = Work(1, error)
+    work = LoadedJob(1, error)
     with pytest.raises(type(error)):
         run(work, [rung("a", 5)])
     assert work.calls == 1 and work.resets == 0
@@ -105,4 +105,4 @@ def test_what_failed_is_let_go_before_room_is_made():
 
 def test_a_ladder_without_end_ends():
     with pytest.raises(OutOfMemory, match="200 times"):
-        run(Work(10**6), [Rung(take=lambda: "again")])
+        run(LoadedJob(10**6), [Rung(take=lambda: "again")])

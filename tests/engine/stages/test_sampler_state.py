@@ -17,7 +17,7 @@ from mezzotint.families.samplers import (
 from mezzotint.stages.sampler_state import SamplerState
 
 
-def walk(sampler, *, again_at=None):
+def schedule(sampler, *, again_at=None):
     """The latents after every step; at one step there is a first try that is thrown away."""
     scheduler = build_scheduler(resolved(sampler))
     set_steps(scheduler, 6, torch.device("cpu"))
@@ -54,7 +54,7 @@ def resolved(sampler):
 @pytest.mark.parametrize("sampler", sorted(SAMPLERS))
 @pytest.mark.parametrize("index", [0, 2, 5])
 def test_done_again(sampler, index):
-    assert torch.equal(walk(sampler, again_at=index), walk(sampler))
+    assert torch.equal(schedule(sampler, again_at=index), schedule(sampler))
 
 
 def walk_of(class_name, settings, seeds):

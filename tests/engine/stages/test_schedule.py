@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mezzotint.errors import UsageError
 from mezzotint.families.samplers import SAMPLERS, resolve_scheduler
-from mezzotint.stages.schedule import add_noise, carry_over, initial_noise, plan_walk, sigma_of
+from mezzotint.stages.schedule import add_noise, carry_over, initial_noise, plan_schedule, sigma_of
 
 SDXL = {
     "_class_name": "EulerDiscreteScheduler",
@@ -34,10 +34,10 @@ def stage(sampler="euler", steps=20, until=None, config=SDXL):
 @given(NAMES, st.integers(4, 40), st.floats(0.3, 0.9))
 def test_a_split_is_taken_up_where_it_was_left(sampler, steps, until):
     """Both parts together are the whole schedule: no level twice, none left out."""
-    whole = plan_walk(stage(sampler, steps), CPU)
-    first = plan_walk(stage(sampler, steps, until), CPU)
+    whole = plan_schedule(stage(sampler, steps), CPU)
+    first = plan_schedule(stage(sampler, steps, until), CPU)
     try:
-        second = plan_walk(stage(sampler, steps), CPU, after=first)
+        second = plan_schedule(stage(sampler, steps), CPU, after=first)
     except UsageError:
         assert first.sigmas == whole.sigmas  # the last step already reaches below the split
         return
@@ -48,7 +48,7 @@ def test_a_split_is_taken_up_where_it_was_left(sampler, steps, until):
 @pytest.mark.parametrize("until", [0.3, 0.42, 0.55, 0.8])
 @pytest.mark.parametrize("sampler", sorted(SAMPLERS))
 def test_a_step_that_begins_above_the_split_is_finished(sampler, until):
-    whole, first = (plan_walk(stage(sampler, 12, end), CPU) for end in (None, until))
+    whole, first = (plan_schedule(stage(sampler, 12, end), CPU) for end in (None, until))
     order = getattr(whole.scheduler, "order", 1)
     done, split = len(first.timesteps), 1000 - round(1000 * until)
     assert done % order == 0
@@ -57,8 +57,8 @@ def test_a_step_that_begins_above_the_split_is_finished(sampler, until):
 
 
 def test_the_split_of_sdxl_is_at_timestep_200():
-    first = plan_walk(stage(steps=25, until=0.8), CPU)
-    second = plan_walk(stage(steps=25), CPU, after=first)
+    first = plan_schedule(stage(steps=25, until=0.8), CPU)
+    second = plan_schedule(stage(steps=25), CPU, after=first)
     assert float(first.timesteps.min()) >= 200 > float(second.timesteps.max())
     assert first.log_snr_cut == second.entered_at
 
@@ -68,27 +68,27 @@ def test_strength_is_the_share_of_steps(sampler, steps, strength):
     taken = int(steps * strength)
     if taken == 0:
         with pytest.raises(UsageError, match="no step"):
-            plan_walk(stage(sampler, steps), CPU, strength=strength)
+            plan_schedule(stage(sampler, steps), CPU, strength=strength)
         return
-    walk = plan_walk(stage(sampler, steps), CPU, strength=strength)
+    schedule = plan_schedule(stage(sampler, steps), CPU, strength=strength)
     per_step = 2 if sampler == "heun" else 1
-    assert taken * per_step - (per_step - 1) == len(walk.timesteps)
-    assert walk.sigmas[-1] == 0.0
-    assert list(walk.sigmas) == sorted(walk.sigmas, reverse=True)
+    assert taken * per_step - (per_step - 1) == len(schedule.timesteps)
+    assert schedule.sigmas[-1] == 0.0
+    assert list(schedule.sigmas) == sorted(schedule.sigmas, reverse=True)
 
 
 def test_equal_levels_pass_untouched():
-    first = plan_walk(stage(steps=10, until=0.5), CPU)
-    second = plan_walk(stage(steps=10), CPU, after=first)
+    first = plan_schedule(stage(steps=10, until=0.5), CPU)
+    second = plan_schedule(stage(steps=10), CPU, after=first)
     latents = torch.randn(1, 4, 8, 8)
     assert carry_over(latents, first, second, torch.Generator()) is latents
 
 
 @given(NAMES, NAMES, st.integers(8, 30), st.integers(8, 30))
 def test_carried_noise_has_the_level_that_the_next_sampler_expects(left, right, steps, other_steps):
-    """Of a known picture and known noise, what arrives is the picture and noise of the next walk's first level."""
-    before = plan_walk(stage(left, steps, 0.6), CPU)
-    after = plan_walk(stage(right, other_steps), CPU, after=before)
+    """Of a known picture and known noise, what arrives is the picture and noise of the next schedule's first level."""
+    before = plan_schedule(stage(left, steps, 0.6), CPU)
+    after = plan_schedule(stage(right, other_steps), CPU, after=before)
     generator = torch.Generator().manual_seed(0)
     clean = torch.full((1, 4, 64, 64), 3.0)
     noise = torch.randn(clean.shape, generator=generator)
@@ -110,13 +110,13 @@ def as_plain(state, sampler, sigma):
 
 
 def test_the_first_noise_is_of_the_seed_alone():
-    walk = plan_walk(stage("ddim"), CPU)
-    one, two = (initial_noise(walk, (1, 4, 8, 8), torch.Generator().manual_seed(3), CPU) for _ in range(2))
+    schedule = plan_schedule(stage("ddim"), CPU)
+    one, two = (initial_noise(schedule, (1, 4, 8, 8), torch.Generator().manual_seed(3), CPU) for _ in range(2))
     assert torch.equal(one, two)
     assert float(one.std()) == pytest.approx(1, abs=0.2)
 
 
 def test_noise_is_added_at_the_first_level():
-    walk = plan_walk(stage("euler", 20), CPU, strength=0.5)
-    noisy = add_noise(walk, torch.zeros(1, 4, 64, 64), torch.Generator().manual_seed(0))
-    assert float(noisy.std()) == pytest.approx(walk.sigmas[0], rel=0.03)
+    schedule = plan_schedule(stage("euler", 20), CPU, strength=0.5)
+    noisy = add_noise(schedule, torch.zeros(1, 4, 64, 64), torch.Generator().manual_seed(0))
+    assert float(noisy.std()) == pytest.approx(schedule.sigmas[0], rel=0.03)

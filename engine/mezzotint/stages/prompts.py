@@ -35,12 +35,12 @@ def encoded(
     A model that was quantized further in the middle of a job is not what its files say: it neither gives nor takes.
     """
     key = _key(inputs, loras)
-    known = None if model.lowered else model.known_words.get(key)
+    known = None if model.lowered else model.prompt_cache.get(key)
     if known is not None:
         return moved(known, model.device)
     conditioning = encode(inputs)
     if not model.lowered:
-        model.known_words.put(key, conditioning)
+        model.prompt_cache.put(key, conditioning)
     return conditioning
 
 

@@ -23,14 +23,14 @@ _NUMBERS = 4  # dimensions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undecoded:
+class PendingDecode:
     """Where a picture is to go, and its record, but for the hash of pixels that are not there yet."""
 
     path: Path
     record: PictureRecord
 
 
-def write_latents(folder: Path, latents: "torch.Tensor", picture: Undecoded) -> Path:
+def write_latents(folder: Path, latents: "torch.Tensor", picture: PendingDecode) -> Path:
     """Write latents `(1, c, h, w)` beside others in a folder, whole or not at all; StorageError when it cannot be."""
     from safetensors.torch import save
 
@@ -51,7 +51,7 @@ def write_latents(folder: Path, latents: "torch.Tensor", picture: Undecoded) -> 
     raise StorageError(f"{plain(str(folder), 300)} is full of latents that were never decoded: `mezzotint decode` them")
 
 
-def read_latents(path: Path) -> tuple["torch.Tensor", Undecoded]:
+def read_latents(path: Path) -> tuple["torch.Tensor", PendingDecode]:
     """The latents `(1, c, h, w)`, float32, and what the picture is; ImageRefused when the file is none of ours."""
     import torch
 
@@ -68,7 +68,7 @@ def read_latents(path: Path) -> tuple["torch.Tensor", Undecoded]:
     latents = next(tensor for _, tensor in read_tensors([path], on_bytes=lambda _: None, cancelled=lambda: False))
     if not bool(torch.isfinite(latents).all()):
         raise _refused(path, "its latents are not finite")
-    return latents, Undecoded(path=Path(header.metadata.get(_WANTED, path.name)), record=record)
+    return latents, PendingDecode(path=Path(header.metadata.get(_WANTED, path.name)), record=record)
 
 
 def undecoded(folder: Path) -> list[Path]:

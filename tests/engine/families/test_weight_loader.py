@@ -9,9 +9,9 @@ from torch import nn
 
 from mezzotint.errors import ModelRefused
 from mezzotint.families.family import ComponentSource
-from mezzotint.families.filling import Filling
 from mezzotint.families.original_names import Placement
 from mezzotint.families.stored_layers import WholeLayer
+from mezzotint.families.weight_loader import WeightLoader
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
 from mezzotint.quantization.layers import QuantizedConv2d, QuantizedLinear
 from mezzotint.quantization.policy import Choice
@@ -50,7 +50,7 @@ def filling(choice=None, dtype=torch.float32):
         files=(FILE,),
         bytes=0,
     )
-    return Filling(source, network, dtype, torch.device("cpu"), choice)
+    return WeightLoader(source, network, dtype, torch.device("cpu"), choice)
 
 
 def whole(format_, *shape, seed=0):

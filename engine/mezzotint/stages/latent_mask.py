@@ -8,15 +8,15 @@ import numpy.typing as npt
 import torch
 from PIL import Image
 
-from mezzotint.stages.plate import Sheet
-from mezzotint.stages.schedule import Walk, draw_noise, noised
+from mezzotint.stages.inpaint_canvas import CanvasCrop
+from mezzotint.stages.schedule import StageSchedule, draw_noise, noised
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keep:
+class LatentMask:
     """The latents of a picture, the noise that they are seen through, and how far each is made anew.
 
-    The noise is the same in all steps: what stays is then one picture under ever less noise, as in a walk from it.
+    The noise is the same in all steps: what stays is then one picture under ever less noise, as in a schedule from it.
     Where the new is to pass into the old, latents stay for a part of the steps (arXiv 2306.00950): their outlines are
     the old ones, which the new goes on from, and late steps join the two.
     """
@@ -28,42 +28,42 @@ class Keep:
 
     @classmethod
     def of(
-        cls, sheet: Sheet, encode: Callable[[Image.Image], torch.Tensor], generator: torch.Generator, factor: int
-    ) -> "Keep":
+        cls, sheet: CanvasCrop, encode: Callable[[Image.Image], torch.Tensor], generator: torch.Generator, factor: int
+    ) -> "LatentMask":
         """Encode the picture of a sheet, and draw the noise; `factor`: pixels of a latent's side."""
         clean = encode(sheet.picture).contiguous()  # as diffusers has them here: convolutions round by the layout
         noise = draw_noise(tuple(clean.shape), generator, clean.device)
         return cls(clean=clean, noise=noise, share=shares(sheet, factor).to(clean.device))
 
-    def first(self, walk: Walk, generator: torch.Generator, *, from_noise: bool) -> torch.Tensor:
-        """The first latents of a walk; `from_noise`: what is all anew begins from noise of the latents' own spread.
+    def first(self, schedule: StageSchedule, generator: torch.Generator, *, from_noise: bool) -> torch.Tensor:
+        """The first latents of a schedule; `from_noise`: what is all anew begins from noise of the latents' own spread.
 
         Noise under noise: at the first level of a whole schedule it is what the sampler's own first latents are.
         """
         start = self.clean
         if from_noise:
             start = torch.where(self.share == 1, draw_noise(tuple(start.shape), generator, start.device), start)
-        return noised(walk, start, self.noise, 0)
+        return noised(schedule, start, self.noise, 0)
 
-    def entering(self, walk: Walk, latents: torch.Tensor) -> torch.Tensor:
-        """Latents that another stage has left, at the first level of this walk."""
-        return torch.where(self.share > 0, latents, noised(walk, self.clean, self.noise, 0))
+    def entering(self, schedule: StageSchedule, latents: torch.Tensor) -> torch.Tensor:
+        """Latents that another stage has left, at the first level of this schedule."""
+        return torch.where(self.share > 0, latents, noised(schedule, self.clean, self.noise, 0))
 
-    def after(self, walk: Walk, latents: torch.Tensor, index: int) -> torch.Tensor:
-        """Latents after a step of the walk, from 0; what stays is clean after the last."""
-        kept = self.clean if walk.is_clean_after(index) else noised(walk, self.clean, self.noise, index + 1)
-        return torch.where(self._free(walk, index), latents, kept)
+    def after(self, schedule: StageSchedule, latents: torch.Tensor, index: int) -> torch.Tensor:
+        """Latents after a step of the schedule, from 0; what stays is clean after the last."""
+        kept = self.clean if schedule.is_clean_after(index) else noised(schedule, self.clean, self.noise, index + 1)
+        return torch.where(self._free(schedule, index), latents, kept)
 
-    def over(self, walk: Walk, clean: torch.Tensor, index: int) -> torch.Tensor:
+    def over(self, schedule: StageSchedule, clean: torch.Tensor, index: int) -> torch.Tensor:
         """An estimate of the clean latents, made in such a step, with what stays in its place."""
-        return torch.where(self._free(walk, index), clean, self.clean)
+        return torch.where(self._free(schedule, index), clean, self.clean)
 
-    def _free(self, walk: Walk, index: int) -> torch.Tensor:
-        left = 1 - (index + 1) / len(walk.timesteps) if self.gradual else 0.0
+    def _free(self, schedule: StageSchedule, index: int) -> torch.Tensor:
+        left = 1 - (index + 1) / len(schedule.timesteps) if self.gradual else 0.0
         return self.share > left
 
 
-def shares(sheet: Sheet, factor: int) -> torch.Tensor:
+def shares(sheet: CanvasCrop, factor: int) -> torch.Tensor:
     """For each latent `(1, 1, h, w)` how much of the new shows there, in the mean of the pixels that are made anew.
 
     Thin lines count, however little of a latent they cover.

@@ -9,13 +9,13 @@ from mezzotint.errors import UsageError
 from mezzotint.images.canvas import Box, filled, fit, middle, stretched
 from mezzotint.images.masks import covering, feathered
 from mezzotint.protocol import Inpaint, InpaintUsed
-from mezzotint.stages.given_pictures import MAX_FEATHER, Size, grown_size, margins
+from mezzotint.stages.request_images import MAX_FEATHER, Size, grown_size, margins
 
 _LANCZOS = Image.Resampling.LANCZOS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class CanvasCrop:
     """What the model sees, at the size of a stage."""
 
     picture: Image.Image  # "RGB"; where it begins from a fill, filled
@@ -23,7 +23,7 @@ class Sheet:
     shown: Image.Image  # "L", how much of the new will show: less at the edges of what is made anew
 
 
-class Plate:
+class InpaintCanvas:
     """A picture "RGB" of which a part is made anew; a mask "L" of the same size says which.
 
     Whole: all stages see the picture, cut and resized to their sizes; it comes out at the last one's. Grown: the same
@@ -47,7 +47,7 @@ class Plate:
             self._box = (left, top, right, bottom)
         else:
             self._box = (0, 0, *first)
-        self._sheets: dict[Size, Sheet] = {}
+        self._sheets: dict[Size, CanvasCrop] = {}
         self._ends = self._end()
 
     @property
@@ -78,7 +78,7 @@ class Plate:
             )
         return said
 
-    def sheet(self, size: Size) -> Sheet:
+    def sheet(self, size: Size) -> CanvasCrop:
         """What a stage of that size sees."""
         if size not in self._sheets:
             anew = self._seen_mask(self._mask, size)
@@ -88,7 +88,7 @@ class Plate:
             if self._inpaint.fill != "picture":  # the edges go on from the old
                 hollow = ImageChops.lighter(hollow, shown.point(lambda value: 255 if value == 255 else 0))
             picture = filled(self._seen(self._picture, size), hollow)
-            self._sheets[size] = Sheet(picture=picture, anew=anew, shown=shown)
+            self._sheets[size] = CanvasCrop(picture=picture, anew=anew, shown=shown)
         return self._sheets[size]
 
     def finished(self, painted: Image.Image) -> Image.Image:

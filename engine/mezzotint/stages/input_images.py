@@ -11,28 +11,28 @@ from mezzotint.errors import ImageRefused
 from mezzotint.images.masks import read_mask
 from mezzotint.images.reading import open_image, read_image
 from mezzotint.protocol import FileUsed, ImageInput, IsCancelled
-from mezzotint.stages.given_pictures import GivenPictures, Size
-from mezzotint.stages.plate import Plate
+from mezzotint.stages.inpaint_canvas import InpaintCanvas
+from mezzotint.stages.request_images import RequestImages, Size
 from mezzotint.stages.setup import StageSetup
 
 _WHAT = {"init": ("the picture", "--init"), "mask": ("the mask", "--mask")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inputs:
+class InputImages:
     """What was read; nothing of it: the words are all there is."""
 
     init: Image.Image | None = None  # "RGB", as the file has it
-    plate: Plate | None = None  # where only a part of it is made anew
+    canvas: InpaintCanvas | None = None  # where only a part of it is made anew
     used: tuple[FileUsed, ...] = ()  # in the order of the request
 
     def size(self, last: StageSetup) -> Size:
         """Of the pictures that come out of a last stage."""
-        return (last.width, last.height) if self.plate is None else self.plate.size
+        return (last.width, last.height) if self.canvas is None else self.canvas.size
 
     def finished(self, painted: Image.Image) -> Image.Image:
         """What a last stage has painted, put together with what stays."""
-        return painted if self.plate is None else self.plate.finished(painted)
+        return painted if self.canvas is None else self.canvas.finished(painted)
 
 
 def picture_size(path: Path) -> Size:
@@ -41,21 +41,21 @@ def picture_size(path: Path) -> Size:
 
 
 def read_inputs(
-    images: Sequence[ImageInput], pictures: GivenPictures, sizes: Sequence[Size], cancelled: IsCancelled
-) -> Inputs:
+    images: Sequence[ImageInput], pictures: RequestImages, sizes: Sequence[Size], cancelled: IsCancelled
+) -> InputImages:
     """Read the pictures of a request whose stages have these sizes.
 
     ImageRefused for one that cannot be read or has changed, UsageError for a mask that does not fit its picture.
     """
     used = tuple(_unchanged(image, cancelled) for image in images)
     if pictures.init is None:
-        return Inputs(used=used)
+        return InputImages(used=used)
     init = read_image(pictures.init)
     if pictures.inpaint is None:
-        return Inputs(init=init, used=used)
+        return InputImages(init=init, used=used)
     pictures.check_growth(init.size)
     mask = None if pictures.mask is None else read_mask(pictures.mask, init.size)
-    return Inputs(init=init, plate=Plate(init, mask, pictures.inpaint, sizes[0], sizes[-1]), used=used)
+    return InputImages(init=init, canvas=InpaintCanvas(init, mask, pictures.inpaint, sizes[0], sizes[-1]), used=used)
 
 
 def _unchanged(image: ImageInput, cancelled: IsCancelled) -> FileUsed:

@@ -37,7 +37,7 @@ class Facts(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlay:
+class JobPlan:
     """A plan, and what it rests on."""
 
     plan: Plan
@@ -103,7 +103,7 @@ class Outlay:
         return calibration
 
 
-def settle_outlay(
+def plan_job(
     request: GenerateRequest,
     setup: CascadeSetup,
     steps: Sequence[int],
@@ -113,7 +113,7 @@ def settle_outlay(
     facts: Facts,
     on_trace: Callable[[str, float], None],
     together: int = 1,
-) -> Outlay | None:
+) -> JobPlan | None:
     """The plan, or None where everything has room and is best loaded to where it works.
 
     `together`: how many pictures there are to be denoised at once, if memory allows it.
@@ -136,7 +136,7 @@ def settle_outlay(
         calibration = exact_calibration(stage.model.family for stage in task.stages)
     task, found = widest(task, machine, calibration, request.memory, together)
     _check(found)
-    return Outlay(plan=found, task=task, machine=machine, calibration=calibration)
+    return JobPlan(plan=found, task=task, machine=machine, calibration=calibration)
 
 
 def _with_rates(calibration: Calibration, machine: MachineFacts, setup: CascadeSetup) -> Calibration:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 ROOM = 2**27  # bytes of RAM: twenty prompts of T5 at its longest, two hundred of CLIP
 
 
-class KnownWords:
+class PromptCache:
     """Conditioning in RAM, wherever its model works; what was asked for longest ago goes first.
 
     On a simulated card it counts as what it is: no part of the card.

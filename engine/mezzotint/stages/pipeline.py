@@ -38,18 +38,18 @@ from mezzotint.stages.clock import Clock
 from mezzotint.stages.decode import to_latents, to_picture
 from mezzotint.stages.denoise import Denoised, denoise
 from mezzotint.stages.fingerprints import model_used
-from mezzotint.stages.inputs import Inputs
-from mezzotint.stages.keeping import Keep
+from mezzotint.stages.inpaint_canvas import InpaintCanvas
+from mezzotint.stages.input_images import InputImages
+from mezzotint.stages.latent_mask import LatentMask
 from mezzotint.stages.loras import JobLoras
 from mezzotint.stages.placement import Placement
-from mezzotint.stages.plate import Plate
 from mezzotint.stages.preview import Previewer, as_text
+from mezzotint.stages.prompts import encoded, prompt_inputs
 from mezzotint.stages.resolving import resolved_stage
 from mezzotint.stages.sampler_state import Generators
-from mezzotint.stages.schedule import Walk, add_noise, initial_noise, plan_walk
+from mezzotint.stages.schedule import StageSchedule, add_noise, initial_noise, plan_schedule
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 from mezzotint.stages.transition import ThroughPixels, cross
-from mezzotint.stages.words import encoded, prompt_inputs
 
 
 def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]:
@@ -69,16 +69,16 @@ def text_encoders(model: LoadedModel) -> list[str]:
     return [name for name in model.networks if name.startswith("text_encoder")]
 
 
-def plan_walks(setup: CascadeSetup, device: torch.device) -> list[Walk]:
+def plan_schedules(setup: CascadeSetup, device: torch.device) -> list[StageSchedule]:
     """The part of its schedule that each stage takes, with fresh samplers; UsageError when one is left with none."""
-    walks: list[Walk] = []
+    schedules: list[StageSchedule] = []
     for index, stage in enumerate(setup.stages):
         strength = setup.transitions[index - 1].strength if index else setup.strength
-        walks.append(plan_walk(stage, device, strength=strength, after=walks[-1] if index else None))
-    return walks
+        schedules.append(plan_schedule(stage, device, strength=strength, after=schedules[-1] if index else None))
+    return schedules
 
 
-class Painter:
+class Pipeline:
     """Makes the pictures of one job with models that are in memory."""
 
     def __init__(
@@ -104,7 +104,7 @@ class Painter:
         self._conditionings: list[Conditioning] = []
         self._previewers: dict[int, Previewer] = {}
         self._used: list[ModelUsed] = []
-        self._walks: list[Walk] = []  # of the picture that is being made
+        self._schedules: list[StageSchedule] = []  # of the picture that is being made
         self._first_stage: torch.Tensor | None = None  # clean latents that it ended with, where they are to be shown
 
     @property
@@ -194,23 +194,25 @@ class Painter:
         return found
 
     def make_together(
-        self, seeds: Sequence[int], given: Sequence[Inputs], conditionings: Sequence[Conditioning]
+        self, seeds: Sequence[int], given: Sequence[InputImages], conditionings: Sequence[Conditioning]
     ) -> list[torch.Tensor]:
         """The latents `(1, c, h, w)` of pictures of one stage and one shape, each from its own seed and words."""
         generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
-        self._walks = plan_walks(self._setup, self._models[0].device)
+        self._schedules = plan_schedules(self._setup, self._models[0].device)
         self._conditionings = [moved(self._setup.stages[0].family.join(conditionings), self._models[0].device)]
         with self._clock.stage(0):
             each = zip(given, generators, strict=True)
             first = torch.cat([self._first_latents(inputs.init, generator) for inputs, generator in each])
             return list(torch.split(self._denoise(0, 0, first, generators, None).latents, 1))
 
-    def make(self, index: int, seed: int, given: Inputs) -> torch.Tensor:
+    def make(self, index: int, seed: int, given: InputImages) -> torch.Tensor:
         """The latents `(1, c, h, w)` of one picture, from its seed alone."""
         generator = torch.Generator("cpu").manual_seed(seed)
-        self._walks = plan_walks(self._setup, self._models[0].device)  # samplers remember: each picture has fresh ones
+        self._schedules = plan_schedules(
+            self._setup, self._models[0].device
+        )  # samplers remember: each picture has fresh ones
         with self._clock.stage(0):
-            keep = None if given.plate is None else self._keep(0, given.plate, None, generator)
+            keep = None if given.canvas is None else self._keep(0, given.canvas, None, generator)
             first = self._first_latents(given.init, generator) if keep is None else self._first_kept(keep, generator)
             done = self._denoise(index, 0, first, generator, keep)
         shows = self._request.previews and len(self._setup.stages) > 1
@@ -218,9 +220,9 @@ class Painter:
         for stage in range(1, len(self._setup.stages)):
             with self._clock.stage(stage):
                 latents = self._cross(stage, done, generator)
-                if given.plate is not None:
-                    keep = self._keep(stage, given.plate, keep, generator)
-                    latents = keep.entering(self._walks[stage], latents)
+                if given.canvas is not None:
+                    keep = self._keep(stage, given.canvas, keep, generator)
+                    latents = keep.entering(self._schedules[stage], latents)
                 done = self._denoise(index, stage, latents, generator, keep)
         return done.latents
 
@@ -267,38 +269,40 @@ class Painter:
 
     def resolved(self, stages_like: Sequence[StageSetup] | None = None) -> tuple[ResolvedStage, ...]:
         """Every stage with every value that was used; of stages that differ from this cascade's in their words."""
-        stages = zip(stages_like or self._setup.stages, self._walks, self._used, strict=True)
-        resolved = (resolved_stage(stage, walk, used) for stage, walk, used in stages)
+        stages = zip(stages_like or self._setup.stages, self._schedules, self._used, strict=True)
+        resolved = (resolved_stage(stage, schedule, used) for stage, schedule, used in stages)
         return tuple(replace(stage, loras=self._loras.used(index)) for index, stage in enumerate(resolved))
 
     def _first_latents(self, init: Image.Image | None, generator: torch.Generator) -> torch.Tensor:
-        stage, model, walk = self._setup.stages[0], self._models[0], self._walks[0]
+        stage, model, schedule = self._setup.stages[0], self._models[0], self._schedules[0]
         if init is not None:
             fitted = fit(init, stage.width, stage.height, Image.Resampling.LANCZOS)
-            return add_noise(walk, self._to_latents(model, fitted, generator), generator)
+            return add_noise(schedule, self._to_latents(model, fitted, generator), generator)
         factor = stage.sources.vae_factor
         channels = model.networks[stage.family.denoiser_component].config.in_channels
         shape = (1, channels, stage.height // factor, stage.width // factor)
-        return initial_noise(walk, shape, generator, model.device)
+        return initial_noise(schedule, shape, generator, model.device)
 
-    def _keep(self, index: int, plate: Plate, before: Keep | None, generator: torch.Generator) -> Keep:
+    def _keep(
+        self, index: int, canvas: InpaintCanvas, before: LatentMask | None, generator: torch.Generator
+    ) -> LatentMask:
         """What stays of the picture in a stage: the latents of the stage before, or encoded anew where they differ."""
         stage, model = self._setup.stages[index], self._models[index]
         if before is not None and self._setup.transitions[index - 1].space == "latent":
             last = self._setup.stages[index - 1]
             if (last.width, last.height) == (stage.width, stage.height):
                 return replace(before, gradual=False)
-        sheet = plate.sheet((stage.width, stage.height))
+        sheet = canvas.sheet((stage.width, stage.height))
 
         def encode(picture: Image.Image) -> torch.Tensor:
             return self._to_latents(model, picture, generator)
 
-        keep = Keep.of(sheet, encode, generator, stage.sources.vae_factor)
+        keep = LatentMask.of(sheet, encode, generator, stage.sources.vae_factor)
         return keep if before is None else replace(keep, gradual=False)  # edges were joined in the first stage
 
-    def _first_kept(self, keep: Keep, generator: torch.Generator) -> torch.Tensor:
+    def _first_kept(self, keep: LatentMask, generator: torch.Generator) -> torch.Tensor:
         asked = self._setup.pictures.inpaint
-        return keep.first(self._walks[0], generator, from_noise=asked is not None and asked.fill == "noise")
+        return keep.first(self._schedules[0], generator, from_noise=asked is not None and asked.fill == "noise")
 
     def _stop_if_asked(self) -> None:
         if self._cancelled():
@@ -306,15 +310,15 @@ class Painter:
 
     def _cross(self, stage: int, done: Denoised, generator: torch.Generator) -> torch.Tensor:
         self._stop_if_asked()
-        before = (self._models[stage - 1], self._walks[stage - 1])
-        after = (self._models[stage], self._setup.stages[stage], self._walks[stage])
+        before = (self._models[stage - 1], self._schedules[stage - 1])
+        after = (self._models[stage], self._setup.stages[stage], self._schedules[stage])
         through_pixels = ThroughPixels(to_picture=self._to_picture, to_latents=self._to_latents)
         return cross(self._setup.transitions[stage - 1], done, before, after, generator, through_pixels)
 
     def _denoise(
-        self, image: int, stage: int, latents: torch.Tensor, generators: Generators, keep: Keep | None
+        self, image: int, stage: int, latents: torch.Tensor, generators: Generators, keep: LatentMask | None
     ) -> Denoised:
-        walk, model, family = self._walks[stage], self._models[stage], self._setup.stages[stage].family
+        schedule, model, family = self._schedules[stage], self._models[stage], self._setup.stages[stage].family
         self._loras.put_on(stage, model)
         folder = self._request.output.preview_folder
         estimates = self._request.previews or folder is not None
@@ -324,7 +328,7 @@ class Painter:
         def on_step(step: int, clean: torch.Tensor | None) -> None:
             self._placement.step_done(name, model, family.denoiser_component)
             self._clock.step(stage)
-            if step == len(walk.timesteps) - 1:
+            if step == len(schedule.timesteps) - 1:
                 self._prefetch_after(stage)
             jpeg = None if clean is None else self._previewers[stage].jpeg(clean)
             if jpeg is not None and folder is not None:
@@ -336,8 +340,8 @@ class Painter:
                     stage=stage,
                     stages=len(self._setup.stages),
                     step=step,
-                    steps=len(walk.timesteps),
-                    sigma=walk.sigmas[step],
+                    steps=len(schedule.timesteps),
+                    sigma=schedule.sigmas[step],
                     preview=as_text(jpeg) if jpeg is not None and self._request.previews else None,
                 )
             )
@@ -352,7 +356,7 @@ class Painter:
             return denoise(
                 family,
                 model,
-                walk,
+                schedule,
                 self._conditionings[stage],
                 latents,
                 generators,

@@ -9,7 +9,7 @@ from torch import nn
 from mezzotint.memory.device import open_device
 from mezzotint.memory.residency import Residency
 from mezzotint.protocol import PlannedComponent
-from mezzotint.stages import workroom
+from mezzotint.stages import model_cache
 
 MB = 2**20
 SIZE = 6 * 64 * 65 * 4
@@ -43,8 +43,8 @@ def residency():
 @pytest.fixture
 def settled(monkeypatch, residency, locker):
     """Settle a network of six blocks with so many that stay; the network as it is then."""
-    monkeypatch.setattr(workroom, "blocks_of", lambda network: [str(index) for index in range(6)])
-    monkeypatch.setattr(workroom, "network_key", lambda model, name: name)
+    monkeypatch.setattr(model_cache, "blocks_of", lambda network: [str(index) for index in range(6)])
+    monkeypatch.setattr(model_cache, "network_key", lambda model, name: name)
     network = nn.Sequential(*[nn.Linear(64, 64) for _ in range(6)]).requires_grad_(False)
     model = SimpleNamespace(networks={"unet": network}, on_disk={}, device=torch.device("cuda"))
 
@@ -62,8 +62,8 @@ def settled(monkeypatch, residency, locker):
             phases=(),
             pinned_bytes=SIZE if pinned is None else pinned,
         )
-        workroom._settle(residency, model, part)
-        residency.lock({"unet": workroom._to_lock(part)}, 8 * MB, locker)
+        model_cache._settle(residency, model, part)
+        residency.lock({"unet": model_cache._to_lock(part)}, 8 * MB, locker)
         return residency["unet"]
 
     return settle
@@ -105,8 +105,8 @@ def test_a_network_that_is_there_as_planned_stays(settled, residency):
 
 def test_of_a_plan_what_runs_most_often_is_locked_first(monkeypatch, locker):
     """Text encoders stand first in a plan, and run once."""
-    monkeypatch.setattr(workroom, "blocks_of", lambda network: [str(index) for index in range(6)])
-    monkeypatch.setattr(workroom, "CudaLocker", lambda: locker)
+    monkeypatch.setattr(model_cache, "blocks_of", lambda network: [str(index) for index in range(6)])
+    monkeypatch.setattr(model_cache, "CudaLocker", lambda: locker)
     networks = {
         name: nn.Sequential(*[nn.Linear(64, 64) for _ in range(6)]).requires_grad_(False) for name in ("text", "unet")
     }
@@ -115,15 +115,15 @@ def test_of_a_plan_what_runs_most_often_is_locked_first(monkeypatch, locker):
     shared |= {"device_bytes": 0, "host": "ram", "phases": (), "pinned_bytes": SIZE}
     parts = tuple(PlannedComponent(name=name, **shared) for name in ("unet", "text"))
     budget = SIZE + SIZE // 2
-    outlay = SimpleNamespace(
+    job_plan = SimpleNamespace(
         plan=SimpleNamespace(components=parts[::-1]),
         hottest_first=lambda: parts,
         machine=SimpleNamespace(pin_bytes=budget, vram_bytes=8 * MB, context_bytes=0, simulated=True),
     )
-    room = workroom.Workroom()
-    monkeypatch.setattr(workroom, "open_device", lambda *_, **words: open_device(torch.device("cpu"), **words))
-    placement = room.placement([model], outlay, None)
-    unet, text = (placement._residency[workroom.network_key(model, name)] for name in ("unet", "text"))
+    room = model_cache.ModelCache()
+    monkeypatch.setattr(model_cache, "open_device", lambda *_, **words: open_device(torch.device("cpu"), **words))
+    placement = room.placement([model], job_plan, None)
+    unet, text = (placement._residency[model_cache.network_key(model, name)] for name in ("unet", "text"))
     assert all(weight.source.at_once for weight in unet.weights)
     assert 0 < text.pinned_bytes <= budget - unet.pinned_bytes
     room.close()

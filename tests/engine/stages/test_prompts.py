@@ -7,7 +7,7 @@ import torch
 
 from mezzotint.families.family import Conditioning, LoadedModel
 from mezzotint.protocol import FileUsed, LoraUsed
-from mezzotint.stages.words import PromptInputs, encoded
+from mezzotint.stages.prompts import PromptInputs, encoded
 
 INPUTS = PromptInputs(
     prompt="a red house",
@@ -93,4 +93,4 @@ def test_one_that_is_lowered_by_encoding_is_not_remembered(model):
         return Encoder()(inputs)
 
     encoded(model, INPUTS, (), encode)
-    assert len(model.known_words) == 0
+    assert len(model.prompt_cache) == 0

@@ -8,7 +8,7 @@ from mezzotint.memory.shortage import is_device_shortage, is_lost, is_ram_shorta
 
 
 @contextmanager
-def told_as_ours() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """OutOfMemory or DeviceLost for what means that, inside; other errors pass."""
     try:
         yield

@@ -11,8 +11,8 @@ from safetensors.torch import save_file
 from mezzotint.errors import ImageRefused, MezzotintError, StorageError
 from mezzotint.images.record import PictureRecord
 from mezzotint.protocol import GeneratedImage, GenerateRequest
-from mezzotint.stages import undecoded as module
-from mezzotint.stages.undecoded import Undecoded, read_latents, undecoded, write_latents
+from mezzotint.stages import pending_decode as module
+from mezzotint.stages.pending_decode import PendingDecode, read_latents, undecoded, write_latents
 
 
 def picture(path, prompt="a red house"):
@@ -32,7 +32,7 @@ def picture(path, prompt="a red house"):
         threads=1,
         versions={},
     )
-    return Undecoded(path=path, record=record)
+    return PendingDecode(path=path, record=record)
 
 
 LATENTS = torch.randn(1, 4, 12, 8, generator=torch.Generator().manual_seed(0))

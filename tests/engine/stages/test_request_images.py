@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from mezzotint.errors import UsageError
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint
-from mezzotint.stages.given_pictures import given_pictures
+from mezzotint.stages.request_images import request_images
 
 INIT, MASK = ImageInput(path="a.png"), ImageInput(path="m.png", role="mask")
 
 
 def settled(*images, **fields):
-    return given_pictures(GenerateRequest(prompt="", images=images, **fields))
+    return request_images(GenerateRequest(prompt="", images=images, **fields))
 
 
 @pytest.mark.parametrize(

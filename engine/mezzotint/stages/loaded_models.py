@@ -8,7 +8,7 @@ from mezzotint.families.family import LoadedModel, Network
 Key: TypeAlias = tuple[object, ...]
 
 
-class WarmModels:
+class LoadedModels:
     """Least recently used ones go first."""
 
     def __init__(self) -> None:

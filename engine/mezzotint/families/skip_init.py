@@ -11,7 +11,7 @@ _DRAWING = {Tensor.normal_, Tensor.uniform_}
 _SETTING = {init.__name__, "transformers.initialization"}  # modules of nothing but functions that set values
 
 
-class Undrawn(TorchFunctionMode):
+class SkipInit(TorchFunctionMode):
     """Setting the values of tensors that hold none does nothing, for which torch would else import its compiler."""
 
     def __torch_function__(

@@ -18,7 +18,7 @@ Size = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivenPictures:
+class RequestImages:
     """What goes in beside the words; all `None`: nothing."""
 
     init: Path | None
@@ -67,7 +67,7 @@ class GivenPictures:
             )
 
 
-def given_pictures(request: GenerateRequest) -> GivenPictures:
+def request_images(request: GenerateRequest) -> RequestImages:
     """Settle the pictures of a request; UsageError names what cannot be honoured."""
     for image in request.images:
         _check_image(image)
@@ -77,7 +77,7 @@ def given_pictures(request: GenerateRequest) -> GivenPictures:
     if mask is not None and init is None:
         raise UsageError(f"the mask {mask} is given without an init picture; add the picture that it is a mask of")
     inpaint = _inpaint(request.inpaint, init, mask)
-    return GivenPictures(init=init, mask=mask, inpaint=inpaint, strength=_strength(request, init, inpaint))
+    return RequestImages(init=init, mask=mask, inpaint=inpaint, strength=_strength(request, init, inpaint))
 
 
 def margins(inpaint: Inpaint) -> tuple[int, int, int, int]:

@@ -19,7 +19,7 @@ from mezzotint.quantization.swap import layers_of, quantized_layers, swap_in
 _WEIGHT = ".weight"
 
 
-class Filling:
+class WeightLoader:
     """One network, empty at first."""
 
     def __init__(

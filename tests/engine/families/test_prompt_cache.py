@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.families.family import Conditioning
-from mezzotint.families.known_words import KnownWords
+from mezzotint.families.prompt_cache import PromptCache
 
 SIZE = 4 * 10  # bytes of what is put here
 
@@ -17,7 +17,7 @@ def said(number: float) -> Conditioning:
 
 
 def test_what_is_kept_is_a_copy():
-    words, given_ = KnownWords(), said(1)
+    words, given_ = PromptCache(), said(1)
     words.put("a", given_)
     given_.tensors["text"].zero_()
     kept = words.get("a")
@@ -27,7 +27,7 @@ def test_what_is_kept_is_a_copy():
 
 @given(room=st.integers(0, 5 * SIZE), asked=st.lists(st.tuples(st.booleans(), st.integers(0, 7)), max_size=40))
 def test_the_room_is_kept_and_the_last_asked_for_stay(room, asked):
-    words, order = KnownWords(room), []
+    words, order = PromptCache(room), []
     for puts, number in asked:
         if puts:
             words.put(number, said(number))

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from mezzotint.families.samplers import build_scheduler, noise_levels, resolve_scheduler, set_steps, state_convention
-from mezzotint.stages.keeping import Keep, shares
-from mezzotint.stages.plate import Sheet
-from mezzotint.stages.schedule import Walk, draw_noise
+from mezzotint.stages.inpaint_canvas import CanvasCrop
+from mezzotint.stages.latent_mask import LatentMask, shares
+from mezzotint.stages.schedule import StageSchedule, draw_noise
 
 EPSILON = {
     "_class_name": "EulerDiscreteScheduler",
@@ -36,7 +36,7 @@ def walk_of(config, sampler, steps=6, begin=0, end=None):
         scheduler.set_begin_index(begin)
     timesteps, levels = scheduler.timesteps, noise_levels(scheduler)
     end = len(timesteps) if end is None else end
-    return Walk(
+    return StageSchedule(
         scheduler=scheduler,
         levels=levels_of,
         begin=begin,
@@ -52,17 +52,17 @@ def walk_of(config, sampler, steps=6, begin=0, end=None):
 def keep_of(share=0.0):
     generator = torch.Generator().manual_seed(1)
     clean, noise = (torch.randn(1, 4, 8, 8, generator=generator) for _ in range(2))
-    return Keep(clean=clean, noise=noise, share=torch.full((1, 1, 8, 8), share))
+    return LatentMask(clean=clean, noise=noise, share=torch.full((1, 1, 8, 8), share))
 
 
-def stood(walk, keep, sigma):
+def stood(schedule, keep, sigma):
     """The picture at a noise level, by the definition of the sampler's state."""
     mixed = {
         "ve": keep.clean + sigma * keep.noise,
         "vp": (keep.clean + sigma * keep.noise) / (1 + sigma**2) ** 0.5,
         "flow": (1 - sigma) * keep.clean + sigma * keep.noise,
     }
-    return mixed[state_convention(walk.scheduler)]
+    return mixed[state_convention(schedule.scheduler)]
 
 
 @pytest.mark.parametrize("begin", [0, 2])
@@ -72,49 +72,49 @@ def test_what_stays_has_the_noise_of_each_step_whatever_the_sampler(config, samp
     order = int(walk_of(config, sampler).scheduler.order)
     begin *= order
     end = 4 * order if unfinished else None
-    walk, keep = walk_of(config, sampler, begin=begin, end=end), keep_of()
+    schedule, keep = walk_of(config, sampler, begin=begin, end=end), keep_of()
     generator = torch.Generator().manual_seed(0)
-    latents = keep.first(walk, generator, from_noise=False)
-    torch.testing.assert_close(latents, stood(walk, keep, walk.sigmas[0]), rtol=1e-3, atol=1e-3)
-    for index, timestep in enumerate(walk.timesteps):
+    latents = keep.first(schedule, generator, from_noise=False)
+    torch.testing.assert_close(latents, stood(schedule, keep, schedule.sigmas[0]), rtol=1e-3, atol=1e-3)
+    for index, timestep in enumerate(schedule.timesteps):
         output = torch.randn(latents.shape, generator=generator)
-        stepped = walk.scheduler.step(output, timestep, latents, return_dict=False)[0]
-        latents = keep.after(walk, stepped, index)
-        torch.testing.assert_close(latents, stood(walk, keep, walk.sigmas[index + 1]), rtol=1e-3, atol=1e-3)
+        stepped = schedule.scheduler.step(output, timestep, latents, return_dict=False)[0]
+        latents = keep.after(schedule, stepped, index)
+        torch.testing.assert_close(latents, stood(schedule, keep, schedule.sigmas[index + 1]), rtol=1e-3, atol=1e-3)
     assert unfinished or torch.equal(latents, keep.clean)
 
 
 def test_what_has_a_share_is_free_for_that_part_of_the_steps():
-    walk = walk_of(EPSILON, "euler", steps=10)
+    schedule = walk_of(EPSILON, "euler", steps=10)
     latents = torch.full((1, 4, 8, 8), 1e6)
     for share, free in ((0.0, 0), (0.01, 1), (0.3, 3), (0.55, 6), (1.0, 10)):
         keep, done = keep_of(share), 0
         for index in range(10):
-            after = keep.after(walk, latents, index)
+            after = keep.after(schedule, latents, index)
             assert torch.equal(after, latents) or not bool((after == latents).any())
             done += torch.equal(after, latents)
-            assert torch.equal(keep.over(walk, latents, index), latents) == torch.equal(after, latents)
+            assert torch.equal(keep.over(schedule, latents, index), latents) == torch.equal(after, latents)
         assert done == free
 
 
 def test_later_stages_keep_only_what_has_no_share():
-    walk = walk_of(EPSILON, "euler")
+    schedule = walk_of(EPSILON, "euler")
     latents = torch.full((1, 4, 8, 8), 1e6)
     for share in (0.0, 0.01, 1.0):
         keep = keep_of(share)
-        later = Keep(clean=keep.clean, noise=keep.noise, share=keep.share, gradual=False)
-        assert torch.equal(later.entering(walk, latents), latents) == (share > 0)
-        assert torch.equal(later.over(walk, latents, 0), latents) == (share > 0)
+        later = LatentMask(clean=keep.clean, noise=keep.noise, share=keep.share, gradual=False)
+        assert torch.equal(later.entering(schedule, latents), latents) == (share > 0)
+        assert torch.equal(later.over(schedule, latents, 0), latents) == (share > 0)
 
 
 def test_a_fill_of_noise_has_the_spread_that_the_sampler_begins_with():
-    walk = walk_of(EPSILON, "euler", steps=30)
-    keep = Keep(clean=torch.zeros(1, 4, 64, 64), noise=torch.randn(1, 4, 64, 64), share=torch.ones(1, 1, 64, 64))
-    first = keep.first(walk, torch.Generator().manual_seed(0), from_noise=True)
-    assert float(first.std()) == pytest.approx(float(walk.scheduler.init_noise_sigma), rel=0.03)
-    half = Keep(clean=keep.clean, noise=keep.noise, share=torch.full((1, 1, 64, 64), 0.5))
-    kept = half.first(walk, torch.Generator().manual_seed(0), from_noise=True)
-    assert torch.equal(kept, half.first(walk, torch.Generator().manual_seed(0), from_noise=False))
+    schedule = walk_of(EPSILON, "euler", steps=30)
+    keep = LatentMask(clean=torch.zeros(1, 4, 64, 64), noise=torch.randn(1, 4, 64, 64), share=torch.ones(1, 1, 64, 64))
+    first = keep.first(schedule, torch.Generator().manual_seed(0), from_noise=True)
+    assert float(first.std()) == pytest.approx(float(schedule.scheduler.init_noise_sigma), rel=0.03)
+    half = LatentMask(clean=keep.clean, noise=keep.noise, share=torch.full((1, 1, 64, 64), 0.5))
+    kept = half.first(schedule, torch.Generator().manual_seed(0), from_noise=True)
+    assert torch.equal(kept, half.first(schedule, torch.Generator().manual_seed(0), from_noise=False))
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.sampled_from([1, 2, 8]), st.integers(0, 99))
@@ -122,7 +122,7 @@ def test_a_latent_is_free_if_any_of_its_pixels_is_made_anew(width, height, facto
     generator = np.random.default_rng(seed)
     anew = generator.random((height * factor, width * factor)) < 0.1
     shown = np.where(anew, generator.integers(1, 256, anew.shape), 0).astype(np.uint8)
-    sheet = Sheet(
+    sheet = CanvasCrop(
         picture=Image.new("RGB", anew.shape[::-1]),
         anew=Image.fromarray(np.where(anew, 255, 0).astype(np.uint8)),
         shown=Image.fromarray(shown),

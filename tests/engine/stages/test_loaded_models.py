@@ -10,7 +10,7 @@ from mezzotint.families.detection import detect
 from mezzotint.families.family import LoadedModel
 from mezzotint.families.known import family_of
 from mezzotint.quantization.policy import Choice
-from mezzotint.stages.warm_models import WarmModels, share, weights_bytes
+from mezzotint.stages.loaded_models import LoadedModels, share, weights_bytes
 
 CPU = torch.device("cpu")
 LAYER = 4 * 64 * 64
@@ -30,7 +30,7 @@ def model(sources, networks=(), **changes):
 
 
 def test_the_one_used_longest_ago_goes_first(tiny_sdxl_folder):
-    sources, warm = sources_of(tiny_sdxl_folder), WarmModels()
+    sources, warm = sources_of(tiny_sdxl_folder), LoadedModels()
     a, b, c = (warm.take((name,), lambda: model(sources, ["unet"])) for name in "abc")
     assert warm.take(("a",), lambda: None) is a and warm.models == [b, c, a]
     assert warm.trim(3 * LAYER, [a]) == []

@@ -13,44 +13,44 @@ from mezzotint.memory.device import open_device
 from mezzotint.memory.pinning import CudaLocker
 from mezzotint.memory.residency import Residency
 from mezzotint.protocol import DeviceInfo, Dtype, PlannedComponent
-from mezzotint.stages.outlay import Outlay, stage_identity
+from mezzotint.stages.job_plan import JobPlan, stage_identity
+from mezzotint.stages.loaded_models import LoadedModels, share
 from mezzotint.stages.placement import Placement, network_key
 from mezzotint.stages.precision import Schemes, choices_of
 from mezzotint.stages.recovery import Recovery
 from mezzotint.stages.setup import CascadeSetup, StageSetup
-from mezzotint.stages.warm_models import WarmModels, share
 
 _ROOM = 0.5  # of the machine's RAM, for models of earlier jobs and this one
 _RUN = 2**20  # bytes that the last pages of locked runs may take beside weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ModelRequest:
     """The models of a job, and in which form."""
 
     setup: CascadeSetup
     device: DeviceInfo
     dtype: Dtype
     schemes: Schemes
-    outlay: Outlay | None = None
+    job_plan: JobPlan | None = None
 
 
-class Workroom:
+class ModelCache:
     """Holds what is loaded."""
 
     def __init__(self) -> None:
-        self._warm = WarmModels()
+        self._warm = LoadedModels()
         self._residency: Residency | None = None
         self._terms: tuple[object, ...] = ()
 
-    def models_for(self, wanted: Wanted) -> list[LoadedModel]:
+    def models_for(self, wanted: ModelRequest) -> list[LoadedModel]:
         """One holder of networks for each stage, the same for equal models; those of earlier jobs stay for a while."""
         models = [self._model_for(stage, wanted) for stage in wanted.setup.stages]
         for model in models:
-            model.passes = "batched" if wanted.outlay is None else wanted.outlay.plan.guidance
+            model.passes = "batched" if wanted.job_plan is None else wanted.job_plan.plan.guidance
             model.at_once = 0
-            model.vae_tile = 0 if wanted.outlay is None else wanted.outlay.plan.vae_tile
-        self._forget(self._warm.trim(_room(wanted.outlay), models))
+            model.vae_tile = 0 if wanted.job_plan is None else wanted.job_plan.plan.vae_tile
+        self._forget(self._warm.trim(_room(wanted.job_plan), models))
         for other in self._warm.models:
             if other.loras is not None and all(other is not model for model in models):
                 other.loras.let_go()  # they are on the device, whoever works there
@@ -58,14 +58,14 @@ class Workroom:
             share(model, self._warm.models)
         return models
 
-    def placement(self, models: Sequence[LoadedModel], outlay: Outlay | None, recovery: Recovery) -> Placement:
+    def placement(self, models: Sequence[LoadedModel], job_plan: JobPlan | None, recovery: Recovery) -> Placement:
         """Where loaded models are while they work."""
         let_go = partial(self._let_go_of_others, models)
-        if outlay is None:
+        if job_plan is None:
             return Placement(models, recovery=recovery, let_go=let_go)
-        residency = self._residency_for(outlay, models[0].device)
+        residency = self._residency_for(job_plan, models[0].device)
         wanted: dict[str, int] = {}
-        for part in outlay.hottest_first():
+        for part in job_plan.hottest_first():
             for model in models:
                 if model.identity == part.model and part.name in model.networks:
                     _settle(residency, model, part)
@@ -75,8 +75,8 @@ class Workroom:
                 if network_key(model, name) not in residency:
                     _settle(residency, model, _whole(model, name))
         if models[0].device.type == "cuda":
-            residency.lock(wanted, outlay.machine.pin_bytes, CudaLocker())
-        return Placement(models, recovery=recovery, residency=residency, plan=outlay.plan, let_go=let_go)
+            residency.lock(wanted, job_plan.machine.pin_bytes, CudaLocker())
+        return Placement(models, recovery=recovery, residency=residency, plan=job_plan.plan, let_go=let_go)
 
     def _let_go_of_others(self, models: Sequence[LoadedModel]) -> None:
         self._forget(self._warm.trim(0, models))
@@ -93,10 +93,10 @@ class Workroom:
             self._residency.device.close()
         self._residency = None
 
-    def _model_for(self, stage: StageSetup, wanted: Wanted) -> LoadedModel:
+    def _model_for(self, stage: StageSetup, wanted: ModelRequest) -> LoadedModel:
         stamps, identity = _stamps(stage.sources), stage_identity(stage)
-        from_disk = frozenset() if wanted.outlay is None else wanted.outlay.on_disk(identity)
-        home = None if wanted.outlay is None else torch.device("cpu")
+        from_disk = frozenset() if wanted.job_plan is None else wanted.job_plan.on_disk(identity)
+        home = None if wanted.job_plan is None else torch.device("cpu")
         where = (wanted.device.id, wanted.dtype, wanted.schemes, home, from_disk)
         make = partial(
             LoadedModel,
@@ -111,9 +111,9 @@ class Workroom:
         )
         return self._warm.take((stage.found.info.path, identity, *where, *stamps.items()), make)
 
-    def _residency_for(self, outlay: Outlay, device: torch.device) -> Residency:
+    def _residency_for(self, job_plan: JobPlan, device: torch.device) -> Residency:
         """The device as the plan sees it; another limit is another device."""
-        machine = outlay.machine
+        machine = job_plan.machine
         cap = machine.vram_bytes - machine.context_bytes
         terms = (str(device), cap)
         if self._residency is None or terms != self._terms:
@@ -171,10 +171,10 @@ def _whole(model: LoadedModel, name: str) -> PlannedComponent:
     )
 
 
-def _room(outlay: Outlay | None) -> int:
+def _room(job_plan: JobPlan | None) -> int:
     """Bytes of RAM for the weights of all models that are kept."""
-    if outlay is not None:
-        return int(outlay.machine.ram_bytes * _ROOM)
+    if job_plan is not None:
+        return int(job_plan.machine.ram_bytes * _ROOM)
     import psutil
 
     return int(psutil.virtual_memory().total * _ROOM)
