@@ -1,4 +1,4 @@
-"""Models fetched by the real librarian: told, stopped, gone on with, and nothing left running when it dies."""
+"""Models fetched by the real librarian: told, stopped, resumed, and nothing left running when it dies."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A batch by the window alone: dropped, looked at, started, stopped, gone on with, closed upon, and listed again."""
+"""A batch by the window alone: dropped, looked at, started, stopped, resumed, closed upon, and listed again."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_a_folder_is_made_by_the_window_alone(tmp_path):
 
         stopped = first.told("stopped")
         assert 1 <= stopped["done"] < PICTURES and stopped["problem"] == ""
-        assert "It can be gone on with." in stopped["line"]
+        assert "It can be resumed." in stopped["line"]
 
         done = first.told("done")
         assert (done["done"], done["errors"], done["problem"]) == (PICTURES, 0, "")
@@ -61,7 +61,7 @@ def test_a_folder_is_made_by_the_window_alone(tmp_path):
     try:
         boats, holiday = second.told("listed")["batches"]
         assert boats["title"] == "Boats" and 1 <= boats["done"] < 200
-        assert boats["line"].endswith("It can be gone on with.")
+        assert boats["line"].endswith("It can be resumed.")
         assert holiday["title"] == "photos" and holiday["done"] == PICTURES
         assert second.told("closed")["running"] == 0
         assert second.process.wait(60) == 0

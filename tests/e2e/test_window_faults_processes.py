@@ -17,7 +17,7 @@ BROKEN = {  # what is said of it
     "absent": "Install Mezzotint again",
     "missing": "misses a part of its installation",
     "die": "it dies at start",
-    "garbage": "wrote what nobody understands",
+    "garbage": "sent an invalid response",
     "version": "of another version than this window",
 }
 

@@ -50,7 +50,7 @@ def test_models_are_fetched_made_smaller_and_used(held, model_server, tmp_path):
         (home / "go").touch()
         fetched = driven.told("fetched")
         assert fetched["state"] == "done", fetched
-        assert model_server.sent(WEIGHTS) < 1.6 * len(held.data)  # gone on with, not begun anew
+        assert model_server.sent(WEIGHTS) < 1.6 * len(held.data)  # resumed, not begun anew
 
         wrong = driven.told("wrong checksum")
         assert wrong["state"] == "failed" and "another content than was announced" in wrong["outcome"], wrong

@@ -45,12 +45,12 @@ def check_inpainting(options: "Options", base: GenerateRequest) -> None:
     """UsageError where an option says something about what is not there."""
     has_init = options.init is not None or any(image.role == "init" for image in base.images)
     if options.mask is not None and not has_init:
-        raise UsageError("--mask says which part of an init picture is made anew; give that with --init")
+        raise UsageError("--mask requires an init image: add --init")
     if options.outpaint is not None and not has_init:
-        raise UsageError("--outpaint makes an init picture larger; give that with --init")
+        raise UsageError("--outpaint requires an init image: add --init")
     has_mask = any(image.role == "mask" for image in pictures_of(options, base))
     asked = inpaint_of(options, base)
     grows = asked is not None and any(getattr(asked, side) for side in SIDES)
     for name in _MORE:
         if getattr(options, name) is not None and not has_mask and not grows:
-            raise UsageError(f"--{name.replace('_', '-')} is about inpainting; ask for that with --mask or --outpaint")
+            raise UsageError(f"--{name.replace('_', '-')} requires --mask or --outpaint")

@@ -116,7 +116,7 @@ class _Reader:
         if version is None:
             raise UsageError(f"{plain(self.name)} does not say its version: begin it with version = {SCHEMA_VERSION}")
         if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-            raise self._problem(("version",), f"{shown(version)} is no version; write {SCHEMA_VERSION}")
+            raise self._problem(("version",), f"{shown(version)} is not a version; expected {SCHEMA_VERSION}")
         if version > SCHEMA_VERSION:
             known = f"this one reads up to {SCHEMA_VERSION}"
             raise self._problem(("version",), f"{version} is of a newer Mezzotint, {known}: update Mezzotint")
@@ -129,7 +129,7 @@ class _Reader:
     def _table(self, data: Table, name: str) -> Table:
         table = data.get(name, {})
         if not isinstance(table, dict):
-            raise self._problem((name,), f"{shown(table)} is no table; write [{name}] with its settings below")
+            raise self._problem((name,), f"{shown(table)} is not a table; expected [{name}] with its settings below")
         return table
 
     def _get(self, table: Table, name: str, read: Callable[[object], T], default: T, place: tuple[str, ...]) -> T:
@@ -155,7 +155,7 @@ class _Reader:
                 known = tuple(word for word in WORDS if word not in _NOT_IN_MATRIX)
                 raise self._problem(("matrix", name), _unknown(name, known))
             if not isinstance(values, list) or not values:
-                raise self._problem(("matrix", name), f"{shown(values)} will not do; give a list, such as [20, 30]")
+                raise self._problem(("matrix", name), f"{shown(values)} is invalid; expected a list, such as [20, 30]")
             for value in values:
                 self._get({name: value}, name, WORDS[name].read, None, ("matrix",))
             cells *= len(values)
@@ -206,7 +206,7 @@ class _Reader:
 
     def _requests(self, data: object) -> tuple[GenerateRequest, ...]:
         if not isinstance(data, list):
-            raise self._problem(("request",), f"{shown(data)} will not do; write [[request]] with its fields below")
+            raise self._problem(("request",), f"{shown(data)} is invalid; expected [[request]] with its fields below")
         try:
             return tuple(codec.decode(GenerateRequest, one) for one in data)
         except ProtocolError as error:
@@ -260,7 +260,7 @@ def _unknown(name: str, known: tuple[str, ...]) -> str:
 def _among(choices: tuple[Any, ...]) -> Callable[[object], Any]:
     def read(value: object) -> object:
         if not isinstance(value, str) or value not in choices:
-            raise ValueError(f"{shown(value)} will not do; there are {', '.join(choices)}")
+            raise ValueError(f"{shown(value)} is invalid; expected one of {', '.join(choices)}")
         return value
 
     return read
@@ -301,7 +301,7 @@ def _listed(value: object) -> list[object]:
 
 def _yes_no(value: object) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(f"{shown(value)} will not do; give true or false")
+        raise ValueError(f"{shown(value)} is invalid; expected true or false")
     return value
 
 
@@ -309,11 +309,11 @@ def _batch_size(value: object) -> int | None:
     if value == "auto":
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_TOGETHER:
-        raise ValueError(f'{shown(value)} will not do; give a whole number from 1 to {MOST_TOGETHER}, or "auto"')
+        raise ValueError(f'{shown(value)} is invalid; expected a whole number from 1 to {MOST_TOGETHER}, or "auto"')
     return value
 
 
 def _limit(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{shown(value)} will not do; give a whole number, 1 or more")
+        raise ValueError(f"{shown(value)} is invalid; expected a whole number, 1 or more")
     return value

@@ -117,7 +117,8 @@ def _parts(output: JobOutput, has_input: bool, matrix: Collection[str]) -> list[
             raise UsageError(f"the name ends in {ending}, but the format is {output.format}: leave the ending out")
     if not all(part.strip(" .") for part in parts) or any(ord(one) < 32 for one in name):
         raise UsageError(
-            f"the name {shown(name)} will not do: it is a name below the output folder, such as [stem] or [model]/[row]"
+            f"the name {shown(name)} is invalid: expected a name below the output folder, such as [stem] or "
+            "[model]/[row]"
         )
     told = {"width", "height"} if "size" in matrix else set()
     told |= set(matrix) - {"size"}

@@ -1,4 +1,4 @@
-"""A batch worked through: what is missing is made, what is there stays; whatever ends it, it can be gone on with."""
+"""A batch worked through: what is missing is made, what is there stays; whatever ends it, it can be resumed."""
 
 import queue
 import time
@@ -192,7 +192,7 @@ class Run:
         if error is not None and not self._is_ending:
             if not self._at_work:
                 return self._end(error)
-            self._listener.notice("worker_lost", f"one worker less: {error}")
+            self._listener.notice("worker_lost", f"lost a worker: {error}")
         return None
 
     def _come(self, item: BatchTask | Skipped) -> None:
@@ -257,7 +257,7 @@ class Run:
             words = f"{broke.tasks} pictures were being made together: {kind_of(broke.error)[1]}"
             if isinstance(broke.error, WorkerDied):
                 words = f"{broke.tasks} pictures were being made together, and {broke.error}"
-            self._listener.notice("together_failed", f"{words}; those that are missing are tried again one at a time")
+            self._listener.notice("together_failed", f"{words}; the missing ones are retried one at a time")
 
     def _made(self, ended: TaskEnded) -> None:
         result = ended.result
@@ -292,7 +292,7 @@ class Run:
             self._add(task, found)
         else:
             if not is_shared:
-                self._listener.notice("worker_died", f"{task.output}: {error}; it is tried once more")
+                self._listener.notice("worker_died", f"{task.output}: {error}; retrying once")
             self._dispatcher.add_first(task, alone=True)
         if isinstance(error, DeviceLost):  # of the engine in this process, which can do no more
             self._end(error)
@@ -331,5 +331,5 @@ class Run:
         except StorageError:
             return self._pause.begin()
         self._pause.end()
-        self._listener.notice("resumed", "there is room again: going on")
+        self._listener.notice("resumed", "there is room again: resuming")
         return self._dispatcher.hold(False)

@@ -89,7 +89,7 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
     """The request that the options state, over that of an earlier picture if there is one."""
     if base is None:
         if options.prompt is None:
-            raise UsageError('a prompt is missing: mezzotint generate "a red house by the sea at dusk"')
+            raise UsageError('no prompt given: mezzotint generate "a red house by the sea at dusk"')
         base = GenerateRequest(prompt=options.prompt)
     options = _with_recorded_cascade(options, base.cascade)
     _check_pairs(options, base)
@@ -158,13 +158,13 @@ def _said(said: T | None, otherwise: T) -> T:
 
 def _check_pairs(options: Options, base: GenerateRequest) -> None:
     if options.strength is not None and options.init is None and not base.images:
-        raise UsageError("--strength says how much of an init picture is made anew; give that with --init")
+        raise UsageError("--strength requires an init image: add --init")
     if options.refiner_at is not None and options.refiner is None:
-        raise UsageError("--refiner-at says when the refiner takes over; name that with --refiner")
+        raise UsageError("--refiner-at requires --refiner")
     if options.hires is None:
         for name in ("hires_strength", "hires_space", "hires_upscaler"):
             if getattr(options, name) is not None:
-                raise UsageError(f"--{name.replace('_', '-')} is about the second pass; ask for that with --hires")
+                raise UsageError(f"--{name.replace('_', '-')} requires --hires")
 
 
 def _cascade(options: Options, base: Cascade) -> Cascade:

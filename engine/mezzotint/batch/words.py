@@ -124,7 +124,9 @@ def _typed(cell: str, kind: Kind) -> object:
 def _integer(low: int, high: int, example: int) -> Read:
     def read(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise ValueError(f"{shown(value)} will not do; give a whole number from {low} to {high}, such as {example}")
+            raise ValueError(
+                f"{shown(value)} is invalid; expected a whole number from {low} to {high}, such as {example}"
+            )
         return value
 
     return read
@@ -135,7 +137,7 @@ def _number(low: float, high: float, example: float, *, inside: bool = False) ->
         number = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else _float(value)
         if not (low < number < high if inside else low <= number <= high):
             span = f"between {low:g} and {high:g}" if inside else f"from {low:g} to {high:g}"
-            raise ValueError(f"{shown(value)} will not do; give a number {span}, such as {example:g}")
+            raise ValueError(f"{shown(value)} is invalid; expected a number {span}, such as {example:g}")
         return number
 
     return read
@@ -151,7 +153,7 @@ def _float(value: float | str) -> float:
 def _one_of(choices: tuple[str, ...]) -> Read:
     def read(value: object) -> str:
         if not isinstance(value, str) or value not in choices:
-            raise ValueError(f"{shown(value)} will not do; there are {', '.join(choices)}")
+            raise ValueError(f"{shown(value)} is invalid; expected one of {', '.join(choices)}")
         return value
 
     return read
@@ -160,7 +162,7 @@ def _one_of(choices: tuple[str, ...]) -> Read:
 def _text(most: int) -> Read:
     def read(value: object) -> str:
         if not isinstance(value, str):
-            raise ValueError(f"{shown(value)} is no text; write it in quotes")
+            raise ValueError(f"{shown(value)} is not text; write it in quotes")
         if not is_text(value) or len(value) > most:
             raise ValueError(f"{shown(value)} is longer than {most} characters, or holds some that are no text")
         return value
@@ -170,14 +172,14 @@ def _text(most: int) -> Read:
 
 def _yes_no(value: object) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(f"{shown(value)} will not do; give true or false")
+        raise ValueError(f"{shown(value)} is invalid; expected true or false")
     return value
 
 
 def _size(value: object) -> tuple[int, int]:
     match = _SIZE.fullmatch(value) if isinstance(value, str) else None
     if match is None or not int(match[1]) or not int(match[2]):
-        raise ValueError(f"{shown(value)} is no size; write width x height in pixels, such as '1024x1024'")
+        raise ValueError(f"{shown(value)} is not a size; expected width x height in pixels, such as '1024x1024'")
     return int(match[1]), int(match[2])
 
 
@@ -186,7 +188,7 @@ def _memory(value: object) -> int:
     match = _MEMORY.fullmatch(value.strip()) if isinstance(value, str) else None
     size = round(float(match[1]) * (2**30 if match[2] in "gG" else 2**20)) if match else value
     if isinstance(size, bool) or not isinstance(size, int) or not 2**20 <= size <= 2**50:
-        raise ValueError(f"{shown(value)} is no amount of memory; write a number and GB or MB, such as '6GB'")
+        raise ValueError(f"{shown(value)} is not an amount of memory; expected a number and GB or MB, such as '6GB'")
     return size
 
 
@@ -196,7 +198,7 @@ def _margins(value: object) -> tuple[int, int, int, int]:
     pixels = tuple(int(named.get(side, "0")) if _PIXELS.fullmatch(named.get(side, "0")) else -1 for side in SIDES)
     if min(pixels) < 0 or not any(pixels) or not named.keys() <= set(SIDES):
         raise ValueError(
-            f"{shown(value)} will not do; write left,top,right,bottom in pixels, such as '0,0,128,64', or sides by "
+            f"{shown(value)} is invalid; expected left,top,right,bottom in pixels, such as '0,0,128,64', or sides by "
             "name, such as 'right=128,bottom=64'"
         )
     return pixels[0], pixels[1], pixels[2], pixels[3]

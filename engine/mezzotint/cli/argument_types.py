@@ -19,7 +19,9 @@ def text(words: str) -> str:
     try:
         words.encode("utf-8")
     except UnicodeEncodeError:
-        raise ArgumentTypeError(f"'{plain(words)}' holds bytes that are no text in this terminal's encoding") from None
+        raise ArgumentTypeError(
+            f"'{plain(words)}' contains bytes that are not valid text in this terminal's encoding"
+        ) from None
     return words
 
 
@@ -27,7 +29,7 @@ def size(words: str) -> tuple[int, int]:
     """WIDTHxHEIGHT in pixels."""
     match = _SIZE.fullmatch(words)
     if match is None or not int(match[1]) or not int(match[2]):
-        raise ArgumentTypeError(f"'{plain(words)}' is no size; write width x height in pixels, such as 1024x1024")
+        raise ArgumentTypeError(f"'{plain(words)}' is not a size; expected width x height in pixels, such as 1024x1024")
     return int(match[1]), int(match[2])
 
 
@@ -36,7 +38,9 @@ def memory_size(words: str) -> int:
     match = _MEMORY.fullmatch(words.strip())
     size = round(float(match[1]) * (2**30 if match[2] in "gG" else 2**20)) if match else 0
     if not 2**20 <= size <= 2**50:
-        raise ArgumentTypeError(f"'{plain(words)}' is no amount of memory; write a number and GB or MB, such as 6GB")
+        raise ArgumentTypeError(
+            f"'{plain(words)}' is not an amount of memory; expected a number and GB or MB, such as 6GB"
+        )
     return size
 
 
@@ -49,7 +53,8 @@ def card_memory(words: str) -> tuple[int, str | None]:
         return memory_size(words.strip().removesuffix("card")), None
     except ArgumentTypeError:
         raise ArgumentTypeError(
-            f"'{plain(words)}' is no amount of memory, and no card in the table; write a number and GB or MB, such as "
+            f"'{plain(words)}' is neither an amount of memory nor a known card; expected a number and GB or MB, such "
+            "as "
             "6GB, or a card, such as 'RTX 4090'"
         ) from None
 
@@ -61,7 +66,7 @@ def names_of(known: Collection[str], what: str) -> Callable[[str], tuple[str, ..
         names = tuple(dict.fromkeys(name.strip() for name in words.split(",")))
         unknown = [name for name in names if name not in known]
         if unknown:
-            raise ArgumentTypeError(f"'{plain(unknown[0])}' is no {what}; there are {', '.join(known)}")
+            raise ArgumentTypeError(f"'{plain(unknown[0])}' is not a {what}; expected one of {', '.join(known)}")
         return names
 
     return parse
@@ -74,7 +79,7 @@ def integer(low: int, high: int, example: int) -> Callable[[str], int]:
         number = int(words) if _INTEGER.fullmatch(words) else None
         if number is None or not low <= number <= high:
             raise ArgumentTypeError(
-                f"'{plain(words)}' will not do; give a whole number from {low} to {high}, such as {example}"
+                f"'{plain(words)}' is invalid; expected a whole number from {low} to {high}, such as {example}"
             )
         return number
 
@@ -89,7 +94,7 @@ def number(low: float, high: float, example: float, *, inside: bool = False) -> 
         fits = low < value < high if inside else low <= value <= high  # false for NaN
         if not fits:
             span = f"between {low:g} and {high:g}" if inside else f"from {low:g} to {high:g}"
-            raise ArgumentTypeError(f"'{plain(words)}' will not do; give a number {span}, such as {example:g}")
+            raise ArgumentTypeError(f"'{plain(words)}' is invalid; expected a number {span}, such as {example:g}")
         return value
 
     return parse
@@ -102,7 +107,7 @@ def lora(words: str) -> LoraRef:
         return LoraRef(path=path, weight=_float(last))
     if colon and path.lower().endswith(".safetensors"):
         raise ArgumentTypeError(
-            f"'{plain(last)}' is no weight; give a file and a number, such as style.safetensors:0.8"
+            f"'{plain(last)}' is not a weight; expected a file and a number, such as style.safetensors:0.8"
         )
     return LoraRef(path=words)
 

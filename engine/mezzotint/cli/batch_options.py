@@ -25,26 +25,28 @@ EXAMPLES = """\
   mezzotint batch report out --csv > out.csv
   mezzotint batch merge out
 
-What was made before is not made again: run the same words once more to go on after a crash, a full disk or Ctrl-C.
-A folder that is called status, report, merge or run is written ./status, and so on.
+Finished images are not made again: repeat the command to resume after a crash, a full disk or Ctrl-C.
+Write a folder named status, report, merge or run as ./status, and so on.
 """
 
 
 def add_job_options(parser: argparse.ArgumentParser) -> None:
     """Everything that a job file says, as options."""
-    parser.add_argument("input", metavar="IN", nargs="?", help="the folder with the pictures (default: words alone)")
-    _add_words(parser.add_argument_group("words"))
-    _add_input(parser.add_argument_group("pictures that go in"))
-    _add_output(parser.add_argument_group("pictures that come out"))
-    add_look_options(parser.add_argument_group("picture"), of_rows=True)
-    add_inpaint_options(parser.add_argument_group("parts of the pictures"))
+    parser.add_argument(
+        "input", metavar="IN", nargs="?", help="the folder of input images (default: none, prompts only)"
+    )
+    _add_words(parser.add_argument_group("prompts"))
+    _add_input(parser.add_argument_group("input"))
+    _add_output(parser.add_argument_group("output"))
+    add_look_options(parser.add_argument_group("image"), of_rows=True)
+    add_inpaint_options(parser.add_argument_group("inpainting and outpainting"))
     add_how_options(parser)
 
 
 def job_of(arguments: argparse.Namespace) -> JobFile:
     """The job; paths are as they were typed, from the current folder."""
     if arguments.seed is not None and arguments.seeds:
-        raise UsageError("--seed and --seeds say the same thing in two ways: leave one out")
+        raise UsageError("--seed and --seeds are mutually exclusive: leave one out")
     options = options_of(arguments)
     return JobFile(
         settings=options,
@@ -78,14 +80,16 @@ def refuse_run_options(arguments: argparse.Namespace) -> None:
     for name in ("dry_run", "retry_failed", "watch", "devices", "ray", "wait", "shard", "models_folder"):
         if getattr(arguments, name) not in (None, False, []):
             option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} says how a job is run, which its file does not hold: say it to `mezzotint run`")
+            raise UsageError(
+                f"{option} is about running a job and is not saved in job files: give it to `mezzotint run`"
+            )
 
 
 def _input_of(arguments: argparse.Namespace) -> InputFolder | None:
     if arguments.input is None:
         for name in ("recursive", "glob", "limit", "masks", "sidecars", "again"):
             if getattr(arguments, name):
-                raise UsageError(f"--{name} is about the pictures of a folder: name that folder, too")
+                raise UsageError(f"--{name} requires an input folder: name it")
         return None
     return InputFolder(
         folder=arguments.input,
@@ -106,47 +110,63 @@ def _add_words(group: argparse._ArgumentGroup) -> None:
         type=text,
         action="append",
         default=[],
-        help="what to see, in words; {a|b} and __NAME__ are alternatives (may be repeated)",
+        help="a prompt; {a|b} and __NAME__ are alternatives (may be repeated)",
     )
-    group.add_argument("--prompts", dest="prompts_file", metavar="FILE", help="a prompt in each line")
-    group.add_argument("--table", metavar="FILE", help="CSV, TSV or JSON lines: a row for each picture")
+    group.add_argument("--prompts", dest="prompts_file", metavar="FILE", help="a prompt file: one prompt per line")
+    group.add_argument("--table", metavar="FILE", help="CSV, TSV or JSON lines: one row per image")
     group.add_argument(
-        "--template", metavar="TEXT", type=text, help="a prompt with {column} for the table (default: column `prompt`)"
+        "--template",
+        metavar="TEXT",
+        type=text,
+        help="a prompt with {column} placeholders for the table (default: the column `prompt`)",
     )
-    group.add_argument("--wildcards", metavar="DIR", help="the folder with NAME.txt for every __NAME__")
+    group.add_argument("--wildcards", metavar="DIR", help="the folder of NAME.txt files for __NAME__ wildcards")
     group.add_argument(
-        "--choices", choices=get_args(Choices), default="all", help="of alternatives: all of them, or one for each seed"
+        "--choices",
+        choices=get_args(Choices),
+        default="all",
+        help="alternatives: all combinations, or one chosen by the seed",
     )
     group.add_argument(
-        "--seeds", metavar="N,N,...", type=seeds, default=(), help="every picture with each of these seeds"
+        "--seeds", metavar="N,N,...", type=seeds, default=(), help="make every image with each of these seeds"
     )
 
 
 def _add_input(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--recursive", action="store_true", help="also in the folders below")
+    group.add_argument("--recursive", action="store_true", help="include subfolders")
     group.add_argument(
-        "--glob", metavar="PATTERN", action="append", default=[], help='only these, such as "*.png" (may be repeated)'
+        "--glob",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help='only matching files, such as "*.png" (may be repeated)',
     )
-    group.add_argument("--limit", metavar="N", type=integer(1, 10**9, 10), help="only the first ones")
-    group.add_argument("--masks", metavar="DIR", help="a mask of the same stem for each picture")
-    group.add_argument("--sidecars", action="store_true", help="NAME.txt beside NAME.png holds its prompt")
+    group.add_argument("--limit", metavar="N", type=integer(1, 10**9, 10), help="only the first N files")
+    group.add_argument("--masks", metavar="DIR", help="a folder with a mask of the same name for each image")
+    group.add_argument("--sidecars", action="store_true", help="read prompts from NAME.txt beside NAME.png")
     group.add_argument("--again", action="store_true", help="make each anew from what it says about itself")
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("-o", "--output", dest="out", metavar="OUT", required=True, help="the folder they go to")
-    group.add_argument("--name", metavar="TEMPLATE", help="such as [stem]-[seed] (default: as the input, or its row)")
-    group.add_argument("--format", choices=get_args(PictureFormat), default="png", help="default: png")
-    group.add_argument("--flat", action="store_true", help="all into one folder (default: folders as in IN)")
+    group.add_argument("-o", "--output", dest="out", metavar="OUT", required=True, help="the output folder")
+    group.add_argument(
+        "--name",
+        metavar="TEMPLATE",
+        help="file name template, such as [stem]-[seed] (default: the name of the input, or of its row)",
+    )
+    group.add_argument("--format", choices=get_args(PictureFormat), default="png", help="image format (default: png)")
+    group.add_argument(
+        "--flat", action="store_true", help="put all images into one folder (default: the same subfolders as IN)"
+    )
     group.add_argument(
         "--existing",
         choices=get_args(Existing),
         default="rename",
-        help="what happens where a file of that name is there, also one that this batch made with other settings "
-        "(default: rename, the new one gets -1)",
+        help="what to do when a file of that name exists, also one that this batch made with other settings "
+        "(default: rename: the new file gets -1)",
     )
     group.add_argument(
-        "--save-job", metavar="FILE", type=Path, help="write all this as a job file, .toml or .json, and make nothing"
+        "--save-job", metavar="FILE", type=Path, help="only write these options as a job file, .toml or .json"
     )
 
 
@@ -166,45 +186,52 @@ def batch_size(words: str) -> int | Literal["auto"]:
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """How a batch is run, whatever it makes."""
     group = parser.add_argument_group("run")
-    group.add_argument("--dry-run", action="store_true", help="show what would be made, and make nothing")
-    group.add_argument("--retry-failed", action="store_true", help="also what has failed or was set aside before")
-    group.add_argument("--watch", action="store_true", help="wait for new pictures in the folder, until Ctrl-C")
+    group.add_argument("--dry-run", action="store_true", help="only show what would be made")
     group.add_argument(
-        "--devices", metavar="N,N", help="a process for each of these CUDA devices, such as 0,1 (or cpu)"
+        "--retry-failed", action="store_true", help="also retry what failed or was skipped after crashes"
+    )
+    group.add_argument("--watch", action="store_true", help="keep waiting for new images in the folder, until Ctrl-C")
+    group.add_argument(
+        "--devices", metavar="N,N", help="one process for each of these CUDA devices, such as 0,1 (or cpu)"
     )
     group.add_argument(
         "--ray",
         metavar="ADDRESS",
         nargs="?",
         const="",
-        help="a worker for each GPU of the Ray cluster there, such as auto or 10.0.0.1:6379 (default: of one that is "
-        "started on this machine); needs mezzotint[ray], and the same models on every node",
+        help="one worker for each GPU of this Ray cluster, such as auto or 10.0.0.1:6379 (default: one started on this "
+        "machine); needs mezzotint[ray], and the same models on every node",
     )
-    group.add_argument("--wait", action="store_true", help="wait while another program makes pictures on the device")
+    group.add_argument("--wait", action="store_true", help="wait while another program uses the device")
     group.add_argument(
         "--batch-size",
         metavar="N",
         type=batch_size,
-        help="make so many pictures together, or auto (default: as the job says, else auto: 4 on a processor, 8 on a "
-        "card, fewer where memory is short); 1: the same pixels however the work is divided",
+        help="denoise so many images together, or auto (default: as in the job, otherwise auto: 4 on a CPU, 8 on a "
+        "GPU, fewer where memory is short); 1: the same pixels however the work is divided",
     )
     group.add_argument(
         "--shard",
         metavar="I/N",
-        help="make only this part of N, counted from 0 (default: as a job array of Slurm says, else all)",
+        help="make only part I of N, counted from 0 (default: as in a Slurm job array, otherwise all)",
     )
     group.add_argument(
-        "--models-folder", metavar="DIR", type=Path, action="append", default=[], help="look for models here, too"
+        "--models-folder",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        default=[],
+        help="also search this folder for models",
     )
     programs = group.add_mutually_exclusive_group()
     programs.add_argument(
-        "--json", action="store_true", help="print one JSON object at the end; of a dry run, all rows"
+        "--json", action="store_true", help="print one JSON object at the end; for a dry run, all rows"
     )
-    programs.add_argument("--jsonl", action="store_true", help="print JSON lines as it goes")
+    programs.add_argument("--jsonl", action="store_true", help="print JSON lines as the run goes on")
     group.add_argument("--previews", action="store_true", help="of JSON lines: with small pictures of what is made")
     group.add_argument(
         "--stop-with-input",
         action="store_true",
-        help="a line `stop` on standard input, or its end, is what Ctrl-C is",
+        help="treat a line `stop` on standard input, or its end, like Ctrl-C",
     )
-    group.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
+    group.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")

@@ -75,7 +75,7 @@ def add(commands: "Commands") -> None:
         help=f"how many pictures of each model (default: {PROMPTS})",
     )
     parser.add_argument("--size", metavar="WxH", type=size, help="pixels, square (default: the model's own)")
-    parser.add_argument("--negative", metavar="TEXT", type=text, help="what not to see (default: nothing)")
+    parser.add_argument("--negative", metavar="TEXT", type=text, help="negative prompt (default: none)")
     parser.add_argument(
         "--judge", metavar="DIR", type=Path, help="the judge's folder (default: the one that comes with the program)"
     )
@@ -88,7 +88,7 @@ def add(commands: "Commands") -> None:
         help="judge the finished pictures enlarged so many times (Lanczos): what a second pass has to be better than",
     )
     add_json(parser)
-    parser.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
     add_how_options(parser)
     add_models_folder(parser)
 

@@ -53,7 +53,7 @@ def chart_file(words: str) -> Path:
     """A file that a chart can be drawn into."""
     path = Path(words)
     if path.suffix.lower() not in (".svg", ".png"):
-        raise ArgumentTypeError(f"'{plain(words)}' is no picture that can be drawn; end it in .svg or .png")
+        raise ArgumentTypeError(f"'{plain(words)}' is not an image format that can be drawn; end it in .svg or .png")
     return path
 
 

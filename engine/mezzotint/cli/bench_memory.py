@@ -73,7 +73,7 @@ def add(commands: "Commands") -> None:
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 ... (default: the best there is)")
     parser.add_argument("--plot", metavar="FILE", type=Path, help="draw measured against predicted peaks, as a .png")
     add_json(parser)
-    parser.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
     add_models_folder(parser)
 
 

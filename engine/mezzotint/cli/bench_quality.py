@@ -73,7 +73,7 @@ def add(commands: "Commands") -> None:
     parser.add_argument("--plot", metavar="FILE", type=Path, help="draw loss against size, as a .png")
     parser.add_argument("--judge", metavar="DIR", type=Path, help="the judge's folder (default: the bundled one)")
     add_json(parser)
-    parser.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
     add_how_options(parser)
     add_models_folder(parser)
 
@@ -83,7 +83,7 @@ def _schemes(words: str) -> tuple[Quantization, ...]:
     asked = [word.strip() for word in words.split(",")]
     unknown = [word for word in asked if word not in known]
     if unknown:
-        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is no scheme; there are {', '.join(known)}")
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is not a scheme; expected one of {', '.join(known)}")
     return tuple(known[word] for word in dict.fromkeys(asked))
 
 

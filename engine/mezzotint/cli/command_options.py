@@ -32,7 +32,7 @@ def add_command(
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """`--json`."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout, errors too")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, also for errors")
 
 
 def add_models_folder(parser: argparse.ArgumentParser) -> None:
@@ -43,5 +43,5 @@ def add_models_folder(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         default=[],
-        help="look for models in this folder, too (may be repeated)",
+        help="also search this folder for models (may be repeated)",
     )

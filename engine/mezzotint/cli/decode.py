@@ -48,7 +48,7 @@ def add(commands: "Commands") -> None:
         type=integer(0, 4096, 512),
         help="decode in squares of that side, in less memory; 0: whole (default: as the job had it)",
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
     add_json(parser)
     add_models_folder(parser)
 

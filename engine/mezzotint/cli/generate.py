@@ -23,7 +23,7 @@ PARTLY_DONE = 3
 
 def add(commands: "Commands") -> None:
     """The command and its options."""
-    add_generate_options(add_command(commands, "generate", "Make pictures from words.", run, EXAMPLES))
+    add_generate_options(add_command(commands, "generate", "Generate images from a prompt.", run, EXAMPLES))
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         except MezzotintError as error:
             if reporter.saved:
                 error.exit_code = PARTLY_DONE
-                context.terminal.talk(f"{reporter.saved} of {request.count} pictures were saved")
+                context.terminal.talk(f"{reporter.saved} of {request.count} images were saved")
             raise
     reporter.finish(result)
     return 0

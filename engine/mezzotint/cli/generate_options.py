@@ -25,17 +25,17 @@ EXAMPLES = """\
   mezzotint generate "..." --lora ink.safetensors:0.8 --lora fog.safetensors:-0.5
   mezzotint generate --from house.png
 
-output names may hold [seed] [prompt] [model] [width] [height] [steps] [sampler] [index] [count] [date] [time];
-a name in use is never replaced: the new picture gets another, unless you say --overwrite.
+output names may contain [seed] [prompt] [model] [width] [height] [steps] [sampler] [index] [count] [date] [time];
+an existing file is never replaced: the new image gets another name, unless you give --overwrite.
 A prompt that starts with a hyphen goes last, after `--`.
 """
 
 
 def add_generate_options(parser: argparse.ArgumentParser) -> None:
     """Every option, grouped as a person would look for it."""
-    parser.add_argument("prompt", metavar="PROMPT", nargs="?", type=text, help="what to see, in words")
-    _add_picture(parser.add_argument_group("picture"))
-    add_inpaint_options(parser.add_argument_group("parts of an init picture"))
+    parser.add_argument("prompt", metavar="PROMPT", nargs="?", type=text, help="what the image shows")
+    _add_picture(parser.add_argument_group("image"))
+    add_inpaint_options(parser.add_argument_group("inpainting and outpainting"))
     add_how_options(parser)
     _add_output(parser.add_argument_group("output"))
     add_models_folder(parser)
@@ -44,8 +44,8 @@ def add_generate_options(parser: argparse.ArgumentParser) -> None:
 def add_how_options(parser: argparse.ArgumentParser) -> None:
     """What decides how a picture is made, whatever it shows."""
     _add_sampling(parser.add_argument_group("sampling"))
-    _add_cascade(parser.add_argument_group("refiner and second pass"))
-    _add_machine(parser.add_argument_group("machine"))
+    _add_cascade(parser.add_argument_group("refiner and hires fix"))
+    _add_machine(parser.add_argument_group("performance"))
     add_memory_options(parser.add_argument_group("memory"))
 
 
@@ -59,54 +59,55 @@ def options_of(arguments: argparse.Namespace) -> Options:
 
 def _add_picture(group: argparse._ArgumentGroup) -> None:
     add_look_options(group)
-    group.add_argument("--init", metavar="FILE", help="a picture to start from")
+    group.add_argument("--init", metavar="FILE", help="init image, for image to image")
     group.add_argument(
         "--from",
         dest="from_image",
         metavar="IMAGE",
         type=Path,
-        help="make this picture again; options beside it change what they name",
+        help="take all settings from the metadata of this image; other options override them",
     )
 
 
 def add_look_options(group: argparse._ArgumentGroup, *, of_rows: bool = False) -> None:
     """What decides what is seen, beside the words and the picture that it starts from. `of_rows`: many of them."""
     of_each = " of each row" if of_rows else ""
-    drawn = "every row has its own, the same in every run" if of_rows else "drawn, and told"
+    drawn = "each row has its own, the same in every run" if of_rows else "random"
     group.add_argument(
         "-m",
         "--model",
         metavar="MODEL",
-        help="an id of `mezzotint models list`, or a path (default: the bundled starter)",
+        help="an id from `mezzotint models list`, or a path (default: the bundled starter)",
     )
     group.add_argument(
         "--weights",
         metavar="FILE",
-        help="take the network that makes pictures from this file, safetensors or GGUF, and all else from the model",
+        help="load the denoiser (U-Net or transformer) from this safetensors or GGUF file, everything else from the "
+        "model",
     )
-    group.add_argument("--negative", metavar="TEXT", type=text, help="what not to see (default: nothing)")
-    group.add_argument("--size", metavar="WxH", type=size, help="pixels, such as 1024x768 (default: the model's own)")
+    group.add_argument("--negative", metavar="TEXT", type=text, help="negative prompt (default: none)")
+    group.add_argument("--size", metavar="WxH", type=size, help="pixels, such as 1024x768 (default: the model's)")
     group.add_argument(
         "--seed",
         metavar="N",
         type=integer(0, MAX_SEED, 7),
-        help=f"of the first picture{of_each}, the next ones count up (default: {drawn})",
+        help=f"seed of the first image{of_each}; the next ones count up (default: {drawn})",
     )
     group.add_argument(
-        "--count", metavar="N", type=integer(1, 10_000, 4), help=f"how many pictures{of_each} (default: 1)"
+        "--count", metavar="N", type=integer(1, 10_000, 4), help=f"number of images{of_each} (default: 1)"
     )
     group.add_argument(
         "--strength",
         metavar="0..1",
         type=number(0, 1, 0.6),
-        help="how much of a picture to start from is made anew (default: 0.6; 1 for parts that begin from a fill)",
+        help="denoising strength of an init image (default: 0.6; 1 where a masked part is filled first)",
     )
     group.add_argument(
         "--embedding",
         metavar="FILE",
         action="append",
         default=[],
-        help="a textual-inversion file, used by its name in the prompt (may be repeated)",
+        help="a textual inversion, used by its file name in the prompt (may be repeated)",
     )
     group.add_argument(
         "--lora",
@@ -114,19 +115,23 @@ def add_look_options(group: argparse._ArgumentGroup, *, of_rows: bool = False) -
         type=lora,
         action="append",
         default=[],
-        help="a LoRA in safetensors, and how strongly it counts, such as style.safetensors:0.8 (default: 1; may be "
-        "repeated)",
+        help="a LoRA in safetensors and its weight, such as style.safetensors:0.8 (default: 1; may be repeated)",
     )
 
 
 def _add_sampling(group: argparse._ArgumentGroup) -> None:
-    own = "(default: the model's own)"
-    group.add_argument("--steps", metavar="N", type=integer(1, MAX_STEPS, 20), help=f"of the whole schedule {own}")
+    own = "(default: the model's)"
     group.add_argument(
-        "--guidance", metavar="G", type=number(0, MAX_GUIDANCE, 5), help=f"how strictly the words are followed {own}"
+        "--steps", metavar="N", type=integer(1, MAX_STEPS, 20), help=f"sampling steps of the whole schedule {own}"
     )
     group.add_argument(
-        "--guidance-rescale", metavar="0..1", type=number(0, 1, 0.7), help=f"against overexposure by guidance {own}"
+        "--guidance",
+        metavar="G",
+        type=number(0, MAX_GUIDANCE, 5),
+        help=f"CFG scale: how closely the prompt is followed {own}",
+    )
+    group.add_argument(
+        "--guidance-rescale", metavar="0..1", type=number(0, 1, 0.7), help=f"CFG rescale, against overexposure {own}"
     )
     group.add_argument("--sampler", metavar="NAME", help=f"{', '.join(A1111_SAMPLERS)} {own}")
     group.add_argument("--schedule", metavar="NAME", help=f"default, {', '.join(A1111_SCHEDULES)} {own}")
@@ -134,33 +139,38 @@ def _add_sampling(group: argparse._ArgumentGroup) -> None:
         "--clip-skip",
         metavar="N",
         type=integer(0, 10, 1),
-        help="take the text encoder's output N layers earlier (default: 0)",
+        help="use the text encoder's output N layers earlier (default: 0)",
     )
-    group.add_argument("--prediction-type", choices=get_args(PredictionType), help="overrides what the file says")
     group.add_argument(
-        "--zero-terminal-snr", action=argparse.BooleanOptionalAction, default=None, help="overrides what the file says"
+        "--prediction-type", choices=get_args(PredictionType), help="override what the model's files say"
+    )
+    group.add_argument(
+        "--zero-terminal-snr",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="override what the model's files say",
     )
 
 
 def _add_cascade(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--refiner", metavar="MODEL", help="a second model that does the last part of the schedule")
+    group.add_argument("--refiner", metavar="MODEL", help="a model for the last part of the schedule")
     group.add_argument(
         "--refiner-at",
         metavar="0..1",
         type=number(0, 1, REFINER_AT, inside=True),
-        help=f"the part of the schedule done before it takes over (default: {REFINER_AT})",
+        help=f"switch to the refiner after this part of the schedule (default: {REFINER_AT})",
     )
     group.add_argument(
-        "--hires", metavar="SCALE", type=number(1, 4, 1.5), help="a second pass at 1 to 4 times the size"
+        "--hires", metavar="SCALE", type=number(1, 4, 1.5), help="hires fix: a second pass at 1 to 4 times the size"
     )
     group.add_argument(
         "--hires-strength",
         metavar="0..1",
         type=number(0, 1, HIRES_STRENGTH),
-        help=f"how much that pass makes anew (default: {HIRES_STRENGTH})",
+        help=f"denoising strength of the second pass (default: {HIRES_STRENGTH})",
     )
-    group.add_argument("--hires-space", choices=get_args(Space), help="enlarge latents or pixels (default: latent)")
-    group.add_argument("--hires-upscaler", choices=get_args(Upscaler), help="how to enlarge (default: bicubic)")
+    group.add_argument("--hires-space", choices=get_args(Space), help="upscale latents or pixels (default: latent)")
+    group.add_argument("--hires-upscaler", choices=get_args(Upscaler), help="upscaling method (default: bicubic)")
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
@@ -168,63 +178,61 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         "-o",
         "--output",
         metavar="PATH",
-        help="a folder, a file name or one with [tokens]; .png, .jpg, .webp (default: [date]-[time]-[seed].png here)",
+        help="a folder, a file name or a template with [tokens]; .png, .jpg, .webp (default: [date]-[time]-[seed].png)",
     )
-    group.add_argument(
-        "--overwrite", action="store_true", help="replace a file that exists (default: take another name)"
-    )
-    group.add_argument("--preview", metavar="DIR", help="write a small picture of every step into this folder")
+    group.add_argument("--overwrite", action="store_true", help="replace an existing file (default: use another name)")
+    group.add_argument("--preview", metavar="DIR", help="write a preview image of each step into this folder")
     group.add_argument(
         "--save-job",
         metavar="FILE",
         type=Path,
-        help="write all this as a job file for `mezzotint run`, .toml or .json, and make nothing",
+        help="only write these options as a job file for `mezzotint run`, .toml or .json",
     )
     programs = group.add_mutually_exclusive_group()
     programs.add_argument(
-        "--json", action="store_true", help="print one JSON object on stdout: every value that was used, or the error"
+        "--json", action="store_true", help="print one JSON object: every value that was used, or the error"
     )
     programs.add_argument(
         "--jsonl",
         action="store_true",
-        help='print JSON lines on stdout: {"event": ...} as it happens, then {"result": ...} or {"error": ...}',
+        help='print JSON lines: {"event": ...} as they happen, then {"result": ...} or {"error": ...}',
     )
-    group.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
+    group.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
 
 
 def _add_machine(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        "--device", metavar="NAME", help="auto, cpu, cuda, cuda:1, xpu, mps (default: auto, the best there is)"
+        "--device", metavar="NAME", help="auto, cpu, cuda, cuda:1, xpu, mps (default: auto, the best one available)"
     )
     group.add_argument(
-        "--dtype", choices=get_args(Dtype), help="number format (default: auto, float32 on a CPU, 16 bits on a GPU)"
+        "--dtype", choices=get_args(Dtype), help="number format (default: auto: float32 on a CPU, 16 bits on a GPU)"
     )
     group.add_argument(
         "--attention",
         choices=get_args(Attention),
-        help="flash and int8 (faster, less exact) on an NVIDIA card, sdpa and reference everywhere (default: auto, "
-        "which is flash where that can be, else sdpa)",
+        help="flash and int8 (faster, less exact) on NVIDIA cards; sdpa and reference everywhere (default: auto: flash "
+        "where supported, otherwise sdpa)",
     )
     group.add_argument(
         "--quant",
         choices=get_args(Quantization),
-        help="weights in 8 or 4 bits as they are loaded, kept for the next time (default: auto, none unless the "
-        "card is too small)",
+        help="quantize the denoiser as it is loaded, cached for the next time (default: auto: none unless the card is "
+        "too small)",
     )
     group.add_argument(
         "--compile",
         action="store_true",
-        help="compile the blocks of the network: minutes for the first picture of a size, less time for the next ones",
+        help="compile the denoiser's blocks: the first image of a size takes minutes, the next ones less time",
     )
     group.add_argument(
         "--fast",
         action="store_true",
-        help="float16 with sums in float16: faster on NVIDIA GeForce cards, a little less exact",
+        help="float16 with float16 accumulation: faster on NVIDIA GeForce cards, slightly less exact",
     )
     group.add_argument(
         "--cuda-graphs",
         choices=get_args(CudaGraphs),
-        help="capture a step as a CUDA graph and replay it, where the network is whole on an NVIDIA card (default: "
-        "auto, which is off until cards have shown it)",
+        help="capture each step as a CUDA graph where the whole denoiser is on an NVIDIA card (default: auto: off for "
+        "now)",
     )
-    group.add_argument("--quant-text", choices=get_args(Quantization), help="the same for text encoders")
+    group.add_argument("--quant-text", choices=get_args(Quantization), help="quantize the text encoders")

@@ -19,39 +19,38 @@ def add_inpaint_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--mask",
         metavar="FILE",
-        help="a picture of the same shape as the init picture: what is white is made anew, what is black or "
-        "transparent stays as it is",
+        help="an image of the same shape as the init image: white is generated, black or transparent is kept",
     )
     group.add_argument(
         "--inpaint-area",
         choices=get_args(InpaintArea),
-        help="whole: the picture is seen and made at the size asked for; masked: only the mask with its surroundings "
-        "is, and goes back into the picture, whose size stays (default: whole)",
+        help="whole: inpaint at the size of the whole image; masked: inpaint only the masked area with its padding, at "
+        "full resolution, and paste it back (default: whole)",
     )
     group.add_argument(
         "--inpaint-padding",
         metavar="PIXELS",
         type=integer(0, 4096, 32),
-        help="how much around the mask is seen with --inpaint-area masked (default: 32)",
+        help="context around the mask with --inpaint-area masked (default: 32)",
     )
     group.add_argument(
         "--inpaint-feather",
         metavar="PIXELS",
         type=integer(0, 256, 8),
-        help="how far inside the edge of the mask, or into the picture that grows, the new passes into the old; more "
-        "joins large new parts better (default: 8)",
+        help="width of the soft edge inside the mask, or into the image when outpainting; more blends large areas "
+        "better (default: 8)",
     )
     group.add_argument(
         "--inpaint-fill",
         choices=get_args(InpaintFill),
-        help="what the masked part begins from: the picture itself, the colours around it, or noise (default: picture)",
+        help="what the masked area starts from: the image itself, the colours around it, or noise (default: picture)",
     )
     group.add_argument(
         "--outpaint",
         metavar="L,T,R,B",
         type=margins,
-        help="make the init picture larger by so many pixels at its left, top, right and bottom, such as 0,0,128,64 "
-        "or right=128,bottom=64",
+        help="extend the init image by so many pixels on its left, top, right and bottom, such as 0,0,128,64 or "
+        "right=128,bottom=64",
     )
 
 
@@ -64,7 +63,7 @@ def margins(words: str) -> Margins:
     else:
         found = _by_name(words, parts)
     if not any(found):
-        raise ArgumentTypeError(f"'{plain(words)}' makes the picture no larger; give a side some pixels")
+        raise ArgumentTypeError(f"'{plain(words)}' does not extend the image; give at least one side some pixels")
     return found
 
 
@@ -74,8 +73,8 @@ def _by_name(words: str, parts: list[str]) -> Margins:
         side, _, pixels = (piece.strip() for piece in part.partition("="))
         if side not in SIDES or side in named or not _PIXELS.fullmatch(pixels):
             raise ArgumentTypeError(
-                f"'{plain(words)}' will not do; write LEFT,TOP,RIGHT,BOTTOM in pixels, such as 0,0,128,64, or sides by "
-                "name, each once, such as right=128,bottom=64"
+                f"'{plain(words)}' is invalid; expected LEFT,TOP,RIGHT,BOTTOM in pixels, such as 0,0,128,64, or sides "
+                "by name, each once, such as right=128,bottom=64"
             )
         named[side] = int(pixels)
     return named.get("left", 0), named.get("top", 0), named.get("right", 0), named.get("bottom", 0)

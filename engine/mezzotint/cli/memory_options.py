@@ -7,8 +7,8 @@ from mezzotint.cli.argument_types import card_memory, integer, memory_size
 from mezzotint.protocol import MemoryPolicy
 
 POLICY_HELP = (
-    "auto: the best quality that is not much slower; fast: the least time; balanced: less patience for quality; "
-    "lowest: the least device memory (default: auto)"
+    "auto: the best quality that is not much slower; fast: the shortest time; balanced: between the two; "
+    "lowest: the least VRAM (default: auto)"
 )
 
 
@@ -19,18 +19,18 @@ def add_memory_options(group: argparse._ArgumentGroup) -> None:
         "--vram-limit",
         metavar="SIZE|CARD",
         type=lambda words: card_memory(words)[0],
-        help="use no more device memory than this, such as 6GB, or than a card has, such as 'RTX 3060'; on a CPU a "
-        "card of that size is simulated",
+        help="use at most this much VRAM, such as 6GB, or as much as a card has, such as 'RTX 3060'; on a CPU a card "
+        "of that size is simulated",
     )
-    group.add_argument("--ram-limit", metavar="SIZE", type=memory_size, help="plan with no more RAM than this")
+    group.add_argument("--ram-limit", metavar="SIZE", type=memory_size, help="use at most this much RAM")
     group.add_argument(
         "--vae-tile",
         metavar="PIXELS",
         type=integer(0, 8192, 512),
-        help="decode in squares of that side, in less memory; 0: whole (default: as the plan has it)",
+        help="tile size for VAE decoding, which takes less memory; 0: no tiles (default: as planned)",
     )
     group.add_argument(
         "--strict",
         action="store_true",
-        help="where memory runs short, stop rather than change the picture (smaller tiles, lower precision)",
+        help="when memory runs out, fail rather than change the image (smaller tiles, lower precision)",
     )

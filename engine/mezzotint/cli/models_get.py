@@ -25,7 +25,7 @@ _EXAMPLES = """\
   mezzotint models get ByteDance/SDXL-Lightning/sdxl_lightning_4step.safetensors --yes
   mezzotint models get https://example.org/model.safetensors --sha256 0a1b...
 
-Nothing is fetched before you agree. What was stopped or broken off is gone on with by the same command. A mirror of the
+Nothing is fetched before you agree. What was stopped or broken off is resumed by the same command. A mirror of the
 hub is used when HF_ENDPOINT names one; a token is taken from HF_TOKEN or from `hf auth login`.
 """
 
@@ -43,7 +43,7 @@ def add(commands: "Commands") -> None:
     parser.add_argument("--sha256", metavar="S", help="refuse a file with another sum")
     parser.add_argument("--folder", metavar="DIR", type=Path, help="where it goes (default: your folder of models)")
     parser.add_argument("-y", "--yes", action="store_true", help="agree beforehand, to its licence too")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
     add_json(parser)
     add_models_folder(parser)
 

@@ -37,7 +37,7 @@ def add(commands: "Commands") -> None:
     """The three commands."""
     verifying = add_command(commands, "verify", "Check whether a model's files are what was published.", verify_model)
     verifying.add_argument("model", metavar="MODEL", help="an id of `mezzotint models list`, or a path")
-    verifying.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
+    verifying.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
     adding = add_command(commands, "add", "Search one more folder for models, from now on.", add_place, _ADD_EXAMPLES)
     adding.add_argument("what", metavar="PATH", help="a folder, or the id of a model that was taken off the list")
     removing = add_command(

@@ -33,7 +33,7 @@ int8-weight    weights alone in 8 bits: a little closer to the original
 int4           weights in 4 bits (NormalFloat): a quarter of the size
 int4-lowrank   weights in 4 bits, with a thin 16-bit branch for what these lose: nearly as small, much closer
 
-The model is read and written tensor by tensor. The original stays as it is; a try that was stopped is gone on with.
+The model is read and written tensor by tensor. The original stays as it is; a try that was stopped is resumed.
 """
 
 
@@ -57,9 +57,9 @@ def add(commands: "Commands") -> None:
     )
     parser.add_argument("--no-rotation", action="store_true", help="do not rotate groups of columns before rounding")
     parser.add_argument("--report", action="store_true", help="tell the error of each layer")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
     output = parser.add_mutually_exclusive_group()
-    output.add_argument("--json", action="store_true", help="print one JSON object on stdout, errors too")
+    output.add_argument("--json", action="store_true", help="print one JSON object, also for errors")
     output.add_argument("--jsonl", action="store_true", help="print events and the result as JSON, one object a line")
     add_models_folder(parser)
 

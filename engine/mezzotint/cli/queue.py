@@ -79,7 +79,7 @@ def _add_running(below: "Commands") -> None:
     )
     parser.add_argument("--keep-awake", action="store_true", help="keep the computer from going to sleep meanwhile")
     parser.add_argument("--jsonl", action="store_true", help="print what happens as JSON lines on stdout")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no talk, no progress; only results and errors")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
     add_models_folder(parser)
 
 

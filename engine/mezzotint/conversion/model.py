@@ -51,7 +51,7 @@ class Conversion:
 
 
 def convert(conversion: Conversion) -> ConversionReport:
-    """Make the copy. What an earlier try left of the same copy is gone on with; an error leaves the original untouched.
+    """Make the copy. What an earlier try left of the same copy is resumed; an error leaves the original untouched.
 
     Raises UsageError when the output exists, ModelRefused when a scheme fits no layer, StorageError when the disk is
     full, Cancelled between tensors.

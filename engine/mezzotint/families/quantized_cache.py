@@ -1,6 +1,6 @@
 """Networks that were quantized as they were loaded, kept on disk: the next time they are only read.
 
-The cache saves time and decides nothing: what cannot be kept is told and gone on without, what is damaged is removed
+The cache saves time and decides nothing: what cannot be kept is told and resumedout, what is damaged is removed
 and made again, and what was not used for longest is removed where room is needed.
 """
 

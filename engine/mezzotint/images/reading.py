@@ -85,7 +85,7 @@ def refused_if_broken(path: Path, file: BinaryIO | None = None) -> Iterator[None
         raise ImageRefused(f"{shown(path)} {_what_it_is(file)}: {_TRY_INSTEAD}") from error
     except DECODER_ERRORS as error:
         words = " ".join(str(error).split())[:200] or type(error).__name__
-        raise ImageRefused(f"{shown(path)} is damaged or incomplete ({words}): give another copy") from error
+        raise ImageRefused(f"{shown(path)} is damaged or incomplete ({words}): use another copy") from error
 
 
 def to_rgb(image: Image.Image) -> Image.Image:
@@ -107,7 +107,7 @@ def _open_regular(path: Path) -> BinaryIO:
         if not stat.S_ISREG(status.st_mode):
             raise ImageRefused(f"{shown(path)} is {_kind(status.st_mode)}, not a picture: {_TRY_INSTEAD}")
         if status.st_size == 0:
-            raise ImageRefused(f"{shown(path)} is empty (0 bytes), perhaps a broken download: give another copy")
+            raise ImageRefused(f"{shown(path)} is empty (0 bytes), perhaps a broken download: use another copy")
         if status.st_size > MAX_FILE_BYTES:
             size = status.st_size / (1 << 30)
             raise ImageRefused(f"{shown(path)} has {size:.1f} GB; a picture of at most 1 GB is read: scale it down")

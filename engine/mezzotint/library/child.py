@@ -85,7 +85,7 @@ def _give(process: "subprocess.Popen[bytes]", line: str | None) -> None:
 def _follow(reader: "_Reader", tell: OnEvent, cancelled: IsCancelled) -> Any:  # noqa: ANN401
     while True:
         if cancelled():
-            raise Cancelled("stopped; what is done already is kept, and gone on with next time")
+            raise Cancelled("stopped; what is done is kept and resumed next time")
         line = reader.line(_LOOK_EVERY)
         if line is None:
             continue

@@ -44,7 +44,7 @@ def take(
     tell: OnEvent,
     cancelled: IsCancelled,
 ) -> ModelInfo:
-    """Fetch what was offered. Stopped or broken off, what came is kept, and gone on with next time."""
+    """Fetch what was offered. Stopped or broken off, what came is kept, and resumed next time."""
     target = prepared.target
     if prepared.problem is not None or target is None:
         raise prepared.problem or MezzotintError(f"{plain(prepared.offer.source)} cannot be fetched")

@@ -147,7 +147,7 @@ def _whole_size(said: Mapping[str, str], status: int) -> int:
 
 
 def _validator(said: Mapping[str, str]) -> str:
-    """A strong etag: only by that a part can be gone on with."""
+    """A strong etag: only by that a part can be resumed."""
     etag = said.get("etag", "")
     return etag if etag.startswith('"') and etag.isascii() and len(etag) <= 200 else ""
 

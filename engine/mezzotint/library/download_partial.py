@@ -93,7 +93,7 @@ class Partial:
             raise storage_error("make", self.folder, error) from None
 
     def remove(self) -> None:
-        """All of it, as far as it can be removed: what is left is gone on with, or does no harm."""
+        """All of it, as far as it can be removed: what is left is resumed, or does no harm."""
         import shutil
 
         shutil.rmtree(self.folder, ignore_errors=True)

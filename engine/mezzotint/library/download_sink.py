@@ -40,7 +40,7 @@ class Sink:
     def seek(self, position: int) -> int:
         """To the beginning only: what follows is `truncate`."""
         if position != 0:
-            raise ValueError(f"a file that is being received is begun anew or gone on with, not at byte {position}")
+            raise ValueError(f"a file that is being received is begun anew or resumed, not at byte {position}")
         return 0
 
     def truncate(self) -> None:

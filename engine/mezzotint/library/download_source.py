@@ -47,7 +47,7 @@ def source_of(words: str, revision: str | None = None, *, endpoint: str = HUB) -
     if isinstance(source, LinkSource):
         raise UsageError("a revision belongs to a model of the hub, not to a link")
     if not is_revision(revision):
-        raise UsageError(f"'{plain(revision)}' is no revision; give a branch, a tag or a commit")
+        raise UsageError(f"'{plain(revision)}' is not a revision; expected a branch, a tag or a commit")
     return HubSource(repository=source.repository, revision=revision, file=source.file)
 
 
@@ -75,7 +75,7 @@ def endpoint_of(asked: str | None, environ: Mapping[str, str] = os.environ) -> s
     endpoint = (asked or environ.get("HF_ENDPOINT") or HUB).rstrip("/")
     if not is_safe_url(endpoint):
         raise UsageError(
-            f"'{plain(endpoint)}' is no address of a mirror; it must begin with https:// and hold no password"
+            f"'{plain(endpoint)}' is not the address of a mirror; it must begin with https:// and contain no password"
         )
     return endpoint
 
@@ -105,9 +105,9 @@ def _of_id(words: str) -> Source:
 
 def _hub(repository: str, revision: str | None, file: str | None) -> HubSource:
     if not _REPOSITORY.fullmatch(repository) or not is_confined(repository) or "--" in repository:
-        raise UsageError(f"'{plain(repository)}' is no name of the hub; {_HOW}")
+        raise UsageError(f"'{plain(repository)}' is not a name on the hub; {_HOW}")
     if revision is not None and not is_revision(revision):
-        raise UsageError(f"'{plain(revision)}' is no revision; give a branch, a tag or a commit")
+        raise UsageError(f"'{plain(revision)}' is not a revision; expected a branch, a tag or a commit")
     if file is not None and not file.lower().endswith(SUFFIXES):
-        raise UsageError(f"'{plain(file)}' is no file of a model; only .safetensors and .gguf files are fetched")
+        raise UsageError(f"'{plain(file)}' is not a model file; only .safetensors and .gguf files are downloaded")
     return HubSource(repository=repository, revision=revision, file=file)

@@ -1,4 +1,4 @@
-"""One file from the net: received, gone on with after a break, checked, and asked for once more when it is wrong."""
+"""One file from the net: received, resumed after a break, checked, and asked for once more when it is wrong."""
 
 import errno
 import time
@@ -161,7 +161,7 @@ def told(error: "HTTPError", name: str, sink: Sink | None = None) -> MezzotintEr
             raise failure from None
         return failure
     return DownloadFailed(
-        f"{plain(name)}: the connection failed ({_reason(error)}); what has come is kept, and gone on with next time"
+        f"{plain(name)}: the connection failed ({_reason(error)}); what was downloaded is kept and resumed next time"
     )
 
 

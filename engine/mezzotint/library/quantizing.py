@@ -25,7 +25,7 @@ _NO_SCHEMES = ("auto", "none")
 def quantize(
     request: QuantizeRequest, make_catalog: Callable[[], Catalog], tell: OnEvent, cancelled: IsCancelled
 ) -> ModelInfo:
-    """The copy, as the catalog lists it. Stopped, what is done is kept and gone on with next time."""
+    """The copy, as the catalog lists it. Stopped, what is done is kept and resumed next time."""
     if request.scheme in _NO_SCHEMES:
         raise UsageError(f"'{request.scheme}' makes nothing smaller: choose int8, int8-weight, int4 or int4-lowrank")
     identity, path = make_catalog().where(ModelRef(id=request.model))

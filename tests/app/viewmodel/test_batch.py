@@ -99,7 +99,7 @@ def test_a_job_is_opened_and_kept(model, works):
     works.librarian.answer(BatchWritten(path="/jobs/later.toml"), method="batch_write")
     assert works.noticed == ["The job is kept in /jobs/later.toml"]
     model.open_job("/jobs/bad.toml")
-    works.librarian.fail("usage", "bad.toml, line 3: settings.steps: 'x' will not do", method="batch_read")
+    works.librarian.fail("usage", "bad.toml, line 3: settings.steps: 'x' is invalid", method="batch_read")
     assert "line 3" in works.noticed[-1] and model.form().prompts == "a\nb"
 
 

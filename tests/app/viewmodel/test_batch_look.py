@@ -99,8 +99,8 @@ def test_stopping_keeps_what_is_there(look, service, clock):
 
 def test_why_it_cannot_be_is_told(look, service):
     look.look({}, "/")
-    service.fail("usage", "matrix.steps: 'x' will not do")
-    assert (look.state(), look.problem()) == ("failed", "matrix.steps: 'x' will not do")
+    service.fail("usage", "matrix.steps: 'x' is invalid")
+    assert (look.state(), look.problem()) == ("failed", "matrix.steps: 'x' is invalid")
 
 
 def test_another_look_stops_the_one_before_and_is_not_mixed_with_it(look, service, clock):

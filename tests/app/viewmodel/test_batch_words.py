@@ -44,8 +44,8 @@ def test_running():
     ("known", "words", "whole"),
     [
         (None, "Nothing is made yet.", False),
-        ({"done": 1204, "total": 3000, "failed": 2}, "1204 of 3000 made, 2 failed. It can be gone on with.", False),
-        ({"done": 7, "total": None}, "7 made. It can be gone on with.", False),
+        ({"done": 1204, "total": 3000, "failed": 2}, "1204 of 3000 made, 2 failed. It can be resumed.", False),
+        ({"done": 7, "total": None}, "7 made. It can be resumed.", False),
         ({"done": 4, "total": 4, "is_ended": True}, "4 of 4 made. Everything is done.", True),
         ({"done": 3, "total": 4, "set_aside": 1, "is_ended": True}, "3 of 4 made, 1 failed.", False),
         (

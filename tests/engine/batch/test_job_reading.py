@@ -91,7 +91,7 @@ def test_what_is_not_said_is_as_the_job_has_it():
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("steps = 8\n", 'steps = "8"\n', "job.toml, line 7: settings.steps: '8' will not do"),
+        ("steps = 8\n", 'steps = "8"\n', "job.toml, line 7: settings.steps: '8' is invalid"),
         ("steps = 8\n", "step = 8\n", "line 7: settings.step: is not known here; did you mean steps"),
         ("guidance = 3", "guidance_rescale = 0.5", "did you mean guidance-rescale"),
         ("guidance = 3", "guidance = 101", "line 8"),
@@ -100,11 +100,11 @@ def test_what_is_not_said_is_as_the_job_has_it():
         ("recursive = true", "recursive = 1", "line 20"),
         ('folder = "in"', "folder = 7", "input.folder"),
         ('format = "webp"', 'format = "gif"', "png, jpg, webp"),
-        ("batch-size = 6", "batch-size = 0", "output.batch-size: '0' will not do"),
+        ("batch-size = 6", "batch-size = 0", "output.batch-size: '0' is invalid"),
         ("batch-size = 6", "batch-size = 65", "from 1 to 64"),
         ("batch-size = 6", "batch-size = true", "line 33"),
         ("[8, 9]", "[]", "matrix.steps"),
-        ("[8, 9]", "[8, 0]", "line 26: matrix.steps: '0' will not do"),
+        ("[8, 9]", "[8, 0]", "line 26: matrix.steps: '0' is invalid"),
         ("sampler = [", "init = [", "matrix.init"),
         ("[output]", "[outputs]", "outputs: is not known here; did you mean output"),
         ("version = 1", "version = 2", "newer Mezzotint"),

@@ -85,7 +85,7 @@ def test_every_weight_is_read(path, weight):
 
 @pytest.mark.parametrize("weight", ["", "x", "nan", "inf", "1e999", "0,8"])
 def test_no_weights_are_refused_with_an_example(weight):
-    with pytest.raises(ArgumentTypeError, match=r"is no weight; .* style\.safetensors:0\.8"):
+    with pytest.raises(ArgumentTypeError, match=r"is not a weight; .* style\.safetensors:0\.8"):
         lora(f"ink.safetensors:{weight}")
 
 

@@ -66,6 +66,6 @@ def test_a_seed_and_a_count_are_those_of_each_row(capsys):
         return " ".join(capsys.readouterr().out.split())
 
     batch = told("batch", "run")
-    assert "of the first picture of each row, the next ones count up (default: every row has its own" in batch
+    assert "seed of the first image of each row; the next ones count up (default: each row has its own" in batch
     assert "how many pictures of each row" in batch
     assert "(default: drawn, and told)" in told("generate")

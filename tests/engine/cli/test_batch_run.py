@@ -136,7 +136,7 @@ def test_a_full_disk_ends_with_seven(batch, here, monkeypatch):
     [
         (["-o", "out"], "nothing to make"),
         (["--prompt", "a", "-o", "out", "--watch"], "--watch waits for pictures in a folder"),
-        (["--prompt", "a", "-o", "out", "--recursive"], "--recursive is about the pictures of a folder"),
+        (["--prompt", "a", "-o", "out", "--recursive"], "--recursive requires an input folder"),
         (["--prompt", "a", "-o", "out", "--shard", "3/2"], "is no shard"),
         (["--prompt", "a", "-o", "out", "--devices", "gpu"], "is no device"),
         (["--prompt", "a", "-o", "out", "--seed", "1", "--seeds", "1,2"], "leave one out"),
@@ -144,8 +144,8 @@ def test_a_full_disk_ends_with_seven(batch, here, monkeypatch):
         (["--prompt", "a"], "-o/--output"),
         (["--prompt", "a", "-o", "out", "--previews"], "ask for those with --jsonl"),
         (["--prompt", "a", "-o", "out", "--previews", "--json"], "ask for those with --jsonl"),
-        (["in", "--prompt", "a", "-o", "out", "--save-job", "j.toml", "--watch"], "--watch says how a job is run"),
-        (["--prompt", "a", "-o", "out", "--save-job", "j.toml", "--shard", "0/2"], "--shard says how a job is run"),
+        (["in", "--prompt", "a", "-o", "out", "--save-job", "j.toml", "--watch"], "--watch is about running a job"),
+        (["--prompt", "a", "-o", "out", "--save-job", "j.toml", "--shard", "0/2"], "--shard is about running a job"),
     ],
 )
 def test_words_that_cannot_be(batch, here, words, complaint):

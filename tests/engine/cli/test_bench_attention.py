@@ -62,9 +62,9 @@ def test_a_chart(bench, tmp_path, suffix):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--shapes", "sdxl,sd9"], "'sd9' is no group of shapes; there are sdxl, pixart"),
-        (["--shapes", ""], "'' is no group"),
-        (["--plot", "speed.pdf"], "'speed.pdf' is no picture that can be drawn; end it in .svg or .png"),
+        (["--shapes", "sdxl,sd9"], "'sd9' is not a group of shapes; expected one of sdxl, pixart"),
+        (["--shapes", ""], "'' is not a group"),
+        (["--plot", "speed.pdf"], "'speed.pdf' is not an image format that can be drawn; end it in .svg or .png"),
         (["--prompts", "3"], "unrecognized arguments"),
         (["--device", "cuda:99"], "cuda:99"),
     ],

@@ -50,7 +50,7 @@ def test_without_words_everything_is_measured(bench):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--shapes", "sdxl,sd9"], "'sd9' is no group of shapes; there are sdxl, pixart"),
+        (["--shapes", "sdxl,sd9"], "'sd9' is not a group of shapes; expected one of sdxl, pixart"),
         (["--plot", "speed.png"], "unrecognized arguments"),
         (["--device", "cuda:99"], "cuda:99"),
     ],

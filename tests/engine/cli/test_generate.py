@@ -161,7 +161,7 @@ def test_a_failure_after_pictures_is_partly_done(command):
     done = command("generate", "half", "--count", "2")
     assert done.code == 3
     assert done.out == "0.png\n"
-    assert "1 of 2 pictures were saved" in done.err
+    assert "1 of 2 images were saved" in done.err
     assert done.err.endswith("mezzotint: error: the second half is missing\n")
     assert done.engine.closed
 

@@ -50,7 +50,7 @@ def test_other_sides_are_refused(words):
 
 @pytest.mark.parametrize("words", ["0,0,0,0", "left=0"])
 def test_margins_that_add_nothing_are_refused(words):
-    with pytest.raises(ArgumentTypeError, match="no larger"):
+    with pytest.raises(ArgumentTypeError, match="does not extend"):
         margins(words)
 
 

@@ -1,4 +1,4 @@
-"""A model's quantized copy: of folders, shards, shared parts and single files; whole, or to be gone on with."""
+"""A model's quantized copy: of folders, shards, shared parts and single files; whole, or to be resumed."""
 
 import json
 import shutil
@@ -225,7 +225,7 @@ def test_errors_of_layers_are_told_without_a_copy(pixart, tmp_path):
     assert tuple(told) == next(part.layers for part in report.components if part.name == "transformer")
 
 
-# ---- stopped, and gone on with
+# ---- stopped, and resumed
 
 
 @pytest.fixture

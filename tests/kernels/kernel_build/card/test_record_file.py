@@ -1,4 +1,4 @@
-"""Results are kept with every row, gone on with on the same card and commit, and never mixed."""
+"""Results are kept with every row, resumed on the same card and commit, and never mixed."""
 
 import json
 from dataclasses import replace
