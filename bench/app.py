@@ -60,7 +60,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--runs", type=int, default=7, help="starts that are measured, after one that is not")
     parser.add_argument("--entries", type=int, default=10_000, help="entries of the queue")
-    parser.add_argument("--pictures", type=int, default=50_000, help="pictures of the gallery")
+    parser.add_argument("--pictures", type=int, default=50_000, help="images of the gallery")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON instead")
     words = parser.parse_args()
     asked = Asked(runs=words.runs, entries=words.entries, pictures=words.pictures)
@@ -134,7 +134,7 @@ def measure_queue(folder: Path, asked: Asked) -> Iterator[Figure]:
 
 
 def measure_gallery(folder: Path, asked: Asked) -> Iterator[Figure]:
-    """Very many pictures: real files, read by the real librarian."""
+    """Very many images: real files, read by the real librarian."""
     write_pictures(folder / "pictures", asked.pictures)
     write_settings(folder, folder / "pictures")
     yield from _watched("gallery", _child("app_scenes.py", "gallery", folder=folder))

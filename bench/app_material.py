@@ -1,4 +1,4 @@
-"""What the window is measured with: folders of its own, pictures by the thousand, a long queue."""
+"""What the window is measured with: folders of its own, images by the thousand, a long queue."""
 
 import colorsys
 import json
@@ -13,8 +13,8 @@ from mezzotint.jobs.store import JobStore
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Sampling, Stage
 
 SIDE = 256
-_LOOKS = 48  # different pictures; each file has its own words, size and time
-_SPAN = 3 * 365 * 24 * 3600.0  # seconds over which the pictures were made
+_LOOKS = 48  # different images; each file has its own words, size and time
+_SPAN = 3 * 365 * 24 * 3600.0  # seconds over which the images were made
 _THINGS = ("boat", "house", "tree", "lighthouse", "balloon", "castle", "tent", "car")
 _PLACES = ("by the sea", "in the mountains", "in the snow", "in the desert", "in the forest", "on an island")
 

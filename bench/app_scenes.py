@@ -129,7 +129,7 @@ class Scenes:
         self.play("a long prompt pasted", [lambda: self.paste(_WORDS * 90), *self.typing(20)], KEYS)
 
     def _scan(self) -> None:
-        """All pictures are read anew, while the list of them is scrolled."""
+        """All images are read anew, while the list of them is scrolled."""
         scanner, folder = self.program.gallery.scanner, output_folder(self.program.settings.value())
         for path in folder.rglob("*.png"):
             os.utime(path)
@@ -176,7 +176,7 @@ class Scenes:
             "folders of models": dialogs.places,
             "get a model": dialogs.get_model,
             "quantize": lambda: dialogs.quantize(library.models[0].id),
-            "settings of a picture": lambda: dialogs.settings_of_picture(self._pictures()[0]),
+            "settings of an image": lambda: dialogs.settings_of_picture(self._pictures()[0]),
             "full screen": lambda: dialogs.view(self._pictures(), 0),
         }
         for name, show in opened.items():
@@ -237,7 +237,7 @@ class Scenes:
         queue.model.gather(rows, lambda found: queue.actions.remove([row.id for row in found]))
 
     def gallery(self) -> None:
-        """As many pictures as there are."""
+        """As many images as there are."""
         page, model, scanner = self.window.gallery_page, self.program.gallery.model, self.program.gallery.scanner
         grid, bar = page.grid, page.grid.verticalScrollBar()
         self._count_thumbnails()
@@ -257,7 +257,7 @@ class Scenes:
         self.play("searched letter by letter", self.text(page.bar.search, "castle in the desert"), 150, 1500)
         self.extra["found"] = model.rowCount()
         model.widen()
-        self.monitor.wait("all pictures", lambda: model.rowCount() == rows)
+        self.monitor.wait("all images", lambda: model.rowCount() == rows)
         self.play("all selected", self.key(grid, Qt.Key.Key_A, modifier=Modifier.ControlModifier), KEYS)
 
     def _count_thumbnails(self) -> None:

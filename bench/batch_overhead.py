@@ -1,10 +1,10 @@
-"""What a batch costs beside making pictures: tasks through an engine that does nothing, with the synced manifest.
+"""What a batch costs beside making images: tasks through an engine that does nothing, with the synced manifest.
 
 python bench/batch_overhead.py [--tasks 10000] [--devices 1] [--together 4]
 
-Four figures: tasks of words with the engine in this process; of a folder of small pictures, each opened and hashed; of
+Four figures: tasks of words with the engine in this process; of a folder of small images, each opened and hashed; of
 words through a process of the engine; and the first of these run again, when there is nothing left to make. For its
-pictures the engine leaves empty files.
+images the engine leaves empty files.
 """
 
 import argparse
@@ -46,7 +46,7 @@ LEAST = 300  # tasks a second
 
 
 class Nothing:
-    """An engine that says it made a picture, and leaves an empty file."""
+    """An engine that says it made an image, and leaves an empty file."""
 
     def generate(self, request: GenerateRequest, _: OnEvent, __: IsCancelled) -> GenerateResult:
         """At once."""
@@ -114,7 +114,7 @@ def measure(name: str, job: JobFile, base: Path, devices: int = 0, together: int
 
 
 def jobs_of(base: Path, tasks: int) -> tuple[JobFile, JobFile]:
-    """One of words, one of a folder of small pictures."""
+    """One of words, one of a folder of small images."""
     (base / "words.txt").write_text("".join(f"a house, number {number}\n" for number in range(tasks)))
     (base / "in").mkdir()
     for number in range(tasks):
@@ -131,7 +131,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tasks", type=int, default=10_000)
     parser.add_argument("--devices", type=int, default=1)
-    parser.add_argument("--together", type=int, default=4, help="pictures at a time")
+    parser.add_argument("--together", type=int, default=4, help="images at a time")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
@@ -143,7 +143,7 @@ def main() -> int:
         found = [
             measure("words, engine here", words, base, together=options.together),
             measure("words again", words, base, together=options.together),
-            measure("pictures, engine here", pictures, base, together=options.together),
+            measure("images, engine here", pictures, base, together=options.together),
             measure(f"words, {options.devices} process(es)", apart, base, options.devices, options.together),
         ]
     for figures in found:

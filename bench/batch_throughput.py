@@ -1,10 +1,10 @@
-"""A whole batch by its command, with pictures made together beside one by one: how much sooner it is done.
+"""A whole batch by its command, with images made together beside one by one: how much sooner it is done.
 
 python bench/batch_throughput.py [--tasks 40] [--together 4] [--rounds 3] [--model starter-dit] [--threads 2]
 
-Both ways in turns, each in a process of its own. Three figures of each: pictures a second once it is under way (from
-the eighth picture on), the seconds of the processor that each took then, which other programs hardly change, and the
-seconds of the whole command, which loads the model besides. The pictures of both ways are compared: 2/255 apart at
+Both ways in turns, each in a process of its own. Three figures of each: images a second once it is under way (from
+the eighth image on), the seconds of the processor that each took then, which other programs hardly change, and the
+seconds of the whole command, which loads the model besides. The images of both ways are compared: 2/255 apart at
 most. 1 is the exit code when they are further apart, or together is not 1.3 times as fast.
 """
 
@@ -22,9 +22,9 @@ from pathlib import Path
 import psutil
 from PIL import Image, ImageChops
 
-LEAST = 1.3  # times as many pictures in the same time
+LEAST = 1.3  # times as many images in the same time
 MOST_APART = 2  # of 255
-WARM = 8  # pictures
+WARM = 8  # images
 _THINGS = ("house", "lighthouse", "tent", "castle", "boat", "tower", "tree", "bridge")
 _TIMES = ("by day", "at night", "at dusk", "at dawn", "in the rain", "in the snow")
 
@@ -34,7 +34,7 @@ class Timed:
     """One command."""
 
     seconds: float
-    per_second: float  # pictures, once it is under way
+    per_second: float  # images, once it is under way
     cpu: float  # seconds of a processor for each, then
 
 
@@ -54,7 +54,7 @@ def measure(folder: Path, together: int, options: argparse.Namespace) -> Timed:
         lines = map(json.loads, process.stdout or ())
         times = [(time.monotonic(), _cpu(process.pid)) for line in lines if line.get("kind") == "settled"]
     if process.returncode or len(times) != options.tasks:
-        raise RuntimeError(f"the batch ended with {process.returncode} after {len(times)} pictures")
+        raise RuntimeError(f"the batch ended with {process.returncode} after {len(times)} images")
     warm = min(WARM, len(times) // 2)
     count, took, cpu = (
         len(times) - warm,
@@ -69,10 +69,10 @@ def _cpu(pid: int) -> float:
 
 
 def apart(folder: Path, other: Path) -> int:
-    """The largest difference of a colour in any of the pictures, of 255."""
+    """The largest difference of a colour in any of the images, of 255."""
     names = sorted(path.name for path in folder.glob("*.png"))
     if names != sorted(path.name for path in other.glob("*.png")):
-        raise RuntimeError("the two batches have made other pictures")
+        raise RuntimeError("the two batches have made other images")
     most = 0
     for name in names:
         with Image.open(folder / name) as one, Image.open(other / name) as two:

@@ -2,7 +2,7 @@
 
 python bench/batch_torture.py [--tasks 3000] [--devices 2] [--together 4] [--seed 7] [--only kills|limit|disk]
 
-A fast engine writes small real pictures in the way all pictures are written. `kills`: SIGKILL to the run or to one of
+A fast engine writes small real images in the way all images are written. `kills`: SIGKILL to the run or to one of
 its workers every 0.25 to 0.5 s. `limit`: besides, no file may grow past a limit (RLIMIT_FSIZE) that the manifest meets
 again and again. `disk`: besides, the disk (a tmpfs of 8 MB, which root can mount) is filled to its end and cleared.
 Nothing is to be missing, twice or broken in the end; 1 is the exit code when something is.
@@ -56,16 +56,16 @@ class Figures:
     missing: list[str] = field(default_factory=list)
     twice: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
-    untold: list[str] = field(default_factory=list)  # pictures that the manifest does not say to be done, or says twice
+    untold: list[str] = field(default_factory=list)  # images that the manifest does not say to be done, or says twice
 
     @property
     def is_whole(self) -> bool:
-        """Whether every picture is there, once, and right."""
+        """Whether every image is there, once, and right."""
         return not (self.missing or self.twice or self.broken or self.untold)
 
     def __str__(self) -> str:
         return (
-            f"{self.tasks} tasks, {self.devices or 'no'} processes for workers, {self.together} pictures together: "
+            f"{self.tasks} tasks, {self.devices or 'no'} processes for workers, {self.together} images together: "
             f"{self.starts} starts, "
             f"{self.kills_of_runs} kills of runs, {self.kills_of_workers} of workers, {self.full} times no room, "
             f"{self.retried} retries, {self.seconds:.0f} s; missing {len(self.missing)}, twice {len(self.twice)}, "

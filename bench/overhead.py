@@ -39,7 +39,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Measured:
-    """One picture: seconds of denoising and decoding, seconds of everything with saving, and its pixels."""
+    """One image: seconds of denoising and decoding, seconds of everything with saving, and its pixels."""
 
     core: float
     whole: float
@@ -47,7 +47,7 @@ class Measured:
 
 
 def main() -> int:
-    """Measure and print; 1 when the two do not make the same picture, or the model cannot be used."""
+    """Measure and print; 1 when the two do not make the same image, or the model cannot be used."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("model", nargs="?", default="starter-dit", help="a diffusers folder or a model's id")
     parser.add_argument("--pairs", type=int, default=8)
@@ -78,12 +78,12 @@ def main() -> int:
         pairs = [_pair(ours, bare, swapped=number % 2 == 1) for number in range(options.pairs)]
     report(work, pairs)
     same = len({measured.pixels for pair in pairs for measured in pair}) == 1
-    print("Both make the same picture, bit for bit." if same else "The pictures differ: this compares unlike work.")
+    print("Both make the same image, bit for bit." if same else "The images differ: this compares unlike work.")
     return 0 if same else 1
 
 
 def with_engine(engine: Engine, work: Work, folder: Path) -> Callable[[], Measured]:
-    """The engine's way to one picture."""
+    """The engine's way to one image."""
     stage = Stage(
         model=ModelRef(id=work.model.path),
         width=work.width,
@@ -111,7 +111,7 @@ def with_engine(engine: Engine, work: Work, folder: Path) -> Callable[[], Measur
 
 
 def with_diffusers(work: Work, folder: Path) -> Callable[[], Measured]:
-    """The pipeline's way to the same picture."""
+    """The pipeline's way to the same image."""
     import torch
     from diffusers import DiffusionPipeline
     from diffusers.utils.logging import disable_progress_bar

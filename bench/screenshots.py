@@ -1,4 +1,4 @@
-"""Pictures of the window, light and dark: the real program, its engine and the bundled models, and no display.
+"""Images of the window, light and dark: the real program, its engine and the bundled models, and no display.
 
 python bench/screenshots.py [--only NAME]... [--output DIR] [--scale 2] [--longer] [--size 1024x680] [--folder DIR]
 """
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def take(options: argparse.Namespace, folder: Path) -> int:
-    """Make those that are asked for, with pictures and settings in a folder."""
+    """Make those that are asked for, with images and settings in a folder."""
     sys.path.insert(0, str(HERE))  # also where Python keeps a script's folder out of it
     from PySide6.QtCore import QLocale
 
@@ -51,7 +51,7 @@ def take(options: argparse.Namespace, folder: Path) -> int:
 
     unknown = [name for name in options.only if name not in SCENES]
     if unknown:
-        print(f"no such picture: {', '.join(unknown)}; there are {', '.join(SCENES)}")
+        print(f"no such image: {', '.join(unknown)}; there are {', '.join(SCENES)}")
         return 1
     QLocale.setDefault(QLocale(QLocale.Language.English, QLocale.Country.UnitedKingdom))
     application = make_application()
@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scale", type=float, default=1, help="of the display")
     parser.add_argument("--size", default="1280x840", help="of the window")
     parser.add_argument("--longer", action="store_true", help="every string is 40 %% longer, with accents")
-    parser.add_argument("--folder", help="keep pictures and settings here, and use them again")
+    parser.add_argument("--folder", help="keep images and settings here, and use them again")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""How long commands take from start to end, each in a process of its own: those that need no model, and a picture.
+"""How long commands take from start to end, each in a process of its own: those that need no model, and an image.
 
 python bench/startup.py [--runs 10]
 """

@@ -1,11 +1,11 @@
-"""A picture by a model that is larger than the memory it may have: its weights are read as they are needed.
+"""An image by a model that is larger than the memory it may have: its weights are read as they are needed.
 
 python bench/stream_from_disk.py [--weights 1500] [--limit 1000] [--width 640] [--size 128] [--steps 3]
 
 Writes an SDXL-shaped model with random weights of about that size (MiB, float32) to a temporary folder, and has the
-engine make a picture with it in a process whose private memory is limited (RLIMIT_DATA, so on Linux only): the plan has
+engine make an image with it in a process whose private memory is limited (RLIMIT_DATA, so on Linux only): the plan has
 to find that out by itself. Beside it the same weights are loaded whole under the same limit, which must fail; and the
-picture is made without a limit, which must give the same pixels.
+image is made without a limit, which must give the same pixels.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def main() -> int:
 
 def _told(row: Mapping[str, Any]) -> str:
     told = f"peak RSS {row['peak_rss'] / MIB:.0f} MiB, of which imports {row['imports_rss'] / MIB:.0f}; "
-    told += f"{row['seconds']:.1f} s for the picture, {row['denoise']:.2f} s a step"
+    told += f"{row['seconds']:.1f} s for the image, {row['denoise']:.2f} s a step"
     return "\n  ".join([told, *row["plan"]])
 
 
@@ -59,7 +59,7 @@ def _child(arguments: argparse.Namespace, how: str) -> dict[str, Any]:
     return found
 
 
-# ---- in the process that makes the picture
+# ---- in the process that makes the image
 
 
 def _run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--weights", type=int, default=1500, help="MiB of weights")
     parser.add_argument("--limit", type=int, default=1000, help="MiB of private memory")
     parser.add_argument("--width", type=int, default=640, help="of the network: a multiple of 128")
-    parser.add_argument("--size", type=int, default=128, help="pixels of the picture's side")
+    parser.add_argument("--size", type=int, default=128, help="pixels of the image's side")
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--child", choices=["streamed", "whole", "unlimited"], help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)

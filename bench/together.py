@@ -1,10 +1,10 @@
-"""Pictures denoised together beside the same ones made one by one: how far apart they are, and how much faster it is.
+"""Images denoised together beside the same ones made one by one: how far apart they are, and how much faster it is.
 
 python bench/together.py [--batch 4] [--pairs 7] [--model starter-dit --model starter-xl] [--no-samplers]
 
-Time: pairs of the same number of pictures, one by one and together, in turns within one run; the median of the ratios.
-Each picture has words of its own that were not read before. Pixels: for each sampler the largest difference from the
-picture that is made alone, of 255; and whether one made at a time is the same byte for byte.
+Time: pairs of the same number of images, one by one and together, in turns within one run; the median of the ratios.
+Each image has words of its own that were not read before. Pixels: for each sampler the largest difference from the
+image that is made alone, of 255; and whether one made at a time is the same byte for byte.
 """
 
 import argparse
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mezzotint.engine import Engine
 
 MODELS = ("starter-dit", "starter-xl")
-LEAST = 1.3  # times as many pictures in the same time
+LEAST = 1.3  # times as many images in the same time
 MOST_APART = 2  # of 255
 _COLOURS = ("red", "white", "blue", "yellow", "green", "grey")
 _KINDS = ("house", "lighthouse", "tent", "castle", "boat", "tower")
@@ -47,7 +47,7 @@ _TIMES = ("by day", "at night", "at dusk", "at dawn")
 
 @dataclass(frozen=True)
 class Pair:
-    """The seconds of as many pictures, made in both ways."""
+    """The seconds of as many images, made in both ways."""
 
     one_by_one: float
     together: float
@@ -67,7 +67,7 @@ def words() -> Iterator[str]:
 def requests_for(
     model: str, count: int, folder: Path, prompts: Iterator[str], sampling: Sampling | None = None
 ) -> list[GenerateRequest]:
-    """Pictures that differ in words and seeds."""
+    """Images that differ in words and seeds."""
     stage = Stage(model=ModelRef(id=model), sampling=sampling or Sampling())
     return [
         GenerateRequest(
@@ -115,7 +115,7 @@ def timed(engine: "Engine", model: str, count: int, pairs: int, folder: Path) ->
 
 
 def apart(one: GeneratedImage, other: GeneratedImage) -> int:
-    """The largest difference of two pictures, of 255."""
+    """The largest difference of two images, of 255."""
     import numpy as np
     from PIL import Image
 
@@ -124,7 +124,7 @@ def apart(one: GeneratedImage, other: GeneratedImage) -> int:
 
 
 def furthest(engine: "Engine", model: str, sampler: str, count: int, folder: Path) -> tuple[int, bool]:
-    """The largest difference of pictures made together and alone; whether one at a time is the same."""
+    """The largest difference of images made together and alone; whether one at a time is the same."""
     requests = requests_for(model, count, folder, words(), Sampling(sampler=sampler))
     (single,) = (result.images[0] for result in together(engine, requests[:1]))
     made = [result.images[0] for result in together(engine, requests)]
@@ -142,7 +142,7 @@ def show_time(engine: "Engine", model: str, count: int, pairs: int, folder: Path
     ratios = sorted(pair.ratio for pair in found)
     alone, at_once = (statistics.median(each) / count * 1000 for each in zip(*map(_both, found), strict=True))
     print(
-        f"{model}, batch {count}: {alone:.0f} ms a picture one by one, {at_once:.0f} ms together: "
+        f"{model}, batch {count}: {alone:.0f} ms an image one by one, {at_once:.0f} ms together: "
         f"{statistics.median(ratios):.2f} times as fast (median of {pairs} pairs, {ratios[0]:.2f} to {ratios[-1]:.2f}; "
         f"{engine.info().threads} threads, {os.cpu_count()} cores)",
         flush=True,
@@ -151,7 +151,7 @@ def show_time(engine: "Engine", model: str, count: int, pairs: int, folder: Path
 
 
 def show_pixels(engine: "Engine", model: str, sampler: str, count: int, folder: Path) -> bool:
-    """Print how far apart pictures are; whether that is near enough, or the model has no such sampler."""
+    """Print how far apart images are; whether that is near enough, or the model has no such sampler."""
     try:
         most, same = furthest(engine, model, sampler, count, folder)
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""What is on the pictures of the window."""
+"""What is on the images of the window."""
 
 import os
 import time
@@ -34,7 +34,7 @@ DAY = 24 * 3600
 _SAMPLES = Path(__file__).resolve().parents[1] / "assets" / "samples" / "jobs" / "pictures"
 _COPIES = 20  # of each, in the folder of a batch
 _BATCHES = 2
-_MADE = 16  # pictures of a batch when it is photographed
+_MADE = 16  # images of a batch when it is photographed
 PROMPT = "a red house by the sea at dusk"
 # What is in the gallery, the newest first: prompt, model, stars.
 MADE = (
@@ -59,7 +59,7 @@ MADE = (
     ("a green boat at dawn", "starter-dit", 0),
     ("a yellow house in the forest in the rain", "starter-xl", 0),
 )
-_OF_TODAY, _OF_YESTERDAY = 8, 14  # pictures up to which it was that day
+_OF_TODAY, _OF_YESTERDAY = 8, 14  # images up to which it was that day
 _WAITING = (("two balloons over the sea at dawn", 1), ("a castle in the mountains at night", 4), ("a boat", 2))
 _LONG = 120  # steps of what is being made while it is photographed
 _STROKE = ((0.62, 0.34), (0.7, 0.42), (0.62, 0.5), (0.7, 0.56))  # of a mask, as parts of the canvas
@@ -99,7 +99,7 @@ def take(
 
 
 def fill(application: QApplication, folder: Path) -> None:
-    """Make the pictures of the gallery, once in a folder, give them stars, and spread them over some days."""
+    """Make the images of the gallery, once in a folder, give them stars, and spread them over some days."""
     done = folder / "made"
     if done.exists():
         return
@@ -131,7 +131,7 @@ def _all_in_gallery(stage: Stage, found: list[GalleryPage]) -> bool:
 
 
 def leave_trouble(folder: Path) -> None:
-    """In the queue: an entry that ended the engine twice, and nothing else that is not done; no later pictures."""
+    """In the queue: an entry that ended the engine twice, and nothing else that is not done; no later images."""
     use_folders(folder)
     first = set((folder / "made").read_text("utf-8").splitlines())
     for path in (folder / "Pictures").rglob("*.png"):
@@ -165,7 +165,7 @@ def _create(stage: Stage) -> QWidget:
     before = stage.saved
     stage.make(PROMPT, count=4, seed=3)
     stage.until_saved(before + 4)
-    stage.wait("the picture", lambda: stage.window.create_page.result.view.has_image())
+    stage.wait("the image", lambda: stage.window.create_page.result.view.has_image())
     stage.program.create.chosen.change(count=1)
     _open_folds(stage)
     return stage.window
@@ -216,7 +216,7 @@ def _begin_long_work(stage: Stage) -> None:
     stage.make(PROMPT, count=2, steps=_LONG)
     for prompt, count in _WAITING:
         stage.make(prompt, count=count)
-    stage.wait("a third of a picture", lambda: stage.steps > _LONG // 3)
+    stage.wait("a third of an image", lambda: stage.steps > _LONG // 3)
 
 
 def _gallery(stage: Stage) -> QWidget:
@@ -234,7 +234,7 @@ def _wait_for_thumbnails(stage: Stage, grid: GridView) -> None:
         return all(model.index(row, 0).data(PictureRole) is not None for row in grid.rows_in_sight())
 
     QTest.qWait(100)
-    stage.wait("the small pictures", are_there)
+    stage.wait("the small images", are_there)
 
 
 def _batch(stage: Stage) -> QWidget:
@@ -316,7 +316,7 @@ def _mask(stage: Stage) -> QWidget:
     path = _first_path(stage)
     stage.page(CREATE)
     stage.program.images.set_picture(path)
-    stage.wait("the picture", lambda: stage.program.images.picture() is not None)
+    stage.wait("the image", lambda: stage.program.images.picture() is not None)
     _open_folds(stage, "picture")
     panel = stage.window.create_page.folds.picture
     panel.edit_mask()

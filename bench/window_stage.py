@@ -1,4 +1,4 @@
-"""The running program for pictures of its window: brought to a state as a person brings it there, and photographed."""
+"""The running program for images of its window: brought to a state as a person brings it there, and photographed."""
 
 import io
 import os
@@ -20,7 +20,7 @@ from mezzotint_app.settings import Settings, settings_path
 from mezzotint_app.windows.main_window import FIRST_RUN, MainWindow
 
 SECONDS = 600.0  # that anything may take
-SETTLING = 800  # milliseconds until small pictures and animations have come to rest
+SETTLING = 800  # milliseconds until small images and animations have come to rest
 
 W = TypeVar("W", bound=QWidget)
 
@@ -100,8 +100,8 @@ class Stage:
             raise RuntimeError(f"nothing could be made: {create.problems()}")
 
     def until_saved(self, number: int) -> None:
-        """Until so many pictures are saved since the beginning and nothing runs."""
-        self.wait(f"{number} pictures", lambda: self.saved >= number and self.program.runner.task() is None)
+        """Until so many images are saved since the beginning and nothing runs."""
+        self.wait(f"{number} images", lambda: self.saved >= number and self.program.runner.task() is None)
 
     def photograph(self, widget: QWidget, name: str, folder: Path) -> list[Path]:
         """Light and dark."""
@@ -128,7 +128,7 @@ class Stage:
 
 
 def use_folders(folder: Path) -> None:
-    """Folders for models, settings and pictures instead of the person's own."""
+    """Folders for models, settings and images instead of the person's own."""
     places = {"MODELS": "models", "CONFIG": "config", "CACHE": "cache", "STATE": "state"}
     os.environ.update({f"MEZZOTINT_{name}": str(folder / place) for name, place in places.items()})
     os.environ.update(HOME=str(folder), HF_HOME=str(folder / "hub"))

@@ -89,12 +89,12 @@ class BatchFolder:
     """An output folder."""
 
     folder: str
-    look_for_files: bool = False  # whether the pictures are still there, one by one
+    look_for_files: bool = False  # whether the images are still there, one by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOwner:
-    """Who makes pictures of a folder at the moment."""
+    """Who makes images of a folder at the moment."""
 
     pid: int  # 0: it did not say
     host: str
@@ -121,7 +121,7 @@ class BatchStatus:
     failed: int
     set_aside: int
     skipped: int
-    gone: int | None  # pictures that were made, and are not there any more; None: nobody has looked
+    gone: int | None  # images that were made, and are not there any more; None: nobody has looked
     total: int | None  # of tasks, where a run has come to its end or has counted them
     kinds: dict[str, int]  # of failures
     is_ended: bool  # the last run of every manifest went through all of its tasks
@@ -130,7 +130,7 @@ class BatchStatus:
     shards: tuple[str, ...]  # that have a manifest, as 0/4
     shards_missing: tuple[str, ...]
     damaged_lines: int
-    seconds: float  # of all pictures together
+    seconds: float  # of all images together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,18 +188,18 @@ class BatchProgress:
     done: int  # by this run, safely on the disk
     failed: int
     set_aside: int
-    skipped: int  # files that were no task, or whose picture is there
+    skipped: int  # files that were no task, or whose image is there
     already: int  # done before this run
     left_failed: int  # failed before this run, and not tried again
     total: int | None  # of all these and what is still to be made; None: not known yet
-    per_second: float | None  # pictures, lately
+    per_second: float | None  # images, lately
     seconds_left: float | None
-    vram_bytes: int | None  # the most that a picture took of a card
+    vram_bytes: int | None  # the most that an image took of a card
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchStep:
-    """Line `step`, a few in a second: how far a picture is that is being made. Line `settled` is a BatchTaskRow."""
+    """Line `step`, a few in a second: how far an image is that is being made. Line `settled` is a BatchTaskRow."""
 
     output: str
     input: str | None
@@ -212,7 +212,7 @@ class BatchStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchPreview:
-    """Line `preview`, with --previews: a picture that is being made, as it looks now."""
+    """Line `preview`, with --previews: an image that is being made, as it looks now."""
 
     output: str
     jpeg: str  # base64

@@ -1,4 +1,4 @@
-"""The one door: a request goes in, pictures come out."""
+"""The one door: a request goes in, images come out."""
 
 from typing import TYPE_CHECKING, Self
 
@@ -42,7 +42,7 @@ def _never() -> bool:
 
 
 class Engine:
-    """Holds what is loaded, and makes pictures one job at a time."""
+    """Holds what is loaded, and makes images one job at a time."""
 
     def __init__(
         self,
@@ -85,10 +85,10 @@ class Engine:
     def generate(
         self, request: GenerateRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
     ) -> GenerateResult:
-        """Make the pictures of a request, and save each as soon as it is made.
+        """Make the images of a request, and save each as soon as it is made.
 
         Everything that can be refused is refused before weights are read. Raises a MezzotintError; Cancelled within
-        one step of `cancelled()` turning true. Pictures saved before then stay.
+        one step of `cancelled()` turning true. Images saved before then stay.
         """
         with translate_errors():
             return Job(request, self._means(), on_event, cancelled).run()
@@ -96,10 +96,10 @@ class Engine:
     def generate_many(
         self, request: GenerateManyRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
     ) -> GenerateManyResult:
-        """Make the pictures of several requests, those that are alike together; each is saved as soon as it is made.
+        """Make the images of several requests, those that are alike together; each is saved as soon as it is made.
 
         One that comes to nothing is an outcome and harms no other. Raises what ends them all: Cancelled within one
-        step, OutOfMemory where models have no room, DeviceLost; UsageError for too many. Pictures saved stay.
+        step, OutOfMemory where models have no room, DeviceLost; UsageError for too many. Images saved stay.
         """
         with translate_errors():
             return Many(request, self._means(), on_event, cancelled).run()
@@ -129,7 +129,7 @@ class Engine:
     def decode(
         self, request: DecodeRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
     ) -> GeneratedImage:
-        """Finish a picture whose latents a job has left behind, and save it. Raises a MezzotintError."""
+        """Finish an image whose latents a job has left behind, and save it. Raises a MezzotintError."""
         with translate_errors():
             return finish(
                 request,

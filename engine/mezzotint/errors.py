@@ -57,7 +57,7 @@ class StorageError(MezzotintError):
 
 
 class ImageRefused(StorageError):
-    """A picture that cannot be read, or is too large to read safely."""
+    """An image that cannot be read, or is too large to read safely."""
 
     kind = "image_refused"
 
@@ -94,7 +94,7 @@ class Busy(MezzotintError):
 
 
 class Locked(MezzotintError):
-    """Another run makes pictures in the same folder."""
+    """Another run makes images in the same folder."""
 
     kind = "locked"
     exit_code = 8

@@ -1,4 +1,4 @@
-"""The window's second process, without torch: models on disk, pictures, words. What may be hostile is opened here."""
+"""The window's second process, without torch: models on disk, images, words. What may be hostile is opened here."""
 
 import argparse
 import faulthandler
@@ -79,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     folders: list[Path] = parser.parse_args(argv).models_folder
     _environment()
     log_to_stderr()
-    faulthandler.enable()  # a picture that ends the process leaves in the log where that was
+    faulthandler.enable()  # an image that ends the process leaves in the log where that was
     if not Librarian(*claim_streams(), folders).run():
         end_at_once()
     return 0

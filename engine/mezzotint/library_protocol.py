@@ -1,4 +1,4 @@
-"""The boundary's part about what is on disk: models, pictures, downloads. Standard library only."""
+"""The boundary's part about what is on disk: models, images, downloads. Standard library only."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -34,33 +34,33 @@ class TokenCount:
     more: bool = False  # the prompt is longer than can be read at all; the figures are of its beginning
 
 
-# ---- pictures
+# ---- images
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PixelsRequest:
-    """A picture's pixels, in a file that needs no parsing."""
+    """An image's pixels, in a file that needs no parsing."""
 
     path: str
-    max_side: int | None = None  # pixels; larger pictures are made smaller. None: as they are
+    max_side: int | None = None  # pixels; larger images are made smaller. None: as they are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pixels:
-    """A picture's pixels row by row, upright, in sRGB; the file is the reader's to delete."""
+    """An image's pixels row by row, upright, in sRGB; the file is the reader's to delete."""
 
     path: str
     layout: Layout
     width: int
     height: int
     bytes_per_line: int
-    picture_width: int  # of the picture itself, upright
+    picture_width: int  # of the image itself, upright
     picture_height: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThumbnailRequest:
-    """A small picture of a picture."""
+    """A small image of an image."""
 
     path: str
     side: int = 256  # pixels of its longer side
@@ -77,7 +77,7 @@ class Thumbnail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GalleryQuery:
-    """Which pictures, in which order; every field narrows."""
+    """Which images, in which order; every field narrows."""
 
     search: str = ""  # words that all stand in the prompt, the model's name or the file's name
     model: str | None = None
@@ -90,7 +90,7 @@ class GalleryQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GalleryItem:
-    """A picture in the gallery."""
+    """An image in the gallery."""
 
     id: int
     path: str
@@ -106,7 +106,7 @@ class GalleryItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GalleryPage:
-    """A part of the pictures that a query finds."""
+    """A part of the images that a query finds."""
 
     total: int
     items: tuple[GalleryItem, ...]
@@ -114,7 +114,7 @@ class GalleryPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
-    """Stars for pictures."""
+    """Stars for images."""
 
     paths: tuple[str, ...]
     rating: int  # 0..5
@@ -122,7 +122,7 @@ class Rating:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GalleryScan:
-    """Folders whose pictures the gallery is to hold; what is gone from them leaves it."""
+    """Folders whose images the gallery is to hold; what is gone from them leaves it."""
 
     folders: tuple[str, ...]
     files: tuple[str, ...] = ()  # given: only these files of the folders are looked at, and nothing else changes

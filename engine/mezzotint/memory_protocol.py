@@ -119,7 +119,7 @@ class MemoryNow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphsUsed:
-    """How passes of the networks that make pictures were launched, counted up to this result."""
+    """How passes of the networks that make images were launched, counted up to this result."""
 
     captured: int  # graphs that were made
     replayed: int  # passes by a graph

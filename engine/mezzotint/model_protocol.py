@@ -36,7 +36,7 @@ class ModelInfo:
     source: str  # bundled, models, folder, huggingface, a1111, comfyui, path
     defaults: ModelDefaults | None
     problem: str | None  # why it is refused
-    scheme: str = ""  # of the network that makes pictures, where it is quantized: int8, int4
+    scheme: str = ""  # of the network that makes images, where it is quantized: int8, int4
     parts: tuple[ModelPart, ...] = ()  # told when one model is looked at, not in lists
     hidden: bool = False  # taken off the list by the person
 

@@ -29,17 +29,17 @@ def cache_folder() -> Path:
 
 
 def state_folder() -> Path:
-    """The folder of what is under way: the queue, leases, pictures not decoded; `MEZZOTINT_STATE` moves it."""
+    """The folder of what is under way: the queue, leases, images not decoded; `MEZZOTINT_STATE` moves it."""
     return _folder("MEZZOTINT_STATE", platformdirs.user_state_dir(_APP, False))
 
 
 def undecoded_folder() -> Path:
-    """The folder of pictures that are made but not decoded."""
+    """The folder of images that are made but not decoded."""
     return state_folder() / "undecoded"
 
 
 def assets_folder() -> Path:
-    """The folder of the bundled models and pictures: beside the package, or in the source tree."""
+    """The folder of the bundled models and images: beside the package, or in the source tree."""
     packaged = Path(__file__).parent / "assets"
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "assets"
 

@@ -1,7 +1,7 @@
 """The boundary: what a person asks for, what happens on the way, what was used. Standard library only.
 
 Request types hold what was asked: `None` means "not said, take the model's own". Result types hold what was used,
-every field of it, so that a result (with the files it names by sha256) makes the same picture again.
+every field of it, so that a result (with the files it names by sha256) makes the same image again.
 """
 
 from collections.abc import Callable
@@ -85,7 +85,7 @@ class Stage:
     prompt: str | None = None  # None: the request's
     negative_prompt: str | None = None
     loras: tuple[LoraRef, ...] | None = None  # None: those of the request's that fit its model
-    weights: str | None = None  # a file, safetensors or GGUF, of other weights for the network that makes pictures
+    weights: str | None = None  # a file, safetensors or GGUF, of other weights for the network that makes images
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +108,9 @@ class Cascade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageInput:
-    """A picture given beside the words, and the part it plays.
+    """An image given beside the words, and the part it plays.
 
-    A mask has the shape of the init picture: what is white is made anew, what is black or transparent stays.
+    A mask has the shape of the init image: what is white is made anew, what is black or transparent stays.
     """
 
     path: str
@@ -122,13 +122,13 @@ class ImageInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inpaint:
-    """How the masked part of an init picture is made anew, and by how much the picture grows."""
+    """How the masked part of an init image is made anew, and by how much the image grows."""
 
     area: InpaintArea = "whole"  # masked: the part around the mask alone, at the full size of the request
     padding: int = 32  # pixels around the mask that "masked" sees
     feather: int = 8  # pixels inside the mask's edge over which old becomes new
     fill: InpaintFill = "picture"  # what the masked part begins from
-    left: int = 0  # pixels by which the picture grows there
+    left: int = 0  # pixels by which the image grows there
     top: int = 0
     right: int = 0
     bottom: int = 0
@@ -136,29 +136,29 @@ class Inpaint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """Where pictures go: a file name, or a template with [tokens] such as [seed] or [date]."""
+    """Where images go: a file name, or a template with [tokens] such as [seed] or [date]."""
 
     path: str | None = None  # None: the default template in the current folder; a folder: the default name in it
     overwrite: bool = False  # False: a suffix keeps what is there
-    preview_folder: str | None = None  # where the picture of each step is written, if anywhere
+    preview_folder: str | None = None  # where the image of each step is written, if anywhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateRequest:
-    """Everything that decides a picture."""
+    """Everything that decides an image."""
 
     prompt: str
     negative_prompt: str = ""
     cascade: Cascade = field(default_factory=Cascade)
     images: tuple[ImageInput, ...] = ()
-    strength: float | None = None  # 0..1, how much of an init picture is made anew
+    strength: float | None = None  # 0..1, how much of an init image is made anew
     inpaint: Inpaint | None = None  # None: as its defaults, where there is a mask
-    seed: int | None = None  # of the first picture; the next ones count up; None: drawn and recorded
+    seed: int | None = None  # of the first image; the next ones count up; None: drawn and recorded
     count: int = 1
     device: str = "auto"  # auto, cpu, cuda, cuda:1, xpu, mps
     dtype: Dtype = "auto"
     attention: Attention = "auto"
-    quantization: Quantization = "auto"  # of the network that makes pictures, as it is loaded
+    quantization: Quantization = "auto"  # of the network that makes images, as it is loaded
     text_quantization: Quantization = "auto"  # of text encoders
     previews: bool = False  # a small JPEG with every step
     embeddings: tuple[str, ...] = ()  # textual-inversion files
@@ -167,10 +167,10 @@ class GenerateRequest:
     vram_limit_bytes: int | None = None  # on a processor: of a simulated card
     ram_limit_bytes: int | None = None
     vae_tile: int | None = None  # pixels of a tile's side in decoding; 0: never tiles; None: as the plan has it
-    compile: bool = False  # blocks of the network that makes pictures: a slow first picture, then faster ones
+    compile: bool = False  # blocks of the network that makes images: a slow first image, then faster ones
     fast: bool = False  # on NVIDIA cards float16 products are summed in float16: faster on GeForce, a little less exact
     cuda_graphs: CudaGraphs = "auto"  # steps captured once and replayed, of a network that is whole on a CUDA device
-    strict: bool = False  # where memory runs short, nothing is done that would change the picture
+    strict: bool = False  # where memory runs short, nothing is done that would change the image
     output: Output = field(default_factory=Output)
 
 
@@ -183,13 +183,13 @@ class GenerateManyRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeRequest:
-    """Finish a picture whose latents a job has left behind."""
+    """Finish an image whose latents a job has left behind."""
 
     path: str  # of its latents
     device: str = "auto"
     dtype: Dtype = "auto"  # auto: what the job had
     vae_tile: int | None = None  # None: as the job had it
-    output: Output = field(default_factory=Output)  # without a path: where the picture was to go
+    output: Output = field(default_factory=Output)  # without a path: where the image was to go
 
 
 # ---- what was used and made
@@ -197,7 +197,7 @@ class DecodeRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileUsed:
-    """A file that decided the picture."""
+    """A file that decided the image."""
 
     path: str
     sha256: str
@@ -250,11 +250,11 @@ class ResolvedStage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InpaintUsed:
-    """How the masked part of an init picture was made anew."""
+    """How the masked part of an init image was made anew."""
 
     asked: Inpaint  # with nothing left open
-    box: tuple[int, int, int, int]  # left, top, right, bottom of what the model saw, in pixels of the grown picture
-    width: int  # of the grown picture
+    box: tuple[int, int, int, int]  # left, top, right, bottom of what the model saw, in pixels of the grown image
+    width: int  # of the grown image
     height: int
 
 
@@ -270,7 +270,7 @@ class ResolvedTransition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratedImage:
-    """A picture on disk."""
+    """An image on disk."""
 
     path: str
     width: int
@@ -286,7 +286,7 @@ class Timings:
 
     load: float
     encode: float
-    denoise: tuple[float, ...]  # by stage, all pictures
+    denoise: tuple[float, ...]  # by stage, all images
     decode: float
     save: float
     total: float
@@ -310,14 +310,14 @@ class ProductFallback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateResult:
-    """The pictures, and every value that was used to make them."""
+    """The images, and every value that was used to make them."""
 
     schema_version: int
     images: tuple[GeneratedImage, ...]
     seed: int
     stages: tuple[ResolvedStage, ...]
     transitions: tuple[ResolvedTransition, ...]
-    images_used: tuple[FileUsed, ...]  # pictures given, as the request names them, and embeddings
+    images_used: tuple[FileUsed, ...]  # images given, as the request names them, and embeddings
     strength: float | None
     device: str
     device_name: str
@@ -346,8 +346,8 @@ class GenerateResult:
     merged_layers: int = 0  # that have LoRAs in their weights, at the end; those of quantized weights are beside them
     cuda_graphs: GraphsUsed | None = None  # None: they were not asked for
     recoveries: tuple[str, ...] = ()  # what was done when memory ran short
-    inpaint: InpaintUsed | None = None  # None: no part of a picture was made anew by itself
-    together: int = 1  # pictures that were denoised at once with it
+    inpaint: InpaintUsed | None = None  # None: no part of an image was made anew by itself
+    together: int = 1  # images that were denoised at once with it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -422,7 +422,7 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """A picture is safely on disk."""
+    """An image is safely on disk."""
 
     image: GeneratedImage
     images: int
@@ -430,7 +430,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageShown:
-    """What the first stage of a cascade ended with; told with previews, once the finished picture is safe."""
+    """What the first stage of a cascade ended with; told with previews, once the finished image is safe."""
 
     image: int  # of the count, from 0
     images: int
@@ -463,7 +463,7 @@ Told = Loading | Encoding | Step | Decoding | Saved | StageShown | Notice | Prog
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfRequest:
-    """What a request among several tells; a step of pictures that are made together is told for each of them.
+    """What a request among several tells; a step of images that are made together is told for each of them.
 
     Loading is told of the first of those that wait for it.
     """
@@ -476,12 +476,12 @@ Event = Told | OfRequest
 OnEvent = Callable[[Event], None]
 IsCancelled = Callable[[], bool]
 
-# ---- pictures
+# ---- images
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageMetadata:
-    """How a picture says it was made, by whatever program."""
+    """How an image says it was made, by whatever program."""
 
     program: str  # mezzotint, a1111, comfyui, invokeai, swarmui, fooocus, unknown
     prompt: str | None
@@ -496,5 +496,5 @@ class ImageMetadata:
     strength: float | None
     model: str | None
     model_hash: str | None
-    request: GenerateRequest | None  # ours: makes the picture again
+    request: GenerateRequest | None  # ours: makes the image again
     other: dict[str, str]

@@ -37,7 +37,7 @@ MakeEngine = Callable[["Catalog"], "Engine"]
 
 
 class Server:
-    """The engine behind its methods; one picture job at a time, and questions while it runs."""
+    """The engine behind its methods; one image job at a time, and questions while it runs."""
 
     def __init__(
         self,

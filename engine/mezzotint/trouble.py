@@ -1,4 +1,4 @@
-"""What the system's error numbers mean to a person who waits for a picture."""
+"""What the system's error numbers mean to a person who waits for an image."""
 
 import errno
 import os

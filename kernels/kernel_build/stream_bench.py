@@ -110,7 +110,7 @@ class _Stream(nn.Module):
 
 
 class _Double(nn.Module):
-    """Words and picture have weights of their own, and attend together."""
+    """Words and image have weights of their own, and attend together."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()

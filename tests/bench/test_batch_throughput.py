@@ -25,7 +25,7 @@ def test_how_far_pictures_are_apart(script, tmp_path):
         Image.new("RGB", (4, 4), colour).save(tmp_path / name / "x.png")
     assert script.apart(tmp_path / "a", tmp_path / "b") == 7
     (tmp_path / "b" / "x.png").rename(tmp_path / "b" / "y.png")
-    with pytest.raises(RuntimeError, match="other pictures"):
+    with pytest.raises(RuntimeError, match="other images"):
         script.apart(tmp_path / "a", tmp_path / "b")
 
 

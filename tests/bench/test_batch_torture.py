@@ -8,7 +8,7 @@ import pytest
 from batch_programs import run
 
 TASKS = 200
-OFTEN = (20, 60)  # pictures between kills
+OFTEN = (20, 60)  # images between kills
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 

@@ -63,4 +63,4 @@ def test_the_script_finds_its_parts_where_python_keeps_its_folder_out_of_the_pat
     env = os.environ | {"PYTHONSAFEPATH": "1"}
     done = subprocess.run(words, capture_output=True, text=True, env=env)
     assert (done.returncode, done.stderr) == (1, ""), done.stderr
-    assert done.stdout.startswith("no such picture: nothing")
+    assert done.stdout.startswith("no such image: nothing")

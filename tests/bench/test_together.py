@@ -1,4 +1,4 @@
-"""The figures of pictures made together: in turns, on fresh words, and honest about what falls short."""
+"""The figures of images made together: in turns, on fresh words, and honest about what falls short."""
 
 import itertools
 
@@ -59,7 +59,7 @@ def test_both_ways_in_turns_and_no_words_twice(script, clock, tmp_path, capsys):
     assert script.show_time(engine, "a", 3, 2, tmp_path)
     assert engine.calls == [3, 1, 1, 1, 1, 1, 1, 3, 3, 1, 1, 1]  # the first pair is not counted
     assert len(set(engine.prompts)) == len(engine.prompts)
-    assert "1000 ms a picture one by one, 500 ms together: 2.00 times as fast" in capsys.readouterr().out
+    assert "1000 ms an image one by one, 500 ms together: 2.00 times as fast" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("apart", "good"), [(2, True), (3, False)])

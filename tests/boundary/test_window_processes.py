@@ -327,7 +327,7 @@ def test_a_picture_that_was_made_when_the_real_engine_died_is_only_decoded(windo
     real.until(lambda: len(real.ended) == 3)
     assert [failure and failure.kind for _, _, failure in real.ended] == ["gone", None, None]
     assert real.states() == ["done"] and undecoded() == []
-    assert sum(isinstance(event, Step) for event in real.events) == 2, "the steps of the second picture alone"
+    assert sum(isinstance(event, Step) for event in real.events) == 2, "the steps of the second image alone"
     assert [event.image.seed for event in real.events if isinstance(event, Saved)] == [7, 8]
     assert all(Path(event.image.path).is_file() for event in real.events if isinstance(event, Saved))
 

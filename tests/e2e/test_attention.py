@@ -1,4 +1,4 @@
-"""Whole pictures by kernels that are stood in for on the processor: chosen, failing, left at once, and recorded."""
+"""Whole images by kernels that are stood in for on the processor: chosen, failing, left at once, and recorded."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -145,11 +145,11 @@ def test_latents_that_come_out_as_not_a_number_are_made_again(request_for, stand
     engine, events = engine_with(stand_in("nan", after=SELF_TEST + (step - 1) * each)), []
     result = run(engine, request_for(tiny_sdxl_folder, **FLASH, count=2), events)
     plain = run(engine, request_for(tiny_sdxl_folder, attention="sdpa", dtype="bfloat16", count=2))
-    reason = "the picture came out as not-a-number"
+    reason = "the image came out as not-a-number"
     assert result.attention_fallbacks == (AttentionFallback(reason=reason, calls=0),)
     assert notices(events) == ["attention_fell_back"]
     assert [image.sha256 for image in result.images] == [image.sha256 for image in plain.images]
-    # Each picture's record is of what it was begun with: begun so again, it falls back again.
+    # Each image's record is of what it was begun with: begun so again, it falls back again.
     assert [read_metadata(Path(image.path)).request.attention for image in result.images] == ["flash", "sdpa"]
 
 
@@ -161,7 +161,7 @@ def test_an_autoencoder_that_overflows_is_asked_again(request_for, stand_in, tin
     kernels = stand_in("nan", after=SELF_TEST, only=is_of_autoencoder)
     engine = engine_with(kernels)
     result = run(engine, request_for(tiny_sdxl_folder, **FLASH, **given))
-    where = "the encoded picture" if with_init else "the decoded picture"
+    where = "the encoded image" if with_init else "the decoded image"
     assert [fallback.reason for fallback in result.attention_fallbacks] == [f"{where} came out as not-a-number"]
     plain = run(engine, request_for(tiny_sdxl_folder, attention="sdpa", dtype="bfloat16", **given))
     if with_init:  # what it drew in vain was drawn again
@@ -186,7 +186,7 @@ def test_what_has_no_kernel_is_counted(request_for, stand_in, tiny_sdxl_folder):
 def test_weights_that_overflow_are_not_mended_by_falling_back(request_for, stand_in, tiny_sdxl_folder, monkeypatch):
     monkeypatch.setattr(Sdxl, "predict", lambda self, model, sample, *_: sample * float("nan"))
     engine = engine_with(stand_in())
-    with pytest.raises(MezzotintError, match="the picture came out as not-a-number"):
+    with pytest.raises(MezzotintError, match="the image came out as not-a-number"):
         run(engine, request_for(tiny_sdxl_folder, **FLASH))
     engine.close()  # weights that nobody came to use may be on their way
 

@@ -31,7 +31,7 @@ def refused(capsys, tmp_path, monkeypatch):
         said = capsys.readouterr()
         assert said.out == ""
         assert "Traceback" not in said.err
-        assert sorted(path for path in tmp_path.rglob("*")) == before  # no picture, no half a file
+        assert sorted(path for path in tmp_path.rglob("*")) == before  # no image, no half a file
         errors = [line for line in said.err.splitlines() if line.startswith("mezzotint: error: ")]
         assert len(errors) == 1
         return errors[0]
@@ -151,7 +151,7 @@ def test_a_value_that_cannot_work(refused, tiny_sdxl_folder, options, message):
     assert message in refused(code, *WORDS, "-m", tiny_sdxl_folder, *options)
 
 
-# ---- pictures that go in
+# ---- images that go in
 
 
 def damaged_picture(path, kind):
@@ -161,7 +161,7 @@ def damaged_picture(path, kind):
         Image.effect_noise((300, 300), 50).save(path)
         path.write_bytes(path.read_bytes()[:2000])
     elif kind == "text":
-        path.write_text("not a picture")
+        path.write_text("not an image")
     elif kind == "empty":
         path.touch()
     elif kind == "folder":
@@ -179,7 +179,7 @@ def test_an_init_picture_that_cannot_be_read(refused, tiny_sdxl_folder, tmp_path
     assert "init.png" in refused(7, *WORDS, "-m", tiny_sdxl_folder, "--init", path)
 
 
-# ---- where pictures go
+# ---- where images go
 
 
 def test_a_folder_that_cannot_be_written_to(refused, tiny_sdxl_folder, tmp_path):
@@ -194,7 +194,7 @@ def test_a_folder_that_not_even_root_can_write_to(refused, tiny_sdxl_folder):
 
 @pytest.mark.slow
 def test_a_full_disk(tiny_sdxl_folder, tmp_path):
-    """Full from the first byte on: the picture is refused, and no part of it stays."""
+    """Full from the first byte on: the image is refused, and no part of it stays."""
     command = [sys.executable, "-m", "mezzotint", *WORDS, "-m", str(tiny_sdxl_folder), "-o", str(tmp_path / "a.png")]
 
     def small_files():

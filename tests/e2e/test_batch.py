@@ -11,12 +11,12 @@ from PIL import Image
 
 @pytest.fixture
 def photos(tmp_path):
-    """Two small pictures, one of them in a folder below, and what is none."""
+    """Two small images, one of them in a folder below, and what is none."""
     folder = tmp_path / "photos"
     (folder / "below").mkdir(parents=True)
     Image.radial_gradient("L").convert("RGB").resize((96, 64)).save(folder / "a.png")
     Image.linear_gradient("L").convert("RGB").resize((64, 64)).save(folder / "below" / "b.jpg")
-    (folder / "broken.png").write_text("no picture at all")
+    (folder / "broken.png").write_text("no image at all")
     return folder
 
 

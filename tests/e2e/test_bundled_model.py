@@ -1,4 +1,4 @@
-"""The models that a newcomer meets: their pictures show what the words say, as a judge of drawn scenes sees them."""
+"""The models that a newcomer meets: their images show what the words say, as a judge of drawn scenes sees them."""
 
 import json
 
@@ -25,7 +25,7 @@ SETTINGS = {
 
 @pytest.fixture
 def pictures(capsys, tmp_path):
-    """Pictures made by the command."""
+    """Images made by the command."""
 
     def make(prompt, count, *words):
         how = ["--steps", "12", "--seed", "1", "--count", str(count), "-o", f"{tmp_path}/", "--json", *words]

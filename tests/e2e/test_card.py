@@ -1,4 +1,4 @@
-"""Whole jobs on a card that is not there: the same pictures as on the processor, our kernels in every job, no wait."""
+"""Whole jobs on a card that is not there: the same images as on the processor, our kernels in every job, no wait."""
 
 import itertools
 import time
@@ -88,7 +88,7 @@ def test_every_job_of_an_engine_calls_our_kernels_as_often(tiny_pixart_folder, t
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("streamed", [True, False])
 def test_queries_keys_and_values_share_their_rounding(tiny_sdxl_folder, tmp_path, monkeypatch, streamed):
-    """Wherever weights rest, the picture is the one of separate roundings; there are as many products."""
+    """Wherever weights rest, the image is the one of separate roundings; there are as many products."""
     library, counts = CardProducts(), []
     job = flash(tiny_sdxl_folder, tmp_path, quantization="int8")
     with fake_card(2 * GIB) as card:

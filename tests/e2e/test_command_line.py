@@ -1,4 +1,4 @@
-"""From the words of a command to pictures on disk, with real engines and small random models."""
+"""From the words of a command to images on disk, with real engines and small random models."""
 
 import io
 import json
@@ -28,7 +28,7 @@ def mezzotint(capsys):
 
 @pytest.fixture
 def generate(mezzotint, tmp_path):
-    """Make pictures that must succeed; the result as JSON."""
+    """Make images that must succeed; the result as JSON."""
 
     def run(*words):
         code, out, err = mezzotint("generate", *words, "-o", f"{tmp_path}/out/", "--json")

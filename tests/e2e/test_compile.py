@@ -1,4 +1,4 @@
-"""Pictures by compiled blocks."""
+"""Images by compiled blocks."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Steps captured as CUDA graphs on a card that is not there: the very same picture, and no Python between kernels."""
+"""Steps captured as CUDA graphs on a card that is not there: the very same image, and no Python between kernels."""
 
 from dataclasses import replace
 

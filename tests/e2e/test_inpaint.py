@@ -1,4 +1,4 @@
-"""Parts of pictures made anew: as the peer does it, and what lies outside stays to the last bit."""
+"""Parts of images made anew: as the peer does it, and what lies outside stays to the last bit."""
 
 import copy
 from dataclasses import replace
@@ -144,7 +144,7 @@ def test_the_masked_area_is_painted_at_full_size_and_goes_back(engine, request_f
     assert again(engine, result, request) == result.images[0].sha256
 
 
-# ---- larger pictures
+# ---- larger images
 
 
 @pytest.mark.slow_after(1)

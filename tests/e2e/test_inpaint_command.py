@@ -65,15 +65,15 @@ def test_a_picture_grows_with_its_own_words(command, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--mask", "MASK"), 2, "--mask says which part of an init picture"),
-        (("--outpaint", "1,2,3,4"), 2, "--outpaint makes an init picture larger"),
+        (("--mask", "MASK"), 2, "--mask says which part of an init image"),
+        (("--outpaint", "1,2,3,4"), 2, "--outpaint makes an init image larger"),
         (("--init", "INIT", "--inpaint-feather", "3"), 2, "--inpaint-feather is about inpainting"),
         (("--init", "INIT", "--mask", "MASK", "--inpaint-feather", "300"), 2, "from 0 to 256"),
         (("--init", "INIT", "--mask", "BLACK"), 2, "nothing to make anew: the lightest pixel .* is 40 of 255"),
-        (("--init", "INIT", "--mask", "WIDE"), 2, "is 64x32, the picture 64x64: they must have the same shape"),
-        (("--init", "INIT", "--mask", "TEXT"), 7, "TEXT holds text, not a picture"),
+        (("--init", "INIT", "--mask", "WIDE"), 2, "is 64x32, the image 64x64: they must have the same shape"),
+        (("--init", "INIT", "--mask", "TEXT"), 7, "TEXT holds text, not an image"),
         (("--init", "INIT", "--mask", "NOTHING"), 7, "NOTHING"),
-        (("--init", "INIT", "--mask", "FIFO"), 7, "FIFO is a pipe, not a picture"),
+        (("--init", "INIT", "--mask", "FIFO"), 7, "FIFO is a pipe, not an image"),
         (("--init", "INIT", "--mask", "HALF"), 7, "HALF is damaged or incomplete"),
         (("--init", "INIT", "--outpaint", "right=999999,bottom=9999"), 2, "at most 100 million can be"),
         (("--init", "INIT", "--outpaint", "right=8999,bottom=8999"), 2, "at most 64 megapixels"),
@@ -86,7 +86,7 @@ def test_what_cannot_be_is_refused_in_one_line(command, picture, mask, tmp_path,
     files |= {"INIT": picture().path, "MASK": mask().path}
     Image.new("L", (SIDE, SIDE), 40).save(files["BLACK"], "PNG")
     Image.new("L", (SIDE, SIDE // 2), 255).save(files["WIDE"], "PNG")
-    Path(files["TEXT"]).write_text("not a picture")
+    Path(files["TEXT"]).write_text("not an image")
     Image.effect_noise((SIDE, SIDE), 90).save(files["HALF"], "PNG")
     Path(files["HALF"]).write_bytes(Path(files["HALF"]).read_bytes()[:1500])
     os.mkfifo(files["FIFO"])

@@ -1,4 +1,4 @@
-"""Inpainting that runs out of memory, is stopped, or is not decoded: the same picture, or one that can be finished."""
+"""Inpainting that runs out of memory, is stopped, or is not decoded: the same image, or one that can be finished."""
 
 from dataclasses import replace
 from functools import partial

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment: exit code 130, no traceback, no half a picture."""
+"""Ctrl-C at any moment: exit code 130, no traceback, no half an image."""
 
 import json
 import signal

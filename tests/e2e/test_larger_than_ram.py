@@ -1,4 +1,4 @@
-"""A model larger than the memory that its process may have makes the picture that it makes without a limit."""
+"""A model larger than the memory that its process may have makes the image that it makes without a limit."""
 
 import os
 import re

@@ -48,7 +48,7 @@ def pixart(tiny_pixart_folder):
 
 
 def merged(pipeline, *weighted, **how):
-    """The pipeline's picture with the LoRAs in its weights, and without; the weights are put back."""
+    """The pipeline's image with the LoRAs in its weights, and without; the weights are put back."""
     networks = networks_of(pipeline)
     before = {name: {k: v.clone() for k, v in network.state_dict().items()} for name, network in networks.items()}
 

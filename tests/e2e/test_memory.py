@@ -1,4 +1,4 @@
-"""Jobs under a limit, and jobs that run out of memory at every point: the same picture, or an error that says why."""
+"""Jobs under a limit, and jobs that run out of memory at every point: the same image, or an error that says why."""
 
 import os
 import signal
@@ -213,7 +213,7 @@ def test_decoding_takes_smaller_squares(large, shortage, monkeypatch):
     whole = run(large)
     in_phase("decode", shortage, monkeypatch, lambda at, _: at.model.vae_tile != 128 and bool(at.pixels))
     result = run(large)
-    assert result.recoveries[-1] == "the picture is decoded in squares of 128 pixels" and result.vae_tile == 128
+    assert result.recoveries[-1] == "the image is decoded in squares of 128 pixels" and result.vae_tile == 128
     recorded = read_metadata(Path(result.images[0].path)).request
     assert recorded.vae_tile == 128
     shortage.when = lambda *_: False

@@ -1,4 +1,4 @@
-"""Whole jobs on a GPU that is not NVIDIA's: the processor's picture, by the plain paths, which is told once."""
+"""Whole jobs on a GPU that is not NVIDIA's: the processor's image, by the plain paths, which is told once."""
 
 from dataclasses import replace
 from functools import partial

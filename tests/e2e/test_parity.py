@@ -59,7 +59,7 @@ def generator() -> torch.Generator:
 
 def same(picture: Image.Image, mine: np.ndarray) -> None:
     theirs = np.array(picture)
-    assert theirs.std() > 1  # two grey pictures would prove nothing
+    assert theirs.std() > 1  # two grey images would prove nothing
     np.testing.assert_array_equal(theirs, mine)
 
 

@@ -1,4 +1,4 @@
-"""Pictures by networks that were quantized as they were loaded, and by those that were kept: the same, bit for bit."""
+"""Images by networks that were quantized as they were loaded, and by those that were kept: the same, bit for bit."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`mezzotint quantize`, and pictures by what it makes."""
+"""`mezzotint quantize`, and images by what it makes."""
 
 import json
 import shutil

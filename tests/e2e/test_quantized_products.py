@@ -1,4 +1,4 @@
-"""Pictures of quantized models by the kernels of quantized products, through the engine's one door."""
+"""Images of quantized models by the kernels of quantized products, through the engine's one door."""
 
 from pathlib import Path
 

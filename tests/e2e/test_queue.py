@@ -1,4 +1,4 @@
-"""The queue over the real engine: pictures that a dead process has made are known again by what they say."""
+"""The queue over the real engine: images that a dead process has made are known again by what they say."""
 
 import json
 import signal
@@ -79,7 +79,7 @@ def test_a_picture_that_nobody_told_of_is_found(
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_killed_and_gone_on_with(tiny_sdxl_folder, tmp_path):
-    """By the commands alone: after SIGKILL the queue asks, and the same pictures come that would have come."""
+    """By the commands alone: after SIGKILL the queue asks, and the same images come that would have come."""
 
     def queue(*words):
         command = [sys.executable, "-m", "mezzotint", "queue", *words]

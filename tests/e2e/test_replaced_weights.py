@@ -1,4 +1,4 @@
-"""The network that makes pictures from a file of its own: safetensors or GGUF, in diffusers' naming or the original."""
+"""The network that makes images from a file of its own: safetensors or GGUF, in diffusers' naming or the original."""
 
 import json
 

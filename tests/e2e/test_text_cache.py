@@ -1,4 +1,4 @@
-"""Pictures with what is remembered of the words and without: bit for bit the same, and the work done once."""
+"""Images with what is remembered of the words and without: bit for bit the same, and the work done once."""
 
 from collections import Counter
 from contextlib import contextmanager, nullcontext
@@ -118,7 +118,7 @@ def pictures(engine, request: GenerateRequest, path: Path, on_event=lambda _: No
 
 
 def compare(engine, watch, tmp_path, request: GenerateRequest) -> np.ndarray:
-    """The pictures, which are the same both ways; words went through their layers once for each stage of each."""
+    """The images, which are the same both ways; words went through their layers once for each stage of each."""
     made = []
     watch.latents.clear()
     for watch.on in (False, True):
@@ -131,7 +131,7 @@ def compare(engine, watch, tmp_path, request: GenerateRequest) -> np.ndarray:
     watch.assert_nothing_left()
     without, remembered = watch.latents[: len(watch.latents) // 2], watch.latents[len(watch.latents) // 2 :]
     assert all(torch.equal(a, b) for a, b in zip(without, remembered, strict=True))
-    assert made[0].std() > 1  # two grey pictures would prove nothing
+    assert made[0].std() > 1  # two grey images would prove nothing
     np.testing.assert_array_equal(*made)
     return made[0]
 

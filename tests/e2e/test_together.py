@@ -70,7 +70,7 @@ def together(engine, requests, events=None):
 
 
 def apart(engine, result, request, tmp_path):
-    """The largest difference from the picture made alone, of 255."""
+    """The largest difference from the image made alone, of 255."""
     alone = engine.generate(replace(request, output=Output(path=f"{tmp_path}/alone/")), lambda _: None, lambda: False)
     pair = (np.asarray(Image.open(each.images[0].path)).astype(int) for each in (result, alone))
     return int(np.abs(next(pair) - next(pair)).max())

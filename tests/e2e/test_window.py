@@ -1,4 +1,4 @@
-"""The real window on a screen of its own, with real processes: a first picture, and every kind of sudden end."""
+"""The real window on a screen of its own, with real processes: a first image, and every kind of sudden end."""
 
 import json
 import os
@@ -90,7 +90,7 @@ def is_running(process_id):
 def test_a_first_picture_and_every_sudden_end(environment, tmp_path):
     first = Driven("first", environment, tmp_path / "first.log")
     try:
-        picture = first.told("first picture")
+        picture = first.told("first image")
         assert picture["first_run"]
         assert picture["previews"] >= 10
         assert picture["shown"] == picture["size"]

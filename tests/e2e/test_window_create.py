@@ -102,7 +102,7 @@ class Driven:
     def make(self, count=1):
         self.saved.clear(), self.ended.clear()
         self.click(self.page.footer.generate_button())
-        self.wait("the pictures", lambda: len(self.saved) == count and self.program.runner.task() is None)
+        self.wait("the images", lambda: len(self.saved) == count and self.program.runner.task() is None)
         assert self.ended[-1] is None
         return self.saved[-count:]
 
@@ -126,15 +126,15 @@ class Driven:
         return words
 
     def differences(self, path):
-        """The dialog about a picture that was dropped."""
+        """The dialog about an image that was dropped."""
         self.drop(path)
         self.wait("the differences", lambda: "differences" in self.window.dialogs._open)
         dialog = self.window.dialogs._open["differences"]
-        self.wait("what the picture says", lambda: dialog._model.path() == str(path) and dialog._model.metadata())
+        self.wait("what the image says", lambda: dialog._model.path() == str(path) and dialog._model.metadata())
         return dialog
 
     def editor(self):
-        self.wait("the picture", lambda: self.program.images.picture() is not None)
+        self.wait("the image", lambda: self.program.images.picture() is not None)
         self.settle()
         self.click(self.page.folds.picture._edit)
         editor = self.page.folds.picture.findChild(MaskEditor)
@@ -169,7 +169,7 @@ def driven(qapp, tmp_path_factory):
 
 @pytest.fixture
 def picture(tmp_path):
-    """A picture full of detail, so that nothing changes unseen."""
+    """An image full of detail, so that nothing changes unseen."""
 
     def make(name="given.png", size=(128, 128), seed=0):
         pixels = np.random.default_rng(seed).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
@@ -266,7 +266,7 @@ def test_refiner_and_second_pass_are_switched_on_by_hand_and_compared(driven):
     assert [one.scale for one in recorded.cascade.transitions] == [1.5, 1.0]
 
     preview, view = driven.create.preview, driven.page.result.view
-    driven.wait("the finished picture", lambda: preview.path() == image.path and not preview.image().isNull())
+    driven.wait("the finished image", lambda: preview.path() == image.path and not preview.image().isNull())
     driven.wait("the first stage", lambda: preview.before().width() == image.width)
     driven.click(driven.page.result.compare_button())
     assert view.is_comparing()
@@ -364,7 +364,7 @@ def test_a_picture_on_the_clipboard_is_pasted_wherever_the_keyboard_is(driven):
         QGuiApplication.clipboard().setImage(image)
         place.setFocus()
         QTest.keyClick(place, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
-        driven.wait("the pasted picture", lambda: driven.program.images.picture() is not None)
+        driven.wait("the pasted image", lambda: driven.program.images.picture() is not None)
         assert (driven.program.images.picture().width, driven.program.images.picture().height) == (96, 64)
         assert prompt.text() == "a harbour"
     QGuiApplication.clipboard().setText(" at night")
@@ -375,7 +375,7 @@ def test_a_picture_on_the_clipboard_is_pasted_wherever_the_keyboard_is(driven):
     driven.program.images.clear()
 
 
-# ---- pictures of other programs
+# ---- images of other programs
 
 
 def facts(request):
@@ -447,7 +447,7 @@ def test_a_folder_of_pictures_becomes_one_entry_and_is_made(driven, picture):
     driven.create.chosen.change(steps=2)
     driven.drop(given[0].parent)
     assert "holiday" in driven.say_yes()
-    driven.wait("the pictures", lambda: len(driven.saved) == 6 and driven.program.runner.task() is None)
+    driven.wait("the images", lambda: len(driven.saved) == 6 and driven.program.runner.task() is None)
     assert set(driven.ended) == {None}
     requests = [read_metadata(Path(image.path)).request for image in driven.saved]
     assert [request.images[0].path for request in requests] == [str(path) for path in given for _ in range(2)]

@@ -205,7 +205,7 @@ def test_a_second_start_raises_the_first_window_and_hands_over_its_paths(start, 
 def test_very_many_paths_are_handed_over_and_the_first_of_them_looked_at(start, tmp_path):
     first = start()
     first.told("ready")
-    second = start(*(tmp_path / f"a picture with a long name {'x' * 60} {number}.png" for number in range(2000)))
+    second = start(*(tmp_path / f"an image with a long name {'x' * 60} {number}.png" for number in range(2000)))
     assert second.process.wait(SECONDS) == 0
     assert "the first 500 are looked at" in first.told("told")["words"]
 

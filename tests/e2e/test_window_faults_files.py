@@ -177,7 +177,7 @@ def test_a_damaged_gallery_is_made_again_from_the_folder_and_that_is_told(qtbot,
         path.unlink()
     (paths.state_folder() / "gallery.db").write_bytes(b"no database at all " * 1000)
     with opened(qtbot, monkeypatch, librarian=switch.command) as faulty:
-        faulty.until(lambda: "made again from the pictures" in faulty.notice())
+        faulty.until(lambda: "made again from the images" in faulty.notice())
         assert "stars are kept" in faulty.notice()
         faulty.until(lambda: faulty.program.gallery.model.rowCount() == 1)
         faulty.until(lambda: faulty.program.gallery.model.item(0) is not None)
@@ -203,7 +203,7 @@ def test_a_newer_gallery_is_left_alone_and_the_page_says_what_to_do(qtbot, monke
         faulty.works()
         assert path.read_bytes() == before
         path.unlink()
-        faulty.works()  # a saved picture is a reason to look again
+        faulty.works()  # a saved image is a reason to look again
         faulty.until(lambda: faulty.program.gallery.model.rowCount() == 2)
         faulty.until(lambda: problem.text() == "")
 
@@ -315,7 +315,7 @@ def test_what_could_not_be_written_is_written_at_the_end_when_there_is_room_by_t
     assert stored.read(Settings, settings_path())[0].theme == "dark"
 
 
-# ---- pictures
+# ---- images
 
 
 def test_a_full_disk_for_pictures_pauses_the_queue_and_says_so(qtbot, monkeypatch):

@@ -155,7 +155,7 @@ def test_names_that_look_like_markup_or_hold_controls_are_shown_as_they_are(faul
 @pytest.mark.slow
 def test_pixels_that_cannot_be_kept_are_told(faulty):
     faulty.program.images.paste(QImage())
-    assert "no picture" in faulty.notice()
+    assert "no image" in faulty.notice()
     faulty.works(BEFORE)
 
 

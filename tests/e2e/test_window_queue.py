@@ -48,7 +48,7 @@ def test_a_queue_is_worked_through_with_and_without_the_window(tmp_path):
         second = DrivenWindow(DRIVER, "again", environment, tmp_path / "again.log")
         try:
             elsewhere = second.told("elsewhere")
-            assert "mezzotint queue run" in elsewhere["line"] and "of 40 pictures" in elsewhere["line"]
+            assert "mezzotint queue run" in elsewhere["line"] and "of 40 images" in elsewhere["line"]
             assert not elsewhere["work_left"]
             taken = second.told("taken over")
             assert (taken["state"], taken["error"]) == ("waiting", None) and 1 <= taken["pictures"] < 40

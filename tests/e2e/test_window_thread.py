@@ -1,4 +1,4 @@
-"""The window's thread reads no file, asks no database and decodes no picture, whatever a person does."""
+"""The window's thread reads no file, asks no database and decodes no image, whatever a person does."""
 
 import pytest
 from driven_window import DrivenWindow, window_environment

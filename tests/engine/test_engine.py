@@ -65,7 +65,7 @@ def pixels(image) -> np.ndarray:
     return np.array(Image.open(image.path))
 
 
-# ---- what decides a picture
+# ---- what decides an image
 
 
 def test_a_seed_is_a_picture_and_the_file_makes_it_again(engine, request_for, tiny_sdxl_folder):
@@ -269,7 +269,7 @@ def test_the_words_of_a_stage_are_its_own(engine, request_for, tiny_sdxl_folder)
     assert run(engine, own).images[0].sha256 == run(engine, request).images[0].sha256
 
 
-# ---- pictures that go in
+# ---- images that go in
 
 
 @pytest.fixture
@@ -357,10 +357,10 @@ def test_pictures_that_are_finished_stay(engine, request_for, tiny_sdxl_folder):
         ({"seed": 2**63 - 1, "count": 2}, "seed is"),
         ({"width": 10**400}, "too large"),
         ({"cascade": Cascade(stages=(Stage(),) * 99, transitions=(Transition(),) * 98)}, "number of stages"),
-        ({"strength": 0.5}, "without an init picture"),
-        ({"images": (ImageInput(path="x.png", role="mask"),)}, "without an init picture"),
+        ({"strength": 0.5}, "without an init image"),
+        ({"images": (ImageInput(path="x.png", role="mask"),)}, "without an init image"),
         ({"images": (ImageInput(path="x.png", weight=0.5),)}, "weight 0.5"),
-        ({"images": (ImageInput(path="x.png"), ImageInput(path="y.png"))}, "2 init pictures"),
+        ({"images": (ImageInput(path="x.png"), ImageInput(path="y.png"))}, "2 init images"),
         ({"attention": "flash"}, "flash"),
         ({"prompt": "x" * 70_000}, "70000 characters"),
         ({"negative_prompt": "a \udcff"}, "half a character"),

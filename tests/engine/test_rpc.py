@@ -215,7 +215,7 @@ def test_events_name_their_job(client):
 
 
 def hold_all(client):
-    """Take all threads for pictures, so that what follows waits."""
+    """Take all threads for images, so that what follows waits."""
     lane = client.server._lanes["newest first"]
     for number in range(lane._most):
         client.call(f"hold {number}", "picture", picture(f"hold {number}"))

@@ -89,7 +89,7 @@ def test_a_start_does_not_load_torch(start):
     assert json.loads(done.stdout.splitlines()[-1]) == []
 
 
-# What the libraries below would import, and no picture needs.
+# What the libraries below would import, and no image needs.
 NEEDLESS = [
     "bitsandbytes.nn",
     "networkx",

@@ -100,7 +100,7 @@ SAID = ImageMetadata(
 
 
 def librarian():
-    """Knows models, pictures and their settings."""
+    """Knows models, images and their settings."""
     return Answering(
         {
             "models": MODELS_HERE,
@@ -221,7 +221,7 @@ class Windows:
         return self._page(QUEUE)
 
     def gallery(self):
-        """Pictures, and one of them closely."""
+        """Images, and one of them closely."""
         self.program.gallery.begin()
         window = self._page(GALLERY)
         until(lambda: self.program.gallery.model.peek(0) is not None)
@@ -231,7 +231,7 @@ class Windows:
         return window
 
     def gallery_at_first(self):
-        """Before the first picture."""
+        """Before the first image."""
         self.program.librarian.answers["gallery.query"] = GalleryPage(total=0, items=())
         return self._page(GALLERY)
 
@@ -355,7 +355,7 @@ class Windows:
         return self._dialog("leaving")
 
     def differences(self):
-        """Of a stranger's picture."""
+        """Of a stranger's image."""
         self.main.dialogs.settings_of_picture("/pictures/a.png")
         dialog = self._dialog("differences")
         until(lambda: dialog._model.metadata() is not None)
@@ -375,7 +375,7 @@ class Windows:
         return editor
 
     def viewer(self):
-        """Beside how the picture was made."""
+        """Beside how the image was made."""
         model = ViewerModel(self.program.librarian, self.program.pool, self.main, rating_of=lambda _path: 3)
         viewer = self._viewer = Viewer(model)
         viewer.open_at([f"/pictures/{HOSTILE}", "/pictures/b.png"], 0)

@@ -1,4 +1,4 @@
-"""A run of a batch as the window sees it: says what the title of its job tells it to. No network, no picture.
+"""A run of a batch as the window sees it: says what the title of its job tells it to. No network, no image.
 
 python batch_child.py JOB --jsonl --stop-with-input [--retry-failed]
 """

@@ -38,7 +38,7 @@ class Batch:
         self.engines = []
 
     def run(self, stream, engine=None, workers=1, stopping=lambda: False, together=1, **how):
-        """One run; `workers`: how many, or those themselves; `together`: pictures at a time."""
+        """One run; `workers`: how many, or those themselves; `together`: images at a time."""
         self.heard, self.engines = Heard(), []
         if isinstance(workers, int):
             workers = self.workers(workers, engine, together)

@@ -1,4 +1,4 @@
-"""A batch over a fast engine that writes small real pictures, in processes that may be killed; by name, as a program.
+"""A batch over a fast engine that writes small real images, in processes that may be killed; by name, as a program.
 
 python batch_programs.py run OUT TASKS [--devices N] [--shard I/N] [--retry-failed] [--together N]    the run
 python batch_programs.py serve --hold FILE                                             a worker of it
@@ -64,7 +64,7 @@ def task(number, folder, prompt=None, **changes):
 
 
 def painted(seed):
-    """The picture of a seed: its hash, over and over."""
+    """The image of a seed: its hash, over and over."""
     digest = hashlib.sha256(str(seed).encode()).digest()
     return Image.frombytes("RGB", (SIDE, SIDE), (digest * SIDE * SIDE)[: SIDE * SIDE * 3])
 
@@ -110,7 +110,7 @@ class StandIn:
         return GenerateManyResult(schema_version=SCHEMA_VERSION, outcomes=tuple(outcomes))
 
     def write(self, request):
-        """By the way of all pictures: encoded with their record, under a name that is free."""
+        """By the way of all images: encoded with their record, under a name that is free."""
         picture = painted(request.seed)
         path = Path(request.output.path)
         image = GeneratedImage(
@@ -154,7 +154,7 @@ class StandIn:
 
 
 class Telling(Silent):
-    """A dot for each picture, so that whoever watches knows that there is work to be killed in."""
+    """A dot for each image, so that whoever watches knows that there is work to be killed in."""
 
     def settled(self, record, progress):
         sys.stdout.write(".\n")

@@ -86,7 +86,7 @@ def result_of(request, images, **changes):
 
 
 class FakeEngine:
-    """Prompts: slow (until cancelled), deaf (until let go), refused, bug, exit, print, lost, memory; else pictures."""
+    """Prompts: slow (until cancelled), deaf (until let go), refused, bug, exit, print, lost, memory; else images."""
 
     def __init__(self, catalog=None):
         self.catalog = catalog

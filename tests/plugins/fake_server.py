@@ -1,7 +1,7 @@
-"""A process that speaks the engine's protocol and makes no pictures; words say which fault to make.
+"""A process that speaks the engine's protocol and makes no images; words say which fault to make.
 
     python fake_server.py [--start FAULT]       faults of a start: hang, die, slow, version, deaf, missing, garbage
-    generate {"prompt": FAULT}                  faults of a job, below; anything else makes a picture of nothing
+    generate {"prompt": FAULT}                  faults of a job, below; anything else makes an image of nothing
 
 It needs nothing but the standard library, so that it starts at once.
 """

@@ -69,7 +69,7 @@ class Faulty:
         self.program.dropped.take_paths([str(path) for path in paths])
 
     def ask(self, prompt):
-        """Put a picture into the queue as Generate does; the engine need not be there."""
+        """Put an image into the queue as Generate does; the engine need not be there."""
         program = self.program
         program.create.words.set_prompt(prompt)
         rows = []
@@ -88,7 +88,7 @@ class Faulty:
         return [row.state for row in self.rows()]
 
     def works(self, prompt="still works"):
-        """Another picture can be asked for and is made."""
+        """Another image can be asked for and is made."""
         count = len(self.saved)
         self.ask(prompt)
         self.until(lambda: len(self.saved) > count and self.program.runner.task() is None)

@@ -22,7 +22,7 @@ TODAY = date.fromtimestamp(NOON)
 
 
 def item(number, **fields):
-    fields = {"made": NOON - 3600 * number, "prompt": f"picture {number}", "model": "m", "seed": number} | fields
+    fields = {"made": NOON - 3600 * number, "prompt": f"image {number}", "model": "m", "seed": number} | fields
     values = {"path": f"/pictures/{number}.png", "width": 64, "height": 48, "bytes": 1000, "rating": 0}
     return GalleryItem(id=number, **(values | fields))
 

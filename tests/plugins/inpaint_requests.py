@@ -1,4 +1,4 @@
-"""Requests that make parts of pictures anew, with pictures and masks of noise, and what came of them."""
+"""Requests that make parts of images anew, with images and masks of noise, and what came of them."""
 
 from dataclasses import replace
 from functools import partial

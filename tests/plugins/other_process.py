@@ -1,4 +1,4 @@
-"""What a process of its own does in tests, in the place of making pictures; by name, since it is imported there."""
+"""What a process of its own does in tests, in the place of making images; by name, since it is imported there."""
 
 import os
 import signal

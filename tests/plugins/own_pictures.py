@@ -1,4 +1,4 @@
-"""Pictures with records of ours, as an engine would have written them."""
+"""Images with records of ours, as an engine would have written them."""
 
 import zlib
 from pathlib import Path
@@ -23,7 +23,7 @@ SIZE = (48, 32)
 
 
 def write_own(path: Path, *, prompt: str = "a red barn", model: str = "starter-dit", seed: int = 7) -> Path:
-    """A picture of its own pixels for each prompt, model and seed; the path it got."""
+    """An image of its own pixels for each prompt, model and seed; the path it got."""
     drawn = zlib.crc32(f"{prompt}|{model}|{seed}".encode())
     image = Image.new("RGB", SIZE, (drawn & 255, drawn >> 8 & 255, drawn >> 16 & 255))
     return write_picture(image, path, record_of(image, prompt, model, seed), overwrite=True)

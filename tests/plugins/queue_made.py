@@ -116,7 +116,7 @@ PHASES = PhaseSeconds(load=8, encode=1, step=0.5, decode=2, save=1, steps=10)
 
 
 def finish(store):
-    """Claim the next task, make all of its pictures, and be done with it."""
+    """Claim the next task, make all of its images, and be done with it."""
     task = store.claim(OWNER)
     for index in range(task.request.count):
         store.saved(task.id, image(task, index))

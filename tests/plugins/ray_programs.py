@@ -1,6 +1,6 @@
 """What works on the nodes of a Ray cluster in tests: a fast engine that may end its own process; and a run over it.
 
-python ray_programs.py OUT TASKS    a run on two such workers, a dot for each picture
+python ray_programs.py OUT TASKS    a run on two such workers, a dot for each image
 """
 
 import os
@@ -37,7 +37,7 @@ def sameness(hashes=hash_of):
 
 
 class Mortal(StandIn):
-    """Ends its process in the middle of a task: once before the picture is written, and once after."""
+    """Ends its process in the middle of a task: once before the image is written, and once after."""
 
     def __init__(self, folder):
         super().__init__(at=self._at)

@@ -1,4 +1,4 @@
-"""Sees what a thread does that may make it wait: files, SQLite, sockets, processes, pictures that are decoded.
+"""Sees what a thread does that may make it wait: files, SQLite, sockets, processes, images that are decoded.
 
 Python's own audit events, which no code gets around, and beside them the calls that have none: those of `os` that
 only look, and Qt's own. A connection of SQLite belongs to the thread that opens it; that it stays so is seen, too.

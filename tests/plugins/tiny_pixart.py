@@ -18,7 +18,7 @@ def write_tiny_pixart(
 ) -> Path:
     """Write a whole PixArt folder of about 3 MB; `scheduler` overrides the scheduler's settings.
 
-    `told_sizes`: the network is told the picture's size, as PixArt-alpha of 1024 pixels is.
+    `told_sizes`: the network is told the image's size, as PixArt-alpha of 1024 pixels is.
     """
     import torch
     from diffusers import DPMSolverMultistepScheduler, PixArtAlphaPipeline, PixArtSigmaPipeline

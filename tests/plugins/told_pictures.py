@@ -1,4 +1,4 @@
-"""Pictures as other programs write them, all with the same settings."""
+"""Images as other programs write them, all with the same settings."""
 
 import json
 
@@ -47,7 +47,7 @@ TOLD = {
 
 
 def told_by(program, path):
-    """A picture as that program writes it."""
+    """An image as that program writes it."""
     texts = PngImagePlugin.PngInfo()
     for key, text in TOLD[program].items():
         texts.add_text(key, text)

@@ -1,6 +1,6 @@
 """Drives the Batch page of the real window: `python window_batch_driver.py PART`; what it saw goes to stdout as JSON.
 
-Parts: `works` goes from a dropped folder through a look, a run, a stop, the rest, and a picture of the queue, and ends
+Parts: `works` goes from a dropped folder through a look, a run, a stop, the rest, and an image of the queue, and ends
 while another batch runs; `again` is the next start.
 """
 
@@ -28,13 +28,13 @@ MODEL = "starter-dit"
 
 
 def photos(folder):
-    """Small pictures of one colour each, and what is none."""
+    """Small images of one colour each, and what is none."""
     folder.mkdir()
     for number in range(PICTURES):
         image = QImage(SIDE, SIDE, QImage.Format.Format_RGB32)
         image.fill(QColor.fromHsv(number * 25, 200, 200))
         assert image.save(str(folder / f"{number:02}.png"))
-    (folder / "broken.png").write_text("no picture at all")
+    (folder / "broken.png").write_text("no image at all")
     return folder
 
 
@@ -113,7 +113,7 @@ def works():
     driven.wait("the batch in the list", lambda: driven.all())
     identity = driven.all()[0].known.id
     card = page.list.card(identity)
-    driven.wait("a picture", lambda: (now := driven.batches.get(identity).progress) is not None and now.done >= 1)
+    driven.wait("an image", lambda: (now := driven.batches.get(identity).progress) is not None and now.done >= 1)
     line = driven.words(identity)
     driven.window.show_page(CREATE)
     driven.type_prompt("a blue boat")
@@ -126,7 +126,7 @@ def works():
     stopped = driven.batches.get(identity)
     tell(part="stopped", done=stopped.status.done, problem=stopped.problem, line=driven.words(identity))
 
-    driven.wait("the queue's own picture", lambda: driven.saved)
+    driven.wait("the queue's own image", lambda: driven.saved)
     driven.wait("the end of the queue", lambda: program.runner.task() is None)
     driven.click(card.go_on)
     driven.wait("the rest", lambda: driven.batches.get(identity).stage == "running")
@@ -146,7 +146,7 @@ def works():
     driven.click(page.start)
     driven.wait("the second batch", lambda: len(driven.all()) == 2)
     second = driven.all()[0].known.id
-    driven.wait("a picture of it", lambda: (now := driven.batches.get(second).progress) is not None and now.done >= 1)
+    driven.wait("an image of it", lambda: (now := driven.batches.get(second).progress) is not None and now.done >= 1)
     driven.window.close()
     driven.wait("the question", lambda: any(isinstance(one, LeavingDialog) for one in QApplication.topLevelWidgets()))
     dialog = next(one for one in QApplication.topLevelWidgets() if isinstance(one, LeavingDialog) and one.isVisible())

@@ -1,6 +1,6 @@
 """Drives the real window in a process of its own: `python window_driver.py PART`; what it saw goes to stdout as JSON.
 
-Parts: `first` goes from a fresh machine through a picture, its settings and the death of an engine, and ends in the
+Parts: `first` goes from a fresh machine through an image, its settings and the death of an engine, and ends in the
 middle of a job, waiting to be killed; `second` is the next start.
 """
 
@@ -104,12 +104,12 @@ def first():
     QTest.keyClick(window.first_run.prompt, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     QTest.keyClicks(window.first_run.prompt, "a blue boat on the sea")
     driven.click(window.first_run.make_button)
-    driven.wait("the first picture", lambda: driven.saved and driven.ended)
+    driven.wait("the first image", lambda: driven.saved and driven.ended)
     first_picture = driven.saved[0]
     view = window.create_page.result.view
-    driven.wait("the finished picture on the page", lambda: view.picture_size().width() == first_picture.width)
+    driven.wait("the finished image on the page", lambda: view.picture_size().width() == first_picture.width)
     tell(
-        part="first picture",
+        part="first image",
         first_run=shown,
         previews=driven.previews,
         steps=driven.steps,
@@ -120,7 +120,7 @@ def first():
 
     driven.key(Qt.Key.Key_3, Qt.KeyboardModifier.ControlModifier)
     assert window.pages.currentIndex() == GALLERY
-    driven.wait("the picture in the gallery", lambda: program.gallery.model.rowCount() == 1)
+    driven.wait("the image in the gallery", lambda: program.gallery.model.rowCount() == 1)
     program.gallery.model.show_rows(0, 0)
     driven.wait("its row", lambda: program.gallery.model.item(0) is not None)
     found = program.gallery.model.item(0)
@@ -134,7 +134,7 @@ def first():
     driven.drop(first_picture.path)
     driven.wait("the differences", lambda: "differences" in window.dialogs._open)
     dialog = window.dialogs._open["differences"]
-    driven.wait("what the picture says", lambda: dialog._model.metadata() is not None)
+    driven.wait("what the image says", lambda: dialog._model.metadata() is not None)
     driven.click(driven.button("Apply all", dialog))
     request = program.create.request()
     tell(
@@ -155,7 +155,7 @@ def first():
     os.kill(engine, signal.SIGKILL)
     driven.wait("the engine gone", lambda: program.engine.state() != "ready")
     reason = program.engine.reason()
-    driven.wait("the picture after the engine's death", lambda: driven.saved and program.runner.task() is None)
+    driven.wait("the image after the engine's death", lambda: driven.saved and program.runner.task() is None)
     tell(
         part="engine killed",
         reason=reason,

@@ -74,7 +74,7 @@ class Models(Driven):
         self.program.create.chosen.change(steps=2, count=1)
         self.type_prompt("a boat")
         self.press_generate()
-        self.wait("the picture", lambda: self.saved and self.program.runner.task() is None)
+        self.wait("the image", lambda: self.saved and self.program.runner.task() is None)
         self.window.show_page(MODELS)
         task, failure = self.ended[-1]
         return {

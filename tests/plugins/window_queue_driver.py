@@ -23,7 +23,7 @@ from mezzotint_app.stored import write
 from mezzotint_app.windows.main_window import CREATE, GALLERY, QUEUE
 
 LONG = 80  # steps of what is to be interrupted
-MANY = 40  # pictures of what goes on without the window
+MANY = 40  # images of what goes on without the window
 
 
 class Driven(Window):
@@ -142,7 +142,7 @@ def works(driven):
     driven.wait("that it says so", lambda: program.queue.summary.text().startswith("Paused"))
     tell(part="times", seconds=program.queue.running.queue_seconds_left(), line=program.queue.summary.text())
     driven.window.show_page(GALLERY)
-    driven.wait("the pictures in the gallery", lambda: program.gallery.model.rowCount() == 2)
+    driven.wait("the images in the gallery", lambda: program.gallery.model.rowCount() == 2)
 
     told = []
     driven.window.findChild(Notifications).shown.connect(lambda title, text: told.append(text))
@@ -170,7 +170,7 @@ def works(driven):
 def again(driven):
     program, page, runner = driven.program, driven.page, driven.program.runner
     driven.wait("the other program", lambda: runner.state == "elsewhere")
-    driven.wait("how far it is", lambda: f" of {MANY} pictures" in program.queue.summary.text())
+    driven.wait("how far it is", lambda: f" of {MANY} images" in program.queue.summary.text())
     driven.window.show_page(QUEUE)
     driven.wait("the list", lambda: driven.model.peek(0) is not None)
     entry = driven.model.peek(0).id

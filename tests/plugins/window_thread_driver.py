@@ -85,8 +85,8 @@ def starts(driven):
 def makes(driven):
     driven.generate("a red house by the sea (birds:1.2)", steps=6, count=2)
     driven.window.show_page(CREATE)
-    driven.wait("two pictures", lambda: len(driven.saved) == 2 and driven.program.runner.task() is None)
-    driven.wait("the finished picture", lambda: driven.program.create.preview.path() == driven.saved[-1].path)
+    driven.wait("two images", lambda: len(driven.saved) == 2 and driven.program.runner.task() is None)
+    driven.wait("the finished image", lambda: driven.program.create.preview.path() == driven.saved[-1].path)
     view = driven.window.create_page.result.view
     for key in (Qt.Key.Key_Plus, Qt.Key.Key_Plus, Qt.Key.Key_0, Qt.Key.Key_1):
         QTest.keyClick(view, key)
@@ -121,7 +121,7 @@ def looks_at_the_queue(driven):
 def looks_at_the_gallery(driven):
     program, page = driven.program, driven.window.gallery_page
     driven.window.show_page(GALLERY)
-    driven.wait("the pictures", lambda: program.gallery.model.rowCount() == 2)
+    driven.wait("the images", lambda: program.gallery.model.rowCount() == 2)
     shown = page.grid.model().index(0)
     driven.wait("a thumbnail", lambda: shown.data(Qt.ItemDataRole.UserRole + 2) is not None)
     page.grid.setFocus()
@@ -163,7 +163,7 @@ def takes_settings(driven):
     driven.drop(path)
     driven.wait("the differences", lambda: "differences" in driven.window.dialogs._open)
     dialog = driven.window.dialogs._open["differences"]
-    driven.wait("what the picture says", lambda: dialog._model.metadata() is not None)
+    driven.wait("what the image says", lambda: dialog._model.metadata() is not None)
     driven.rest()
     driven.click(driven.button("Apply all", dialog))
     driven.opened(lambda: driven.drop(str(Path(path).parent)))
@@ -177,7 +177,7 @@ def begins_from_one(driven):
     images, panel = driven.program.images, driven.window.create_page.folds.picture
     driven.window.create_page.folds.folds()["picture"].set_open(True)
     images.set_picture(driven.saved[0].path)
-    driven.wait("the picture", lambda: images.picture() is not None)
+    driven.wait("the image", lambda: images.picture() is not None)
     editor = panel.edit_mask()
     driven.wait("the editor", editor.tools.isEnabled)
     middle = editor.canvas.rect().center()
@@ -243,7 +243,7 @@ def loses_the_engine(driven):
     driven.wait("a task", lambda: program.runner.task() is not None)
     os.kill(program.engine.process_id(), signal.SIGKILL)
     driven.wait("its end", lambda: program.engine.state() != "ready")
-    driven.wait("a picture after that", lambda: len(driven.saved) > before)
+    driven.wait("an image after that", lambda: len(driven.saved) > before)
     driven.wait("nothing more to do", lambda: program.runner.task() is None and not program.queue.summary.work_left())
     os.kill(program.librarian.process_id(), signal.SIGKILL)
     driven.wait("the librarian again", lambda: program.librarian.state() == "ready")

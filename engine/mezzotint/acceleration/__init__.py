@@ -1,1 +1,1 @@
-"""What makes a step cheaper and leaves the picture as it is."""
+"""What makes a step cheaper and leaves the image as it is."""

@@ -23,7 +23,7 @@ Forward: TypeAlias = Callable[..., Any]  # of a network, of whatever it takes an
 Values: TypeAlias = tuple[Any, ...]
 Named: TypeAlias = dict[str, Any]
 
-KEPT = 4  # graphs at a time: the halves of the guidance, and parts of pictures that are made together
+KEPT = 4  # graphs at a time: the halves of the guidance, and parts of images that are made together
 CHANGING = "timestep"  # the one keyword that changes with each step; the others are the words'
 
 

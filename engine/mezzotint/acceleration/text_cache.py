@@ -2,7 +2,7 @@
 
 In plain cross-attention (SDXL's and PixArt's) they are made of the prompt alone, and that is the same in every step.
 What a layer gave is given again for the very same memory as input, untouched since: nothing is compared by value and
-nothing is rounded, so a picture is the same bit for bit.
+nothing is rounded, so an image is the same bit for bit.
 """
 
 from collections.abc import Iterator

@@ -90,7 +90,7 @@ def _masks(attn: Layer, mask: Tensor | None, k: Tensor, key_lengths: Tensor | No
 def attending(session: AttentionSession, networks: Iterable[object]) -> Iterator[None]:
     """Have the session attend in these networks; afterwards they are as they were.
 
-    With `sdpa` nothing is touched: diffusers' own processors make the very same pictures. Where weights rest says
+    With `sdpa` nothing is touched: diffusers' own processors make the very same images. Where weights rest says
     nothing about where they compute, so that each call decides by its own queries.
     """
     layers = [] if session.used == "sdpa" else [layer for network in networks for layer in _layers(network)]

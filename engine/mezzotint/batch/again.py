@@ -1,4 +1,4 @@
-"""An earlier picture's own words as the start of a request: all of it for ours, what is known for foreign ones."""
+"""An earlier image's own words as the start of a request: all of it for ours, what is known for foreign ones."""
 
 import math
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def base_of(metadata: ImageMetadata, picture: str, is_model: Callable[[str], boo
         cascade=Cascade(stages=(_stage(metadata, is_model, lost),)),
     )
     left_out = f"; left out: {', '.join(lost)}" if lost else ""
-    tell(f"notice: {plain(picture)} was made by {plain(metadata.program)}: the new picture will differ{left_out}")
+    tell(f"notice: {plain(picture)} was made by {plain(metadata.program)}: the new image will differ{left_out}")
     return request
 
 

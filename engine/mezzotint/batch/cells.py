@@ -15,7 +15,7 @@ from mezzotint.batch.settings import Options, request_of
 from mezzotint.batch.words import WORDS
 from mezzotint.protocol import GenerateRequest, ImageInput, Output
 
-THE_INPUT, THE_MASK = "<input>", "<mask>"  # in the place of each task's own pictures; no file can be called that
+THE_INPUT, THE_MASK = "<input>", "<mask>"  # in the place of each task's own images; no file can be called that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +28,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mould:
-    """A request for many tasks: all but their words, seeds, pictures and names."""
+    """A request for many tasks: all but their words, seeds, images and names."""
 
     request: GenerateRequest  # with whole paths
-    digest: str  # sha256 of all of it that decides a picture, with paths as they were written
+    digest: str  # sha256 of all of it that decides an image, with paths as they were written
     seed: int | None
     count: int
 
@@ -100,7 +100,7 @@ def _with_own_pictures(request: GenerateRequest, whole: GenerateRequest) -> Gene
 
 
 def digest_of(request: GenerateRequest) -> str:
-    """sha256 of what decides a picture but the seed: not of the machine that it is made on, nor of its memory."""
+    """sha256 of what decides an image but the seed: not of the machine that it is made on, nor of its memory."""
     plain = replace(
         request,
         images=tuple(_kind_of(image) for image in request.images),

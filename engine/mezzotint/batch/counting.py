@@ -8,11 +8,11 @@ from mezzotint.batch.job import JobFile
 from mezzotint.batch.material import search_of
 from mezzotint.batch.tasks import BatchTask, Shard, output_folder, tasks_of
 
-_MOST_OPENED = 20  # pictures that cannot be used, before the estimate is done without
+_MOST_OPENED = 20  # images that cannot be used, before the estimate is done without
 
 
 def expected_tasks(job: JobFile, *, base: Path, shard: Shard | None = None) -> int:
-    """All tasks of a job of words; of a folder, as many for each picture as the first good one has. No other is opened.
+    """All tasks of a job of words; of a folder, as many for each image as the first good one has. No other is opened.
 
     Raises what reading the job raises.
     """

@@ -11,7 +11,7 @@ from mezzotint.batch.tasks import BatchTask, Skipped
 from mezzotint.batch.workers import Worker, WorkerUnusable
 from mezzotint.protocol import Event, GenerateResult
 
-WINDOW = 256  # tasks that are looked at ahead: their inputs are read and hashed while pictures are made
+WINDOW = 256  # tasks that are looked at ahead: their inputs are read and hashed while images are made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class StreamEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskEnded:
-    """A worker has a picture, or an error."""
+    """A worker has an image, or an error."""
 
     task: BatchTask
     result: GenerateResult | None

@@ -73,7 +73,7 @@ def leased(
             if not waits:
                 raise _busy(who)
             if not told:
-                tell(f"waiting: {who} makes pictures on the same device")
+                tell(f"waiting: {who} makes images on the same device")
                 told = True
             sleep(_WAIT)
         yield
@@ -99,7 +99,7 @@ def _is_elsewhere(held: Held) -> bool:
 
 def _busy(who: str) -> Busy:
     error = Busy(
-        f"{who} makes pictures on the same device: wait for it (--wait), end it there, or name others (--devices)"
+        f"{who} makes images on the same device: wait for it (--wait), end it there, or name others (--devices)"
     )
     error.exit_code = LOCKED
     return error

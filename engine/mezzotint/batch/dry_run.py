@@ -1,4 +1,4 @@
-"""What a job would do, picture by picture, with nothing made and nothing written."""
+"""What a job would do, image by image, with nothing made and nothing written."""
 
 import os
 from collections import Counter
@@ -106,7 +106,7 @@ class DryRun:
             existing = self._job.output.existing
             why = {"skip": "is kept", "rename": "is kept; the new one gets -1", "overwrite": "is replaced"}[existing]
             return existing, f"a file of that name is there, and {why}"
-        return "make", "another picture of the job has the name that it would have" if task.is_twin else ""
+        return "make", "another image of the job has the name that it would have" if task.is_twin else ""
 
 
 def _of_task(task: BatchTask, does: DryDoes, why: str, kind: str = "") -> DryRow:

@@ -1,4 +1,4 @@
-"""What a job will take: the size of each picture, its time, and its room on the disk. Nothing is loaded."""
+"""What a job will take: the size of each image, its time, and its room on the disk. Nothing is loaded."""
 
 import os
 import shutil
@@ -18,14 +18,14 @@ from mezzotint.stages.setup import CascadeSetup, Find, set_up
 
 Size = tuple[int, int]
 
-_BYTES_PER_PIXEL = {"png": 1.8, "jpg": 0.7, "webp": 0.35}  # of pictures of the sort that models make
-_BYTES_OF_RECORD = 12_000  # what each picture says of itself
+_BYTES_PER_PIXEL = {"png": 1.8, "jpg": 0.7, "webp": 0.35}  # of images of the sort that models make
+_BYTES_OF_RECORD = 12_000  # what each image says of itself
 _MOST_KNOWN = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duration:
-    """How long a picture takes."""
+    """How long an image takes."""
 
     seconds: float | None  # without loading its model; None: nothing is known
     load: float  # of its model, once
@@ -34,7 +34,7 @@ class Duration:
 
 
 class Sizes:
-    """The sizes of pictures as they will come out, fitted to what their models can make."""
+    """The sizes of images as they will come out, fitted to what their models can make."""
 
     def __init__(self, find: Find, default_model: ModelRef) -> None:
         self._found: dict[ModelRef, FoundModel] = {}
@@ -86,7 +86,7 @@ def _picture_size(path: Path) -> Size:
 
 
 class Times:
-    """How long pictures take: as the queue has learned it, else as the planner expects it."""
+    """How long images take: as the queue has learned it, else as the planner expects it."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Times:
         self._known: dict[object, Duration] = {}
 
     def duration(self, request: GenerateRequest, size: Size) -> Duration:
-        """Of one picture of that size."""
+        """Of one image of that size."""
         key = (request.cascade, request.strength, request.quantization, request.device, request.memory, size)
         if key not in self._known:
             if len(self._known) >= _MOST_KNOWN:
@@ -141,7 +141,7 @@ def _names(request: GenerateRequest, default: str) -> list[str]:
 
 
 def bytes_of(size: Size, form: PictureFormat) -> int:
-    """About what a picture takes on the disk."""
+    """About what an image takes on the disk."""
     return round(size[0] * size[1] * _BYTES_PER_PIXEL[form]) + _BYTES_OF_RECORD
 
 

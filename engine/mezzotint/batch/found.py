@@ -1,4 +1,4 @@
-"""A task's picture that is there already: its process ended before the manifest could say so."""
+"""A task's image that is there already: its process ended before the manifest could say so."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -10,11 +10,11 @@ from mezzotint.batch.tasks import BatchTask
 from mezzotint.jobs.found_pictures import agrees, record_in
 from mezzotint.protocol import GeneratedImage, GenerateRequest
 
-IsAnothers = Callable[[Path], bool]  # whether a manifest says that a file is the picture of another task
+IsAnothers = Callable[[Path], bool]  # whether a manifest says that a file is the image of another task
 
 
 def found_picture(task: BatchTask, folder: Path, is_anothers: IsAnothers) -> GeneratedImage | None:
-    """The picture under the planned name, or beside it under the names that are taken when that is in use.
+    """The image under the planned name, or beside it under the names that are taken when that is in use.
 
     What it was made from must be written inside it, and be what is asked for.
     """

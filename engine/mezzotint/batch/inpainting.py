@@ -15,7 +15,7 @@ _MORE = {"inpaint_area": "area", "inpaint_padding": "padding", "inpaint_feather"
 
 
 def pictures_of(options: "Options", base: GenerateRequest) -> tuple[ImageInput, ...]:
-    """The pictures of the request; another init picture does away with the mask of the one before."""
+    """The images of the request; another init image does away with the mask of the one before."""
     kept = base.images if options.init is None else (ImageInput(path=options.init),)
     if options.mask is None:
         return kept
@@ -23,7 +23,7 @@ def pictures_of(options: "Options", base: GenerateRequest) -> tuple[ImageInput, 
 
 
 def inpaint_of(options: "Options", base: GenerateRequest) -> Inpaint | None:
-    """How the masked part is made anew; an earlier picture's way stays for what is not said, with its init picture."""
+    """How the masked part is made anew; an earlier image's way stays for what is not said, with its init image."""
     known = base.inpaint if options.init is None else None
     said = {field: getattr(options, name) for name, field in _MORE.items() if getattr(options, name) is not None}
     if options.outpaint is not None:
@@ -36,7 +36,7 @@ def inpaint_of(options: "Options", base: GenerateRequest) -> Inpaint | None:
 
 
 def size_follows(options: "Options", base: GenerateRequest) -> bool:
-    """Whether recorded sizes make room for that of the grown picture."""
+    """Whether recorded sizes make room for that of the grown image."""
     asked = inpaint_of(options, base)
     return options.outpaint is not None and options.size is None and asked is not None and asked.area == "whole"
 

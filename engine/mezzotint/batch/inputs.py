@@ -1,4 +1,4 @@
-"""Pictures in a folder, found one at a time: sorted, so that every machine finds the same; nothing is opened."""
+"""Images in a folder, found one at a time: sorted, so that every machine finds the same; nothing is opened."""
 
 import fnmatch
 import os
@@ -23,7 +23,7 @@ Listdir = Callable[[Path], Iterator["os.DirEntry[str]"]]  # the entries of a fol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A file that may be a picture."""
+    """A file that may be an image."""
 
     path: Path
     relative: str  # from the input folder, with / between folders
@@ -73,7 +73,7 @@ def scan(search: Search, *, listdir: Listdir | None = None) -> Iterator[Found | 
 def _real_folder(folder: Path) -> str:
     if not is_folder(folder):
         what = "is no folder" if os.path.lexists(folder) else "does not exist"
-        raise StorageError(f"the input folder {shown(folder)} {what}: give the folder with the pictures")
+        raise StorageError(f"the input folder {shown(folder)} {what}: give the folder with the images")
     return os.path.realpath(folder)
 
 
@@ -146,7 +146,7 @@ def _judged(search: Search, real: str, relative: str, kind: str) -> Found | Skip
         if trouble is not None:
             return Skipped(input=relative, reason=trouble, kind="link")
     elif kind != "file":
-        return Skipped(input=relative, reason=f"it is a {kind}, not a picture", kind="not_a_file")
+        return Skipped(input=relative, reason=f"it is a {kind}, not an image", kind="not_a_file")
     return Found(path=path, relative=relative)
 
 
@@ -173,7 +173,7 @@ def _link_trouble(path: Path, real: str) -> str | None:
     except (OSError, ValueError, RuntimeError):
         return "it is a link that leads nowhere, or in a circle"
     if not Path(target).is_relative_to(real):
-        return "it is a link out of the input folder: copy the picture into it"
+        return "it is a link out of the input folder: copy the image into it"
     return None if stat.S_ISREG(mode) else "it is a link to what is no file"
 
 

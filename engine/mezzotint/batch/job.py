@@ -25,32 +25,32 @@ class Prompts:
     table: str | None = None  # CSV, TSV or JSON lines; columns are fields of the template, or settings by their name
     template: str | None = None  # a prompt with {column} for the table; None: the column "prompt"
     wildcards: str | None = None  # the folder with NAME.txt for every __NAME__
-    choices: Choices = "all"  # of {a|b} and __NAME__: every one, or for each picture one that its seed draws
+    choices: Choices = "all"  # of {a|b} and __NAME__: every one, or for each image one that its seed draws
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputFolder:
-    """Pictures that are given: to start from, or to be made again."""
+    """Images that are given: to start from, or to be made again."""
 
     folder: str
-    work: Work = "change"  # again: from what each picture says about itself
+    work: Work = "change"  # again: from what each image says about itself
     recursive: bool = False
-    glob: tuple[str, ...] = ()  # of the name, or with / of the path in the folder; empty: every picture
-    limit: int | None = None  # pictures, the first ones
-    masks: str | None = None  # a folder with a mask of the same stem for each picture
+    glob: tuple[str, ...] = ()  # of the name, or with / of the path in the folder; empty: every image
+    limit: int | None = None  # images, the first ones
+    masks: str | None = None  # a folder with a mask of the same stem for each image
     sidecars: bool = False  # NAME.txt beside NAME.png holds its prompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOutput:
-    """Where the pictures of a job go."""
+    """Where the images of a job go."""
 
     folder: str = "out"
     name: str | None = None  # a template with [tokens]; None: after the input, or the row and its prompt
     format: PictureFormat = "png"
     keep_tree: bool = True  # folders below the output folder as below the input folder
     existing: Existing = "rename"  # what happens where a file of that name is there already
-    batch_size: int | None = None  # pictures that are made together; None: as is usual for the device
+    batch_size: int | None = None  # images that are made together; None: as is usual for the device
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

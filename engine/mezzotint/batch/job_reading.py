@@ -181,7 +181,7 @@ class _Reader:
         self._check_names(table, names, ("input",))
         here = ("input",)
         if "folder" not in table:
-            raise self._problem(here, "the folder with the pictures is missing: folder = 'pictures'")
+            raise self._problem(here, "the folder with the images is missing: folder = 'pictures'")
         return InputFolder(
             folder=self._get(table, "folder", _path, "", here),
             work=self._get(table, "work", _among(get_args(Work)), "change", here),
@@ -223,7 +223,7 @@ def check_job(job: JobFile) -> None:
     """UsageError for parts of a job that do not go together; also of one that was made from options."""
     words = job.prompts.list or job.prompts.file or job.prompts.table
     if job.requests and (words or job.input is not None):
-        raise UsageError("whole requests have their own words and pictures: leave out [prompts] and [input]")
+        raise UsageError("whole requests have their own words and images: leave out [prompts] and [input]")
     if not (job.requests or words or job.input is not None):
         raise UsageError("there is nothing to make: give prompts (a list, a file, a table) or an input folder")
     if job.prompts.template is not None and job.prompts.table is None:
@@ -235,18 +235,18 @@ def check_job(job: JobFile) -> None:
 
 
 def _has_words(job: JobFile) -> bool:
-    """Whether a picture may have a prompt: of the job, beside it, or in what it says about itself."""
+    """Whether an image may have a prompt: of the job, beside it, or in what it says about itself."""
     words = job.prompts.list or job.prompts.file or job.prompts.table
     return bool(words) or job.input is None or job.input.sidecars or job.input.work == "again"
 
 
 def _check_input(job: JobFile) -> None:
     if job.settings.init is not None or (job.settings.mask is not None and job.input and job.input.masks is not None):
-        raise UsageError("the pictures come from the input folder: leave init (or mask) out of the settings")
+        raise UsageError("the images come from the input folder: leave init (or mask) out of the settings")
     if not _has_words(job):
-        raise UsageError("there are no words for the pictures: give a prompt, or sidecars, the text files beside them")
+        raise UsageError("there are no words for the images: give a prompt, or sidecars, the text files beside them")
     if job.input is not None and job.input.work == "again" and (job.input.masks is not None or job.settings.mask):
-        raise UsageError("pictures that are made again have the masks that they were made with: leave masks out")
+        raise UsageError("images that are made again have the masks that they were made with: leave masks out")
 
 
 # ---- values

@@ -37,7 +37,7 @@ class KnownTasks:
 
     def __init__(self) -> None:
         self._tasks: dict[str, Known] = {}
-        self._outputs: dict[str, str] = {}  # of pictures that are there, and of those that failed
+        self._outputs: dict[str, str] = {}  # of images that are there, and of those that failed
         self._failed: set[str] = set()
         self.damaged = 0  # lines that could not be read
 
@@ -88,7 +88,7 @@ class KnownTasks:
     def mark(self, what: str, key: str) -> None:
         """One of the marks that the manifest has; anything else is for other readers."""
         if what == "replaced":
-            self._tasks.pop(key, None)  # its picture is gone, or will be: wanted again, it is made again
+            self._tasks.pop(key, None)  # its image is gone, or will be: wanted again, it is made again
         if what not in _MARKS:
             return
         before = self.get(key)
@@ -117,10 +117,10 @@ class KnownTasks:
         """What was to go there has changed, and another task took its place."""
         self._failed.discard(before)
         if status == "done":
-            self._tasks.pop(before, None)  # its picture, if there was one, is gone: wanted again, it is made again
+            self._tasks.pop(before, None)  # its image, if there was one, is gone: wanted again, it is made again
 
     def key_of_output(self, output: str) -> str | None:
-        """The task whose picture a file is."""
+        """The task whose image a file is."""
         key = self._outputs.get(output)
         return key if key is not None and self.get(key).status == "done" else None
 

@@ -28,7 +28,7 @@ class Journal:
     path: Path
     shard: Shard | None
     records: dict[str, Record] = field(default_factory=dict)  # the last one of each task, in the order they ended
-    outputs: dict[str, str] = field(default_factory=dict)  # the task whose picture each was last
+    outputs: dict[str, str] = field(default_factory=dict)  # the task whose image each was last
     passed_over: dict[str, list[str]] = field(default_factory=dict)  # the records that say so of each input
     run: dict[str, Any] = field(default_factory=dict)  # how its last run began
     total: int | None = None  # tasks of its last run, where it has counted them
@@ -54,7 +54,7 @@ class Journal:
         elif isinstance(line.get("run"), dict):
             self.run, self.total, self.is_ended = line["run"], None, False
         elif isinstance(line.get("replaced"), str):
-            self.records.pop(line["replaced"], None)  # another's picture was about to take its place
+            self.records.pop(line["replaced"], None)  # another's image was about to take its place
         else:
             self._take_total(line)
 
@@ -70,7 +70,7 @@ class Journal:
             self._look_at_input(record, record.input)
 
     def _look_at_input(self, record: Record, name: str) -> None:
-        """A picture that was mended and made was passed over once, and is no more."""
+        """An image that was mended and made was passed over once, and is no more."""
         if record.status == "skipped" and record.kind in _OF_FILES:
             self.passed_over.setdefault(name, []).append(record.key)
         elif record.status == "done":
@@ -94,7 +94,7 @@ class Ledger:
     journals: tuple[Journal, ...]
 
     def records(self) -> dict[str, Record]:
-        """The last word on each task: a picture counts for more than a failure, wherever that was."""
+        """The last word on each task: an image counts for more than a failure, wherever that was."""
         found: dict[str, Record] = {}
         for journal in self.journals:
             for key, record in journal.records.items():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mezzotint.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 
-OLD = 3600.0  # seconds: nobody writes a picture for so long
+OLD = 3600.0  # seconds: nobody writes an image for so long
 
 _OURS = re.compile(f"{re.escape(TEMPORARY_PREFIX)}[0-9a-f]{{16}}{re.escape(TEMPORARY_SUFFIX)}")
 

@@ -6,4 +6,4 @@ MAX_GUIDANCE = 100.0
 MAX_COUNT = 10_000
 MAX_PROMPT = 65_536  # characters
 MAX_CELLS = 10_000  # combinations of a matrix
-MOST_TOGETHER = 64  # pictures that the engine takes at once
+MOST_TOGETHER = 64  # images that the engine takes at once

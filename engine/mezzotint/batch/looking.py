@@ -42,7 +42,7 @@ def prepared(
     planned: Planned | None = None,
     listdir: Listdir | None = None,
 ) -> Iterator[DryRun]:
-    """A dry run, for as long as the times of pictures can be asked for. `planned`: where nothing was measured."""
+    """A dry run, for as long as the times of images can be asked for. `planned`: where nothing was measured."""
     folder = output_folder(job, base)
     known = KnownTasks.read(folder)
 
@@ -64,7 +64,7 @@ def prepared(
 
 
 def _learned(stack: contextlib.ExitStack) -> Learned | None:
-    """What pictures took before; where that cannot be read, nobody knows."""
+    """What images took before; where that cannot be read, nobody knows."""
     try:
         return stack.enter_context(JobStore.open().store).expected
     except StorageError:
@@ -79,7 +79,7 @@ def look(asked: BatchLook, catalog: Catalog, tell: OnEvent, cancelled: IsCancell
     if asked.limit is not None and asked.limit < 0:
         raise UsageError(f"{asked.limit} rows cannot be looked at")
     if job.settings.model is not None:
-        catalog.find(ModelRef(id=job.settings.model))  # told once, and not for every picture
+        catalog.find(ModelRef(id=job.settings.model))  # told once, and not for every image
     with prepared(job, base, catalog, listdir=lambda folder: _listed(folder, cancelled)) as run:
         group, rows = _Group(tell), run.rows()
         for row in itertools.islice(rows, asked.limit):

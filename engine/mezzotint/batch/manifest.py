@@ -5,7 +5,7 @@ outlives the machine: at most `sync_tasks` lines or `sync_seconds` later. Lines 
 them `{"run": ...}` when a run begins, `{"ended": ...}` when one has gone through all of its tasks, and, as marks of
 what was under way, `{"begun": KEY}`, `{"released": KEY}` and `{"died": KEY}`; the first and the last for tasks that are
 made together with others, of which one alone may be to blame, are `begun_together` and `died_together`. `{"replaced":
-KEY}` says that the file of a task is about to become the picture of another.
+KEY}` says that the file of a task is about to become the image of another.
 """
 
 import contextlib
@@ -101,7 +101,7 @@ class Manifest:
             return self._known.get(key)
 
     def key_of_output(self, output: str) -> str | None:
-        """The task whose picture a file is, if a manifest says so."""
+        """The task whose image a file is, if a manifest says so."""
         with self._lock:
             return self._known.key_of_output(output)
 
@@ -136,7 +136,7 @@ class Manifest:
         self._mark("died_together" if together else "died", key)
 
     def replace(self, output: str, key: str) -> None:
-        """A file is about to become the picture of this task: whose it was has none then, whatever happens next."""
+        """A file is about to become the image of this task: whose it was has none then, whatever happens next."""
         with self._lock:
             before = self._known.key_of_output(output)
             if before is None or before == key:
@@ -151,7 +151,7 @@ class Manifest:
             self._append(json.dumps({what: dict(facts)}).encode("ascii") + b"\n")
 
     def _mark(self, what: str, key: str) -> None:
-        """Where there is no room for it, it is written later: the picture that it is about will say so."""
+        """Where there is no room for it, it is written later: the image that it is about will say so."""
         with self._lock, contextlib.suppress(StorageError):
             self._known.mark(what, key)
             self._append(json.dumps({what: key}).encode("ascii") + b"\n")

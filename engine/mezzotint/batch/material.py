@@ -1,4 +1,4 @@
-"""What tasks are made from: a picture with what belongs to it, a request of a list, or words alone."""
+"""What tasks are made from: an image with what belongs to it, a request of a list, or words alone."""
 
 import hashlib
 import json
@@ -33,13 +33,13 @@ class Material:
 
     @property
     def is_again(self) -> bool:
-        """Whether the picture is to be made again, and is itself no part of the request."""
+        """Whether the image is to be made again, and is itself no part of the request."""
         return self.path is not None and self.over is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """The pictures of a task, looked at."""
+    """The images of a task, looked at."""
 
     images: tuple[ImageInput, ...]
     hash: str | None  # sha256 of the content of all of them; None: there are none
@@ -58,12 +58,12 @@ def materials(job: JobFile, base: Path, output: Path, listdir: Listdir | None = 
 
 
 def input_folder(folder: InputFolder, base: Path) -> Path:
-    """Where the pictures of a job lie."""
+    """Where the images of a job lie."""
     return base / from_home(folder.folder)
 
 
 def search_of(asked: InputFolder, base: Path, output: Path) -> Search:
-    """What is looked for in an input folder; masks, and pictures that were made, are no inputs."""
+    """What is looked for in an input folder; masks, and images that were made, are no inputs."""
     masks = _masks(asked, base)
     return Search(
         folder=input_folder(asked, base),
@@ -87,15 +87,13 @@ def _of_folder(asked: InputFolder, base: Path, output: Path, listdir: Listdir | 
 
 def _check_folders(folder: Path, masks: Path | None, output: Path) -> None:
     if _is_same(output, folder):
-        raise UsageError(
-            f"the pictures of {shown(folder)} would be made into that same folder: choose another for them"
-        )
+        raise UsageError(f"the images of {shown(folder)} would be made into that same folder: choose another for them")
     if masks is None:
         return
     if not is_folder(masks):
         raise UsageError(f"the folder of the masks, {shown(masks)}, is not there")
     if _is_same(masks, folder):
-        raise UsageError(f"masks and pictures cannot lie in one folder, {shown(folder)}: put the masks into another")
+        raise UsageError(f"masks and images cannot lie in one folder, {shown(folder)}: put the masks into another")
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -122,14 +120,14 @@ def _of_picture(found: Found, asked: InputFolder, masks: Path | None) -> Materia
 
 
 def _recorded(found: Found) -> GenerateRequest:
-    """What a picture says of itself. Models of other programs are left out: what they are called differs by machine."""
+    """What an image says of itself. Models of other programs are left out: what they are called differs by machine."""
     from mezzotint.images.metadata import read_metadata
 
     return base_of(read_metadata(found.path), found.path.name, lambda _: False, lambda _: None)
 
 
 def looked_at(material: Material, images: tuple[ImageInput, ...]) -> Looked:
-    """Open and hash what a task is made from. A MezzotintError says which picture cannot be used, and why."""
+    """Open and hash what a task is made from. A MezzotintError says which image cannot be used, and why."""
     own = {THE_INPUT: material.path, THE_MASK: material.mask}
     known: list[str] = [_sha256(material.path)] if material.is_again and material.path is not None else []
     looked = []
@@ -148,5 +146,5 @@ def _sha256(path: Path) -> str:
     from mezzotint.images.reading import open_image
 
     with open_image(path):
-        pass  # what is no picture, or is too large, is told as that
+        pass  # what is no image, or is too large, is told as that
     return fingerprint(path, None).sha256

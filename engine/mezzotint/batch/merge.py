@@ -1,6 +1,6 @@
 """The manifests of all shards as one: the same bytes, however the job was divided, and what was found wrong on the way.
 
-What differs from run to run is left out: when a picture was made, how long it took, on what. The manifests stay.
+What differs from run to run is left out: when an image was made, how long it took, on what. The manifests stay.
 """
 
 import json
@@ -32,9 +32,9 @@ class Merged:
     path: str
     tasks: int
     failures: int
-    missing: tuple[str, ...]  # shards without a manifest or not at their end, pictures that are not there
+    missing: tuple[str, ...]  # shards without a manifest or not at their end, images that are not there
     duplicates: tuple[str, ...]  # one task made more than once
-    conflicts: tuple[str, ...]  # one task with different pictures, one picture of two tasks, pixels that have changed
+    conflicts: tuple[str, ...]  # one task with different images, one image of two tasks, pixels that have changed
 
     @property
     def is_whole(self) -> bool:
@@ -96,7 +96,7 @@ def _shared_outputs(records: Mapping[str, Record]) -> Iterator[str]:
             owners[record.output].append(record)
     for output, several in owners.items():
         if len({record.pixels_sha256 for record in several}) > 1:
-            yield f"{plain(output, 200)}: {len(several)} tasks say that it is their picture"
+            yield f"{plain(output, 200)}: {len(several)} tasks say that it is their image"
 
 
 def _missing_shards(ledger: Ledger) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _missing_shards(ledger: Ledger) -> Iterator[str]:
 def _missing_pictures(records: Mapping[str, Record], folder: Path) -> Iterator[str]:
     for record in records.values():
         if record.status == "done" and not is_taken(folder / record.output):
-            yield f"{plain(record.output, 200)}: the picture is not there"
+            yield f"{plain(record.output, 200)}: the image is not there"
 
 
 def _broken(records: Mapping[str, Record], folder: Path, check_pixels: bool) -> Iterator[str]:
@@ -124,7 +124,7 @@ def _broken(records: Mapping[str, Record], folder: Path, check_pixels: bool) -> 
 
 
 def _trouble(path: Path, record: Record) -> str | None:
-    """PNG keeps every pixel; of other pictures, what they say of themselves is compared."""
+    """PNG keeps every pixel; of other images, what they say of themselves is compared."""
     try:
         picture = read_image(path)
     except ImageRefused as error:

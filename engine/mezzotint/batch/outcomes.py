@@ -1,4 +1,4 @@
-"""What becomes of pictures that are made together: of each a result, or the error that it met."""
+"""What becomes of images that are made together: of each a result, or the error that it met."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -14,7 +14,7 @@ OnEventOf = Callable[[int, Event], None]  # the place of a request among those t
 def outcomes_of(answer: GenerateManyResult, count: int) -> list[Outcome]:
     """In the order of the requests. ProtocolError for an answer that is about more of them, or fewer."""
     if len(answer.outcomes) != count:
-        raise ProtocolError(f"{count} pictures were asked for together, and {len(answer.outcomes)} are told of")
+        raise ProtocolError(f"{count} images were asked for together, and {len(answer.outcomes)} are told of")
     return [_outcome(one) for one in answer.outcomes]
 
 
@@ -22,7 +22,7 @@ def _outcome(one: ManyOutcome) -> Outcome:
     if one.result is not None:
         return one.result
     if one.failure is None:
-        return MezzotintError("neither a picture nor an error was told: try again")
+        return MezzotintError("neither an image nor an error was told: try again")
     return error_of(one.failure.kind, one.failure.message)
 
 

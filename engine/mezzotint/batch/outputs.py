@@ -1,4 +1,4 @@
-"""The names that pictures of a job get, settled before anything is made: no two alike on any disk."""
+"""The names that images of a job get, settled before anything is made: no two alike on any disk."""
 
 import os
 import re
@@ -26,7 +26,7 @@ _LONGEST_ON_WINDOWS = 259  # characters of a whole path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedBy:
-    """What decides the name of one picture."""
+    """What decides the name of one image."""
 
     request: GenerateRequest  # with its seed and its prompt
     input: str | None  # from the input folder
@@ -39,10 +39,10 @@ class NamedBy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """The name of one picture."""
+    """The name of one image."""
 
     path: str  # from the output folder, with / between folders
-    is_twin: bool  # another picture has the name that was asked for
+    is_twin: bool  # another image has the name that was asked for
 
 
 class Names:
@@ -55,7 +55,7 @@ class Names:
         self._last: dict[str, int] = {}  # of the names that were asked for more than once
 
     def name(self, by: NamedBy) -> "Name":
-        """The path of a picture. UsageError for a token that has no value."""
+        """The path of an image. UsageError for a token that has no value."""
         values = _values(by)
         parts = [_filled(part, values) for part in self._with_index(by.count)]
         folders = by.input.split("/")[:-1] if by.input is not None and self._output.keep_tree else []
@@ -83,7 +83,7 @@ class Names:
 
 
 def whole_path(folder: Path, name: str, *, windows: bool = os.name == "nt") -> Path:
-    """Where a picture goes. UsageError for a path that the system cannot have."""
+    """Where an image goes. UsageError for a path that the system cannot have."""
     path = folder.joinpath(*name.split("/"))
     if windows and len(str(path)) > _LONGEST_ON_WINDOWS:
         raise UsageError(f"its path has {len(str(path))} characters, more than Windows takes: use a shorter folder")
@@ -100,11 +100,9 @@ def check_name(output: JobOutput, columns_may_be: bool) -> None:
     parts = _parts(output, has_input=True, matrix=())
     unknown = sorted(_tokens(parts) - set(TOKENS))
     if unknown and (not columns_may_be or unknown[0] in ("date", "time")):
-        reason = "a picture has the same name whenever the job is run; " if unknown[0] in ("date", "time") else ""
+        reason = "an image has the same name whenever the job is run; " if unknown[0] in ("date", "time") else ""
         known = " ".join(f"[{token}]" for token in TOKENS)
-        raise UsageError(
-            f"[{shown(unknown[0])}] cannot stand in the name of a job's pictures: {reason}there are {known}"
-        )
+        raise UsageError(f"[{shown(unknown[0])}] cannot stand in the name of a job's images: {reason}there are {known}")
 
 
 def _parts(output: JobOutput, has_input: bool, matrix: Collection[str]) -> list[str]:

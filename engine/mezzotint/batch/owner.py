@@ -27,7 +27,7 @@ Sleep = Callable[[float], None]
 
 
 class Owner:
-    """The right to make the pictures of a folder, or of one shard of it."""
+    """The right to make the images of a folder, or of one shard of it."""
 
     def __init__(self, lease: Lease, folder: Path, name: str) -> None:
         self._lease, self._folder, self._name = lease, folder, name
@@ -93,14 +93,14 @@ def _wait_for_workers(folder: Path, name: str, sleep: Sleep, patience: float) ->
         while (file := LockedFile.take(path)) is None:
             if time.monotonic() >= end:
                 raise Locked(
-                    f"a process of the run before still makes a picture ({shown(path)} is held): wait, or end it"
+                    f"a process of the run before still makes an image ({shown(path)} is held): wait, or end it"
                 )
             sleep(_LOOK)
         file.release()
 
 
 def running(output: Path) -> list[Held]:
-    """Who makes pictures of a folder at the moment, as far as this machine can tell."""
+    """Who makes images of a folder at the moment, as far as this machine can tell."""
     folder = output / FOLDER
     found = []
     for path in islice(sorted(folder.glob("run*.lock")), MOST_SHARDS):

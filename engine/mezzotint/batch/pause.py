@@ -28,14 +28,14 @@ class Pause:
         self.is_on = False
 
     def wrote(self, picture: Path) -> None:
-        """A picture found room; the largest says how much the next one needs."""
+        """An image found room; the largest says how much the next one needs."""
         with contextlib.suppress(OSError):
             self._largest = max(self._largest, picture.stat().st_size)
 
     def is_for_room(self, task: BatchTask, error: StorageError) -> bool:
         """Whether the disk is to blame for an error, and not the task: where there is room, for a few tries.
 
-        A folder that cannot be, for its name or for what is in its way, stops only those whose pictures go there.
+        A folder that cannot be, for its name or for what is in its way, stops only those whose images go there.
         """
         place = (self._folder / task.output).parent
         why = self._trial(place, self._size())

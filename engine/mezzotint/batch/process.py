@@ -21,7 +21,7 @@ from mezzotint.protocol import (
 
 _PATIENCE = 20.0  # seconds that it has to end when asked to
 _LAST_LINES = 20
-_MAX_LINE = 64 << 20  # of an answer: previews are small, and pictures travel as paths
+_MAX_LINE = 64 << 20  # of an answer: previews are small, and images travel as paths
 
 
 class ProcessEnded(Exception):
@@ -61,7 +61,7 @@ class EngineProcess:
         self._call("initialize", {"schema_version": SCHEMA_VERSION}, lambda _: None)
 
     def generate(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
-        """Its pictures. Raises the MezzotintError that it met, or ProcessEnded."""
+        """Its images. Raises the MezzotintError that it met, or ProcessEnded."""
         answer = self._call("generate", encode(request), on_event)
         try:
             return decode(GenerateResult, answer)

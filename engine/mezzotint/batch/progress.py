@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mezzotint.batch.record import Status
 
-_RECENT = 64  # pictures whose times the rate is taken from
+_RECENT = 64  # images whose times the rate is taken from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,13 +16,13 @@ class Progress:
     done: int  # by this run, safely on the disk
     failed: int
     set_aside: int
-    skipped: int  # files that were no task, or whose picture is there
+    skipped: int  # files that were no task, or whose image is there
     already: int  # done before this run
     left_failed: int  # failed before this run, and not tried again
     total: int | None  # of all these and what is still to be made; None: not known yet
-    per_second: float | None  # pictures, lately
+    per_second: float | None  # images, lately
     seconds_left: float | None
-    vram_bytes: int | None  # the most that a picture took of a card
+    vram_bytes: int | None  # the most that an image took of a card
 
     @property
     def looked_at(self) -> int:
@@ -48,7 +48,7 @@ class Tally:
             self._times.append(self._clock())
 
     def took(self, vram_bytes: int | None) -> None:
-        """What one picture took of a card."""
+        """What one image took of a card."""
         if vram_bytes is not None:
             self._vram = max(self._vram or 0, vram_bytes)
 

@@ -25,7 +25,7 @@ class Row:
 
     number: int  # of all rows of the job, from 1
     where: str  # for messages
-    text: str | None  # None: it has none, and the picture must bring its own
+    text: str | None  # None: it has none, and the image must bring its own
     settings: Mapping[str, Any] = field(default_factory=dict)  # options by their field
     fields: Mapping[str, str] = field(default_factory=dict)  # what stands in the prompt for {column}
 
@@ -61,7 +61,7 @@ def texts_of(row: Row, prompts: Prompts, wildcards: Wildcards) -> tuple[str, ...
 
 
 def drawn_text(text: str, seed: int, row: Row, prompts: Prompts, wildcards: Wildcards) -> str:
-    """The prompt of one picture."""
+    """The prompt of one image."""
     return filled(wildcards.drawn(text, seed), row.fields) if prompts.choices == "one" else text
 
 

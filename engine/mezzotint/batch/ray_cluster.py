@@ -31,7 +31,7 @@ _ADDRESS = re.compile(r"auto|[A-Za-z0-9._-]{1,253}:\d{1,5}|\[[0-9A-Fa-f:.]{2,45}
 _TRIES = 3  # of starting one here: on a busy machine its processes may find one another too late
 _REACH = 10.0  # seconds to reach a cluster that is there
 _LOOK = 0.2  # seconds between looks at whether the person wants to stop
-_STORE = 1 << 30  # bytes of memory in which pictures travel, of a cluster that is started here
+_STORE = 1 << 30  # bytes of memory in which images travel, of a cluster that is started here
 _MOST_CORES = 4  # that one worker asks for beside its GPU
 _LONGEST_TEMPORARY = 8  # characters of a folder: names of sockets go below it, and may have about a hundred
 _QUIET = {
@@ -73,7 +73,7 @@ class Cluster:
     def start(self, place: Place, node: str, arguments: list[str]) -> Any:  # noqa: ANN401  a handle of Ray's
         """A process somewhere in the cluster; `node` names the function that makes what works there, `module:name`.
 
-        Ray is not to start it again by itself, nor to ask it twice: the run knows which picture ended it.
+        Ray is not to start it again by itself, nor to ask it twice: the run knows which image ended it.
         """
         options = {"num_gpus": place.gpus, "num_cpus": place.cores, "max_restarts": 0, "max_task_retries": 0}
         return self._ray.remote(_bench_class()).options(**options).remote(node, arguments)
@@ -238,7 +238,7 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _folder_of_its_own(address: str) -> Iterator[Path | None]:
-    """Where what is started here keeps its files, which may be pictures: nobody else may look into it."""
+    """Where what is started here keeps its files, which may be images: nobody else may look into it."""
     sweep()
     is_long = len(tempfile.gettempdir()) > _LONGEST_TEMPORARY
     if address != LOCAL or is_long or os.name == "nt" or "RAY_TMPDIR" in os.environ:

@@ -1,4 +1,4 @@
-"""A picture that was made on a Ray node comes to the disk here: checked, under its planned name, by the way of all."""
+"""An image that was made on a Ray node comes to the disk here: checked, under its planned name, by the way of all."""
 
 import io
 from dataclasses import replace
@@ -16,7 +16,7 @@ from mezzotint.images.record import PictureRecord, record_from_json
 from mezzotint.images.writing import pixels_sha256, write_picture
 from mezzotint.protocol import FileUsed, GeneratedImage, GenerateRequest, GenerateResult, ImageInput
 
-_DAMAGED = "the picture that a Ray node sent is not the one that it made ({}): run again with --retry-failed"
+_DAMAGED = "the image that a Ray node sent is not the one that it made ({}): run again with --retry-failed"
 
 
 def delivered(request: GenerateRequest, answer: Answer) -> GenerateResult:
@@ -72,11 +72,11 @@ def _fields(request: GenerateRequest, result: GenerateResult, image: GeneratedIm
 
 
 def _whole(asked: tuple[ImageInput, ...], there: tuple[ImageInput, ...]) -> tuple[ImageInput, ...]:
-    """Where the pictures lie that were given: here, and not where they were sent to."""
+    """Where the images lie that were given: here, and not where they were sent to."""
     return tuple(replace(one, path=str(Path(mine.path).resolve())) for mine, one in zip(asked, there, strict=False))
 
 
 def _as_asked(asked: tuple[ImageInput, ...], used: tuple[FileUsed, ...]) -> tuple[FileUsed, ...]:
-    """Pictures come first among the files that were used; embeddings follow."""
+    """Images come first among the files that were used; embeddings follow."""
     mine = tuple(replace(one, path=image.path) for image, one in zip(asked, used, strict=False))
     return mine + used[len(mine) :]

@@ -1,4 +1,4 @@
-"""The workers of a run that makes its pictures on a Ray cluster. Only the run writes pictures and tells of them."""
+"""The workers of a run that makes its images on a Ray cluster. Only the run writes images and tells of them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ def ray_workers(
 ) -> Iterator[list[Worker]]:
     """One for each GPU of the cluster at an address (empty: of this machine); on processors, where `device` is cpu.
 
-    What was started for it ends with it. `most` pictures at a time; None: as is usual for the device.
+    What was started for it ends with it. `most` images at a time; None: as is usual for the device.
     """
     on_processor = device == "cpu"
     with connected(address, on_processor=on_processor) as cluster:

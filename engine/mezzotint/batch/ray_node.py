@@ -110,7 +110,7 @@ def _answer(outcome: Outcome, folder: Path, parcel: Parcel) -> Answer:
     try:
         return Answer(result=outcome, pictures=tuple(_made(Path(image.path)) for image in outcome.images))
     except OSError as error:
-        return Answer(failure=Failure(kind="storage", message=f"the picture cannot be read there: {error.strerror}"))
+        return Answer(failure=Failure(kind="storage", message=f"the image cannot be read there: {error.strerror}"))
 
 
 def _as_named(message: str, folder: Path, parcel: Parcel) -> str:
@@ -123,5 +123,5 @@ def _as_named(message: str, folder: Path, parcel: Parcel) -> str:
 def _made(path: Path) -> bytes:
     size = path.stat().st_size
     if size > MOST_BACK:
-        raise ImageRefused(f"the picture has {size / 2**20:.0f} MB, at most {MOST_BACK / 2**20:.0f} MB travel back")
+        raise ImageRefused(f"the image has {size / 2**20:.0f} MB, at most {MOST_BACK / 2**20:.0f} MB travel back")
     return path.read_bytes()

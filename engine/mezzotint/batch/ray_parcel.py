@@ -1,6 +1,6 @@
-"""What travels between a run and the nodes of a Ray cluster: JSON of our own types, and the bytes of pictures.
+"""What travels between a run and the nodes of a Ray cluster: JSON of our own types, and the bytes of images.
 
-No folder is shared: pictures that are given are sent along, and those that are made come back.
+No folder is shared: images that are given are sent along, and those that are made come back.
 """
 
 import hashlib
@@ -17,28 +17,28 @@ from mezzotint.images.reading import MAX_PIXELS
 from mezzotint.protocol import Failure, GenerateRequest, GenerateResult, ImageInput, Output
 from mezzotint.trouble import meaning, shown
 
-MOST_SENT = 256 << 20  # bytes of the pictures that one request names
-MOST_BACK = 4 * MAX_PIXELS  # bytes of one picture
+MOST_SENT = 256 << 20  # bytes of the images that one request names
+MOST_BACK = 4 * MAX_PIXELS  # bytes of one image
 
 Wire: TypeAlias = dict[str, Any]  # text, bytes, and lists of these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parcel:
-    """Requests that are made together, the pictures that they name, and what must be there already."""
+    """Requests that are made together, the images that they name, and what must be there already."""
 
     requests: tuple[GenerateRequest, ...]
     pictures: dict[str, bytes] = field(default_factory=dict)  # by their sha256, under which the requests name them
     needs: tuple[Need, ...] = ()
 
     def bytes(self) -> int:
-        """Of its pictures."""
+        """Of its images."""
         return sum(map(len, self.pictures.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What became of one request: its pictures as PNG, in the order of the result; or an error."""
+    """What became of one request: its images as PNG, in the order of the result; or an error."""
 
     result: GenerateResult | None = None
     pictures: tuple[bytes, ...] = ()
@@ -55,7 +55,7 @@ class Reply:
 
 
 def packed(request: GenerateRequest, most: int = MOST_SENT) -> Parcel:
-    """A request with its pictures. StorageError for one that cannot be read, has changed, or is too large to send."""
+    """A request with its images. StorageError for one that cannot be read, has changed, or is too large to send."""
     pictures: dict[str, bytes] = {}
     images = []
     for image in request.images:
@@ -71,7 +71,7 @@ def packed(request: GenerateRequest, most: int = MOST_SENT) -> Parcel:
 
 
 def together(parcels: Sequence[Parcel], needs: tuple[Need, ...]) -> Parcel:
-    """Several as one; a picture that more than one of them needs is sent once."""
+    """Several as one; an image that more than one of them needs is sent once."""
     return Parcel(
         requests=tuple(request for parcel in parcels for request in parcel.requests),
         pictures={digest: data for parcel in parcels for digest, data in parcel.pictures.items()},
@@ -96,7 +96,7 @@ def _read(image: ImageInput, most: int) -> tuple[str, bytes]:
 
 def _too_large(path: str, size: int, most: int) -> ImageRefused:
     return ImageRefused(
-        f"{shown(path)}: pictures of {size / 2**20:.0f} MB are too large to send to a Ray node, at most "
+        f"{shown(path)}: images of {size / 2**20:.0f} MB are too large to send to a Ray node, at most "
         f"{most / 2**20:.0f} MB are: scale them down, or run without --ray"
     )
 
@@ -114,10 +114,10 @@ def parcel_to_wire(parcel: Parcel) -> Wire:
 
 
 def parcel_from_wire(wire: Wire) -> Parcel:
-    """As it came. ProtocolError for what is none, and for pictures that are not what they are called."""
+    """As it came. ProtocolError for what is none, and for images that are not what they are called."""
     for digest, data in wire["pictures"].items():
         if hashlib.sha256(data).hexdigest() != digest:
-            raise ProtocolError(f"a picture came damaged: it is not the one of sha256 {digest[:12]}...")
+            raise ProtocolError(f"an image came damaged: it is not the one of sha256 {digest[:12]}...")
     return Parcel(
         requests=tuple(from_json(GenerateRequest, one) for one in wire["requests"]),
         pictures=wire["pictures"],

@@ -1,4 +1,4 @@
-"""What must be the same on every node of a Ray cluster: models, and the other files that decide a picture."""
+"""What must be the same on every node of a Ray cluster: models, and the other files that decide an image."""
 
 import hashlib
 import threading

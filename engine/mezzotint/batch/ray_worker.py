@@ -1,4 +1,4 @@
-"""A worker on a Ray cluster: it asks a process there for pictures, and brings them to the disk here."""
+"""A worker on a Ray cluster: it asks a process there for images, and brings them to the disk here."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -67,7 +67,7 @@ class RayWorker:
         self._host = ""
 
     def ready(self) -> None:
-        """Nothing: a place in the cluster may be long in coming, and is waited for with the first picture."""
+        """Nothing: a place in the cluster may be long in coming, and is waited for with the first image."""
 
     def most(self, _: GenerateRequest) -> int:
         """Of its device."""
@@ -81,7 +81,7 @@ class RayWorker:
         return outcome
 
     def make_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
-        """Made there, and written here; those whose own pictures cannot be sent meet that error, and no other does."""
+        """Made there, and written here; those whose own images cannot be sent meet that error, and no other does."""
         outcomes: dict[int, Outcome] = {}
         parcels: dict[int, Parcel] = {}
         for index, request in enumerate(requests):
@@ -102,7 +102,7 @@ class RayWorker:
             reply = reply_from_wire(self._cluster.ask(bench, "make", parcel_to_wire(parcel)))
         self._check(reply)
         if len(reply.answers) != len(parcels):
-            raise ProtocolError(f"a Ray node was asked for {len(parcels)} pictures, and told of {len(reply.answers)}")
+            raise ProtocolError(f"a Ray node was asked for {len(parcels)} images, and told of {len(reply.answers)}")
         return reply.answers
 
     def _check(self, reply: Reply) -> None:
@@ -125,7 +125,7 @@ class RayWorker:
     # ---- its process
 
     def _started(self, on_event: OnEvent) -> Any:  # noqa: ANN401  a handle
-        """One that has ended between two pictures is no fault of either."""
+        """One that has ended between two images is no fault of either."""
         why = ""
         for _ in range(_STARTS):
             try:

@@ -24,7 +24,7 @@ class Record:
 
     key: str  # sha256, the task's; of a file that is no task, that of its name
     status: Status
-    output: str  # where the picture is, or was to go; empty: the file was no task
+    output: str  # where the image is, or was to go; empty: the file was no task
     input: str | None = None
     input_hash: str | None = None
     settings_hash: str = ""

@@ -18,7 +18,7 @@ _LONGEST = 1000  # characters of an error
 def done_record(
     task: BatchTask, image: GeneratedImage, folder: Path, *, attempts: int, seconds: float | None, facts: dict[str, str]
 ) -> Record:
-    """A picture is on the disk."""
+    """An image is on the disk."""
     return _record(
         task,
         "done",
@@ -31,18 +31,18 @@ def done_record(
 
 
 def failed_record(task: BatchTask, kind: str, error: str, *, attempts: int, seconds: float | None) -> Record:
-    """A picture could not be made."""
+    """An image could not be made."""
     rounded = None if seconds is None else round(seconds, 3)
     return _record(task, "failed", kind=kind, error=plain(error, _LONGEST), attempts=attempts, seconds=rounded)
 
 
 def set_aside_record(task: BatchTask, why: str, *, attempts: int) -> Record:
-    """A picture that ended the process that was making it, more than once."""
+    """An image that ended the process that was making it, more than once."""
     return _record(task, "set_aside", kind="died", error=plain(why, _LONGEST), attempts=attempts)
 
 
 def passed_over_record(task: BatchTask) -> Record:
-    """A picture whose name is taken, where what is there is to be kept."""
+    """An image whose name is taken, where what is there is to be kept."""
     return _record(task, "skipped", kind="exists", error="a file of that name is there")
 
 
@@ -75,7 +75,7 @@ def _record(task: BatchTask, status: Status, **values: object) -> Record:
 
 
 def facts_of(result: GenerateResult) -> dict[str, str]:
-    """What a picture was made with."""
+    """What an image was made with."""
     facts = {
         "device": result.device,
         "device_name": result.device_name,
@@ -97,7 +97,7 @@ def relative(path: Path, folder: Path) -> str:
 
 
 def change_of_input(request: GenerateRequest) -> str | None:
-    """Which picture that was given is not what it was when the task was planned, in words; None: all are."""
+    """Which image that was given is not what it was when the task was planned, in words; None: all are."""
     for image in request.images:
         if image.sha256 is None:
             continue

@@ -1,4 +1,4 @@
-"""What workers remark on single pictures, told once: the same is true of most pictures of a batch."""
+"""What workers remark on single images, told once: the same is true of most images of a batch."""
 
 import threading
 from collections import Counter, deque

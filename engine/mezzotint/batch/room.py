@@ -1,4 +1,4 @@
-"""Whether pictures can be written where they are to go: a full disk stops no batch for good, nor a lost permission."""
+"""Whether images can be written where they are to go: a full disk stops no batch for good, nor a lost permission."""
 
 import contextlib
 import errno

@@ -26,7 +26,7 @@ def row_of(record: Record) -> BatchTaskRow:
 
 
 def is_inside(output: str) -> bool:
-    """Whether the name of a picture leads into its output folder, and not out of it."""
+    """Whether the name of an image leads into its output folder, and not out of it."""
     path = PurePosixPath(output)
     is_plain = "\\" not in output and ":" not in output.partition("/")[0] and "\0" not in output
     return is_plain and not path.is_absolute() and ".." not in path.parts and len(output) <= _LONGEST_NAME

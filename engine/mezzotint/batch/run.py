@@ -156,7 +156,7 @@ class Run:
             if self._stream_ended and not self._under_way and self._error is None:
                 self._manifest.note("ended", {"total": self._tally.total})
             self._sync()
-        except StorageError as error:  # what it could not take is found again by what the pictures say
+        except StorageError as error:  # what it could not take is found again by what the images say
             self._error = self._error or error
         self._listener.progress(self._tally.progress())
 
@@ -201,7 +201,7 @@ class Run:
         self._came += 1
         if isinstance(item, Skipped):
             self._no_task(item)
-        elif item.key in self._under_way:  # named twice: the same picture under the same name
+        elif item.key in self._under_way:  # named twice: the same image under the same name
             self._came -= 1
             self._ahead.settled()
         elif (settled := self._standing.settled(item)) is not None:
@@ -254,15 +254,15 @@ class Run:
         if isinstance(broke.error, Exception) and not isinstance(
             broke.error, Cancelled | WorkerUnusable | NoDevice | DeviceLost
         ):
-            words = f"{broke.tasks} pictures were being made together: {kind_of(broke.error)[1]}"
+            words = f"{broke.tasks} images were being made together: {kind_of(broke.error)[1]}"
             if isinstance(broke.error, WorkerDied):
-                words = f"{broke.tasks} pictures were being made together, and {broke.error}"
+                words = f"{broke.tasks} images were being made together, and {broke.error}"
             self._listener.notice("together_failed", f"{words}; the missing ones are retried one at a time")
 
     def _made(self, ended: TaskEnded) -> None:
         result = ended.result
         if result is None or not result.images:
-            return self._failed(ended.task, MezzotintError("no picture came: try again"), ended.seconds)
+            return self._failed(ended.task, MezzotintError("no image came: try again"), ended.seconds)
         self._tally.took(result.memory.peak_vram_bytes)
         self._pause.wrote(Path(result.images[0].path))
         attempts = self._standing.attempts(ended.task)
@@ -280,7 +280,7 @@ class Run:
         self._add(task, record)
 
     def _died(self, task: BatchTask, error: WorkerDied | DeviceLost, is_shared: bool) -> None:
-        """Its picture may be there for all that; if not, someone else tries, and then nobody.
+        """Its image may be there for all that; if not, someone else tries, and then nobody.
 
         Of several that were made together each is tried alone, and what that comes to is counted.
         """
@@ -302,7 +302,7 @@ class Run:
         self._dispatcher.add_first(task, alone=self._standing.is_suspect(task))
 
     def _again_alone(self, task: BatchTask) -> None:
-        """What went wrong may be another's fault; its own picture may be there."""
+        """What went wrong may be another's fault; its own image may be there."""
         found = self._standing.found(task)
         if found is not None:
             return self._add(task, found)

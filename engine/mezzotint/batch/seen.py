@@ -1,4 +1,4 @@
-"""Which of very many texts came before, in some bytes for each: a job of a million pictures is remembered in 16 MB."""
+"""Which of very many texts came before, in some bytes for each: a job of a million images is remembered in 16 MB."""
 
 import hashlib
 from array import array

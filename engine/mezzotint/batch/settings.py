@@ -86,7 +86,7 @@ class Options:
 
 
 def request_of(options: Options, base: GenerateRequest | None = None) -> GenerateRequest:
-    """The request that the options state, over that of an earlier picture if there is one."""
+    """The request that the options state, over that of an earlier image if there is one."""
     if base is None:
         if options.prompt is None:
             raise UsageError('no prompt given: mezzotint generate "a red house by the sea at dusk"')
@@ -126,7 +126,7 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
 
 
 def _with_recorded_cascade(options: Options, base: Cascade) -> Options:
-    """Where one part of the cascade is said anew, the other parts stay as the earlier picture had them."""
+    """Where one part of the cascade is said anew, the other parts stay as the earlier image had them."""
     said = (options.refiner, options.refiner_at, options.hires, *_hires_details(options))
     if all(value is None for value in said):
         return options

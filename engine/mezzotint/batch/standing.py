@@ -1,4 +1,4 @@
-"""How a task stands before it is made, or made again: by what the manifest says, and by the pictures that are there."""
+"""How a task stands before it is made, or made again: by what the manifest says, and by the images that are there."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -36,14 +36,14 @@ class Standing:
         return self.found(task) or self._passed_over(task) or (None if self._how.retry_failed else self.poison(task))
 
     def found(self, task: BatchTask) -> Record | None:
-        """Its picture is there, and only the manifest could not say so any more."""
+        """Its image is there, and only the manifest could not say so any more."""
         image = found_picture(task, self._folder, lambda path: self._is_anothers(task, path))
         if image is None or not self._has(relative(Path(image.path), self._folder), task):
             return None
         return done_record(task, image, self._folder, attempts=self.attempts(task), seconds=None, facts={})
 
     def placed(self, task: BatchTask) -> BatchTask:
-        """The task with the place that its picture gets. What is there may be overwritten, but nothing of this run."""
+        """The task with the place that its image gets. What is there may be overwritten, but nothing of this run."""
         if self._claims is None:
             return _written_to(task, replace(task.request.output, overwrite=False))
         if self._claims.claim(task.output, task):

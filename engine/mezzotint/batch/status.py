@@ -51,12 +51,12 @@ def figures_of(ledger: Ledger, records: Mapping[str, Record], gone: int | None) 
 
 
 def sum_gone(records: Mapping[str, Record], folder: Path) -> int:
-    """How many pictures that were made are not there."""
+    """How many images that were made are not there."""
     return sum(1 for record in records.values() if is_gone(record, folder))
 
 
 def is_gone(record: Record, folder: Path) -> bool:
-    """Whether a picture that was made is not there; the next run makes it again."""
+    """Whether an image that was made is not there; the next run makes it again."""
     return record.status == "done" and not os.path.lexists(f"{folder}/{record.output}")
 
 

@@ -26,19 +26,19 @@ from mezzotint.protocol import GenerateRequest, Output
 
 MOST_ROWS_PER_PICTURE = 10_000
 _SEEDS_DRAWN_BELOW = 2**32  # what other programs can read back
-_TWICE = "the same picture stands in the job before: for several pictures of one prompt, say count"
+_TWICE = "the same image stands in the job before: for several images of one prompt, say count"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchTask:
-    """One picture to be made."""
+    """One image to be made."""
 
-    key: str  # sha256 of what the picture is made from, wherever it is made and wherever it goes
-    request: GenerateRequest  # complete: seed fixed, pictures with their sha256, the output under its planned name
-    input: str | None  # its picture, from the input folder, with / between folders
+    key: str  # sha256 of what the image is made from, wherever it is made and wherever it goes
+    request: GenerateRequest  # complete: seed fixed, images with their sha256, the output under its planned name
+    input: str | None  # its image, from the input folder, with / between folders
     output: str  # from the output folder, with / between folders
-    settings_hash: str  # sha256 of what was asked, but for the seed, the input's content and where the picture goes
-    input_hash: str | None  # sha256 of the input's content; of several pictures, that of their hashes
+    settings_hash: str  # sha256 of what was asked, but for the seed, the input's content and where the image goes
+    input_hash: str | None  # sha256 of the input's content; of several images, that of their hashes
     is_twin: bool = False  # another task of the job has the name that its own would have been
 
 
@@ -60,7 +60,7 @@ def tasks_of(
     """Every task of a job whose file lies in `base`, one at a time; what cannot be a task is told and passed over.
 
     UsageError at once for a job that cannot be; StorageError while it is read, where a folder or table is gone. All
-    shards give the same names to the same tasks, and none reads the pictures of another.
+    shards give the same names to the same tasks, and none reads the images of another.
     """
     check_job(job)
     check_name(job.output, columns_may_be=job.prompts.table is not None)
@@ -68,7 +68,7 @@ def tasks_of(
 
 
 def output_folder(job: JobFile, base: Path) -> Path:
-    """Where the pictures of a job go. UsageError where none could have a name."""
+    """Where the images of a job go. UsageError where none could have a name."""
     folder = whole(job.output.folder, base.absolute())
     refuse_odd_characters(folder)
     return Path(folder)
@@ -98,7 +98,7 @@ class _Maker:
         rows: list[Row] = []
         for row in rows_of(self._job.prompts, self._base):
             if len(rows) >= MOST_ROWS_PER_PICTURE:
-                raise UsageError(f"more than {MOST_ROWS_PER_PICTURE} prompts for each picture of a folder are too many")
+                raise UsageError(f"more than {MOST_ROWS_PER_PICTURE} prompts for each image of a folder are too many")
             if isinstance(row, Row):
                 rows.append(row)
             elif self._has(_sha256(row.input)):
@@ -153,7 +153,7 @@ class _Maker:
         mould = self._mould(material, row, cell, text)
         first = row_seed if mould.seed is None else mould.seed
         if first + mould.count - 1 > MAX_SEED:
-            raise UsageError(f"the seed {first} is too large to count {mould.count} pictures up from it")
+            raise UsageError(f"the seed {first} is too large to count {mould.count} images up from it")
         for index in range(mould.count):
             seed = first + index
             words = text
@@ -211,7 +211,7 @@ class _Maker:
 
     def _output(self, name: str) -> Output:
         if self._into_input is not None and name.casefold().startswith(self._into_input):
-            raise UsageError("its picture would go into the input folder: choose another output folder")
+            raise UsageError("its image would go into the input folder: choose another output folder")
         path = whole_path(self._folder, name)
         return Output(path=as_template(path), overwrite=self._job.output.existing == "overwrite")
 
@@ -231,7 +231,7 @@ class _Maker:
 
 
 class NoPrompt(UsageError):
-    """A picture that has no words, in a job that has none."""
+    """An image that has no words, in a job that has none."""
 
     kind = "no_prompt"
 
@@ -251,7 +251,7 @@ class _Pictures:
         key = tuple(image.path for image in images)
         if key in self._known:
             return self._known[key]
-        if len(self._known) > 100:  # pictures that rows name; those of a folder are two at most
+        if len(self._known) > 100:  # images that rows name; those of a folder are two at most
             self._known.clear()
         try:
             found = self._known[key] = looked_at(self._material, images)
@@ -262,13 +262,13 @@ class _Pictures:
 
 
 def _seed_of(material: Material, row: Row) -> int:
-    """What every picture of a row begins with, where no seed is said: the same whatever settings it is made with."""
+    """What every image of a row begins with, where no seed is said: the same whatever settings it is made with."""
     identity = [material.input, material.identity, row.identity()]
     return int(_sha256(json.dumps(identity))[:16], 16) % _SEEDS_DRAWN_BELOW
 
 
 def _way_into_input(job: JobFile, base: Path, output: Path) -> str | None:
-    """Where the input folder lies in the output folder, as names of pictures begin that would go into it."""
+    """Where the input folder lies in the output folder, as names of images begin that would go into it."""
     if job.input is None:
         return None
     real, outer = (Path(os.path.realpath(folder)) for folder in (input_folder(job.input, base), output))

@@ -1,4 +1,4 @@
-"""An input folder that is watched: new pictures are taken as they come, once they have stopped growing."""
+"""An input folder that is watched: new images are taken as they come, once they have stopped growing."""
 
 import contextlib
 import threading
@@ -69,7 +69,7 @@ def _new(
 
 
 def signatures(asked: InputFolder, base: Path, output: Path) -> Signatures:
-    """How the pictures of a folder are at the moment; one that went away meanwhile is left out."""
+    """How the images of a folder are at the moment; one that went away meanwhile is left out."""
     found: Signatures = {}
     for one in scan(search_of(asked, base, output)):
         if isinstance(one, Found):

@@ -107,7 +107,7 @@ class Wildcards:
         return _lines_of(data, name)
 
 
-_TOO_MANY = f"and at most {MOST_PROMPTS} are taken; choices = 'one' draws one of them for each picture"
+_TOO_MANY = f"and at most {MOST_PROMPTS} are taken; choices = 'one' draws one of them for each image"
 
 
 def _stand_ins(text: str) -> "itertools.filterfalse[str]":

@@ -1,4 +1,4 @@
-"""What makes the pictures: an engine in this process, or one process per device."""
+"""What makes the images: an engine in this process, or one process per device."""
 
 import os
 import sys
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from mezzotint.engine import Engine
 
 MOST_DEVICES = 64
-ON_PROCESSOR, ON_CARD = 4, 8  # pictures made together where nobody says how many; the engine takes fewer of large ones
+ON_PROCESSOR, ON_CARD = 4, 8  # images made together where nobody says how many; the engine takes fewer of large ones
 _WAITS = (1.0, 2.0, 4.0, 8.0, 0.0)  # seconds after each start that fails
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 class WorkerDied(Exception):
-    """A worker's process ended before its picture was told; another one is started for the next."""
+    """A worker's process ended before its image was told; another one is started for the next."""
 
 
 class WorkerUnusable(MezzotintError):
@@ -34,7 +34,7 @@ class WorkerUnusable(MezzotintError):
 
 
 class Worker(Protocol):
-    """Makes pictures, one or several at a time. It is used by one thread, and starts with its first picture."""
+    """Makes images, one or several at a time. It is used by one thread, and starts with its first image."""
 
     in_this_process: bool  # what ends it ends the run, which then cannot tell of it
 
@@ -42,10 +42,10 @@ class Worker(Protocol):
         """There is work: do what takes long before any is chosen, for meanwhile more comes. Raises nothing."""
 
     def most(self, request: GenerateRequest) -> int:
-        """How many pictures like this one it is given at a time."""
+        """How many images like this one it is given at a time."""
 
     def make(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
-        """The pictures of a request, on the disk. Raises a MezzotintError, WorkerDied, or WorkerUnusable."""
+        """The images of a request, on the disk. Raises a MezzotintError, WorkerDied, or WorkerUnusable."""
 
     def make_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
         """What became of each. Raises, as `make` does, what ended all of them."""
@@ -60,13 +60,13 @@ class EngineWorker:
     in_this_process = True
 
     def __init__(self, make_engine: "Callable[[], Engine]", most: int | None = 1) -> None:
-        """`most` pictures at a time; None: as is usual for the device."""
+        """`most` images at a time; None: as is usual for the device."""
         self._make_engine, self._most = make_engine, most
         self._engine: Engine | None = None
         self._has_card = False
 
     def ready(self) -> None:
-        """See what it runs on, if it matters; what goes wrong is met again with the first picture."""
+        """See what it runs on, if it matters; what goes wrong is met again with the first image."""
         if self._most is None and self._engine is None:
             with suppress(Exception):
                 self._has_card = any(device.id != "cpu" for device in self._opened().info().devices)
@@ -115,7 +115,7 @@ class ProcessWorker:
         self._process: EngineProcess | None = None
 
     def ready(self) -> None:
-        """Nothing: starting it is tried more than once, and what comes of that is told of a picture."""
+        """Nothing: starting it is tried more than once, and what comes of that is told of an image."""
 
     def most(self, _: GenerateRequest) -> int:
         """Of its device."""
@@ -142,7 +142,7 @@ class ProcessWorker:
             raise WorkerDied(str(ended)) from ended
 
     def _started(self) -> EngineProcess:
-        """One that has ended between two pictures is no fault of either."""
+        """One that has ended between two images is no fault of either."""
         if self._process is not None and self._process.has_ended():
             self.close()
         return self._process or self._start()
@@ -179,7 +179,7 @@ def server_command(hold: Path, models_folders: Sequence[Path]) -> list[str]:
 
 
 def usual_together(device: str) -> int:
-    """How many pictures a process on this device is given at a time, where nobody says."""
+    """How many images a process on this device is given at a time, where nobody says."""
     return ON_PROCESSOR if device == "cpu" else ON_CARD
 
 

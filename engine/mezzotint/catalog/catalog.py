@@ -132,7 +132,7 @@ def _scan(place: Place) -> Found:
     found = scan(place)
     if place.source != "bundled":
         return found
-    # All bundled models are folders; what else lies there is no model, such as the judge of the starter's pictures.
+    # All bundled models are folders; what else lies there is no model, such as the judge of the starter's images.
     return replace(found, candidates=tuple(_with_own_name(one) for one in found.candidates if one.layout == "folder"))
 
 

@@ -69,7 +69,7 @@ def _repository(repository: Path) -> list[Candidate]:
     if is_file(snapshot / INDEX_FILE):
         found.append(_candidate(snapshot, name))
     elif is_file(snapshot / "config.json"):
-        return []  # a single network, most often a language model: nothing that makes pictures
+        return []  # a single network, most often a language model: nothing that makes images
     files = sorted(path for path in snapshot.glob("*.safetensors") if is_file(path))
     return [*found, *(_candidate(path, f"{name}/{plain(path.stem)}") for path in files)]
 

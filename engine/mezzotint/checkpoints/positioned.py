@@ -59,7 +59,7 @@ class PositionedFile:
         if now != self._stat:
             raise StorageError(
                 f"{plain(self.path, 300)} changed while it was in use: {self._stat[0]} bytes, now {now[0]}; "
-                "leave model files alone while a picture is made, then try again"
+                "leave model files alone while an image is made, then try again"
             )
 
     def _looked_at(self) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""An earlier picture's own words as the start of a request: one rule for the command line and for batches."""
+"""An earlier image's own words as the start of a request: one rule for the command line and for batches."""
 
 from mezzotint.batch.again import base_of as base_of
 from mezzotint.batch.limits import MAX_GUIDANCE as MAX_GUIDANCE

@@ -18,7 +18,7 @@ INSTALL = '"PySide6-Essentials>=6.8,<6.12"'
 def add(commands: "Commands") -> None:
     """The command."""
     parser = add_command(commands, "app", "Open the window.", lambda arguments, _context: open_window(arguments.path))
-    parser.add_argument("path", nargs="*", help="a picture, a model or a folder to begin with")
+    parser.add_argument("path", nargs="*", help="an image, a model or a folder to begin with")
 
 
 def open_window(

@@ -1,4 +1,4 @@
-"""`mezzotint batch`: folders and lists of pictures, and how their batches stand."""
+"""`mezzotint batch`: folders and lists of images, and how their batches stand."""
 
 import argparse
 from pathlib import Path
@@ -24,18 +24,18 @@ BELOW = ("run", "status", "report", "merge")
 
 def add(commands: "Commands") -> None:
     """The command, and those that it has."""
-    parser = add_command(commands, "batch", "Make the pictures of a folder or a list.", examples=EXAMPLES)
+    parser = add_command(commands, "batch", "Make the images of a folder or a list.", examples=EXAMPLES)
     below = parser.add_subparsers(title="commands", metavar="COMMAND", dest="batch_command", required=True)
     running = add_command(below, "run", "Make what is missing (the word run may be left out).", run, EXAMPLES)
     add_job_options(running)
     add_run_options(running)
     status = add_command(below, "status", "Say how the batch of an output folder stands.", show_status)
     add_json(status)
-    report = add_command(below, "report", "List what became of every picture.", show_report)
+    report = add_command(below, "report", "List what became of every image.", show_report)
     report.add_argument("--csv", action="store_true", help="as CSV, with all that is known of each")
     report.add_argument("--failed", action="store_true", help="only what could not be made")
     merging = add_command(below, "merge", "Put the manifests of all shards together, and check them.", merge_shards)
-    merging.add_argument("--quick", action="store_true", help="do not read the pictures to compare their pixels")
+    merging.add_argument("--quick", action="store_true", help="do not read the images to compare their pixels")
     add_json(merging)
     for one in (status, report, merging):
         one.add_argument("folder", metavar="OUT", type=Path, help="the output folder of a batch")

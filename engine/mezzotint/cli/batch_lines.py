@@ -49,7 +49,7 @@ class Lines:
         self._tell("notice", BatchNotice(code=code, message=message[:_MOST_NOTICE]))
 
     def event(self, task: BatchTask, event: Event) -> None:
-        """A step of a picture that is being made; most of them are left out."""
+        """A step of an image that is being made; most of them are left out."""
         if not isinstance(event, Step):
             return
         if self._is_time("step", STEP_SECONDS):
@@ -76,7 +76,7 @@ class Lines:
                 try:
                     self._terminal.json({"kind": kind, kind: encode(what)})
                     return
-                except (OSError, StorageError) as error:  # raised at the end: no picture is to blame
+                except (OSError, StorageError) as error:  # raised at the end: no image is to blame
                     self._error = error
         self._on_gone()
 

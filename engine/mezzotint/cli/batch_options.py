@@ -71,7 +71,7 @@ def job_of(arguments: argparse.Namespace) -> JobFile:
 
 
 def with_batch_size(job: JobFile, size: int | Literal["auto"] | None) -> JobFile:
-    """The job as a file says it: also how many pictures are made together."""
+    """The job as a file says it: also how many images are made together."""
     return replace(job, output=replace(job.output, batch_size=size)) if isinstance(size, int) else job
 
 
@@ -179,7 +179,7 @@ def seeds(words: str) -> tuple[int, ...]:
 
 
 def batch_size(words: str) -> int | Literal["auto"]:
-    """How many pictures are made together."""
+    """How many images are made together."""
     return "auto" if words == "auto" else integer(1, MOST_TOGETHER, 4)(words)
 
 
@@ -228,7 +228,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--json", action="store_true", help="print one JSON object at the end; for a dry run, all rows"
     )
     programs.add_argument("--jsonl", action="store_true", help="print JSON lines as the run goes on")
-    group.add_argument("--previews", action="store_true", help="of JSON lines: with small pictures of what is made")
+    group.add_argument("--previews", action="store_true", help="of JSON lines: with small images of what is made")
     group.add_argument(
         "--stop-with-input",
         action="store_true",

@@ -54,9 +54,9 @@ def run_job(job: JobFile, base: Path, arguments: argparse.Namespace, context: Co
     if arguments.ray is not None and devices is not None:
         raise UsageError("--ray and --devices both say who works: leave one of them out")
     if arguments.previews and form != "jsonl":
-        raise UsageError("--previews puts small pictures into JSON lines: ask for those with --jsonl")
+        raise UsageError("--previews puts small images into JSON lines: ask for those with --jsonl")
     if arguments.watch and job.input is None:
-        raise UsageError("--watch waits for pictures in a folder: name that folder")
+        raise UsageError("--watch waits for images in a folder: name that folder")
     if arguments.stop_with_input:
         from mezzotint.cli.input_stop import stop_with_input
 
@@ -74,7 +74,7 @@ def run_job(job: JobFile, base: Path, arguments: argparse.Namespace, context: Co
 
 
 def _check_model(job: JobFile, catalog: "Catalog") -> None:
-    """Told once, and not for every picture."""
+    """Told once, and not for every image."""
     if job.settings.model is not None:
         catalog.find(ModelRef(id=job.settings.model))
 
@@ -122,7 +122,7 @@ def _made(
             stopping=context.interrupt.asked,
         )
         context.interrupt.last_words = lambda: manifest.release_now(run.under_way())
-        context.interrupt.finishes = "this picture" if together == 1 else "the pictures that are being made"
+        context.interrupt.finishes = "this image" if together == 1 else "the images that are being made"
         context.interrupt.soften()
         if not arguments.watch:
             _beside("counting", lambda: _count(job, base, shard, run, manifest))
@@ -216,14 +216,14 @@ def _workers(
 
 
 def _together(asked: int | Literal["auto"] | None, job: JobFile) -> int | None:
-    """How many pictures are made together; None: as is usual for the device."""
+    """How many images are made together; None: as is usual for the device."""
     if asked is None:
         return job.output.batch_size
     return None if asked == "auto" else asked
 
 
 def _beside(name: str, work: Callable[[], object]) -> None:
-    """Done while the first pictures are made; a failure is only not told."""
+    """Done while the first images are made; a failure is only not told."""
 
     def quietly() -> None:
         with contextlib.suppress(MezzotintError, OSError):  # the run meets the same, and says so

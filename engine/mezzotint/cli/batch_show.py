@@ -20,7 +20,7 @@ Form = Literal["paths", "json", "jsonl"]
 
 
 class Show:
-    """Paths of pictures or JSON lines on stdout; talk, and a bar on a terminal, on stderr."""
+    """Paths of images or JSON lines on stdout; talk, and a bar on a terminal, on stderr."""
 
     def __init__(self, context: Context, form: Form, folder: str) -> None:
         self._terminal, self._form, self._folder = context.terminal, form, folder
@@ -75,7 +75,7 @@ class Show:
         self._talk(f"notice: {plain(message, 1000)}")
 
     def event(self, task: BatchTask, event: Event) -> None:
-        """Steps of single pictures are for programs; what is remarked on them is for all, once."""
+        """Steps of single images are for programs; what is remarked on them is for all, once."""
         if isinstance(event, Notice):
             self._remarks.hear(event)
         elif self._lines is not None:

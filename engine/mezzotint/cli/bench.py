@@ -37,12 +37,12 @@ EXAMPLES = """\
   mezzotint bench starter --hires 2 --keep out/
   mezzotint bench starter -m starter-xl --refiner starter-xl-refiner --prompts 48 --sheet sheet.png
 
-accuracy: how often the judge, a small network that has only ever seen drawn scenes, sees in a picture what the prompt
-  asked for, with its 95 % interval (Wilson's); chance is the best blind guess. No training picture showed these scenes.
-distance: Frechet's, squared, in the judge's features, to drawn pictures of the same scenes. It depends on --prompts:
+accuracy: how often the judge, a small network that has only ever seen drawn scenes, sees in an image what the prompt
+  asked for, with its 95 % interval (Wilson's); chance is the best blind guess. No training image showed these scenes.
+distance: Frechet's, squared, in the judge's features, to drawn images of the same scenes. It depends on --prompts:
   compare with what other drawings of the scenes get.
-detail: the mean absolute Laplacian of the luminance, as a share of that of the drawn pictures; noise counts too.
-seconds: of computing for one picture, without loading and saving.
+detail: the mean absolute Laplacian of the luminance, as a share of that of the drawn images; noise counts too.
+seconds: of computing for one image, without loading and saving.
 """
 
 
@@ -72,20 +72,20 @@ def add(commands: "Commands") -> None:
         metavar="N",
         type=integer(2, 100_000, PROMPTS),
         default=PROMPTS,
-        help=f"how many pictures of each model (default: {PROMPTS})",
+        help=f"how many images of each model (default: {PROMPTS})",
     )
     parser.add_argument("--size", metavar="WxH", type=size, help="pixels, square (default: the model's own)")
     parser.add_argument("--negative", metavar="TEXT", type=text, help="negative prompt (default: none)")
     parser.add_argument(
         "--judge", metavar="DIR", type=Path, help="the judge's folder (default: the one that comes with the program)"
     )
-    parser.add_argument("--keep", metavar="DIR", help="keep the pictures in this folder (default: they are deleted)")
-    parser.add_argument("--sheet", metavar="FILE", type=Path, help="write all pictures of the one model as one, a PNG")
+    parser.add_argument("--keep", metavar="DIR", help="keep the images in this folder (default: they are deleted)")
+    parser.add_argument("--sheet", metavar="FILE", type=Path, help="write all images of the one model as one, a PNG")
     parser.add_argument(
         "--enlarge",
         metavar="N",
         type=integer(2, 8, 2),
-        help="judge the finished pictures enlarged so many times (Lanczos): what a second pass has to be better than",
+        help="judge the finished images enlarged so many times (Lanczos): what a second pass has to be better than",
     )
     add_json(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
@@ -94,7 +94,7 @@ def add(commands: "Commands") -> None:
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Make the pictures, judge them, tell."""
+    """Make the images, judge them, tell."""
     from mezzotint.training.starter.judge import bundled_judge, load_judge
     from mezzotint.training.starter.scoring import score_drawn
 
@@ -116,11 +116,11 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def _models(named: Sequence[str], catalog: "Catalog") -> list[str]:
-    """The ids of what is to be scored; one that cannot be used ends the command before any picture is made."""
+    """The ids of what is to be scored; one that cannot be used ends the command before any image is made."""
     if named:
         return list(dict.fromkeys(catalog.find(ModelRef(id=name)).info.id for name in named))
     bundled = [info for info in catalog.models() if info.source == "bundled" and info.problem is None]
-    models = [info.id for info in bundled if info.variant != "refiner"]  # which makes no picture alone
+    models = [info.id for info in bundled if info.variant != "refiner"]  # which makes no image alone
     if not models:
         raise UnknownModel("no bundled model is here; name one of `mezzotint models list` with --model")
     return models
@@ -147,18 +147,18 @@ def _write_sheet(picture: "Image", path: Path) -> None:
 
 
 class _Bench:
-    """One engine, asked for a picture after the other."""
+    """One engine, asked for an image after the other."""
 
     def __init__(self, engine: "Engine", context: Context, options: Options, count: int, enlarge: int) -> None:
         self._engine, self._context, self._options = engine, context, options
         self._count, self._enlarge = count, enlarge
 
     def score(self, model: str, judge: "Judge", keep: str | None, sheet: Path | None) -> "Score":
-        """Make the model's pictures and judge each."""
+        """Make the model's images and judge each."""
         from mezzotint.training.starter.contact_sheet import contact_sheet
         from mezzotint.training.starter.scoring import Tally, questions
 
-        self._context.terminal.talk(f"{plain(model, 100)}: {self._count} pictures")
+        self._context.terminal.talk(f"{plain(model, 100)}: {self._count} images")
         tally = Tally(judge)
         shown: list[Image] = []
         with _folder(keep) as folder, Reporter(self._context, "json") as reporter:
@@ -197,7 +197,7 @@ class _Bench:
 
 
 def _of_all(event: Event, done: int, count: int) -> Event:
-    """A step of one picture as a step of all of them, so that the time left is that of the whole."""
+    """A step of one image as a step of all of them, so that the time left is that of the whole."""
     if not isinstance(event, Step):
         return event
     each = event.stages * event.steps

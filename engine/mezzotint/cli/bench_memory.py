@@ -33,14 +33,14 @@ EXAMPLES = """\
   mezzotint bench memory -m starter-xl+starter-xl-refiner --size 256x256 --limit 24MB --limit 32MB --plot peaks.png
   mezzotint bench memory -m sdxl-base --limit 8GB --limit 6GB --limit 4GB --ballast --json
 
-Each picture is made with everything on the device, and under each limit. Without a GPU the device is simulated: every
+Each image is made with everything on the device, and under each limit. Without a GPU the device is simulated: every
 tensor counts as it would on a card, to the byte, and nothing else is slower or faster than the processor.
 
 phases: the predicted peak and the measured one, the highest of all runs, and how far apart they are.
 peak: whether the limit held, of the phase that takes the most.
 blocks: that stay on the device, of all networks; the others are brought when it is their turn.
-ratio: of the time of computing one picture, the median, to that with everything on the device, in the same run.
-picture: whether it is the same, to the last pixel.
+ratio: of the time of computing one image, the median, to that with everything on the device, in the same run.
+image: whether it is the same, to the last pixel.
 """
 
 
@@ -60,11 +60,11 @@ def add(commands: "Commands") -> None:
         help="of device memory, such as 6GB (may be repeated; default: three from the least that works upwards)",
     )  # fmt: skip
     parser.add_argument(
-        "--steps", metavar="N", type=integer(1, 1000, STEPS), default=STEPS, help=f"of each picture (default: {STEPS})"
+        "--steps", metavar="N", type=integer(1, 1000, STEPS), default=STEPS, help=f"of each image (default: {STEPS})"
     )
     parser.add_argument(
         "--repeats", metavar="N", type=integer(1, 100, REPEATS), default=REPEATS,
-        help=f"timed pictures under each limit, after one that is not (default: {REPEATS})",
+        help=f"timed images under each limit, after one that is not (default: {REPEATS})",
     )  # fmt: skip
     parser.add_argument(
         "--ballast", action="store_true",
@@ -133,7 +133,7 @@ def _plenty() -> int:
 
 
 def _subjects(named: Sequence[str], sizes: Sequence[tuple[int, int]], catalog: "Catalog") -> list[Subject]:
-    """A model that cannot be used ends the command before any picture is made."""
+    """A model that cannot be used ends the command before any image is made."""
     chosen = [models_of(words) for words in named] or list(_bundled(catalog))
     if not chosen:
         raise UnknownModel("no bundled model is here; name one of `mezzotint models list` with --model")

@@ -37,12 +37,12 @@ EXAMPLES = """\
   mezzotint bench quality -m starter-dit --prompts 400 --plot loss.png
   mezzotint bench quality -m sdxl-base --layers --schemes int4,int4-lowrank
 
-psnr: decibels between each picture and the unquantized one of the same prompt and seed; the mean, and the worst.
+psnr: decibels between each image and the unquantized one of the same prompt and seed; the mean, and the worst.
 features: how far it moves in the judge's features, as a share of their length.
 accuracy: how much more, or less, often the judge sees what the prompt asked for; the paired 95 % interval, in points.
-weights: of the network that makes pictures, with what is not quantized in 16 bits.
-memory: the most that a picture takes: of the card's, what torch took; on a processor, all of a program that makes one.
-seconds: of computing for one picture.
+weights: of the network that makes images, with what is not quantized in 16 bits.
+memory: the most that an image takes: of the card's, what torch took; on a processor, all of a program that makes one.
+seconds: of computing for one image.
 """
 
 
@@ -67,9 +67,9 @@ def add(commands: "Commands") -> None:
     parser.add_argument("--schemes", metavar="LIST", type=_schemes, default=SCHEMES, help="with commas (default: all)")
     parser.add_argument(
         "--prompts", metavar="N", type=integer(2, 100_000, PROMPTS), default=PROMPTS,
-        help=f"how many pictures of each model and scheme (default: {PROMPTS})",
+        help=f"how many images of each model and scheme (default: {PROMPTS})",
     )  # fmt: skip
-    parser.add_argument("--layers", action="store_true", help="the error of each layer instead; makes no pictures")
+    parser.add_argument("--layers", action="store_true", help="the error of each layer instead; makes no images")
     parser.add_argument("--plot", metavar="FILE", type=Path, help="draw loss against size, as a .png")
     parser.add_argument("--judge", metavar="DIR", type=Path, help="the judge's folder (default: the bundled one)")
     add_json(parser)
@@ -120,7 +120,7 @@ def _models(named: Sequence[str], catalog: "Catalog") -> list[str]:
 
 
 class _Bench:
-    """One engine, asked for the same pictures in each precision."""
+    """One engine, asked for the same images in each precision."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class _Bench:
         from mezzotint.training.starter.fidelity import Comparison
         from mezzotint.training.starter.scoring import Tally, questions
 
-        self._context.terminal.talk(f"{plain(model, 100)}, {scheme}: {count} pictures")
+        self._context.terminal.talk(f"{plain(model, 100)}, {scheme}: {count} images")
         tally, comparison = Tally(self._judge), Comparison(self._judge)
         pictures: list[Image] = []
         peak: int | None = None

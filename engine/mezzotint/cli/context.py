@@ -29,7 +29,7 @@ def standard_engine(catalog: "Catalog") -> "Engine":
 
 
 def standard_metadata(path: Path) -> ImageMetadata:
-    """What a picture says about itself."""
+    """What an image says about itself."""
     from mezzotint.images.metadata import read_metadata
 
     return read_metadata(path)

@@ -1,4 +1,4 @@
-"""`mezzotint decode`: pictures that were made, but not decoded when their job ended."""
+"""`mezzotint decode`: images that were made, but not decoded when their job ended."""
 
 import argparse
 import contextlib
@@ -30,7 +30,7 @@ without a file, what such jobs have left is listed.
 
 def add(commands: "Commands") -> None:
     """The command and its options."""
-    parser = add_command(commands, "decode", "Finish pictures whose job ended while they were decoded.", run, _EXAMPLES)
+    parser = add_command(commands, "decode", "Finish images whose job ended while they were decoded.", run, _EXAMPLES)
     parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="the latents (default: list what there is)")
     parser.add_argument("--all", action="store_true", help="finish all that there are")
     parser.add_argument(
@@ -54,7 +54,7 @@ def add(commands: "Commands") -> None:
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Finish the pictures, or list them."""
+    """Finish the images, or list them."""
     from mezzotint.stages.pending_decode import undecoded
 
     waiting = undecoded(paths.undecoded_folder())

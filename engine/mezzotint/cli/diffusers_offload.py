@@ -1,4 +1,4 @@
-"""What diffusers' own ways of offloading take of a card, beside ours: memory and time of the same picture."""
+"""What diffusers' own ways of offloading take of a card, beside ours: memory and time of the same image."""
 
 import statistics
 import time
@@ -42,7 +42,7 @@ def _obstacle(subject: Subject, path: Path, how: How) -> str | None:
 
 
 def _measure(method: str, subject: Subject, path: Path, how: How) -> tuple[int, float]:
-    """Bytes that torch took at most, and seconds of a picture, the median."""
+    """Bytes that torch took at most, and seconds of an image, the median."""
     import torch
     from diffusers import DiffusionPipeline
 

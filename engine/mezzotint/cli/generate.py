@@ -1,4 +1,4 @@
-"""`mezzotint generate`: words in, pictures out."""
+"""`mezzotint generate`: words in, images out."""
 
 import argparse
 import contextlib
@@ -27,7 +27,7 @@ def add(commands: "Commands") -> None:
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Make the pictures."""
+    """Make the images."""
     options = options_of(arguments)
     if options.prompt is None and arguments.from_image is None:
         request_of(options)  # says that the prompt is missing, before anything is looked for
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def requested(options: Options, arguments: argparse.Namespace, catalog: "Catalog", context: Context) -> GenerateRequest:
-    """What the words ask for, over what the picture of `--from` says of itself."""
+    """What the words ask for, over what the image of `--from` says of itself."""
     if arguments.from_image is None:
         return request_of(options)
     metadata = context.read_metadata(arguments.from_image)

@@ -42,7 +42,7 @@ def add_generate_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_how_options(parser: argparse.ArgumentParser) -> None:
-    """What decides how a picture is made, whatever it shows."""
+    """What decides how an image is made, whatever it shows."""
     _add_sampling(parser.add_argument_group("sampling"))
     _add_cascade(parser.add_argument_group("refiner and hires fix"))
     _add_machine(parser.add_argument_group("performance"))
@@ -70,7 +70,7 @@ def _add_picture(group: argparse._ArgumentGroup) -> None:
 
 
 def add_look_options(group: argparse._ArgumentGroup, *, of_rows: bool = False) -> None:
-    """What decides what is seen, beside the words and the picture that it starts from. `of_rows`: many of them."""
+    """What decides what is seen, beside the words and the image that it starts from. `of_rows`: many of them."""
     of_each = " of each row" if of_rows else ""
     drawn = "each row has its own, the same in every run" if of_rows else "random"
     group.add_argument(

@@ -15,7 +15,7 @@ _PIXELS = re.compile(r"[0-9]{1,6}")
 
 
 def add_inpaint_options(group: argparse._ArgumentGroup) -> None:
-    """What is made anew of an init picture, and how."""
+    """What is made anew of an init image, and how."""
     group.add_argument(
         "--mask",
         metavar="FILE",
@@ -43,7 +43,7 @@ def add_inpaint_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--inpaint-fill",
         choices=get_args(InpaintFill),
-        help="what the masked area starts from: the image itself, the colours around it, or noise (default: picture)",
+        help="what the masked area starts from: the image itself, the colours around it, or noise (default: image)",
     )
     group.add_argument(
         "--outpaint",

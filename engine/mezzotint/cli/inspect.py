@@ -1,4 +1,4 @@
-"""`mezzotint inspect`: how a picture was made, as far as it says so itself."""
+"""`mezzotint inspect`: how an image was made, as far as it says so itself."""
 
 import argparse
 from pathlib import Path
@@ -33,7 +33,7 @@ def add(commands: "Commands") -> None:
     parser = add_command(
         commands,
         "inspect",
-        "Say how a picture was made: by Mezzotint, A1111, ComfyUI, InvokeAI, SwarmUI or Fooocus.",
+        "Say how an image was made: by Mezzotint, A1111, ComfyUI, InvokeAI, SwarmUI or Fooocus.",
         run,
         _EXAMPLES,
     )
@@ -42,14 +42,14 @@ def add(commands: "Commands") -> None:
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
-    """Tell what the picture says."""
+    """Tell what the image says."""
     metadata = context.read_metadata(arguments.image)
     if arguments.json:
         context.terminal.json(metadata)
         return 0
     context.terminal.result(facts(_told(metadata)))
     if metadata.request is not None:
-        context.terminal.talk("`mezzotint generate --from` makes this picture again")
+        context.terminal.talk("`mezzotint generate --from` makes this image again")
     return 0
 
 

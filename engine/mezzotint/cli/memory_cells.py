@@ -1,4 +1,4 @@
-"""What plans predict beside what is measured: pictures made through the engine under one limit after the other."""
+"""What plans predict beside what is measured: images made through the engine under one limit after the other."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ _HEADROOM = 10  # of a device, as a divisor, that plans leave free
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What is made: a picture of a size by one model, or by two."""
+    """What is made: an image of a size by one model, or by two."""
 
     models: tuple[str, ...]
     width: int
@@ -106,7 +106,7 @@ class How:
 
 
 class CellBench:
-    """One engine that makes the same picture again and again."""
+    """One engine that makes the same image again and again."""
 
     def __init__(self, engine: "Engine", context: Context, how: How, folder: str) -> None:
         self._engine, self._context, self._how, self._folder = engine, context, how, folder
@@ -129,7 +129,7 @@ class CellBench:
             yield replace(_cell(subject, limit, found, whole), ratio=_seconds(found) / resident)
 
     def close(self) -> None:
-        """Have the engine let go of what it keeps between pictures."""
+        """Have the engine let go of what it keeps between images."""
         self._engine.close()
 
     def _limits(self, plan: Plan | None) -> Sequence[int]:

@@ -113,7 +113,7 @@ def _finish(info: ModelInfo, arguments: argparse.Namespace, context: Context) ->
     else:
         context.terminal.result(plain(info.path, 1000))
     if info.problem is None:
-        context.terminal.talk(f"`mezzotint generate -m {plain(info.id, 200)} ...` makes pictures with it")
+        context.terminal.talk(f"`mezzotint generate -m {plain(info.id, 200)} ...` makes images with it")
         return 0
     if info.path.lower().endswith(".gguf"):
         context.terminal.talk("a network for its model: `mezzotint generate --weights FILE` puts it in")

@@ -28,7 +28,7 @@ exit codes:
   0    done
   1    failed
   2    an option or value that cannot work
-  3    partly done: some pictures were made, others failed
+  3    partly done: some images were made, others failed
   4    not enough memory
   5    the model was refused: damaged, unsafe or of no known kind
   6    the device is absent or cannot be used
@@ -81,7 +81,7 @@ def make_parser() -> argparse.ArgumentParser:
     """The whole command line."""
     parser = Parser(
         prog="mezzotint",
-        description="Makes pictures from words on your own machine.",
+        description="Makes images from words on your own machine.",
         epilog=EXAMPLES + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

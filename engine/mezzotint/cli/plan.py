@@ -34,7 +34,7 @@ def add(commands: "Commands") -> None:
         help="an id of `mezzotint models list`, a path, or a known model: sdxl, sdxl+refiner, pixart, sd3.5-large, "
         "flux, qwen-image",
     )
-    parser.add_argument("--size", type=size, metavar="WxH", help="of the picture in pixels (default: the model's own)")
+    parser.add_argument("--size", type=size, metavar="WxH", help="of the image in pixels (default: the model's own)")
     parser.add_argument("--steps", type=integer(1, 1000, 30), metavar="N", help="in all (default: the model's own)")
     parser.add_argument(
         "--memory",

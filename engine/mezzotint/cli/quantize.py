@@ -42,9 +42,7 @@ def add(commands: "Commands") -> None:
     summary = "Make a smaller copy of a model, its weights in 8 or 4 bits."
     parser = add_command(commands, "quantize", summary, run, _EXAMPLES)
     parser.add_argument("model", metavar="MODEL", help="an id of `mezzotint models list`, or a path")
-    parser.add_argument(
-        "--scheme", choices=SCHEMES, required=True, help="of the network that makes pictures; see below"
-    )
+    parser.add_argument("--scheme", choices=SCHEMES, required=True, help="of the network that makes images; see below")
     parser.add_argument(
         "--text-encoders", choices=("none", *SCHEMES), default="none", help="the scheme of the rest (default: none)"
     )

@@ -38,28 +38,28 @@ Act = Callable[["JobStore", argparse.Namespace, Context], None]
 
 def add(commands: "Commands") -> None:
     """The command, and those that it has."""
-    parser = add_command(commands, "queue", "Work through a list of pictures to make.", examples=_EXAMPLES)
+    parser = add_command(commands, "queue", "Work through a list of images to make.", examples=_EXAMPLES)
     below = parser.add_subparsers(title="commands", metavar="COMMAND", dest="queue_command", required=True)
     _add_adding(below)
     listing = add_command(below, "list", "List what waits, runs and has failed.", _with_queue(_list))
     listing.add_argument("--all", action="store_true", help="what is done or was cancelled, too")
     add_json(listing)
     _add_running(below)
-    pause = add_command(below, "pause", "Stop making pictures until `resume`; none is lost.", _with_queue(_pause))
+    pause = add_command(below, "pause", "Stop making images until `resume`; none is lost.", _with_queue(_pause))
     pause.add_argument("--after-this", action="store_true", help="finish what is being made first")
     add_command(below, "resume", "Go on, also with what a crash has interrupted.", _with_queue(_resume))
     for name, summary, act, number in (
         ("retry", "Try again what has failed, was set aside or interrupted (default: all of it).", _retry, "*"),
-        ("cancel", "Stop entries, also one that is being made; pictures that are there stay.", _cancel, "+"),
-        ("remove", "Take entries out of the queue; pictures stay.", _remove, "+"),
+        ("cancel", "Stop entries, also one that is being made; images that are there stay.", _cancel, "+"),
+        ("remove", "Take entries out of the queue; images stay.", _remove, "+"),
     ):
         one = add_command(below, name, summary, _with_queue(act))
         one.add_argument("entries", metavar="ID", type=integer(1, 2**53, 3), nargs=number, help="of `queue list`")
-    add_command(below, "clear", "Take out what is done or was cancelled; pictures stay.", _with_queue(_clear))
+    add_command(below, "clear", "Take out what is done or was cancelled; images stay.", _with_queue(_clear))
 
 
 def _add_adding(below: "Commands") -> None:
-    parser = add_command(below, "add", "Add pictures to the queue: the options are those of `generate`.", _add)
+    parser = add_command(below, "add", "Add images to the queue: the options are those of `generate`.", _add)
     add_generate_options(parser)
     group = parser.add_argument_group("queue")
     group.add_argument("--title", metavar="TEXT", type=text, help="what lists call it (default: the prompt)")
@@ -126,7 +126,7 @@ def _add(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def _pictures(number: int) -> str:
-    return "1 picture" if number == 1 else f"{number} pictures"
+    return "1 image" if number == 1 else f"{number} images"
 
 
 def _list(store: "JobStore", arguments: argparse.Namespace, context: Context) -> None:
@@ -177,9 +177,7 @@ def _pause(store: "JobStore", arguments: argparse.Namespace, context: Context) -
         context.terminal.talk("the queue pauses when what is being made is done")
         return
     store.pause()
-    context.terminal.talk(
-        "the queue is paused; a picture that was being made is begun anew by `mezzotint queue resume`"
-    )
+    context.terminal.talk("the queue is paused; an image that was being made is begun anew by `mezzotint queue resume`")
 
 
 def _resume(store: "JobStore", _: argparse.Namespace, context: Context) -> None:

@@ -1,4 +1,4 @@
-"""What a person or a program hears while pictures are made, and after."""
+"""What a person or a program hears while images are made, and after."""
 
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
@@ -96,7 +96,7 @@ def summary(result: GenerateResult) -> str:
     """Size, steps, seeds and seconds: `128x128, 20 steps, seed 7, 3.2 s`."""
     parts = []
     if len(result.images) != 1:
-        parts.append(f"{len(result.images)} pictures")
+        parts.append(f"{len(result.images)} images")
     if result.images:
         parts.append(f"{result.images[0].width}x{result.images[0].height}")
     if result.stages:

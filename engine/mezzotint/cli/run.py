@@ -26,7 +26,7 @@ run before its end. mezzotint/batch_protocol.py says what each holds.
 
 def add(commands: "Commands") -> None:
     """The command and its options."""
-    parser = add_command(commands, "run", "Make the pictures of a job file.", run, _EXAMPLES)
+    parser = add_command(commands, "run", "Make the images of a job file.", run, _EXAMPLES)
     parser.add_argument("job", metavar="JOB", type=Path, help="a .toml or .json file")
     parser.add_argument("-o", "--output", dest="out", metavar="OUT", help="another output folder than the file says")
     add_run_options(parser)

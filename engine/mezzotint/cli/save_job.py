@@ -30,12 +30,12 @@ def save_job(job: JobFile, path: Path, context: Context, base: Path | None = Non
 def save_request(request: GenerateRequest, path: Path, context: Context) -> int:
     """Write the job that makes what a request asks for."""
     if request.output.preview_folder is not None:
-        raise UsageError("small pictures of steps are no part of a job: leave --preview out")
+        raise UsageError("small images of steps are no part of a job: leave --preview out")
     return save_job(job_of([request], output=output_of(request)), path, context)
 
 
 def output_of(request: GenerateRequest) -> JobOutput:
-    """Where its pictures go, as a job says it."""
+    """Where its images go, as a job says it."""
     named = split_output(request.output)
     name = None if named.stem is None else "/".join((*named.folders, named.stem))
     if name is None and named.folders:

@@ -1,4 +1,4 @@
-"""The most memory that one picture takes, in a process of its own: nothing that ran before counts."""
+"""The most memory that one image takes, in a process of its own: nothing that ran before counts."""
 
 import multiprocessing
 import signal
@@ -11,11 +11,11 @@ from mezzotint.protocol import GenerateRequest
 
 _LOOK_SECONDS = 0.2
 
-Measure = Callable[[GenerateRequest, Sequence[Path]], int]  # bytes, of the request's first picture
+Measure = Callable[[GenerateRequest, Sequence[Path]], int]  # bytes, of the request's first image
 
 
 def peak_here(request: GenerateRequest, folders: Sequence[Path]) -> int:
-    """Make the pictures of a request with the models of this machine and of the folders; bytes of this process."""
+    """Make the images of a request with the models of this machine and of the folders; bytes of this process."""
     from mezzotint.catalog import Catalog
     from mezzotint.engine import Engine
 
@@ -26,7 +26,7 @@ def peak_here(request: GenerateRequest, folders: Sequence[Path]) -> int:
 def peak_in_own_process(
     request: GenerateRequest, folders: Sequence[Path], cancelled: Callable[[], bool], measure: Measure = peak_here
 ) -> int | None:
-    """Bytes of a new process that makes the request's pictures; None when it cannot. Raises Cancelled."""
+    """Bytes of a new process that makes the request's images; None when it cannot. Raises Cancelled."""
     context = multiprocessing.get_context("spawn")  # a fork would begin with what is loaded here
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=_tell, args=(sender, measure, request, tuple(folders)), daemon=True)

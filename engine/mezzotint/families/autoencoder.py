@@ -63,7 +63,7 @@ def _factor(vae: Network) -> int:
 
 
 def _tile(vae: Network, x: torch.Tensor, tile: int, *, gives: bool) -> int:
-    """The side of a tile in latent pixels; 0 where the picture, which x is or `gives`, is no larger than one."""
+    """The side of a tile in latent pixels; 0 where the image, which x is or `gives`, is no larger than one."""
     if not tile or max(x.shape[-2:]) * (_factor(vae) if gives else 1) <= tile:
         return 0
     return max(tile // _factor(vae), SMALLEST_TILE)

@@ -1,4 +1,4 @@
-"""The conditioning of several pictures as one, and of some of them taken out again."""
+"""The conditioning of several images as one, and of some of them taken out again."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ def shape_of(conditioning: Conditioning) -> Hashable:
 
 
 def joined(conditionings: Sequence[Conditioning]) -> Conditioning:
-    """That of n pictures, whose tensors are of one shape: all negative prompts first, then all prompts."""
+    """That of n images, whose tensors are of one shape: all negative prompts first, then all prompts."""
     first = conditionings[0]
     if len(conditionings) == 1:
         return first
@@ -28,7 +28,7 @@ def joined(conditionings: Sequence[Conditioning]) -> Conditioning:
 
 
 def part_of(conditioning: Conditioning, part: slice, pictures: int) -> Conditioning:
-    """That of some of the pictures that it was joined from."""
+    """That of some of the images that it was joined from."""
 
     def rows(tensor: torch.Tensor) -> torch.Tensor:
         if not conditioning.guided:

@@ -213,7 +213,7 @@ def _noise_of_file(header: Header, words: str) -> tuple[PredictionType, bool]:
     if any(name in header.tensors for name in ("edm_mean", "edm_std", "edm_vpred.sigma_max")):
         raise _refused(header.path, f"models trained on EDM noise (Playground, CosXL) cannot be run. {SUPPORTED}")
     if re.search(r"1[-_ ]?step[-_ ]?x0", words.lower()):
-        raise _refused(header.path, f"one-step models that predict the picture (x0) cannot be run. {SUPPORTED}")
+        raise _refused(header.path, f"one-step models that predict the image (x0) cannot be run. {SUPPORTED}")
     metadata = header.metadata
     said = metadata.get("modelspec.prediction_type", "").lower()
     flags = ("ss_v_parameterization", "ss_v_prediction", "ss_v_pred")

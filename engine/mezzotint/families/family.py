@@ -74,9 +74,9 @@ class LoadedModel:
     quantization: "Mapping[str, Choice]" = field(default_factory=dict)  # of components that are quantized as they load
     loras: "Adapters | None" = None  # what LoRAs are in the networks; None: there never were any
     passes: GuidancePasses = "batched"  # of the halves of the guidance
-    at_once: int = 0  # pictures in one pass, of those that are denoised together; 0: all
+    at_once: int = 0  # images in one pass, of those that are denoised together; 0: all
     prompt_cache: PromptCache = field(default_factory=PromptCache)  # what its text encoders have made of words
-    vae_tile: int = 0  # pixels of the side of the squares that pictures are decoded in; 0: whole
+    vae_tile: int = 0  # pixels of the side of the squares that images are decoded in; 0: whole
     lowered: bool = False  # quantized further in a job that ran out of memory
     attention: "AttentionSession | None" = None  # what attends in the networks now; None: what diffusers put there
 
@@ -86,7 +86,7 @@ class Conditioning:
     """What the prompt became: the tensors a denoiser is given beside the latents.
 
     With guidance each tensor holds the negative prompt first, then the prompt: `(2, ...)`; without, `(1, ...)`. Of n
-    pictures that are denoised together all negative prompts come first, then all prompts: `(2n, ...)`.
+    images that are denoised together all negative prompts come first, then all prompts: `(2n, ...)`.
     """
 
     guided: bool
@@ -142,7 +142,7 @@ class Family(Protocol):
         """Turn words into conditioning."""
 
     def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
-        """That of several pictures, which are denoised together, of conditionings of one shape."""
+        """That of several images, which are denoised together, of conditionings of one shape."""
 
     def predict(
         self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning

@@ -16,7 +16,7 @@ def guided_output(
 ) -> torch.Tensor:
     """The guided output for a sample `(n, c, h, w)`: both halves in one pass, or one after the other in less memory.
 
-    `at_once`: with how many pictures the network is asked at a time; 0: with all.
+    `at_once`: with how many images the network is asked at a time; 0: with all.
     """
     pictures = sample.shape[0]
     if 0 < at_once < pictures:

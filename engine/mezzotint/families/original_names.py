@@ -92,7 +92,7 @@ def layout_of(names: Collection[str]) -> Layout:
     blocks = _numbers(names, re.compile(re.escape(UNET) + r"input_blocks\.(\d+)\."))
     downs = _numbers(names, re.compile(re.escape(UNET) + r"input_blocks\.(\d+)\.0\.op\."))
     levels = _numbers(names, re.compile(re.escape(VAE) + r"encoder\.down\.(\d+)\."))
-    # Block 0 is the first convolution; a level's last block makes the picture smaller.
+    # Block 0 is the first convolution; a level's last block makes the image smaller.
     layers = min(downs) - 1 if downs else max(blocks, default=0)
     return Layout(unet_layers=max(1, layers), vae_levels=len(levels))
 

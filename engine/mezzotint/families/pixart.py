@@ -70,9 +70,9 @@ class PixArt:
         )
 
     def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
-        """That of several pictures, which are denoised together, of conditionings of one shape.
+        """That of several images, which are denoised together, of conditionings of one shape.
 
-        Padding that none of them has words in is left out: masked, it has no part in any picture.
+        Padding that none of them has words in is left out: masked, it has no part in any image.
         """
         from mezzotint.families.conditionings import joined
 

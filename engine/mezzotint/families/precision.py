@@ -20,7 +20,7 @@ _WEIGHT = "weight"
 
 
 def scheme_of(checkpoint: Checkpoint) -> str:
-    """The scheme of the network that makes pictures, empty where it is not quantized; no file is read for it."""
+    """The scheme of the network that makes images, empty where it is not quantized; no file is read for it."""
     if isinstance(checkpoint, FileCheckpoint):
         kinds = {name[name.rfind(".") :] for name in checkpoint.header.tensors}
         found = next((scheme for mark, scheme in _MARKS.items() if mark in kinds), "")

@@ -1,4 +1,4 @@
-"""What a model has made of words, kept for the pictures to come: batches ask for the same ones over and over."""
+"""What a model has made of words, kept for the images to come: batches ask for the same ones over and over."""
 
 from collections.abc import Hashable
 from dataclasses import replace

@@ -306,7 +306,7 @@ class NoiseLevels:
 
 
 def state_convention(scheduler: Any) -> StateConvention:  # noqa: ANN401
-    """How the sample holds picture and noise at sigma s.
+    """How the sample holds image and noise at sigma s.
 
     ve: x0 + s n. vp: (x0 + s n) / sqrt(1 + s^2). flow: (1 - s) x0 + s n.
     """

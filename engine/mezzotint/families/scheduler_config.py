@@ -39,7 +39,7 @@ _RANGES = {
 _WHOLE = {"num_train_timesteps", "original_inference_steps", "solver_order", "steps_offset"}
 # Settings under which the noise levels would not be what the rest of the program takes them for.
 _UNREADABLE: Mapping[str, Callable[[object], bool]] = {
-    "use_dynamic_shifting": bool,  # the shift would hang on the picture's size
+    "use_dynamic_shifting": bool,  # the shift would hang on the image's size
     "invert_sigmas": bool,
     "use_beta_sigmas": bool,  # needs scipy
     "shift_terminal": bool,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mezzotint.families.clip_encode import ClipEncoder
 
-AESTHETIC_SCORE = 6.0  # what the refiner is told a picture is worth, and a bad one: arXiv 2307.01952, appendix C
+AESTHETIC_SCORE = 6.0  # what the refiner is told an image is worth, and a bad one: arXiv 2307.01952, appendix C
 NEGATIVE_AESTHETIC_SCORE = 2.5
 
 
@@ -75,7 +75,7 @@ class Sdxl:
         )
 
     def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
-        """That of several pictures, which are denoised together, of conditionings of one shape."""
+        """That of several images, which are denoised together, of conditionings of one shape."""
         from mezzotint.families.conditionings import joined
 
         return joined(conditionings)

@@ -1,1 +1,1 @@
-"""Pictures and their metadata: read with care, written whole or not at all."""
+"""Images and their metadata: read with care, written whole or not at all."""

@@ -13,7 +13,7 @@ _VERSION = "mezzotint "
 
 
 def infotext_of(record: PictureRecord) -> Infotext:
-    """What A1111 would write for this picture, in its order of keys."""
+    """What A1111 would write for this image, in its order of keys."""
     request = record.request
     settings = _first_stage(record) | _cascade(record) | _inpainting(record) | _lora_hashes(record)
     settings["Version"] = _VERSION + record.program_version

@@ -1,4 +1,4 @@
-"""Pictures cut to a size, grown beyond their edges, and filled from what surrounds a part of them."""
+"""Images cut to a size, grown beyond their edges, and filled from what surrounds a part of them."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ Numbers = npt.NDArray[np.floating[Any]]
 
 
 def fit(picture: Image.Image, width: int, height: int, resample: Image.Resampling) -> Image.Image:
-    """The middle of a picture at the given size, its shape kept; untouched if it has that size."""
+    """The middle of an image at the given size, its shape kept; untouched if it has that size."""
     if picture.size == (width, height):
         return picture
     return picture.resize((width, height), resample, box=middle(picture.size, width, height))
 
 
 def middle(size: tuple[int, int], width: int, height: int) -> tuple[float, float, float, float]:
-    """The largest box in the middle of a picture that has the shape of a size."""
+    """The largest box in the middle of an image that has the shape of a size."""
     scale = max(width / size[0], height / size[1])
     left = max(0.0, (size[0] - width / scale) / 2)  # rounding may fall just outside
     top = max(0.0, (size[1] - height / scale) / 2)
@@ -26,7 +26,7 @@ def middle(size: tuple[int, int], width: int, height: int) -> tuple[float, float
 
 
 def stretched(picture: Image.Image, box: Box) -> Image.Image:
-    """What lies in a box of a picture; beyond the picture, the pixels of its edge go on."""
+    """What lies in a box of an image; beyond the image, the pixels of its edge go on."""
     left, top, right, bottom = box
     if left >= 0 and top >= 0 and right <= picture.width and bottom <= picture.height:
         return picture.crop(box)
@@ -36,7 +36,7 @@ def stretched(picture: Image.Image, box: Box) -> Image.Image:
 
 
 def filled(picture: Image.Image, where: Image.Image) -> Image.Image:
-    """The picture "RGB" with colours of its surroundings, blurred, where the mask is not black.
+    """The image "RGB" with colours of its surroundings, blurred, where the mask is not black.
 
     Means of ever larger squares are taken of what is known, until all is covered; then each is refined by the smaller
     ones inside it, so that the fill is smooth, and joins what is known.

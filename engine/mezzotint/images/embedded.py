@@ -1,4 +1,4 @@
-"""The texts inside a picture's file, wherever its format keeps them."""
+"""The texts inside an image's file, wherever its format keeps them."""
 
 from dataclasses import dataclass, field, replace
 
@@ -33,7 +33,7 @@ def embedded_texts(image: Image.Image) -> EmbeddedTexts:
 
 
 def _with_exif(image: Image.Image, found: EmbeddedTexts) -> EmbeddedTexts:
-    """From the raw bytes: asking Pillow for a PNG's EXIF would decode the whole picture."""
+    """From the raw bytes: asking Pillow for a PNG's EXIF would decode the whole image."""
     raw = image.info.get("exif")
     plain = _plain_comment(image.info.get("comment"))
     if not isinstance(raw, bytes) or not raw:

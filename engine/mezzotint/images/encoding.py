@@ -1,4 +1,4 @@
-"""A picture and its record as the bytes of a PNG, JPEG or WebP file."""
+"""An image and its record as the bytes of a PNG, JPEG or WebP file."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ def encode_picture(image: Image.Image, suffix: str, record: PictureRecord) -> by
     encoder = _ENCODERS.get(suffix)
     if encoder is None:
         raise UsageError(
-            f"a picture cannot be written as {suffix or 'a file without a suffix'}: use .png, .jpg or .webp"
+            f"an image cannot be written as {suffix or 'a file without a suffix'}: use .png, .jpg or .webp"
         )
     _check_side(image, suffix)
     file = io.BytesIO()
@@ -40,9 +40,7 @@ def _check_side(image: Image.Image, suffix: str) -> None:
     largest = _LARGEST_SIDE.get(suffix)
     if largest is not None and max(image.size) > largest:
         width, height = image.size
-        raise StorageError(
-            f"{suffix} holds at most {largest} pixels a side, the picture has {width}x{height}: use .png"
-        )
+        raise StorageError(f"{suffix} holds at most {largest} pixels a side, the image has {width}x{height}: use .png")
 
 
 def _encode_png(image: Image.Image, file: io.BytesIO, record: PictureRecord) -> None:
@@ -65,7 +63,7 @@ def _encode_jpeg(image: Image.Image, file: io.BytesIO, record: PictureRecord) ->
 
 
 def _packets(record: PictureRecord) -> Iterator[bytes]:
-    """From all that is known to only the mark that a model made it; the request alone makes the picture again."""
+    """From all that is known to only the mark that a model made it; the request alone makes the image again."""
     composite = _is_composite(record)
     yield xmp_packet(composite=composite, record=record_to_json(record))
     yield xmp_packet(composite=composite, record=record_to_json(replace(record, stages=(), transitions=())))

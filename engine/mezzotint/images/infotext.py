@@ -1,4 +1,4 @@
-"""The text that A1111 writes into pictures: prompt, negative prompt, one line of settings."""
+"""The text that A1111 writes into images: prompt, negative prompt, one line of settings."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Masks: which part of a picture is made anew, and how the new passes into the old."""
+"""Masks: which part of an image is made anew, and how the new passes into the old."""
 
 from pathlib import Path
 
@@ -12,14 +12,14 @@ from mezzotint.trouble import shown
 
 LIGHT = 128  # of 255: what is as light as this, or lighter, is made anew
 
-_BAND = 512  # rows that are looked at together: memory does not grow with the picture
+_BAND = 512  # rows that are looked at together: memory does not grow with the image
 
 Bits = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.float32]
 
 
 def read_mask(path: Path, size: tuple[int, int]) -> Image.Image:
-    """The mask of a picture of that size: "L", 255 where it is made anew, 0 where it stays.
+    """The mask of an image of that size: "L", 255 where it is made anew, 0 where it stays.
 
     Light counts, LIGHT of 255 or more; what is transparent counts as black. A mask of another size but the same shape
     is resized. UsageError for another shape, and for a mask that lets nothing be made anew.
@@ -48,14 +48,14 @@ def _lightness(image: Image.Image) -> Image.Image:
 
 
 def _check_shape(path: Path, mask: tuple[int, int], picture: tuple[int, int]) -> None:
-    """Sides that are one picture's at one scale, but for a pixel of the smaller one that rounding may take."""
+    """Sides that are one image's at one scale, but for a pixel of the smaller one that rounding may take."""
     scales = [side / of for side, of in zip(mask, picture, strict=True)]
     off = max(1.0, *scales)
     apart = abs(scales[0] - scales[1])
     if apart >= off / picture[0] + off / picture[1]:
         raise UsageError(
-            f"the mask {shown(path)} is {mask[0]}x{mask[1]}, the picture {picture[0]}x{picture[1]}: they must have the "
-            "same shape; paint the mask over the picture itself"
+            f"the mask {shown(path)} is {mask[0]}x{mask[1]}, the image {picture[0]}x{picture[1]}: they must have the "
+            "same shape; paint the mask over the image itself"
         )
 
 
@@ -70,7 +70,7 @@ def covering(mask: Image.Image, size: tuple[int, int]) -> Image.Image:
 def feathered(mask: Image.Image, feather: int) -> Image.Image:
     """How much of the new shows, "L": 0 outside of the mask, rising to 255 over `feather` pixels inside its edge.
 
-    Where the mask is narrower than that, it rises to 255 in its middle. The picture's own border is no edge.
+    Where the mask is narrower than that, it rises to 255 in its middle. The image's own border is no edge.
     """
     found = mask.getbbox()
     if found is None or feather <= 0:

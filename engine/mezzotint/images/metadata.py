@@ -1,4 +1,4 @@
-"""How a picture says it was made, by whatever program; every byte of it is taken as hostile."""
+"""How an image says it was made, by whatever program; every byte of it is taken as hostile."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,17 +16,17 @@ from mezzotint.images.xmp import record_in_xmp
 from mezzotint.protocol import ImageMetadata
 
 NOTE = "note"  # the entry of `other` that says what could not be read
-PICTURE_SIZE = "picture_size"  # the entry of `other` with the picture's size, where its settings name another
+PICTURE_SIZE = "picture_size"  # the entry of `other` with the image's size, where its settings name another
 
 
 def read_metadata(path: Path) -> ImageMetadata:
-    """What the picture says; without a word of it, program "unknown" and the picture's size. No pixel is decoded."""
+    """What the image says; without a word of it, program "unknown" and the image's size. No pixel is decoded."""
     with open_image(path) as image:
         return metadata_in(image)
 
 
 def metadata_in(image: Image.Image) -> ImageMetadata:
-    """What an opened picture says, for those that ask it for more than that."""
+    """What an opened image says, for those that ask it for more than that."""
     size, texts = image.size, embedded_texts(image)
     notes = [texts.note] if texts.note else []
     found: ImageMetadata | None = None

@@ -1,4 +1,4 @@
-"""Where pictures go: from what a person typed to a path that cannot leave its folder."""
+"""Where images go: from what a person typed to a path that cannot leave its folder."""
 
 import os
 import secrets
@@ -46,7 +46,7 @@ class _Template:
 
 
 def picture_path(output: Output, fields: NameFields) -> Path:
-    """The path that one picture asks for; nothing is made, and what exists is not looked at."""
+    """The path that one image asks for; nothing is made, and what exists is not looked at."""
     template = _parse(output, fields.count)
     values = _values(fields)
     folder = template.root.joinpath(*(render(one, values) for one in template.folders))
@@ -56,9 +56,9 @@ def picture_path(output: Output, fields: NameFields) -> Path:
 
 
 def check_output(output: Output, count: int) -> None:
-    """Before any work: the name can be made, the folder can be written to, and the pictures roughly fit.
+    """Before any work: the name can be made, the folder can be written to, and the images roughly fit.
 
-    Nothing is left behind: missing folders are made when the first picture is written.
+    Nothing is left behind: missing folders are made when the first image is written.
     """
     template = _parse(output, count)
     folder = _nearest_existing(template.root)
@@ -80,7 +80,7 @@ class SplitOutput:
 
 
 def split_output(output: Output) -> SplitOutput:
-    """Where pictures go, in parts. UsageError for what cannot be."""
+    """Where images go, in parts. UsageError for what cannot be."""
     template = _parse(output, count=1)
     stem = None if template.stem == DEFAULT_NAME else template.stem
     return SplitOutput(root=template.root, folders=template.folders, stem=stem, suffix=template.suffix)
@@ -111,7 +111,7 @@ def _split(parts: tuple[str, ...]) -> tuple[Path, tuple[str, ...]]:
 
 
 def _number(template: _Template, count: int) -> _Template:
-    """Several pictures need names that differ; unknown tokens are found here, before any work."""
+    """Several images need names that differ; unknown tokens are found here, before any work."""
     used = {token for part in (*template.folders, template.stem) for token in tokens_in(part)}
     if count > 1 and not used & _DISTINGUISHING:
         return replace(template, stem=f"{template.stem}-[index]")
@@ -126,12 +126,12 @@ def _stem_and_suffix(name: str) -> tuple[str, str]:
         return name, ".png"
     if f".{ending.lower()}" not in SUFFIXES:
         allowed = " ".join(SUFFIXES)
-        raise UsageError(f"the output name ends in .{shown(ending)}; pictures are written as {allowed}")
+        raise UsageError(f"the output name ends in .{shown(ending)}; images are written as {allowed}")
     return stem, f".{ending}"
 
 
 def refuse_odd_characters(text: str) -> None:
-    """UsageError where a name of pictures holds what terminals and lists would obey."""
+    """UsageError where a name of images holds what terminals and lists would obey."""
     if any(ord(one) < 32 or ord(one) == 127 for one in text):
         raise UsageError(f"the output name {shown(text)} holds a control character: leave it out")
 

@@ -1,4 +1,4 @@
-"""Our own record read back from a picture that may have been made to hurt."""
+"""Our own record read back from an image that may have been made to hurt."""
 
 from dataclasses import replace
 from pathlib import PureWindowsPath
@@ -13,7 +13,7 @@ MAX_RECORD = 1 << 20  # characters
 
 
 def metadata_of_record(written: str) -> ImageMetadata:
-    """The record in the common words, with the request that makes the picture again."""
+    """The record in the common words, with the request that makes the image again."""
     record = _record(written)
     request = _harmless(record.request)
     stage = request.cascade.stages[0] if request.cascade.stages else None
@@ -60,7 +60,7 @@ def _version(data: object) -> int:
 
 
 def _harmless(request: GenerateRequest) -> GenerateRequest:
-    """A picture may say how it was made, but not where the next one goes, how many, nor which computer to call."""
+    """An image may say how it was made, but not where the next one goes, how many, nor which computer to call."""
     far = far_path(request)
     if far is not None:
         raise UnreadableError(f"its record names a file on another computer ({cleaned(far, 80)}), which is not opened")

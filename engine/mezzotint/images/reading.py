@@ -1,4 +1,4 @@
-"""Pictures from anywhere, read as if they were hostile, given as plain upright RGB."""
+"""Images from anywhere, read as if they were hostile, given as plain upright RGB."""
 
 import math
 import os
@@ -37,7 +37,7 @@ DECODER_ERRORS = (
 )
 _ON_THEIR_SIDE = (5, 6, 7, 8)  # the orientations of EXIF that swap width and height
 _TOO_LARGE = (Image.DecompressionBombError, Image.DecompressionBombWarning)
-_TRY_INSTEAD = "give a PNG, JPEG, WebP, AVIF, TIFF, BMP or GIF picture"
+_TRY_INSTEAD = "give a PNG, JPEG, WebP, AVIF, TIFF, BMP or GIF image"
 _KNOWN_STARTS = (
     (b"<!doctype html", "a web page"),
     (b"<html", "a web page"),
@@ -48,13 +48,13 @@ _KNOWN_STARTS = (
     (b"%!ps", "PostScript"),
     (b"8bps", "a Photoshop document"),
     (b"pk\x03\x04", "a ZIP archive"),
-    (b"\x00\x00\x00\x0cjxl", "a JPEG XL picture"),
-    (b"\xff\x0a", "a JPEG XL picture"),
+    (b"\x00\x00\x00\x0cjxl", "a JPEG XL image"),
+    (b"\xff\x0a", "a JPEG XL image"),
 )
 
 
 def read_image(path: Path) -> Image.Image:
-    """The picture as 8-bit RGB: first frame, turned upright once, transparent parts over white.
+    """The image as 8-bit RGB: first frame, turned upright once, transparent parts over white.
 
     Colour profiles are not applied: the numbers are taken as sRGB.
     """
@@ -65,7 +65,7 @@ def read_image(path: Path) -> Image.Image:
 
 @contextmanager
 def open_image(path: Path) -> Iterator[Image.Image]:
-    """The picture's header, with its size checked and no pixel decoded; anything wrong is an ImageRefused."""
+    """The image's header, with its size checked and no pixel decoded; anything wrong is an ImageRefused."""
     with _open_regular(path) as file:
         with refused_if_broken(path, file):
             image = _open_header(file)
@@ -105,12 +105,12 @@ def _open_regular(path: Path) -> BinaryIO:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise ImageRefused(f"{shown(path)} is {_kind(status.st_mode)}, not a picture: {_TRY_INSTEAD}")
+            raise ImageRefused(f"{shown(path)} is {_kind(status.st_mode)}, not an image: {_TRY_INSTEAD}")
         if status.st_size == 0:
             raise ImageRefused(f"{shown(path)} is empty (0 bytes), perhaps a broken download: use another copy")
         if status.st_size > MAX_FILE_BYTES:
             size = status.st_size / (1 << 30)
-            raise ImageRefused(f"{shown(path)} has {size:.1f} GB; a picture of at most 1 GB is read: scale it down")
+            raise ImageRefused(f"{shown(path)} has {size:.1f} GB; an image of at most 1 GB is read: scale it down")
         return open(path, "rb", opener=_without_waiting)
     except OSError as error:
         raise ImageRefused(f"cannot read {shown(path)}: {meaning(error)}") from error
@@ -140,7 +140,7 @@ def _open_header(file: BinaryIO) -> Image.Image:
 def _check_pixels(path: Path, image: Image.Image) -> None:
     width, height = image.size
     if width < 1 or height < 1:
-        raise ImageRefused(f"{shown(path)} has no pixels ({width}x{height}): give another picture")
+        raise ImageRefused(f"{shown(path)} has no pixels ({width}x{height}): give another image")
     if width * height > MAX_PIXELS:
         size = f"{width}x{height} is {width * height / 1e6:.0f} million pixels"
         raise ImageRefused(f"{shown(path)} is too large: {size}, at most {MAX_PIXELS // 10**6} are read: scale it down")
@@ -148,18 +148,18 @@ def _check_pixels(path: Path, image: Image.Image) -> None:
 
 def _what_it_is(file: BinaryIO | None) -> str:
     if file is None:
-        return "is not a picture of a kind that is read"
+        return "is not an image of a kind that is read"
     file.seek(0)
     start = file.read(512)
     lowered = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     for mark, name in _KNOWN_STARTS:
         if lowered.startswith(mark):
-            return f"holds {name}, not a picture"
+            return f"holds {name}, not an image"
     if not start.strip(b"\0"):
         return "holds only zeros, perhaps a broken download"
     if all(byte >= 32 or byte in b"\t\r\n\f" for byte in start):
-        return "holds text, not a picture"
-    return "is not a picture of a kind that is read"
+        return "holds text, not an image"
+    return "is not an image of a kind that is read"
 
 
 def upright_size(image: Image.Image) -> tuple[int, int]:
@@ -167,14 +167,14 @@ def upright_size(image: Image.Image) -> tuple[int, int]:
     with suppress(*DECODER_ERRORS):
         exif, raw = Image.Exif(), image.info.get("exif")
         if isinstance(raw, bytes):  # not that of TIFF, which Pillow turns itself
-            exif.load(raw)  # asking Pillow for a PNG's EXIF would decode the whole picture
+            exif.load(raw)  # asking Pillow for a PNG's EXIF would decode the whole image
         if exif.get(ExifTags.Base.Orientation) in _ON_THEIR_SIDE:
             return image.height, image.width
     return image.size
 
 
 def upright(image: Image.Image) -> Image.Image:
-    """The picture as its EXIF says that it stands."""
+    """The image as its EXIF says that it stands."""
     try:
         return ImageOps.exif_transpose(image)
     except DECODER_ERRORS:

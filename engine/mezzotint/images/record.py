@@ -1,4 +1,4 @@
-"""What a picture carries inside itself, so that it can be made again."""
+"""What an image carries inside itself, so that it can be made again."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from mezzotint.protocol import FileUsed, GeneratedImage, GenerateRequest, Resolv
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureRecord:
-    """One picture: `request` has nothing left open, a count of 1 and this picture's seed."""
+    """One image: `request` has nothing left open, a count of 1 and this image's seed."""
 
     schema_version: int
     program_version: str
@@ -32,5 +32,5 @@ def record_to_json(record: PictureRecord) -> str:
 
 
 def record_from_json(text: str) -> PictureRecord:
-    """The record that a picture of this schema version carries; anything else is a ProtocolError."""
+    """The record that an image of this schema version carries; anything else is a ProtocolError."""
     return codec.from_json(PictureRecord, text)

@@ -1,4 +1,4 @@
-"""Pictures to disk, whole or not at all, and never over what is there unless that was asked."""
+"""Images to disk, whole or not at all, and never over what is there unless that was asked."""
 
 import hashlib
 import os
@@ -18,10 +18,10 @@ _MOST_TWINS = 100_000
 
 
 def write_picture(image: Image.Image, path: Path, record: PictureRecord, *, overwrite: bool) -> Path:
-    """Write the picture and its record, and return the path it got: a suffix -1, -2, ... keeps what is there.
+    """Write the image and its record, and return the path it got: a suffix -1, -2, ... keeps what is there.
 
     The record's path is set to that file name. JPEG holds little text: there a record too long for it is shortened
-    to the request, and what still does not fit is left out, because the picture matters more.
+    to the request, and what still does not fit is left out, because the image matters more.
     """
     rgb = image if image.mode == "RGB" else image.convert("RGB")
 
@@ -32,7 +32,7 @@ def write_picture(image: Image.Image, path: Path, record: PictureRecord, *, over
 
 
 def write_preview(jpeg: bytes, folder: Path, *, image: int, stage: int, step: int) -> Path:
-    """Write the small picture of one step (image and stage from 0, step from 1); earlier previews stay."""
+    """Write the small image of one step (image and stage from 0, step from 1); earlier previews stay."""
     path = folder.expanduser() / f"preview-{image + 1:02d}-{stage + 1}-{step:03d}.jpg"
     return _write(path, lambda _: jpeg, overwrite=False)
 

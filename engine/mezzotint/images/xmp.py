@@ -1,4 +1,4 @@
-"""The XMP packet: that a model made the picture, in the words of IPTC, and our record where no text chunk exists."""
+"""The XMP packet: that a model made the image, in the words of IPTC, and our record where no text chunk exists."""
 
 import html
 import re
@@ -19,7 +19,7 @@ _PACKET = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 
 
 def xmp_packet(*, composite: bool, record: str | None = None) -> bytes:
-    """The packet; `composite`: a given picture is part of it; `record`: our JSON, for files without text chunks."""
+    """The packet; `composite`: a given image is part of it; `record`: our JSON, for files without text chunks."""
     kind = "compositeWithTrainedAlgorithmicMedia" if composite else "trainedAlgorithmicMedia"
     namespace = inner = ""
     if record is not None:

@@ -1,1 +1,1 @@
-"""Pictures to be made: the queue, who drains it, how long it will take."""
+"""Images to be made: the queue, who drains it, how long it will take."""

@@ -45,7 +45,7 @@ def _look_before_next(database: Database) -> None:
 
 
 def _next_unmade(database: Database, now: Clock) -> Task | None:
-    """The next that lacks a picture: the last one may have come after its task was put back."""
+    """The next that lacks an image: the last one may have come after its task was put back."""
     while (found := _next(database)) is not None:
         (task,) = readable_tasks(database, [found], now) or (None,)
         if task is None:

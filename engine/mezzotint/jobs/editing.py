@@ -86,7 +86,7 @@ def _cancel(database: Database, entries: Collection[int], now: Clock) -> None:
 
 
 def retry(database: Database, entries: Collection[int], now: Clock) -> None:
-    """What failed, was cancelled, set aside or interrupted waits again; pictures that are there stay."""
+    """What failed, was cancelled, set aside or interrupted waits again; images that are there stay."""
     with database.writing():
         # What was interrupted may be what ended the program: its attempts go on counting.
         database.change(
@@ -156,7 +156,7 @@ def remove(database: Database, entries: Collection[int], now: Clock) -> tuple[in
 
 
 def clear_finished(database: Database) -> int:
-    """Take out all that is done or was cancelled: how many. Pictures stay; what failed is for a person to see."""
+    """Take out all that is done or was cancelled: how many. Images stay; what failed is for a person to see."""
     with database.writing():
         return database.change("DELETE FROM entries WHERE state IN ('done', 'cancelled')")
 

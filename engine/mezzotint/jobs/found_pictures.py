@@ -1,4 +1,4 @@
-"""Pictures that a process made, and ended before it could tell the queue: they are not made a second time."""
+"""Images that a process made, and ended before it could tell the queue: they are not made a second time."""
 
 import html
 import os
@@ -22,11 +22,11 @@ _IN_XMP = re.compile(rb"<mezzotint:record>([^<]*)</mezzotint:record>")
 _PIECES = re.compile(r"\[\[|\[[^\[\]]*\]|[^\[]+|\[")
 _LORA_TAG = re.compile(r"<lora:[^>]*>")
 
-Known = Callable[[Collection[str]], set[str]]  # which of these paths the queue has as a picture already
+Known = Callable[[Collection[str]], set[str]]  # which of these paths the queue has as an image already
 
 
 def found_pictures(task: Task, since: float, known: Known) -> list[GeneratedImage]:
-    """What lies where the task's pictures go, was written since it was begun, and says that it is one of them."""
+    """What lies where the task's images go, was written since it was begun, and says that it is one of them."""
     missing = set(range(task.request.count)) - {image.index for image in task.images}
     if task.request.output.path is None or not missing:
         return []
@@ -50,7 +50,7 @@ def _pictures(request: GenerateRequest, paths: list[str], missing: set[int]) -> 
 
 
 def _where(template: str) -> Iterator[str]:
-    """Picture files that the template may have named."""
+    """Image files that the template may have named."""
     path = os.path.expanduser(template)  # noqa: PTH111  a Path would lose the slash at the end
     parts = Path(path).parts
     is_folder = path.endswith(("/", os.sep)) or Path(path).is_dir()
@@ -105,7 +105,7 @@ def _written(path: str) -> float:
 
 
 def record_in(path: str) -> tuple[GenerateRequest, GeneratedImage] | None:
-    """What a picture of ours says about itself; None for all else."""
+    """What an image of ours says about itself; None for all else."""
     try:
         data = Path(path).read_bytes() if Path(path).stat().st_size <= _MOST_BYTES else b""
         written = codec.parse_json(_text_in_png(data) if data.startswith(_PNG) else _text_in_xmp(data))

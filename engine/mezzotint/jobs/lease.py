@@ -1,4 +1,4 @@
-"""Who makes pictures on a device: one process at a time."""
+"""Who makes images on a device: one process at a time."""
 
 import contextlib
 import json
@@ -38,7 +38,7 @@ class Held:
 
 
 class Lease:
-    """The right to make pictures on a device; the system ends it with the process."""
+    """The right to make images on a device; the system ends it with the process."""
 
     def __init__(self, file: LockedFile, device: str, owner: str) -> None:
         self._file = file

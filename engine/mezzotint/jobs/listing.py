@@ -76,7 +76,7 @@ def entry(database: Database, number: int) -> Entry:
 
 
 def tasks(database: Database, found: Sequence[Row]) -> tuple[Task, ...]:
-    """Tasks with their requests and pictures, in two questions however many there are."""
+    """Tasks with their requests and images, in two questions however many there are."""
     if not found:
         return ()
     bases = _bases(database, {line[1] for line in found})
@@ -94,7 +94,7 @@ def _bases(database: Database, entries: Collection[int]) -> dict[int, GenerateRe
 
 
 def request_images(database: Database) -> frozenset[str]:
-    """The paths of all pictures that requests begin from: init pictures and masks."""
+    """The paths of all images that requests begin from: init images and masks."""
     found = database.rows(
         "SELECT json_extract(image.value, '$.path') FROM requests, json_each(requests.request, '$.images') AS image "
         "UNION SELECT json_extract(image.value, '$.path') FROM tasks, json_each(tasks.changes, '$.images') AS image"

@@ -1,4 +1,4 @@
-"""The part of a task that is still to be made: as if the pictures that are there had just been made before it."""
+"""The part of a task that is still to be made: as if the images that are there had just been made before it."""
 
 import os
 import re
@@ -18,11 +18,11 @@ class Narrowed:
     """What to ask the engine for now."""
 
     request: GenerateRequest
-    left_after: int  # pictures that are missing even when this is made
+    left_after: int  # images that are missing even when this is made
 
 
 def narrowed(request: GenerateRequest, made: Collection[int]) -> Narrowed:
-    """The request for the first of its pictures that are not made; with a seed, and not all made."""
+    """The request for the first of its images that are not made; with a seed, and not all made."""
     missing = [number for number in range(request.count) if number not in made]
     if len(missing) == request.count:
         return Narrowed(request=request, left_after=0)
@@ -38,7 +38,7 @@ def narrowed(request: GenerateRequest, made: Collection[int]) -> Narrowed:
 
 
 def number_of(seed: int, first_seed: int, count: int) -> int | None:
-    """Which picture of a task has that seed; None: none of them."""
+    """Which image of a task has that seed; None: none of them."""
     number = seed - first_seed
     return number if 0 <= number < count else None
 
@@ -52,7 +52,7 @@ def _together(missing: list[int]) -> int:
 
 
 def _numbers_names(output: Output, count: int) -> bool:
-    """Whether a picture's name tells which of the count it is: then each is asked for by itself."""
+    """Whether an image's name tells which of the count it is: then each is asked for by itself."""
     if output.path is None or _is_folder(output.path):
         return False
     return _has(_NUMBERED, output.path) or (count > 1 and not _has(_DISTINGUISHING, output.path))
@@ -68,7 +68,7 @@ def _named_as_in_whole(output: Output, number: int, count: int) -> Output:
 
 
 def _with_index(path: str) -> str:
-    """Several pictures of one name are told apart as the engine does it."""
+    """Several images of one name are told apart as the engine does it."""
     folder, name = os.path.split(path)
     parts = _WHOLE_NAME.fullmatch(name)
     if parts is None:

@@ -70,7 +70,7 @@ def _after_death(database: Database, task: int, again: TaskState, because: str, 
 
 
 def take_found(database: Database, line: Row) -> None:
-    """Pictures of a task that nobody could tell of any more are counted as made."""
+    """Images of a task that nobody could tell of any more are counted as made."""
     begun = database.row("SELECT started FROM entries WHERE id = ?", line[1])
     if begun is None or begun[0] is None:
         return

@@ -19,7 +19,7 @@ _TITLE = 200  # characters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """A request that makes the same pictures whenever and from wherever it is run."""
+    """A request that makes the same images whenever and from wherever it is run."""
 
     request: GenerateRequest
     seed: int
@@ -29,7 +29,7 @@ class Settled:
 def settle(request: GenerateRequest) -> Settled:
     """Fix the seed and every path."""
     if request.count < 1:
-        raise UsageError(f"a request for {request.count} pictures cannot be queued: ask for 1 or more")
+        raise UsageError(f"a request for {request.count} images cannot be queued: ask for 1 or more")
     drawn = request.seed is None
     seed = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
     if not 0 <= seed <= LARGEST_SEED - request.count + 1:
@@ -38,7 +38,7 @@ def settle(request: GenerateRequest) -> Settled:
 
 
 def _with_whole_paths(request: GenerateRequest) -> GenerateRequest:
-    """Whoever makes the pictures may stand in another folder."""
+    """Whoever makes the images may stand in another folder."""
     return replace(
         request,
         images=tuple(replace(image, path=_whole(image.path)) for image in request.images),
@@ -128,7 +128,7 @@ def model_of(request: GenerateRequest) -> str:
 
 
 def steps_of(request: GenerateRequest) -> int:
-    """Steps that each picture takes, as far as the request says; 0: it does not."""
+    """Steps that each image takes, as far as the request says; 0: it does not."""
     said = [stage.sampling.steps for stage in request.cascade.stages]
     if not said or any(steps is None for steps in said):
         return 0
@@ -149,7 +149,7 @@ def _walked(cascade: Cascade, steps: list[int], strength: float | None) -> float
 
 
 def run_key(request: GenerateRequest) -> RunKey:
-    """What earlier pictures must have in common with these for their times to be taken."""
+    """What earlier images must have in common with these for their times to be taken."""
     cascade = request.cascade
     models = [stage.model.id if stage.model is not None else "" for stage in cascade.stages]
     scales = [f" x{transition.scale:g}" for transition in cascade.transitions if transition.scale != 1]

@@ -1,4 +1,4 @@
-"""What whoever makes the pictures does to the queue: claim, save, finish, give back."""
+"""What whoever makes the images does to the queue: claim, save, finish, give back."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from mezzotint.protocol import GeneratedImage
 
 
 def saved(database: Database, task: int, image: GeneratedImage) -> None:
-    """A picture is on the disk. Told twice, it is kept once; of a task that was removed it is not kept."""
+    """An image is on the disk. Told twice, it is kept once; of a task that was removed it is not kept."""
     with database.writing():
         found = database.row("SELECT seed, count FROM tasks WHERE id = ?", task)
         number = None if found is None else number_of(image.seed, found[0], found[1])
@@ -24,19 +24,19 @@ def saved(database: Database, task: int, image: GeneratedImage) -> None:
             )
 
 
-# From the number of pictures that are missing, and of those that were not asked for yet: state, kind of error, error.
+# From the number of images that are missing, and of those that were not asked for yet: state, kind of error, error.
 Ended = Callable[[int, int], tuple[TaskState, str | None, str | None]]
 
 
 def finish(database: Database, task: int, seconds: PhaseSeconds | None, now: Clock) -> TaskState | None:
-    """The engine is done with it; the task is, too, when all of its pictures are there."""
+    """The engine is done with it; the task is, too, when all of its images are there."""
 
     def ended(missing: int, left_after: int) -> tuple[TaskState, str | None, str | None]:
         if missing == 0:
             return "done", None, None
         if missing <= left_after:
             return "waiting", None, None
-        return "failed", "failed", f"{missing} of its pictures did not come: try again"
+        return "failed", "failed", f"{missing} of its images did not come: try again"
 
     return _end(database, task, ended, now, seconds)
 

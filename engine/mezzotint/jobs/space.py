@@ -1,4 +1,4 @@
-"""Whether the disk that pictures go to is full: then nothing is wrong with the task, and the queue pauses."""
+"""Whether the disk that images go to is full: then nothing is wrong with the task, and the queue pauses."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ _BYTES_TO_SPARE = 16 << 20
 
 
 def is_for_want_of_space(error: BaseException, request: GenerateRequest) -> bool:
-    """Whether an error came from a full disk: it says so, or there is no room where the pictures go."""
+    """Whether an error came from a full disk: it says so, or there is no room where the images go."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in _FULL:
@@ -23,7 +23,7 @@ def is_for_want_of_space(error: BaseException, request: GenerateRequest) -> bool
 
 
 def is_full(request: GenerateRequest) -> bool:
-    """Whether the pictures of a request would find no room."""
+    """Whether the images of a request would find no room."""
     folder = Path(os.path.expanduser((request.output.path or "").partition("[")[0])).absolute()  # noqa: PTH111
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent

@@ -87,7 +87,7 @@ class JobStore:
         return listing.row(self._database, entry)
 
     def request_images(self) -> frozenset[str]:
-        """The paths of all pictures that entries begin from, whatever became of them."""
+        """The paths of all images that entries begin from, whatever became of them."""
         return listing.request_images(self._database)
 
     def entry(self, entry: int) -> Entry:
@@ -117,7 +117,7 @@ class JobStore:
         order.move(self._database, entries, before)
 
     def pause(self) -> None:
-        """Let nothing be begun, and have what runs put back: whoever runs it stops it. Its finished pictures stay."""
+        """Let nothing be begun, and have what runs put back: whoever runs it stops it. Its finished images stay."""
         self._switch(paused=True)
 
     def resume(self) -> None:
@@ -149,7 +149,7 @@ class JobStore:
         editing.cancel_task(self._database, task, self._now)
 
     def retry(self, entries: Collection[int]) -> None:
-        """What failed, was cancelled, set aside or interrupted waits again; pictures that are there stay."""
+        """What failed, was cancelled, set aside or interrupted waits again; images that are there stay."""
         editing.retry(self._database, entries, self._now)
 
     def duplicate(self, entries: Collection[int]) -> tuple[int, ...]:
@@ -161,13 +161,13 @@ class JobStore:
         return editing.remove(self._database, entries, self._now)
 
     def clear_finished(self) -> int:
-        """Take out all that is done or was cancelled: how many. Pictures stay, and so does what failed."""
+        """Take out all that is done or was cancelled: how many. Images stay, and so does what failed."""
         return editing.clear_finished(self._database)
 
-    # ---- what whoever makes the pictures does
+    # ---- what whoever makes the images does
 
     def claim(self, owner: str) -> Task | None:
-        """The next task, asked for those of its pictures that are missing; None: paused, or nothing waits.
+        """The next task, asked for those of its images that are missing; None: paused, or nothing waits.
 
         `owner` is that of a lease. That it was begun is on the disk when it returns.
         """
@@ -176,7 +176,7 @@ class JobStore:
         return claiming.claim(self._database, owner, self._now)
 
     def saved(self, task: int, image: GeneratedImage) -> None:
-        """A picture is safely on the disk; telling it twice does no harm."""
+        """An image is safely on the disk; telling it twice does no harm."""
         running.saved(self._database, task, image)
 
     def finish(self, task: int, seconds: PhaseSeconds | None = None) -> TaskState | None:

@@ -41,7 +41,7 @@ class EntryRow:
     started: float | None
     finished: float | None
     error: str | None  # of one of its tasks
-    first_image: str | None  # the path of the first picture made
+    first_image: str | None  # the path of the first image made
     pictures: int  # made so far
     pictures_asked: int
 
@@ -53,7 +53,7 @@ class Task:
     id: int
     entry: int
     index: int  # in its entry, from 0
-    request: GenerateRequest  # of a task that was claimed: for those of its pictures that are to be made now
+    request: GenerateRequest  # of a task that was claimed: for those of its images that are to be made now
     state: TaskState
     attempts: int  # begun, and not ended in good order
     error_kind: str | None
@@ -74,7 +74,7 @@ class Entry:
 class Recovered:
     """What became of the tasks whose process has died: the ids of them."""
 
-    done: tuple[int, ...] = ()  # all of their pictures are there
+    done: tuple[int, ...] = ()  # all of their images are there
     interrupted: tuple[int, ...] = ()
     set_aside: tuple[int, ...] = ()
     cancelled: tuple[int, ...] = ()  # they were to be stopped anyway
@@ -82,7 +82,7 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunKey:
-    """What decides how long a picture takes, beside the number of steps."""
+    """What decides how long an image takes, beside the number of steps."""
 
     model: str  # of all stages
     quantization: str
@@ -93,14 +93,14 @@ class RunKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseSeconds:
-    """Seconds of one task: of the whole, and of each picture or step of it."""
+    """Seconds of one task: of the whole, and of each image or step of it."""
 
     load: float  # of the task
     encode: float  # of the task
     step: float
-    decode: float  # of a picture
-    save: float  # of a picture
-    steps: int = 0  # that each picture took; 0: not known
+    decode: float  # of an image
+    save: float  # of an image
+    steps: int = 0  # that each image took; 0: not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""What is on disk, looked at without torch: pictures, their settings, models, downloads."""
+"""What is on disk, looked at without torch: images, their settings, models, downloads."""

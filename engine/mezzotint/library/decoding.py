@@ -1,4 +1,4 @@
-"""Pictures from anywhere as people see them: upright, in sRGB, 8 bits, as large as asked."""
+"""Images from anywhere as people see them: upright, in sRGB, 8 bits, as large as asked."""
 
 import io
 import threading
@@ -21,9 +21,9 @@ _SPACES = {"RGB": "RGB", "L": "GRAY", "CMYK": "CMYK"}
 def decode_picture(
     path: Path, max_side: int | None, cancelled: IsCancelled = lambda: False
 ) -> tuple[Image.Image, tuple[int, int]]:
-    """The first frame as RGB or, where parts are transparent, RGBA; and the picture's own upright size.
+    """The first frame as RGB or, where parts are transparent, RGBA; and the image's own upright size.
 
-    A profile that is broken, or for other colours than the picture has, is passed over: its numbers are then sRGB.
+    A profile that is broken, or for other colours than the image has, is passed over: its numbers are then sRGB.
     """
     with open_image(path) as image, refused_if_broken(path):
         size = upright_size(image)

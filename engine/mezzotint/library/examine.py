@@ -25,7 +25,7 @@ from mezzotint.images.metadata import read_metadata
 from mezzotint.library.gallery_walk import SUFFIXES
 from mezzotint.library_protocol import Dropped, DroppedKind
 
-MOST_ENTRIES = 5000  # of folders, that are looked at for pictures
+MOST_ENTRIES = 5000  # of folders, that are looked at for images
 _LARGEST_JOB = 16 << 20  # bytes
 _MODEL_SUFFIXES = {".safetensors", ".sft", ".gguf", *PICKLE_SUFFIXES}
 _SHOWN_PROMPT = 100
@@ -72,8 +72,8 @@ def _picture(path: Path) -> Found:
         return "unknown", str(error)
     words = plain((metadata.prompt or "").strip(), _SHOWN_PROMPT)
     if metadata.program not in _PROGRAMS:
-        return "picture", f"a picture of {metadata.width}x{metadata.height} pixels that says nothing of its settings"
-    by = f"a picture with the settings of {_PROGRAMS[metadata.program]}"
+        return "picture", f"an image of {metadata.width}x{metadata.height} pixels that says nothing of its settings"
+    by = f"an image with the settings of {_PROGRAMS[metadata.program]}"
     return "picture", f"{by}: {words}" if words else by
 
 
@@ -101,7 +101,7 @@ def _toml(path: Path) -> Found:
 def _json(path: Path) -> Found:
     whole = parse_json_object(read_limited(path, _LARGEST_JOB), path)
     if is_graph(whole) or isinstance(whole.get("nodes"), list):
-        return "unknown", "a workflow of ComfyUI, which only ComfyUI can run; a picture that it made can be dropped"
+        return "unknown", "a workflow of ComfyUI, which only ComfyUI can run; an image that it made can be dropped"
     return "job", "a job file"
 
 
@@ -127,8 +127,8 @@ def _folder(path: Path) -> Found:
         return "model_folder", f"a folder with models ({len(models)})"
     pictures, all_seen = _pictures(path)
     if pictures:
-        return "picture_folder", f"a folder with pictures ({pictures}{'' if all_seen else ' or more'})"
-    return "unknown", "a folder with neither models nor pictures" if all_seen else "a large folder of other things"
+        return "picture_folder", f"a folder with images ({pictures}{'' if all_seen else ' or more'})"
+    return "unknown", "a folder with neither models nor images" if all_seen else "a large folder of other things"
 
 
 def _pictures(folder: Path) -> tuple[int, bool]:

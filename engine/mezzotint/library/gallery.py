@@ -1,4 +1,4 @@
-"""The gallery: the pictures of the output folders, found by words, model and stars."""
+"""The gallery: the images of the output folders, found by words, model and stars."""
 
 import sqlite3
 import threading
@@ -25,7 +25,7 @@ from mezzotint.protocol import IsCancelled, Notice, OnEvent
 from mezzotint.trouble import shown, storage_error
 
 MOST_STARS = 5
-LARGEST_PAGE = 500  # pictures in one answer, which is to stay a line of a few megabytes
+LARGEST_PAGE = 500  # images in one answer, which is to stay a line of a few megabytes
 _MOST_WORDS = 16
 _WAIT = 0.1  # seconds between looks at whether a scan that waits for another is still wanted
 _COLUMNS = "id, path, width, height, bytes, made, prompt, model, seed, rating"
@@ -45,7 +45,7 @@ class Gallery:
         self._database = GalleryDatabase(folder / "gallery.db", on_open=self._take_over_stars)
 
     def scan(self, request: GalleryScan, tell: OnEvent, cancelled: IsCancelled) -> GalleryScanned:
-        """Look through the folders, one scan after the other: each decides which pictures there are.
+        """Look through the folders, one scan after the other: each decides which images there are.
 
         Files that are named are taken in at once, also during a scan.
         """
@@ -80,7 +80,7 @@ class Gallery:
         return self._database.run(ask)
 
     def rate(self, rating: Rating) -> None:
-        """Give pictures stars: first to the journal, so that the index may be lost."""
+        """Give images stars: first to the journal, so that the index may be lost."""
         if not 0 <= rating.rating <= MOST_STARS:
             raise UsageError(f"{rating.rating} stars are asked for; there are 0 to {MOST_STARS}")
         known = self._database.run(lambda connection: _contents(connection, rating.paths))
@@ -90,7 +90,7 @@ class Gallery:
         self._database.run(lambda connection: self._set_stars(connection, stars))
 
     def forget(self, paths: tuple[str, ...]) -> None:
-        """Take pictures out, whose files are gone; their stars wait for them."""
+        """Take images out, whose files are gone; their stars wait for them."""
         self._database.run(lambda connection: forget(connection, paths))
 
     def models(self) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ class Gallery:
         self._database.close()
 
     def _take_in(self, path: str) -> str:
-        """Read a picture that no scan has met yet; by what it is known."""
+        """Read an image that no scan has met yet; by what it is known."""
         try:
             status = Path(path).stat()
         except (OSError, ValueError) as error:
@@ -115,7 +115,7 @@ class Gallery:
         stamp = FileStamp(changed=status.st_mtime_ns, bytes=status.st_size)
         facts = read_facts(Path(path), stamp)
         if facts is None:
-            raise StorageError(f"{shown(path)} cannot be read as a picture, so it gets no stars")
+            raise StorageError(f"{shown(path)} cannot be read as an image, so it gets no stars")
         self._database.run(lambda connection: put(connection, [row_of(path, stamp, facts)]))
         return facts.content
 
@@ -134,7 +134,7 @@ class Gallery:
 
 
 def _contents(connection: sqlite3.Connection, paths: Sequence[str]) -> dict[str, str]:
-    """By what the pictures of the index are known."""
+    """By what the images of the index are known."""
     question = "SELECT path, content FROM pictures WHERE path = ? AND readable"
     return dict(row for path in paths for row in connection.execute(question, (path,)).fetchall())
 

@@ -1,4 +1,4 @@
-"""What the gallery knows of a picture, read from the head of its file."""
+"""What the gallery knows of an image, read from the head of its file."""
 
 import hashlib
 import os
@@ -13,15 +13,15 @@ from mezzotint.images.reading import open_image, upright_size
 from mezzotint.library.gallery_walk import FileStamp
 from mezzotint.protocol import ImageMetadata
 
-MAX_PROMPT = 2000  # characters that lists show; the whole prompt is asked of the picture
+MAX_PROMPT = 2000  # characters that lists show; the whole prompt is asked of the image
 _MAX_WORDS = 10_000  # characters that searches look through
-_ENDS = 64 << 10  # bytes of a file's beginning and end by which a foreign picture is known
+_ENDS = 64 << 10  # bytes of a file's beginning and end by which a foreign image is known
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureFacts:
-    """A picture as the index holds it."""
+    """An image as the index holds it."""
 
     width: int
     height: int
@@ -33,7 +33,7 @@ class PictureFacts:
 
 
 def read_facts(path: Path, stamp: FileStamp) -> PictureFacts | None:
-    """None for what cannot be read as a picture; whatever the file holds, nothing else is raised."""
+    """None for what cannot be read as an image; whatever the file holds, nothing else is raised."""
     try:
         with open_image(path) as image:
             width, height = upright_size(image)
@@ -54,7 +54,7 @@ def read_facts(path: Path, stamp: FileStamp) -> PictureFacts | None:
 
 
 def content_of(path: Path, size: int, metadata: ImageMetadata) -> str:
-    """By which a picture is known wherever its file goes: our own by its pixels, others by their ends."""
+    """By which an image is known wherever its file goes: our own by its pixels, others by their ends."""
     pixels = metadata.other.get("pixels_sha256", "")
     if metadata.program == "mezzotint" and _SHA256.fullmatch(pixels):
         return f"pixels:{pixels}"

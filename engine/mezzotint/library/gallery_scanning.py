@@ -14,7 +14,7 @@ from mezzotint.protocol import IsCancelled, Notice, OnEvent, Progress
 from mezzotint.trouble import shown
 
 _MOST_NOTICES = 8
-BATCH = 100  # pictures that are written together; a question meanwhile sees what is there
+BATCH = 100  # images that are written together; a question meanwhile sees what is there
 
 _PUT = """
 INSERT INTO pictures
@@ -37,7 +37,7 @@ def scan(
     cancelled: IsCancelled,
     clock: Callable[[], float] = time.monotonic,
 ) -> GalleryScanned:
-    """Make the index hold the pictures of these folders and no others; what cannot be looked at now stays."""
+    """Make the index hold the images of these folders and no others; what cannot be looked at now stays."""
     known = database.run(_known)  # before the walk: what is taken in meanwhile by its name is not gone
     walked = walk(request.folders, cancelled)
     _tell_faults(walked, known, tell)
@@ -64,7 +64,7 @@ def take_in(
 
 
 def forget(connection: sqlite3.Connection, paths: Sequence[str]) -> int:
-    """Take pictures out of the index, by their paths; how many readable ones there were."""
+    """Take images out of the index, by their paths; how many readable ones there were."""
     return sum(
         bool(readable)
         for path in paths
@@ -75,7 +75,7 @@ def forget(connection: sqlite3.Connection, paths: Sequence[str]) -> int:
 
 
 def row_of(path: str, stamp: FileStamp, facts: PictureFacts | None) -> Row:
-    """A picture, or a file that is none, as `put` takes it."""
+    """An image, or a file that is none, as `put` takes it."""
     some = facts or _NOTHING
     return (
         *(path, stamp.changed, stamp.bytes, facts is not None, stamp.changed / 1e9, some.width, some.height),
@@ -84,7 +84,7 @@ def row_of(path: str, stamp: FileStamp, facts: PictureFacts | None) -> Row:
 
 
 def put(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
-    """Add pictures, or replace what was known of them; their stars are those of their content."""
+    """Add images, or replace what was known of them; their stars are those of their content."""
     connection.executemany(_PUT, rows)
 
 
@@ -107,7 +107,7 @@ def _read(
     cancelled: IsCancelled,
     clock: Callable[[], float],
 ) -> int:
-    """Read files and write them batch by batch; how many pictures were not there before."""
+    """Read files and write them batch by batch; how many images were not there before."""
     added, begun = 0, clock()
     for first, batch in _batches(files):
         tell(_progress(first, len(files), clock() - begun))
@@ -146,8 +146,8 @@ def _finish(connection: sqlite3.Connection, gone: Sequence[str], added: int, wal
 def _tell_faults(walked: Walked, known: Iterable[str], tell: OnEvent) -> None:
     for folder in walked.unseen[:_MOST_NOTICES]:
         if any(Path(path).is_relative_to(folder) for path in known):
-            message = f"{shown(folder)} cannot be looked through; its pictures stay as they were"
+            message = f"{shown(folder)} cannot be looked through; its images stay as they were"
             tell(Notice(code="folder_unseen", message=message))
     if walked.cut:
-        message = f"more than {len(walked.files)} pictures lie in the output folders; the others are not shown"
+        message = f"more than {len(walked.files)} images lie in the output folders; the others are not shown"
         tell(Notice(code="gallery_cut", message=message))

@@ -15,7 +15,7 @@ from mezzotint.errors import StorageError, UsageError
 from mezzotint.trouble import shown, storage_error
 
 APPLICATION_ID = 0x4D5A_5447  # "MZTG"
-VERSION = 1  # an older one is dropped and filled again: all but the stars can be read from the pictures
+VERSION = 1  # an older one is dropped and filled again: all but the stars can be read from the images
 
 TABLES = """
 CREATE TABLE pictures (
@@ -166,7 +166,7 @@ class GalleryDatabase:
         if version > VERSION:
             raise StorageError(
                 f"the gallery {shown(self._path)} is from a newer Mezzotint (version {version}, this one reads up to "
-                f"{VERSION}): get the newer one, or move the file away, and it is made again from the pictures"
+                f"{VERSION}): get the newer one, or move the file away, and it is made again from the images"
             )
         problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if problem != "ok":
@@ -187,7 +187,7 @@ class GalleryDatabase:
             except OSError as error:
                 raise storage_error("move aside", source, error) from error
         self._notices.append(
-            f"The gallery's index was damaged ({damage}) and is made again from the pictures; stars are kept. "
+            f"The gallery's index was damaged ({damage}) and is made again from the images; stars are kept. "
             f"The damaged file is {shown(aside)}"
         )
 

@@ -14,7 +14,7 @@ _ROOM = 1000  # lines beyond twice the stars before the file is written anew
 
 
 class StarJournal:
-    """Which picture has how many stars, by its content; the last line about it counts."""
+    """Which image has how many stars, by its content; the last line about it counts."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""Which files of the output folders may be pictures: a bounded walk that follows no links."""
+"""Which files of the output folders may be images: a bounded walk that follows no links."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -31,12 +31,12 @@ class Walked:
 
     files: dict[str, FileStamp] = field(default_factory=dict)
     unseen: list[str] = field(default_factory=list)  # folders that could not be looked through
-    unusable: int = 0  # pictures whose names no text can hold
+    unusable: int = 0  # images whose names no text can hold
     cut: bool = False  # there is more than can be held
 
 
 def walk(folders: Iterable[str], cancelled: IsCancelled, most: int = MAX_FILES) -> Walked:
-    """Every file that is named as a picture; hidden and temporary ones are passed over."""
+    """Every file that is named as an image; hidden and temporary ones are passed over."""
     walked = Walked()
     for folder in _apart(folders):
         pending = [(folder, 0)]

@@ -1,4 +1,4 @@
-"""The librarian's methods about pictures and words, and about models as they are found."""
+"""The librarian's methods about images and words, and about models as they are found."""
 
 import threading
 from collections.abc import Callable
@@ -44,7 +44,7 @@ class Desk:
 
     @property
     def gallery(self) -> "Gallery":
-        """The index of pictures."""
+        """The index of images."""
         from mezzotint.library.gallery import Gallery
 
         with self._making:
@@ -53,7 +53,7 @@ class Desk:
 
     @property
     def thumbnails(self) -> "Thumbnails":
-        """Small pictures."""
+        """Small images."""
         from mezzotint.library.thumbnails import Thumbnails
 
         with self._making:
@@ -62,7 +62,7 @@ class Desk:
 
     @property
     def pixels(self) -> "PixelFiles":
-        """Decoded pictures."""
+        """Decoded images."""
         from mezzotint.library.pixels import PixelFiles
 
         with self._making:
@@ -102,7 +102,7 @@ class Desk:
 
 
 def picture_methods(desk: Desk) -> dict[str, Method]:
-    """The table's part about pictures, words and models as they are."""
+    """The table's part about images, words and models as they are."""
     return {
         "models": Method(params=None, run=lambda *_: desk.models()),
         "notices": Method(params=None, run=lambda *_: desk.notices()),

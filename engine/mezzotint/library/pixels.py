@@ -1,4 +1,4 @@
-"""Pictures as rows of pixels in private files, for a reader that is to parse nothing itself."""
+"""Images as rows of pixels in private files, for a reader that is to parse nothing itself."""
 
 import contextlib
 import os
@@ -33,9 +33,9 @@ class PixelFiles:
         self._folder: Path | None = None
 
     def write(self, request: PixelsRequest, cancelled: IsCancelled = lambda: False) -> Pixels:
-        """Decode a picture into a new file, which whoever asked removes."""
+        """Decode an image into a new file, which whoever asked removes."""
         if request.max_side is not None and request.max_side < 1:
-            raise UsageError(f"max_side is {request.max_side}; a picture has at least one pixel")
+            raise UsageError(f"max_side is {request.max_side}; an image has at least one pixel")
         image, (width, height) = decode_picture(Path(request.path), request.max_side, cancelled)
         layout: Layout = "rgba" if image.mode == "RGBA" else "rgb"
         path = self._own_folder() / f"{secrets.token_hex(8)}.{layout}"

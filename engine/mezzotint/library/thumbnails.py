@@ -1,4 +1,4 @@
-"""Small pictures of pictures, kept in the cache as JPEGs of our own until they are the least used of too many."""
+"""Small images of images, kept in the cache as JPEGs of our own until they are the least used of too many."""
 
 import contextlib
 import hashlib
@@ -44,7 +44,7 @@ class Thumbnails:
         self._failures: OrderedDict[str, str] = OrderedDict()
 
     def get(self, request: ThumbnailRequest, cancelled: IsCancelled = lambda: False) -> Thumbnail:
-        """The small picture, from the cache where the file has not changed since."""
+        """The small image, from the cache where the file has not changed since."""
         if not 1 <= request.side <= LARGEST_SIDE:
             raise UsageError(f"a thumbnail of {request.side} pixels is asked for; 1 to {LARGEST_SIDE} can be had")
         key = _key(Path(request.path), request.side)
@@ -87,7 +87,7 @@ class Thumbnails:
 
 
 def _may_pass(cause: BaseException | None) -> bool:
-    """Whether the fault lies with the machine, not the picture."""
+    """Whether the fault lies with the machine, not the image."""
     return isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno is not None)
 
 

@@ -31,7 +31,7 @@ class DeviceOutOfMemory(OutOfMemory):
         limit = "" if cap is None else f" of {cap / _MIB:.1f} MiB"
         super().__init__(
             f"the device has no room for {requested / _MIB:.1f} MiB more: {in_use / _MIB:.1f} MiB{limit} are in use; "
-            "make a smaller picture, or let it use more memory"
+            "make a smaller image, or let it use more memory"
         )
         self.requested, self.in_use, self.cap = requested, in_use, cap
 

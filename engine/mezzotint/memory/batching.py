@@ -1,4 +1,4 @@
-"""How many pictures may be denoised together: as many as leave the weights where they are for one."""
+"""How many images may be denoised together: as many as leave the weights where they are for one."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from mezzotint.protocol import MemoryPolicy, Plan
 
 
 def with_batch(task: Task, batch: int) -> Task:
-    """The same task, with so many pictures denoised together in every stage."""
+    """The same task, with so many images denoised together in every stage."""
     return replace(task, stages=tuple(replace(stage, batch=batch) for stage in task.stages))
 
 

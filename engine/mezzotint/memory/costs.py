@@ -66,7 +66,7 @@ def largest_block(component: ComponentFootprint, scheme: Scheme, dtype: Numbers)
 
 
 def layouts(component: ComponentFootprint, scheme: Scheme, dtype: Numbers) -> tuple[Layout, ...]:
-    """Every way; a text encoder, which runs once for a picture, keeps its blocks by quarters."""
+    """Every way; a text encoder, which runs once for an image, keeps its blocks by quarters."""
     wide = is_wide(component, dtype)
     outside = _bytes(component.outside, scheme, wide)
     sizes = [_bytes(block.bytes, scheme, wide) for block in component.blocks]

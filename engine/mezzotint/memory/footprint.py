@@ -91,7 +91,7 @@ class ModelFootprint:
 
     @property
     def denoiser(self) -> ComponentFootprint:
-        """The network that makes pictures."""
+        """The network that makes images."""
         return next(part for part in self.components if part.role == "denoiser")
 
 

@@ -1,4 +1,4 @@
-"""How each class of network is called, so that its forward pass can be traced without weights, prompt or picture.
+"""How each class of network is called, so that its forward pass can be traced without weights, prompt or image.
 
 Shapes are those that pipelines give. Classes are known by name: no library is imported to know them.
 """
@@ -42,7 +42,7 @@ def used_part(class_name: str) -> str:
 
 
 def sides_of(network: Network) -> tuple[int, int, int]:
-    """Latent pixels at which to trace; of transformers for small pictures theirs, where words weigh more."""
+    """Latent pixels at which to trace; of transformers for small images theirs, where words weigh more."""
     best = getattr(network.config, "sample_size", None)
     if type(network).__name__.startswith(("Autoencoder", "UNet")) or not isinstance(best, int) or best >= SIDES[0]:
         return SIDES
@@ -101,7 +101,7 @@ def _pixart(network: Network, side: int, batch: int, tokens: int) -> object:
 
 def _flux(network: Network, side: int, batch: int, tokens: int) -> object:
     config = network.config
-    count = side * side // 4  # pictures come in patches of two by two
+    count = side * side // 4  # images come in patches of two by two
     return network(
         hidden_states=_numbers(network, batch, count, config.in_channels),
         encoder_hidden_states=_numbers(network, batch, tokens, config.joint_attention_dim),
@@ -155,7 +155,7 @@ def _t5(network: Network, tokens: int, batch: int, padded: int) -> object:
 
 
 def _qwen_text(network: Network, tokens: int, batch: int, _: int) -> object:
-    """The language model alone: there is no picture to be seen, and of words no next one is wanted."""
+    """The language model alone: there is no image to be seen, and of words no next one is wanted."""
     language = network.get_submodule(used_part(type(network).__name__))
     embedded = _numbers(network, batch, tokens, language.config.hidden_size)
     positions = _integers(network, 3, batch, tokens)

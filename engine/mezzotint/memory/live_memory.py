@@ -106,7 +106,7 @@ class _AttentionAsOne(TorchFunctionMode):
 
 @contextmanager
 def counted() -> Iterator[LiveMemory]:
-    """Count inside; without gradients, as pictures are made."""
+    """Count inside; without gradients, as images are made."""
     memory = LiveMemory()
     with torch.no_grad(), _AttentionAsOne(memory), memory:
         yield memory

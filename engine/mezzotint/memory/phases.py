@@ -20,7 +20,7 @@ class Work:
     """Forward passes of a network in a phase."""
 
     phase: int
-    passes: int  # of all pictures
+    passes: int  # of all images
     operations: float  # of one pass
 
 
@@ -102,7 +102,7 @@ def _positions(stage: StageTask) -> float:
 
 
 def tiled(stage: StageTask, tile: int) -> tuple[float, int]:
-    """Latent pixels of a tile, and how many tiles make the picture; a tile of 0 is the whole."""
+    """Latent pixels of a tile, and how many tiles make the image; a tile of 0 is the whole."""
     if not tile:
         return _positions(stage), 1
     width, height = min(tile, stage.width), min(tile, stage.height)
@@ -116,12 +116,12 @@ def _tiles(length: int, tile: int) -> int:
 
 
 def turns(task: Task) -> int:
-    """How often the phases follow one another: pictures that are denoised together pass them together."""
+    """How often the phases follow one another: images that are denoised together pass them together."""
     return -(-task.count // min(stage.batch for stage in task.stages))
 
 
 def tile_choices(task: Task) -> tuple[int, ...]:
-    """Sides of tiles that may be chosen, the whole picture first."""
+    """Sides of tiles that may be chosen, the whole image first."""
     if task.vae_tile is not None:
         return (task.vae_tile,)
     last = task.stages[-1]

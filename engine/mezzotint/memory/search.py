@@ -123,7 +123,7 @@ def _stays(problem: Problem, part: Part, precision: Precision, hosts: Hosts, roo
 def presences(problem: Problem, part: Part) -> Iterator[tuple[tuple[int, ...], int]]:
     """Ways to come and go: the phases, and how often the network arrives.
 
-    It is there only where it works; from picture to picture; or for good, and then its arrival is no part of the job.
+    It is there only where it works; from image to image; or for good, and then its arrival is no part of the job.
     """
     last = len(problem.phases) - 1
     if part.component.role == "text":

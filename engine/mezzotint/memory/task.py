@@ -21,7 +21,7 @@ class StageTask:
     height: int
     steps: int  # that it takes itself
     guided: bool  # a second pass for the negative prompt
-    batch: int = 1  # pictures that are denoised together
+    batch: int = 1  # images that are denoised together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Task:
     """A job: its stages, and what was asked for."""
 
     stages: tuple[StageTask, ...]
-    count: int = 1  # pictures, one after another
+    count: int = 1  # images, one after another
     quantization: Quantization = "auto"  # of the denoisers; what is stored quantized is asked for by its scheme
     text_quantization: Quantization = "auto"
     dtype: Numbers = "bfloat16"

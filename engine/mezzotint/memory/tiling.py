@@ -1,4 +1,4 @@
-"""A picture piece by piece: overlapping squares, each made alone, blended where they meet."""
+"""An image piece by piece: overlapping squares, each made alone, blended where they meet."""
 
 from collections.abc import Callable
 
@@ -33,7 +33,7 @@ def in_tiles(make: Callable[[Tensor], Tensor], x: Tensor, tile: int, *, takes: i
 
 
 def _starts(length: int, tile: int) -> list[int]:
-    """Where tiles begin: evenly, so that none is thin, and the last ends with the picture."""
+    """Where tiles begin: evenly, so that none is thin, and the last ends with the image."""
     if length <= tile:
         return [0]
     step = tile - tile // _OVERLAP

@@ -10,14 +10,14 @@ from mezzotint.quantization.linear import Branch, joined
 
 
 class Walk(Protocol):
-    """How a convolution walks over a picture."""
+    """How a convolution walks over an image."""
 
     stride: tuple[int, ...]
     dilation: tuple[int, ...]
 
     @property
     def padding(self) -> str | tuple[int, ...]:
-        """Zeros around the picture, or the name of a rule for them."""
+        """Zeros around the image, or the name of a rule for them."""
 
 
 def convolved(y: Tensor, x: Tensor, branches: Sequence[Branch], walk: Walk) -> Tensor:

@@ -79,7 +79,7 @@ class QuantizedConv2d(QuantizedLayer):
         self.dilation, self.groups = convolution.dilation, convolution.groups
 
     def forward(self, x: Tensor) -> Tensor:
-        """x `(b, c, h, w)` to the picture that the convolution makes of it."""
+        """x `(b, c, h, w)` to the image that the convolution makes of it."""
         weight = self.weight.dequantized(x.dtype)
         y = functional.conv2d(x, weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
         return convolved(y, x, self.branches, self)

@@ -28,7 +28,7 @@ class QuantizedWeight:
 class Branch:
     """What a LoRA adds: `scale up down x`, of down `(r, k)` and up `(n, r)`.
 
-    Of a convolution: down `(r, c, kh, kw)`, which walks over the picture as that does, and up `(n, r, 1, 1)`.
+    Of a convolution: down `(r, c, kh, kw)`, which walks over the image as that does, and up `(n, r, 1, 1)`.
     """
 
     down: Tensor

@@ -1,1 +1,1 @@
-"""The phases of a picture: encode, denoise, transition, decode; one function each."""
+"""The phases of an image: encode, denoise, transition, decode; one function each."""

@@ -36,7 +36,7 @@ class Clock:
 
     @property
     def steps(self) -> Mapping[int, Sequence[float]]:
-        """Seconds of each stage's steps, but for the first of each picture: it brings weights and warms up."""
+        """Seconds of each stage's steps, but for the first of each image: it brings weights and warms up."""
         return self._steps
 
     def timings(self, stages: int) -> Timings:

@@ -1,4 +1,4 @@
-"""Latents to pictures and back."""
+"""Latents to images and back."""
 
 from functools import partial
 
@@ -13,12 +13,12 @@ from mezzotint.families.family import LoadedModel
 
 
 def to_picture(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
-    """The picture of latents `(1, c, h, w)`."""
+    """The image of latents `(1, c, h, w)`."""
     decode = partial(decode_latents, model.networks["vae"], latents, model.vae_tile)
-    pixels = finite(model.attention, decode, "the decoded picture")
+    pixels = finite(model.attention, decode, "the decoded image")
     if not bool(torch.isfinite(pixels).all()):
         raise MezzotintError(
-            "the autoencoder made not-a-number of the picture: its weights are damaged, or overflow in this dtype; "
+            "the autoencoder made not-a-number of the image: its weights are damaged, or overflow in this dtype; "
             "try --dtype float32"
         )
     unit = (pixels * 0.5 + 0.5).clamp(0, 1)
@@ -27,7 +27,7 @@ def to_picture(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
 
 
 def to_latents(model: LoadedModel, picture: Image.Image, generator: torch.Generator) -> torch.Tensor:
-    """Latents `(1, c, h, w)` of a picture whose size fits."""
+    """Latents `(1, c, h, w)` of an image whose size fits."""
     array = numpy.array(picture.convert("RGB")).astype(numpy.float32) / 255.0
     pixels = 2.0 * torch.from_numpy(array[None].transpose(0, 3, 1, 2)) - 1.0  # channels last, as diffusers has them
     state = generator.get_state()
@@ -36,4 +36,4 @@ def to_latents(model: LoadedModel, picture: Image.Image, generator: torch.Genera
         generator.set_state(state)  # a second try draws the same noise
         return encode_pixels(model.networks["vae"], pixels, generator, model.vae_tile)
 
-    return finite(model.attention, encode, "the encoded picture").to(model.device)
+    return finite(model.attention, encode, "the encoded image").to(model.device)

@@ -56,10 +56,10 @@ def denoise(
 ) -> Denoised:
     """Denoise latents `(n, c, h, w)`; Cancelled within one step, MezzotintError when numbers overflow.
 
-    Each of n pictures has its own generator, and so the very noise that it has alone.
+    Each of n images has its own generator, and so the very noise that it has alone.
     `again(make, reset)` gives what `make` gives, and may make it several times: a step that is done again is the same.
     `anew` is called before what is done again, for what is kept from step to step.
-    After each step `keep` puts back what of a picture is to stay: so the network always sees it with the right noise.
+    After each step `keep` puts back what of an image is to stay: so the network always sees it with the right noise.
     """
     try_again: Again = again or _once
     last = len(schedule.timesteps) - 1
@@ -88,10 +88,10 @@ def denoise(
                 on_step(index + 1, estimate if estimates else None)
             return latents, estimate
 
-        latents, estimate = finite(model.attention, down, "the picture")
+        latents, estimate = finite(model.attention, down, "the image")
     if not bool(torch.isfinite(latents).all()):
         raise MezzotintError(
-            "the picture came out as not-a-number: the weights are damaged, or overflow in this dtype; "
+            "the image came out as not-a-number: the weights are damaged, or overflow in this dtype; "
             "try --dtype float32"
         )
     return Denoised(latents=latents, clean=estimate if unfinished and estimate is not None else latents)

@@ -8,7 +8,7 @@ from mezzotint.stages.setup import StageSetup
 
 
 def model_used(stage: StageSetup, cache: Path, cancelled: IsCancelled) -> ModelUsed:
-    """Hash the files that decide the pictures; known ones come from the cache."""
+    """Hash the files that decide the images; known ones come from the cache."""
     info = stage.found.info
     files = dict.fromkeys(path for source in stage.sources.components.values() for path in source.files)
     return ModelUsed(

@@ -1,4 +1,4 @@
-"""Pictures whose latents were made, and which were never decoded: what a job that ended too soon leaves."""
+"""Images whose latents were made, and which were never decoded: what a job that ended too soon leaves."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -49,7 +49,7 @@ def finish(
     on_event: OnEvent,
     cancelled: IsCancelled,
 ) -> GeneratedImage:
-    """Decode one file and save its picture where it was to go, or where the request says; the file is then removed.
+    """Decode one file and save its image where it was to go, or where the request says; the file is then removed.
 
     ImageRefused when the file holds no such latents, UnknownModel when its model is gone.
     """
@@ -97,7 +97,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def _last_stage(request: GenerateRequest) -> GenerateRequest:
-    """What is left to do needs the last stage's model, and no picture or file that went in before."""
+    """What is left to do needs the last stage's model, and no image or file that went in before."""
     stages = request.cascade.stages[-1:]
     if not stages or stages[0].model is None:
         raise ImageRefused("the file names no model: it was not written by Mezzotint")
@@ -148,5 +148,5 @@ def _compare(picture: PendingDecode, setup: CascadeSetup, on_event: OnEvent, can
     """Other files than those that made the latents are told."""
     used = model_used(setup.stages[0], paths.cache_folder() / "fingerprints.json", cancelled)
     if files_sha256(used) != files_sha256(picture.record.stages[-1].model):
-        message = f"{used.id} is not the same files as before: the picture will differ"
+        message = f"{used.id} is not the same files as before: the image will differ"
         on_event(Notice(code="model_changed", message=message))

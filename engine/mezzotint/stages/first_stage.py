@@ -1,4 +1,4 @@
-"""What the first stage of a cascade made, as a picture beside the finished one."""
+"""What the first stage of a cascade made, as an image beside the finished one."""
 
 import io
 
@@ -14,7 +14,7 @@ _QUALITY = 90
 
 
 def shown_first_stage(painter: Pipeline, given: InputImages, index: int) -> StageShown | None:
-    """As large as the finished picture, and put together with what stays as that is; None: there is nothing to show."""
+    """As large as the finished image, and put together with what stays as that is; None: there is nothing to show."""
     first = painter.first_stage()
     if first is None:
         return None

@@ -1,4 +1,4 @@
-"""Requests that differ in words, seeds and init pictures only: their pictures are denoised together."""
+"""Requests that differ in words, seeds and init images only: their images are denoised together."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_POSITIONS = 128 * 128  # of latents in a pass where nothing is planned: those of one picture of 1024 x 1024
+_POSITIONS = 128 * 128  # of latents in a pass where nothing is planned: those of one image of 1024 x 1024
 
 
 class Group(Job):
@@ -35,7 +35,7 @@ class Group(Job):
         self._most_made = 0  # at once
 
     def make(self) -> dict[int, ManyOutcome]:
-        """What became of each, by its place; a MezzotintError before the first picture is about all of them."""
+        """What became of each, by its place; a MezzotintError before the first image is about all of them."""
         with self._telling(self._members):
             first = self._members[0]
             loras = JobLoras(first.request, first.setup, self._cancelled)
@@ -65,7 +65,7 @@ class Group(Job):
                 alike.setdefault(shape_of(conditioning), []).append(member)
         return list(alike.values())
 
-    # ---- pictures
+    # ---- images
 
     def _make_alike(self, work: LoadedJob, members: list[Member]) -> None:
         left = list(members)
@@ -75,7 +75,7 @@ class Group(Job):
             left = left[size:]
 
     def _size(self, work: LoadedJob) -> int:
-        """How many at once: as planned, or as many as are no more work than one large picture; fewer after a shortage.
+        """How many at once: as planned, or as many as are no more work than one large image; fewer after a shortage.
 
         A processor has nothing to gain from more of them.
         """
@@ -106,7 +106,7 @@ class Group(Job):
         self._save(work, members, latents)
 
     def _is_read(self, work: LoadedJob, member: Member) -> bool:
-        """Whether its pictures could be read: not before they are needed, for they may be large."""
+        """Whether its images could be read: not before they are needed, for they may be large."""
         with self._alone_failing(member):
             member.given = self._read_pictures(member.setup, member.request)
             member.at = self._circumstances(work.settled, work.session.used, member.given)
@@ -117,7 +117,7 @@ class Group(Job):
 
     def _latents(self, work: LoadedJob, members: Sequence[Member]) -> "list[torch.Tensor]":
         if self._cancelled():
-            raise Cancelled("stopped between two pictures")
+            raise Cancelled("stopped between two images")
         latents = work.painter.make_together(
             [_there(member.saver).first_seed for member in members],
             [member.given for member in members],
@@ -199,7 +199,7 @@ def _result(work: LoadedJob, report: MemoryReport, timings: Timings, member: Mem
 
 
 def _share(timings: Timings, pictures: int) -> Timings:
-    """Of one picture in what all of them took."""
+    """Of one image in what all of them took."""
     return Timings(
         load=timings.load / pictures,
         encode=timings.encode / pictures,
@@ -213,5 +213,5 @@ def _share(timings: Timings, pictures: int) -> Timings:
 def _there(value: T | None) -> T:
     """What is known by now."""
     if value is None:
-        raise AssertionError("a picture was made of a request that was not read")
+        raise AssertionError("an image was made of a request that was not read")
     return value

@@ -1,4 +1,4 @@
-"""The part of a picture that a model sees and paints, and how what it paints goes back into the picture."""
+"""The part of an image that a model sees and paints, and how what it paints goes back into the image."""
 
 import math
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ class CanvasCrop:
 
 
 class InpaintCanvas:
-    """A picture "RGB" of which a part is made anew; a mask "L" of the same size says which.
+    """An image "RGB" of which a part is made anew; a mask "L" of the same size says which.
 
-    Whole: all stages see the picture, cut and resized to their sizes; it comes out at the last one's. Grown: the same
+    Whole: all stages see the image, cut and resized to their sizes; it comes out at the last one's. Grown: the same
     without cutting, and it comes out at the grown size, times what the last stage is larger than the first. Masked:
-    they see a box around the mask, enlarged to their sizes, and the picture comes out at its own, grown or not.
+    they see a box around the mask, enlarged to their sizes, and the image comes out at its own, grown or not.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class InpaintCanvas:
 
     @property
     def size(self) -> Size:
-        """Of the picture that comes out."""
+        """Of the image that comes out."""
         return self._ends[0].size if self._masked else self._trimmed
 
     @property
@@ -68,7 +68,7 @@ class InpaintCanvas:
         wide, high = _sides(self._box)
         if self._cut and self._came_as != self._last:
             said["kept_parts_resized"] = (
-                f"the picture is made {_said(self._last)} of {_said(self._came_as)}, so that what is kept is resized, "
+                f"the image is made {_said(self._last)} of {_said(self._came_as)}, so that what is kept is resized, "
                 "too; painting the masked area only keeps it as it is"
             )
         if self._masked and wide * high > self._last[0] * self._last[1]:
@@ -92,7 +92,7 @@ class InpaintCanvas:
         return self._sheets[size]
 
     def finished(self, painted: Image.Image) -> Image.Image:
-        """The whole picture with what was painted; outside of the mask it is what it was, to the last bit."""
+        """The whole image with what was painted; outside of the mask it is what it was, to the last bit."""
         kept, shown = self._ends
         if not self._masked:
             return Image.composite(painted, kept, shown).crop((0, 0, *self._trimmed))
@@ -110,8 +110,8 @@ class InpaintCanvas:
         mask = self._mask if self._masked else self._seen_mask(self._mask, self._last)
         if mask.getbbox() is None:
             raise UsageError(
-                f"the mask lies outside of the part of the picture that is used: {_said(self._came_as)} is cut to the "
-                f"shape of {_said(self._last)}; ask for a size of the picture's own shape, or paint the masked area "
+                f"the mask lies outside of the part of the image that is used: {_said(self._came_as)} is cut to the "
+                f"shape of {_said(self._last)}; ask for a size of the image's own shape, or paint the masked area "
                 "only"
             )
         # Latents pass into the old over the whole of the edge, pixels over its outer half: what is still different
@@ -121,7 +121,7 @@ class InpaintCanvas:
 
     @property
     def _trimmed(self) -> Size:
-        """Without what only filled a grown picture up to a size that the model can make."""
+        """Without what only filled a grown image up to a size that the model can make."""
         if self._cut:
             return self._last
         width, height = self._picture.size
@@ -143,9 +143,9 @@ class InpaintCanvas:
 
 
 def box_around(found: Box, padding: int, picture: Size, shape: Size) -> Box:
-    """The box of a mask with its padding, within the picture, widened to the shape of a size.
+    """The box of a mask with its padding, within the image, widened to the shape of a size.
 
-    Where the picture is too narrow for that shape, the box reaches beyond it on both sides.
+    Where the image is too narrow for that shape, the box reaches beyond it on both sides.
     """
     left, right = max(0, found[0] - padding), min(picture[0], found[2] + padding)
     top, bottom = max(0, found[1] - padding), min(picture[1], found[3] + padding)
@@ -165,7 +165,7 @@ def _placed(low: int, high: int, length: int, room: int) -> int:
 def _grown(
     picture: Image.Image, mask: Image.Image | None, inpaint: Inpaint
 ) -> tuple[Image.Image, Image.Image, Image.Image]:
-    """The picture with its new parts, what of it is made anew, and which parts are new."""
+    """The image with its new parts, what of it is made anew, and which parts are new."""
     left, top, right, bottom = margins(inpaint)
     width, height = picture.size
     box = (-left, -top, width + right, height + bottom)

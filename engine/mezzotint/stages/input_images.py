@@ -1,4 +1,4 @@
-"""The pictures that go into a job, read and compared with what is known of them."""
+"""The images that go into a job, read and compared with what is known of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from mezzotint.stages.inpaint_canvas import InpaintCanvas
 from mezzotint.stages.request_images import RequestImages, Size
 from mezzotint.stages.setup import StageSetup
 
-_WHAT = {"init": ("the picture", "--init"), "mask": ("the mask", "--mask")}
+_WHAT = {"init": ("the image", "--init"), "mask": ("the mask", "--mask")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class InputImages:
     used: tuple[FileUsed, ...] = ()  # in the order of the request
 
     def size(self, last: StageSetup) -> Size:
-        """Of the pictures that come out of a last stage."""
+        """Of the images that come out of a last stage."""
         return (last.width, last.height) if self.canvas is None else self.canvas.size
 
     def finished(self, painted: Image.Image) -> Image.Image:
@@ -36,16 +36,16 @@ class InputImages:
 
 
 def picture_size(path: Path) -> Size:
-    """The size of a picture that stands upright: the orientation in its EXIF may swap the sides."""
+    """The size of an image that stands upright: the orientation in its EXIF may swap the sides."""
     return read_image(path).size
 
 
 def read_inputs(
     images: Sequence[ImageInput], pictures: RequestImages, sizes: Sequence[Size], cancelled: IsCancelled
 ) -> InputImages:
-    """Read the pictures of a request whose stages have these sizes.
+    """Read the images of a request whose stages have these sizes.
 
-    ImageRefused for one that cannot be read or has changed, UsageError for a mask that does not fit its picture.
+    ImageRefused for one that cannot be read or has changed, UsageError for a mask that does not fit its image.
     """
     used = tuple(_unchanged(image, cancelled) for image in images)
     if pictures.init is None:
@@ -60,7 +60,7 @@ def read_inputs(
 
 def _unchanged(image: ImageInput, cancelled: IsCancelled) -> FileUsed:
     with open_image(Path(image.path)):
-        pass  # what is no picture at all is told as that
+        pass  # what is no image at all is told as that
     used = fingerprint(Path(image.path), None, cancelled=cancelled)
     if image.sha256 is not None and image.sha256 != used.sha256:
         what, option = _WHAT[image.role]

@@ -1,4 +1,4 @@
-"""One request from its words to its pictures."""
+"""One request from its words to its images."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineResources:
-    """What an engine has to make pictures with."""
+    """What an engine has to make images with."""
 
     find: Find
     default_model: ModelRef
@@ -277,11 +277,11 @@ class Job:
         return CapturedSteps(self._notice)
 
     def _compare_models(self, used: list[ModelUsed]) -> None:
-        """A request read from a picture knows its model's files; with others it is another picture."""
+        """A request read from an image knows its model's files; with others it is another image."""
         for stage, model in zip(self._request.cascade.stages, used, strict=True):
             wanted = stage.model.sha256 if stage.model is not None else None
             if wanted is not None and wanted != files_sha256(model):
-                self._notice("model_changed", f"{model.id} is not the same files as before: the picture will differ")
+                self._notice("model_changed", f"{model.id} is not the same files as before: the image will differ")
 
     def _notice(self, code: str, message: str) -> None:
         self._notices.append(message)
@@ -289,7 +289,7 @@ class Job:
 
     def _paint(self, work: LoadedJob, saver: Saver, at: JobRecord, given: InputImages, index: int) -> GeneratedImage:
         if self._cancelled():
-            raise Cancelled(f"stopped after {index} of {self._request.count} pictures")
+            raise Cancelled(f"stopped after {index} of {self._request.count} images")
         painter, begun_with = work.painter, work.session.used
         latents = painter.make(index, saver.first_seed + index, given)
         undecoded = saver.begin(index, painter.resolved(), replace(at, attention=begun_with))
@@ -311,7 +311,7 @@ class Job:
         request: GenerateRequest,
         index: int = 0,
     ) -> GeneratedImage:
-        """From latents to a picture on disk."""
+        """From latents to an image on disk."""
         painter = work.painter
         picture = given.finished(painter.decode(index, latents))
         with self._clock.phase("save"):
@@ -322,7 +322,7 @@ class Job:
 
     @contextmanager
     def _kept(self, latents: "torch.Tensor", undecoded: PendingDecode) -> Iterator[None]:
-        """Latents are on disk while they are decoded: what ends that, or the process, loses no picture."""
+        """Latents are on disk while they are decoded: what ends that, or the process, loses no image."""
         with self._until_saved(self._keep(latents, undecoded)):
             yield
 
@@ -332,12 +332,12 @@ class Job:
             with self._clock.phase("save"):
                 return write_latents(paths.undecoded_folder(), latents, undecoded)
         except StorageError as error:
-            self._notice("latents_not_kept", f"should decoding fail, the picture is lost: {error}")
+            self._notice("latents_not_kept", f"should decoding fail, the image is lost: {error}")
             return None
 
     @contextmanager
     def _until_saved(self, path: Path | None) -> Iterator[None]:
-        """Latents go when the picture is safe, or nobody wants it any more."""
+        """Latents go when the image is safe, or nobody wants it any more."""
         if path is None:
             yield
             return

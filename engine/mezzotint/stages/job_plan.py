@@ -47,7 +47,7 @@ class JobPlan:
 
     @property
     def together(self) -> int:
-        """How many pictures are denoised at once."""
+        """How many images are denoised at once."""
         return min(stage.batch for stage in self.task.stages)
 
     @property
@@ -116,7 +116,7 @@ def plan_job(
 ) -> JobPlan | None:
     """The plan, or None where everything has room and is best loaded to where it works.
 
-    `together`: how many pictures there are to be denoised at once, if memory allows it.
+    `together`: how many images there are to be denoised at once, if memory allows it.
     OutOfMemory, with the numbers, when no plan fits.
     """
     limits = (request.vram_limit_bytes, request.ram_limit_bytes)
@@ -204,5 +204,5 @@ def _check(found: Plan) -> None:
     reason = found.reasons[0].partition(";")[0] if found.reasons else "no plan fits"
     raise OutOfMemory(
         f"{reason}; the least that works is {size_at_least(found.smallest_vram_bytes)} of device memory with "
-        f"{size_at_least(found.smallest_ram_bytes)} of RAM: make a smaller picture, or allow more"
+        f"{size_at_least(found.smallest_ram_bytes)} of RAM: make a smaller image, or allow more"
     )

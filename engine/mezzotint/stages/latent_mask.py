@@ -1,4 +1,4 @@
-"""What stays of a picture while the rest of it is made anew, in latents."""
+"""What stays of an image while the rest of it is made anew, in latents."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from mezzotint.stages.schedule import StageSchedule, draw_noise, noised
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatentMask:
-    """The latents of a picture, the noise that they are seen through, and how far each is made anew.
+    """The latents of an image, the noise that they are seen through, and how far each is made anew.
 
-    The noise is the same in all steps: what stays is then one picture under ever less noise, as in a schedule from it.
+    The noise is the same in all steps: what stays is then one image under ever less noise, as in a schedule from it.
     Where the new is to pass into the old, latents stay for a part of the steps (arXiv 2306.00950): their outlines are
     the old ones, which the new goes on from, and late steps join the two.
     """
@@ -30,7 +30,7 @@ class LatentMask:
     def of(
         cls, sheet: CanvasCrop, encode: Callable[[Image.Image], torch.Tensor], generator: torch.Generator, factor: int
     ) -> "LatentMask":
-        """Encode the picture of a sheet, and draw the noise; `factor`: pixels of a latent's side."""
+        """Encode the image of a sheet, and draw the noise; `factor`: pixels of a latent's side."""
         clean = encode(sheet.picture).contiguous()  # as diffusers has them here: convolutions round by the layout
         noise = draw_noise(tuple(clean.shape), generator, clean.device)
         return cls(clean=clean, noise=noise, share=shares(sheet, factor).to(clean.device))

@@ -69,7 +69,7 @@ class Many:
             except MezzotintError as error:
                 self._outcomes[place] = failed(error)
                 continue
-            sizes = tuple((stage.width, stage.height) for stage in setup.stages)  # init pictures may have decided them
+            sizes = tuple((stage.width, stage.height) for stage in setup.stages)  # init images may have decided them
             groups.setdefault((key, sizes), []).append(Member(place=place, request=request, setup=setup))
         return list(groups.values())
 
@@ -80,7 +80,7 @@ class Many:
                 made = group.make()
         except (Cancelled, DeviceLost):
             raise
-        except MezzotintError as error:  # before the first picture: what is the same for all
+        except MezzotintError as error:  # before the first image: what is the same for all
             made = {member.place: failed(error) for member in members}
         self._outcomes.update(made)
 

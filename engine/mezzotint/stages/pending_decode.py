@@ -1,4 +1,4 @@
-"""A picture that is made but not decoded yet, as a file: its latents, and everything that its record needs."""
+"""An image that is made but not decoded yet, as a file: its latents, and everything that its record needs."""
 
 import contextlib
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     import torch
 
 SUFFIX = ".latents.safetensors"
-LARGEST = 2**28  # bytes: sixteen channels of a picture of 16384 x 16384, four times over
+LARGEST = 2**28  # bytes: sixteen channels of an image of 16384 x 16384, four times over
 _TENSOR, _RECORD, _WANTED = "latents", "mezzotint_record", "mezzotint_path"
 _NUMBERS = 4  # dimensions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingDecode:
-    """Where a picture is to go, and its record, but for the hash of pixels that are not there yet."""
+    """Where an image is to go, and its record, but for the hash of pixels that are not there yet."""
 
     path: Path
     record: PictureRecord
@@ -37,7 +37,7 @@ def write_latents(folder: Path, latents: "torch.Tensor", picture: PendingDecode)
     record = record_to_json(picture.record)
     metadata = {_RECORD: record, _WANTED: str(picture.path.absolute())}
     if sum(map(len, metadata.values())) > MAX_METADATA // 2:
-        raise StorageError("the words of this picture are too many to be kept with its latents")
+        raise StorageError("the words of this image are too many to be kept with its latents")
     data = save({_TENSOR: latents.detach().float().cpu().contiguous()}, metadata)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def write_latents(folder: Path, latents: "torch.Tensor", picture: PendingDecode)
 
 
 def read_latents(path: Path) -> tuple["torch.Tensor", PendingDecode]:
-    """The latents `(1, c, h, w)`, float32, and what the picture is; ImageRefused when the file is none of ours."""
+    """The latents `(1, c, h, w)`, float32, and what the image is; ImageRefused when the file is none of ours."""
     import torch
 
     header = read_header(path)

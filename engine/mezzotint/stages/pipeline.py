@@ -1,4 +1,4 @@
-"""All stages of a picture, in order: the cascade at work."""
+"""All stages of an image, in order: the cascade at work."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -79,7 +79,7 @@ def plan_schedules(setup: CascadeSetup, device: torch.device) -> list[StageSched
 
 
 class Pipeline:
-    """Makes the pictures of one job with models that are in memory."""
+    """Makes the images of one job with models that are in memory."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Pipeline:
         self._conditionings: list[Conditioning] = []
         self._previewers: dict[int, Previewer] = {}
         self._used: list[ModelUsed] = []
-        self._schedules: list[StageSchedule] = []  # of the picture that is being made
+        self._schedules: list[StageSchedule] = []  # of the image that is being made
         self._first_stage: torch.Tensor | None = None  # clean latents that it ended with, where they are to be shown
 
     @property
@@ -114,12 +114,12 @@ class Pipeline:
 
     @property
     def vae_tile(self) -> int:
-        """Pixels of the side of the squares that pictures are decoded in; 0: whole."""
+        """Pixels of the side of the squares that images are decoded in; 0: whole."""
         return self._models[-1].vae_tile
 
     @property
     def at_once(self) -> int:
-        """Pictures in one pass of a network, after memory ran short; 0: all that are made together."""
+        """Images in one pass of a network, after memory ran short; 0: all that are made together."""
         return max(model.at_once for model in self._models)
 
     @property
@@ -149,7 +149,7 @@ class Pipeline:
 
     @property
     def images(self) -> int:
-        """How many pictures are made."""
+        """How many images are made."""
         return self._request.count
 
     @property
@@ -196,7 +196,7 @@ class Pipeline:
     def make_together(
         self, seeds: Sequence[int], given: Sequence[InputImages], conditionings: Sequence[Conditioning]
     ) -> list[torch.Tensor]:
-        """The latents `(1, c, h, w)` of pictures of one stage and one shape, each from its own seed and words."""
+        """The latents `(1, c, h, w)` of images of one stage and one shape, each from its own seed and words."""
         generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
         self._schedules = plan_schedules(self._setup, self._models[0].device)
         self._conditionings = [moved(self._setup.stages[0].family.join(conditionings), self._models[0].device)]
@@ -206,11 +206,11 @@ class Pipeline:
             return list(torch.split(self._denoise(0, 0, first, generators, None).latents, 1))
 
     def make(self, index: int, seed: int, given: InputImages) -> torch.Tensor:
-        """The latents `(1, c, h, w)` of one picture, from its seed alone."""
+        """The latents `(1, c, h, w)` of one image, from its seed alone."""
         generator = torch.Generator("cpu").manual_seed(seed)
         self._schedules = plan_schedules(
             self._setup, self._models[0].device
-        )  # samplers remember: each picture has fresh ones
+        )  # samplers remember: each image has fresh ones
         with self._clock.stage(0):
             keep = None if given.canvas is None else self._keep(0, given.canvas, None, generator)
             first = self._first_latents(given.init, generator) if keep is None else self._first_kept(keep, generator)
@@ -227,14 +227,14 @@ class Pipeline:
         return done.latents
 
     def decode(self, index: int, latents: torch.Tensor) -> Image.Image:
-        """The picture of such latents."""
+        """The image of such latents."""
         self._stop_if_asked()
         self._on_event(Decoding(image=index, images=self._request.count))
         with self._clock.phase("decode"):
             return self._to_picture(self._models[-1], latents)
 
     def first_stage(self) -> Image.Image | None:
-        """What the first stage of the last picture ended with; None: it is not to be shown, or memory is short."""
+        """What the first stage of the last image ended with; None: it is not to be shown, or memory is short."""
         latents, self._first_stage = self._first_stage, None
         if latents is None or self._cancelled():
             return None
@@ -263,7 +263,7 @@ class Pipeline:
             return working.again(partial(to_latents, model, picture, generator), rewind)
 
     def fingerprint_models(self, cache: Path) -> list[ModelUsed]:
-        """Hash the files that decide the pictures; known ones come from the cache."""
+        """Hash the files that decide the images; known ones come from the cache."""
         self._used = [model_used(stage, cache, self._cancelled) for stage in self._setup.stages]
         return self._used
 
@@ -286,7 +286,7 @@ class Pipeline:
     def _keep(
         self, index: int, canvas: InpaintCanvas, before: LatentMask | None, generator: torch.Generator
     ) -> LatentMask:
-        """What stays of the picture in a stage: the latents of the stage before, or encoded anew where they differ."""
+        """What stays of the image in a stage: the latents of the stage before, or encoded anew where they differ."""
         stage, model = self._setup.stages[index], self._models[index]
         if before is not None and self._setup.transitions[index - 1].space == "latent":
             last = self._setup.stages[index - 1]
@@ -306,7 +306,7 @@ class Pipeline:
 
     def _stop_if_asked(self) -> None:
         if self._cancelled():
-            raise Cancelled("stopped between two phases of a picture")
+            raise Cancelled("stopped between two phases of an image")
 
     def _cross(self, stage: int, done: Denoised, generator: torch.Generator) -> torch.Tensor:
         self._stop_if_asked()

@@ -248,7 +248,7 @@ class PhaseRun:
         self._placement, self.name, self.model, self.components = placement, name, model, tuple(components)
         self.guided = False  # whether there are halves
         self.pictures = 1  # that are denoised together
-        self.pixels = 0  # of the longer side of a picture that is decoded or encoded
+        self.pixels = 0  # of the longer side of an image that is decoded or encoded
 
     def again(self, make: Callable[[], T], reset: Callable[[], None]) -> T:
         """What `make` gives, after as many tries as it takes; before each new one `reset` undoes the last."""
@@ -282,7 +282,7 @@ def _fewer_at_once(model: LoadedModel, pictures: int) -> str | None:
     if before == 1:
         return None
     model.at_once = (before + 1) // 2
-    return f"of {pictures} pictures that are made together the network sees {model.at_once} at a time"
+    return f"of {pictures} images that are made together the network sees {model.at_once} at a time"
 
 
 def _smaller_tiles(model: LoadedModel, working: PhaseRun) -> str | None:
@@ -291,7 +291,7 @@ def _smaller_tiles(model: LoadedModel, working: PhaseRun) -> str | None:
     if not smaller:
         return None
     model.vae_tile = smaller
-    return f"the picture is decoded in squares of {smaller} pixels"
+    return f"the image is decoded in squares of {smaller} pixels"
 
 
 def _trim(model: LoadedModel) -> None:

@@ -31,7 +31,7 @@ class Previewer:
         self.matrix = torch.linalg.lstsq(known, wanted, driver="gelsd").solution
 
     def picture(self, latents: torch.Tensor) -> Image.Image:
-        """A small picture of latents `(1, c, h, w)`."""
+        """A small image of latents `(1, c, h, w)`."""
         rows = latents[0].float().cpu().permute(1, 2, 0)
         colours = rows @ self.matrix[:-1] + self.matrix[-1]
         array = ((colours.clamp(-1, 1) + 1) * 127.5).round().to(torch.uint8).numpy()

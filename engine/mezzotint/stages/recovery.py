@@ -64,7 +64,7 @@ class Recovery:
                     self._taken.append(done)
                     self._tell("memory_short", f"{what} ran out of memory, and is done again: {done}")
                 return
-        advice = "allow what changes the picture (without --strict)" if held_back else "make a smaller picture"
+        advice = "allow what changes the image (without --strict)" if held_back else "make a smaller image"
         raise OutOfMemory(f"{what} ran out of memory, and nothing is left to be freed: {reason}; {advice}")
 
 

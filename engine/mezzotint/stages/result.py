@@ -63,7 +63,7 @@ class JobImages:
 
 
 def result_of(work: LoadedJob, report: MemoryReport, made: JobImages) -> GenerateResult:
-    """The pictures, and every value that was used to make them."""
+    """The images, and every value that was used to make them."""
     painter, session, products, job, at = work.painter, work.session, work.products, work.settled, made.at
     return GenerateResult(
         schema_version=SCHEMA_VERSION,

@@ -6,7 +6,7 @@ import torch
 
 from mezzotint.families.family import Scheduler
 
-Generators: TypeAlias = torch.Generator | list[torch.Generator]  # one for each picture that is made
+Generators: TypeAlias = torch.Generator | list[torch.Generator]  # one for each image that is made
 
 
 def all_of(generators: Generators) -> list[torch.Generator]:

@@ -1,4 +1,4 @@
-"""Pictures to disk, each with a record from which it can be made again."""
+"""Images to disk, each with a record from which it can be made again."""
 
 import hashlib
 import random
@@ -36,7 +36,7 @@ _SEEDS_DRAWN_BELOW = 2**32  # what other programs can read back
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRecord:
-    """What was the same for all pictures of a job."""
+    """What was the same for all images of a job."""
 
     device: str
     device_name: str
@@ -50,15 +50,15 @@ class JobRecord:
 
 
 class Saver:
-    """Names the pictures of one job, and says what they are."""
+    """Names the images of one job, and says what they are."""
 
     def __init__(self, *, request: GenerateRequest, setup: CascadeSetup, size: tuple[int, int]) -> None:
-        """`size`: of the pictures, which need not be that of a stage."""
+        """`size`: of the images, which need not be that of a stage."""
         self._request, self._setup, self._size = request, setup, size
         self.first_seed = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
 
     def begin(self, index: int, stages: tuple[ResolvedStage, ...], circumstances: JobRecord) -> PendingDecode:
-        """The name and the record of a picture whose latents are made; its attention is what it was begun with.
+        """The name and the record of an image whose latents are made; its attention is what it was begun with.
 
         Begun so again, it falls back where it did, and comes out the same.
         """
@@ -109,7 +109,7 @@ def with_memory(picture: PendingDecode, vae_tile: int, recoveries: tuple[str, ..
 
 
 def save_picture(picture: Image.Image, undecoded: PendingDecode, *, overwrite: bool) -> GeneratedImage:
-    """Write a picture with its record; StorageError when the disk will not take it."""
+    """Write an image with its record; StorageError when the disk will not take it."""
     sha256 = pixels_sha256(picture)
     image = replace(undecoded.record.image, width=picture.width, height=picture.height, sha256=sha256)
     path = write_picture(picture, undecoded.path, replace(undecoded.record, image=image), overwrite=overwrite)
@@ -119,7 +119,7 @@ def save_picture(picture: Image.Image, undecoded: PendingDecode, *, overwrite: b
 def settled_request(
     request: GenerateRequest, setup: CascadeSetup, resolved: tuple[ResolvedStage, ...], seed: int, at: JobRecord
 ) -> GenerateRequest:
-    """A request that makes one picture of the job again, with nothing left to defaults that may change."""
+    """A request that makes one image of the job again, with nothing left to defaults that may change."""
     stages = tuple(
         _settled_stage(stage, found, done)
         for stage, found, done in zip(request.cascade.stages, setup.stages, resolved, strict=True)

@@ -105,7 +105,7 @@ def _evaluations_above(scheduler: Scheduler, timestep: float, order: int) -> int
 
 
 def _not_below(scheduler: Scheduler, begin: int, log_snr: float, order: int) -> int:
-    """One step earlier where the first would stand below what is left of the noise: it would remain in the picture."""
+    """One step earlier where the first would stand below what is left of the noise: it would remain in the image."""
     if begin >= order and begin < len(scheduler.timesteps):
         first = noise_levels(scheduler).log_snr[begin]
         if sigma_of(first) < sigma_of(log_snr) * (1 - _SAME):
@@ -119,7 +119,7 @@ def sigma_of(log_snr: float) -> float:
 
 
 def draw_noise(shape: tuple[int, ...], generator: torch.Generator, device: torch.device) -> torch.Tensor:
-    """White noise, drawn on the CPU so that a seed means one picture."""
+    """White noise, drawn on the CPU so that a seed means one image."""
     return torch.randn(shape, generator=generator, dtype=torch.float32).to(device)
 
 

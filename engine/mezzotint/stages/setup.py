@@ -55,7 +55,7 @@ class StageSetup:
     guidance_rescale: float
     clip_skip: int
     until: float | None
-    weights: Path | None = None  # of the network that makes pictures, where they are not the model's own
+    weights: Path | None = None  # of the network that makes images, where they are not the model's own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class CascadeSetup:
 
     @property
     def strength(self) -> float | None:
-        """How much of an init picture is made anew; None: there is none."""
+        """How much of an init image is made anew; None: there is none."""
         return self.pictures.strength
 
 

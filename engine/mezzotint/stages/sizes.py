@@ -1,4 +1,4 @@
-"""Sizes of pictures: what a model can make, and the nearest to what was asked."""
+"""Sizes of images: what a model can make, and the nearest to what was asked."""
 
 import math
 
@@ -34,7 +34,7 @@ def _smallest(multiple: int) -> int:
 
 
 def size_for_picture(picture: tuple[int, int], default: tuple[int, int], multiple: int) -> tuple[int, int]:
-    """The size for an init picture: its shape, at about the area that the model is best at, unless it is smaller."""
+    """The size for an init image: its shape, at about the area that the model is best at, unless it is smaller."""
     width, height = picture
     scale = min(1.0, math.sqrt(default[0] * default[1] / (width * height)))
     scale = max(scale, _smallest(multiple) / min(width, height))

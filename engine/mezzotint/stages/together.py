@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from mezzotint.protocol import Cascade, GenerateRequest, Output
 
-TOGETHER = 8  # pictures at most: on processors more gain nothing, on cards hardly anything
+TOGETHER = 8  # images at most: on processors more gain nothing, on cards hardly anything
 
 
 def batch_key(request: GenerateRequest) -> Hashable | None:
     """Equal for requests that may be denoised together; None: it is always made alone.
 
-    What differs freely: words, seeds, the files of init pictures, places to save. What their tensors' shapes are is
+    What differs freely: words, seeds, the files of init images, places to save. What their tensors' shapes are is
     known only later: requests of one key that do not fit together then are made one by one.
     """
     if _is_alone(request):

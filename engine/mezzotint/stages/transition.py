@@ -24,7 +24,7 @@ _MODES = {"nearest": "nearest-exact", "bilinear": "bilinear", "bicubic": "bicubi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThroughPixels:
-    """How latents become a picture, and a picture latents, with a model's autoencoder."""
+    """How latents become an image, and an image latents, with a model's autoencoder."""
 
     to_picture: Callable[[LoadedModel, torch.Tensor], Image.Image]
     to_latents: Callable[[LoadedModel, Image.Image, torch.Generator], torch.Tensor]

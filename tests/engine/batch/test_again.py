@@ -1,4 +1,4 @@
-"""Pictures that are made again from what they say, which may have been written to hurt."""
+"""Images that are made again from what they say, which may have been written to hurt."""
 
 import json
 import unicodedata
@@ -28,7 +28,7 @@ HOSTILE = (
 
 
 def said(folder, **texts):
-    """A picture with these texts, and one after it that is as it should be."""
+    """An image with these texts, and one after it that is as it should be."""
     for name, chunks in (("a.png", texts), ("b.png", {"parameters": GOOD})):
         info = PngInfo()
         for key, text in chunks.items():
@@ -43,7 +43,7 @@ def said(folder, **texts):
 
 @pytest.fixture(scope="module")
 def record(tmp_path_factory):
-    """What a picture of ours says, as data."""
+    """What an image of ours says, as data."""
     stage = Stage(model=ModelRef(id="m"), width=64, height=64, weights="w.safetensors")
     request = GenerateRequest(
         prompt="a house",

@@ -42,11 +42,11 @@ def test_of_words_a_shards_part_exactly_of_pictures_about(pictures):
 
 
 def test_a_first_picture_that_is_none_says_nothing_of_the_others(pictures):
-    (pictures / "in" / "0.png").write_bytes(b"no picture")
+    (pictures / "in" / "0.png").write_bytes(b"no image")
     job = JobFile(prompts=WORDS, output=OUT, input=InputFolder(folder="in"))
     assert expected_tasks(job, base=pictures) == 6 * 3
     for number in range(6):
-        (pictures / "in" / f"{number}.png").write_bytes(b"no picture")
+        (pictures / "in" / f"{number}.png").write_bytes(b"no image")
     assert expected_tasks(job, base=pictures) == 6
 
 

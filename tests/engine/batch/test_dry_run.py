@@ -16,7 +16,7 @@ KEY = RunKey(model="m", quantization="", width=0, height=0, device="")
 
 
 class Clock(Times):
-    """Every picture takes two seconds, and the model ten."""
+    """Every image takes two seconds, and the model ten."""
 
     def duration(self, request, size):
         return Duration(seconds=2.0, load=10.0, key=KEY, how="measured")
@@ -64,7 +64,7 @@ def test_every_fate_is_told(dry, tmp_path, existing):
     }
     twins = {rows[name].output: rows[name].why for name in ("b.png", "B.webp")}
     assert sorted(twins) == ["B-2.png", "b.png"]
-    assert "another picture" in twins["B-2.png"]
+    assert "another image" in twins["B-2.png"]
     assert rows["bad.png"].kind == "image_refused" and "bad.png" in rows["bad.png"].why
     assert (rows["b.png"].width, rows["b.png"].height, rows["b.png"].seed) == (128, 64, 3)
     made = 2 if existing == "skip" else 3

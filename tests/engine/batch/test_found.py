@@ -1,4 +1,4 @@
-"""A task's picture that is there already."""
+"""A task's image that is there already."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ def nobodys(_):
 
 @pytest.fixture
 def made(tmp_path):
-    """A task whose picture was made, and its process ended."""
+    """A task whose image was made, and its process ended."""
     one = task(3, tmp_path)
     StandIn().write(one.request)
     return one
@@ -63,7 +63,7 @@ def test_beside_a_file_that_has_its_name(tmp_path):
     path = tmp_path / one.output
     path.parent.mkdir(parents=True)
     painted(9).save(path)
-    (path.parent / "00003-1.png").write_text("no picture")
+    (path.parent / "00003-1.png").write_text("no image")
     StandIn().write(one.request)
     assert found_picture(one, tmp_path, nobodys).path.endswith("00003-2.png")
 

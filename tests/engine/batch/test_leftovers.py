@@ -18,7 +18,7 @@ def aged(tmp_path):
     def make(name, age=2 * OLD):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"half a picture")
+        path.write_bytes(b"half an image")
         os.utime(path, (NOW - age, NOW - age))
         return path
 

@@ -104,7 +104,7 @@ def test_files_that_are_none_are_told_with_their_reason(looking, tmp_path):
     photos = tmp_path / "photos"
     photos.mkdir()
     Image.new("RGB", (70, 50)).save(photos / "a.png")
-    (photos / "broken.png").write_text("no picture")
+    (photos / "broken.png").write_text("no image")
     (photos / "loop.png").symlink_to("loop.png")
     job = {"prompts": {"list": ["snow"]}, "settings": {"strength": 0.5}, "input": {"folder": "photos"}}
     totals, groups = looking(job)

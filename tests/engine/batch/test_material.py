@@ -1,4 +1,4 @@
-"""What tasks are made from, wherever folders and pictures lie, and whatever these hold."""
+"""What tasks are made from, wherever folders and images lie, and whatever these hold."""
 
 import struct
 import subprocess
@@ -12,7 +12,7 @@ from mezzotint.batch.job import InputFolder, JobFile, JobOutput, Prompts
 from mezzotint.batch.tasks import BatchTask, tasks_of
 from mezzotint.errors import StorageError, UsageError
 
-# The memory that tasks of a folder take beyond what a harmless picture took, in kB.
+# The memory that tasks of a folder take beyond what a harmless image took, in kB.
 MEMORY = """
 import re, sys
 from pathlib import Path
@@ -37,7 +37,7 @@ def job(folder="in", output="out", **said):
 
 @pytest.fixture
 def base(tmp_path):
-    """A folder with one picture in its folder `in`."""
+    """A folder with one image in its folder `in`."""
     (tmp_path / "in").mkdir()
     Image.new("RGB", (8, 8)).save(tmp_path / "in" / "a.png")
     return tmp_path

@@ -27,7 +27,7 @@ def made_in_shards(folder, count, order=1):
 
 
 def tree(folder):
-    """All pictures and the merged manifest, byte for byte."""
+    """All images and the merged manifest, byte for byte."""
     files = [*folder.rglob("*.png"), folder / MERGED]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
@@ -62,7 +62,7 @@ def test_what_is_missing_is_told(tmp_path):
     assert merged.missing == (
         "shard 1/3: it has no manifest",
         "mezzotint-manifest-2-of-3.jsonl: its last run did not come to its end",
-        f"{gone}: the picture is not there",
+        f"{gone}: the image is not there",
     )
 
 

@@ -1,4 +1,4 @@
-"""What becomes of pictures that are made together."""
+"""What becomes of images that are made together."""
 
 import pytest
 from fake_engine import result_of

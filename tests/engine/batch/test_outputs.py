@@ -1,4 +1,4 @@
-"""Names of pictures: below the output folder, for any disk, none twice, the same on every machine."""
+"""Names of images: below the output folder, for any disk, none twice, the same on every machine."""
 
 from datetime import datetime
 from pathlib import Path, PurePosixPath, PureWindowsPath

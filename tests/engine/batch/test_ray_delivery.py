@@ -1,4 +1,4 @@
-"""Pictures that come from a Ray node, on their way to the disk."""
+"""Images that come from a Ray node, on their way to the disk."""
 
 from dataclasses import replace
 

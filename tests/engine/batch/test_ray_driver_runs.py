@@ -49,7 +49,7 @@ def contents(folder):
 
 
 def with_photo(one, photo):
-    """The task with a picture that it begins from."""
+    """The task with an image that it begins from."""
     given = ImageInput(path=str(photo), sha256=hashlib.sha256(photo.read_bytes()).hexdigest())
     return replace(one, request=replace(one.request, images=(given,)))
 

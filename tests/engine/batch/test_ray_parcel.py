@@ -85,7 +85,7 @@ def test_pictures_that_are_too_large_are_told_and_never_read_whole(tmp_path):
     path = tmp_path / "a.png"
     with open(path, "wb") as file:
         file.truncate(5 << 20)
-    with pytest.raises(ImageRefused, match=r"a\.png: pictures of 5 MB are too large .* at most 4 MB"):
+    with pytest.raises(ImageRefused, match=r"a\.png: images of 5 MB are too large .* at most 4 MB"):
         packed(asking(path), most=4 << 20)
     mask = tmp_path / "mask.png"
     mask.write_bytes(b"1" * (3 << 20))

@@ -175,5 +175,5 @@ def test_an_error_there_names_the_picture_as_it_is_called_here(tmp_path):
 def test_an_answer_that_is_none_is_told(tmp_path):
     cluster = Here()
     cluster.answers = lambda wire: {**wire, "answers": []}
-    with pytest.raises(ProtocolError, match="asked for 1 pictures, and told of 0"):
+    with pytest.raises(ProtocolError, match="asked for 1 images, and told of 0"):
         make(worker_on(cluster), 1, tmp_path)

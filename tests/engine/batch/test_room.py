@@ -1,4 +1,4 @@
-"""Whether pictures can be written where they are to go."""
+"""Whether images can be written where they are to go."""
 
 import errno
 

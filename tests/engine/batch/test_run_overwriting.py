@@ -1,4 +1,4 @@
-"""A batch that overwrites: what is of others, but never a picture of its own."""
+"""A batch that overwrites: what is of others, but never an image of its own."""
 
 import contextlib
 from dataclasses import replace
@@ -29,7 +29,7 @@ def placed(one, path):
 
 
 def numbers(batch):
-    """Whose picture each file is, as its pixels say, and as the manifest does."""
+    """Whose image each file is, as its pixels say, and as the manifest does."""
     painted_as = {painted(number).tobytes(): number for number in range(20)}
     there = {}
     for name in batch.pictures():

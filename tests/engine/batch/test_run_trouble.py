@@ -21,7 +21,7 @@ def batch(tmp_path):
 
 
 class Disk:
-    """Room for so many pictures; `looks` of the run are needed until there is more."""
+    """Room for so many images; `looks` of the run are needed until there is more."""
 
     def __init__(self, pictures, looks=0, error=errno.ENOSPC):
         self.pictures, self.looks, self.error = pictures, looks, error
@@ -112,7 +112,7 @@ def test_asked_to_stop_while_it_waits(batch, small_disk):
 
 @pytest.mark.parametrize("waits", [True, False])
 def test_a_manifest_that_finds_no_room(batch, monkeypatch, small_disk, waits):
-    """The pictures fit, their lines do not: those are found again, or were kept."""
+    """The images fit, their lines do not: those are found again, or were kept."""
     disk, opened, room = small_disk(0, looks=2), Manifest.open, [2000]
 
     def write(handle, data):

@@ -267,7 +267,7 @@ def test_pictures_made_again_from_what_they_say(tmp_path):
     assert (other.request.prompt, other.request.seed) == ("a bush", 77)
 
 
-# ---- pictures made to hurt
+# ---- images made to hurt
 
 
 def bomb(path):
@@ -301,7 +301,7 @@ def test_bad_pictures_are_told_and_the_others_made(tmp_path):
     bomb(folder / "bomb.png")
     text_bomb(folder / "text.png")
     (folder / "empty.png").write_bytes(b"")
-    (folder / "words.jpg").write_text("not a picture at all")
+    (folder / "words.jpg").write_text("not an image at all")
     (folder / "zeros.png").write_bytes(bytes(100))
     (folder / "cut.png").write_bytes((folder / "good-one.png").read_bytes()[:20])
     job = folder_job()
@@ -395,7 +395,7 @@ def test_the_order_is_not_that_of_the_disk(tmp_path, monkeypatch):
 
 
 def test_tasks_come_one_at_a_time(tmp_path, monkeypatch):
-    """Counted: for the first task of very many one picture is opened, and none is kept."""
+    """Counted: for the first task of very many one image is opened, and none is kept."""
     for number in range(3):
         png(tmp_path / "in" / f"{number}.png")
     looked = []

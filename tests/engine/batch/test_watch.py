@@ -77,7 +77,7 @@ def test_a_shard_takes_its_own(tmp_path):
 def test_what_cannot_be_used_is_told_once(tmp_path, kind):
     def make(folder):
         if kind == "broken":
-            (folder / "a.png").write_bytes(b"no picture at all")
+            (folder / "a.png").write_bytes(b"no image at all")
         else:
             (folder / "a.png").symlink_to("a.png")
 

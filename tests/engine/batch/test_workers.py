@@ -1,4 +1,4 @@
-"""What makes the pictures."""
+"""What makes the images."""
 
 import os
 import sys

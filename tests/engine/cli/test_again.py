@@ -1,4 +1,4 @@
-"""Earlier pictures as a start: ours whole, foreign ones as far as they are known."""
+"""Earlier images as a start: ours whole, foreign ones as far as they are known."""
 
 import pytest
 from hypothesis import given
@@ -51,7 +51,7 @@ def test_what_is_known_of_a_foreign_picture_is_taken():
     sampling = Sampling(sampler="euler_a", schedule="karras", steps=20, guidance_scale=6.5)
     stage = Stage(model=ModelRef(id="base"), width=512, height=768, sampling=sampling)
     assert request.cascade.stages == (stage,)
-    assert told == ["notice: a.png was made by a1111: the new picture will differ"]
+    assert told == ["notice: a.png was made by a1111: the new image will differ"]
 
 
 @pytest.mark.parametrize(

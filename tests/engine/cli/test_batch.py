@@ -60,7 +60,7 @@ def test_merge(command, folder, tmp_path):
     (folder / "0/00000.png").unlink()
     done = command("batch", "merge", "--json", str(folder))
     assert done.code == 1
-    assert done.json["missing"] == ["0/00000.png: the picture is not there"]
+    assert done.json["missing"] == ["0/00000.png: the image is not there"]
     assert "missing: 0/00000.png" in done.err
     run(tmp_path / "shards", 6, shard=Shard(index=1, count=2))
     done = command("batch", "merge", "--quick", str(tmp_path / "shards"))

@@ -1,4 +1,4 @@
-"""A folder of everything that goes wrong with pictures and names, through the command: each is told, none ends it."""
+"""A folder of everything that goes wrong with images and names, through the command: each is told, none ends it."""
 
 import io
 import os
@@ -25,7 +25,7 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="names, links and pip
 
 
 class Reading(StandIn):
-    """Reads its picture and settles its name as the engine does, before it paints."""
+    """Reads its image and settles its name as the engine does, before it paints."""
 
     def __init__(self, before=lambda request: None):
         super().__init__()
@@ -54,7 +54,7 @@ def photos(tmp_path, monkeypatch):
 
 @pytest.fixture
 def batch(command):
-    """Runs `mezzotint batch in -o out` with words for all pictures."""
+    """Runs `mezzotint batch in -o out` with words for all images."""
 
     def call(*words, engine=None):
         said = ("--prompt", "at night", "--strength", "0.5")
@@ -81,7 +81,7 @@ def encoded(picture, form, **said):
 
 
 def good_pictures(folder):
-    """Everything odd that is a picture for all that, and the size that it has upright."""
+    """Everything odd that is an image for all that, and the size that it has upright."""
     wide = Image.new("RGB", (40, 20), "red")
     turned = Image.Exif()
     turned[ORIENTATION] = 6

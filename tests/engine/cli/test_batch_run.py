@@ -18,7 +18,7 @@ from mezzotint.batch.owner import Owner
 from mezzotint.cli.interrupt import Interrupt
 from mezzotint.jobs.lease import Held, Lease
 
-# An engine whose pictures called "slow" tell that they are begun, and take until their folder has a file `go`.
+# An engine whose images called "slow" tell that they are begun, and take until their folder has a file `go`.
 PROGRAM = """
 import sys, time
 from pathlib import Path
@@ -135,7 +135,7 @@ def test_a_full_disk_ends_with_seven(batch, here, monkeypatch):
     ("words", "complaint"),
     [
         (["-o", "out"], "nothing to make"),
-        (["--prompt", "a", "-o", "out", "--watch"], "--watch waits for pictures in a folder"),
+        (["--prompt", "a", "-o", "out", "--watch"], "--watch waits for images in a folder"),
         (["--prompt", "a", "-o", "out", "--recursive"], "--recursive requires an input folder"),
         (["--prompt", "a", "-o", "out", "--shard", "3/2"], "is no shard"),
         (["--prompt", "a", "-o", "out", "--devices", "gpu"], "is no device"),
@@ -229,7 +229,7 @@ def test_asked_to_stop_it_says_how_to_go_on(batch, here):
 
 @contextlib.contextmanager
 def running(folder, *words):
-    """A run in a process of its own, with a picture under way; or one that has ended, if there is none such."""
+    """A run in a process of its own, with an image under way; or one that has ended, if there is none such."""
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM, "batch", *words],
         cwd=folder,
@@ -251,7 +251,7 @@ def running(folder, *words):
 def test_asked_once_the_picture_is_finished(here, name):
     with running(here, *prompts("slow", "never"), "-o", "out", "--batch-size", "1") as process:
         process.send_signal(getattr(signal, name))
-        assert process.stderr.readline() == "\n" and "stopping after this picture" in process.stderr.readline()
+        assert process.stderr.readline() == "\n" and "stopping after this image" in process.stderr.readline()
         (here / "go").touch()
         errors = process.stderr.read()
         assert process.wait() == 128 + getattr(signal, name), errors
@@ -267,7 +267,7 @@ def test_asked_twice_it_stops_now_and_the_task_is_not_blamed(here, batch):
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         with running(here, *words) as process:
             process.send_signal(signal.SIGINT)
-            assert process.stderr.readline() == "\n" and "stopping after this picture" in process.stderr.readline()
+            assert process.stderr.readline() == "\n" and "stopping after this image" in process.stderr.readline()
             process.send_signal(getattr(signal, name))
             assert process.wait() == 128 + getattr(signal, name)
     assert list(here.glob("out/*.png")) == []

@@ -27,7 +27,7 @@ def heard(stream):
         with Show(Context(terminal=terminal), form, "out") as show:
             show.progress(PROGRESS)
             for number in range(2):
-                show.event(task(number, "out"), Notice(code="x", message="of \x1b one picture"))
+                show.event(task(number, "out"), Notice(code="x", message="of \x1b one image"))
             show.settled(DONE, PROGRESS)
             show.settled(FAILED, PROGRESS)
             show.notice("paused", "no room")
@@ -42,7 +42,7 @@ def test_paths_for_results_and_talk_for_the_rest(heard, tty):
     assert out == "out/a/b.png\n"
     assert "failed: c" in errors and ".jpg: broken\n" in errors and "notice: no room\n" in errors
     assert "\x1b[31m.jpg" not in errors
-    assert errors.count("one picture") == 1 and "\x1b one" not in errors
+    assert errors.count("one image") == 1 and "\x1b one" not in errors
 
 
 def test_lines_of_json(heard):

@@ -11,7 +11,7 @@ from mezzotint.batch.ledger import read_ledger
 from mezzotint.batch_protocol import BatchBegun, BatchEnded, BatchError, BatchTaskRow
 from mezzotint.codec import decode
 
-# An engine whose pictures called "slow" wait, once they are begun, until their folder has a file `go`.
+# An engine whose images called "slow" wait, once they are begun, until their folder has a file `go`.
 PROGRAM = """
 import sys, time
 from pathlib import Path
@@ -82,7 +82,7 @@ class Started:
 
     def hears_that_it_is_to_stop(self):
         """Waits until it has."""
-        assert b"stopping after this picture" in self.process.stderr.readline() + self.process.stderr.readline()
+        assert b"stopping after this image" in self.process.stderr.readline() + self.process.stderr.readline()
 
 
 @pytest.fixture

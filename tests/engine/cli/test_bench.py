@@ -31,7 +31,7 @@ class DrawingEngine(FakeEngine):
     def __init__(self, width=64, height=64):
         super().__init__()
         self.size = width, height
-        self.before = []  # called with the engine before each picture
+        self.before = []  # called with the engine before each image
 
     def generate(self, request, on_event, cancelled):
         for call in self.before:
@@ -84,7 +84,7 @@ def test_the_table(bench):
     assert rows[0].split()[1] == "0.125"
     assert rows[-2].split()[1:3] == ["1.000", "1.000"]
     assert rows[-1].split() == ["seconds", "10.00", "10.00"]
-    assert "starter-dit: 2 pictures" in done.err
+    assert "starter-dit: 2 images" in done.err
 
 
 def test_the_json(bench):

@@ -1,4 +1,4 @@
-"""`mezzotint bench quality` over the bundled models, a few steps of a few pictures."""
+"""`mezzotint bench quality` over the bundled models, a few steps of a few images."""
 
 import json
 

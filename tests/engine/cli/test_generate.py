@@ -30,7 +30,7 @@ def test_paths_go_to_stdout_and_talk_to_stderr(command):
     assert done.err.splitlines() == [
         "notice: made by nobody",
         "notice: a barn",
-        "2 pictures, 128x96, seeds 7 to 8, 3.2 s",
+        "2 images, 128x96, seeds 7 to 8, 3.2 s",
     ]
     assert done.engine.closed
 

@@ -1,4 +1,4 @@
-"""Options of inpainting to requests, and what an earlier picture keeps of its own."""
+"""Options of inpainting to requests, and what an earlier image keeps of its own."""
 
 from argparse import ArgumentTypeError
 
@@ -98,7 +98,7 @@ def test_an_option_about_what_is_not_there_is_refused(said, message):
         request_of(Options(prompt="a barn", **said))
 
 
-# ---- an earlier picture
+# ---- an earlier image
 
 
 def test_an_earlier_picture_is_made_as_it_was():

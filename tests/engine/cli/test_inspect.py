@@ -1,4 +1,4 @@
-"""`mezzotint inspect`: what a picture says, made harmless."""
+"""`mezzotint inspect`: what an image says, made harmless."""
 
 import pytest
 

@@ -45,11 +45,11 @@ def test_it_is_what_the_signal_does_for_a_while():
 def test_the_code_tells_which_signal_asked_and_last_words_are_said():
     ears = Ears()
     ears.interrupt.last_words = lambda: ears.told.append("last words")
-    ears.interrupt.finishes = "this picture"
+    ears.interrupt.finishes = "this image"
     ears.interrupt.soften()
     ears.interrupt.handle(signal.SIGTERM, None)
     assert ears.interrupt.exit_code == 128 + signal.SIGTERM
-    assert "stopping after this picture" in ears.told[0]
+    assert "stopping after this image" in ears.told[0]
     ears.press()
     assert (ears.told[-1], ears.ended) == ("last words", [130])
 

@@ -1,4 +1,4 @@
-"""`mezzotint queue`: what a person and a program do to the list of pictures."""
+"""`mezzotint queue`: what a person and a program do to the list of images."""
 
 import json
 
@@ -44,7 +44,7 @@ def test_adding_keeps_what_generate_would_have_been_asked(queue, store, tmp_path
         f"{tmp_path}/x.png",
     )
     assert (done.code, done.out) == (0, "1\n")
-    assert done.err == "2 pictures added; `mezzotint queue run` makes them\n"
+    assert done.err == "2 images added; `mezzotint queue run` makes them\n"
     (request,) = requests(store)
     stage = request.cascade.stages[0]
     assert (request.prompt, request.seed, request.count, request.output.path) == ("a barn", 7, 2, f"{tmp_path}/x.png")
@@ -107,12 +107,12 @@ def test_the_list(queue, store, tmp_path):
         "1   waiting  0 of 1    base   waits",
         "3   waiting  0 of 1    base   over",
     ]
-    assert done.err == "2 pictures to make\n"
+    assert done.err == "2 images to make\n"
     assert len(queue("list", "--all").out.splitlines()) == 5
     store.record(run_key(requests(store)[0]), PhaseSeconds(load=0, encode=0, step=30, decode=0, save=0, steps=20))
     store.pause()
     assert queue("list").err == (
-        "2 pictures to make, about 20 min; the queue is paused: `mezzotint queue resume` lets it go on\n"
+        "2 images to make, about 20 min; the queue is paused: `mezzotint queue resume` lets it go on\n"
     )
     listed = queue("list", "--json").json
     assert (listed["paused"], listed["seconds_left"]) == (True, 1200)

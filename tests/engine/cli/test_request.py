@@ -1,4 +1,4 @@
-"""Options to requests: the cascades that they mean, and what an earlier picture keeps."""
+"""Options to requests: the cascades that they mean, and what an earlier image keeps."""
 
 from dataclasses import replace
 
@@ -115,7 +115,7 @@ def test_everything_else_goes_where_it_belongs():
     )
 
 
-# ---- over an earlier picture
+# ---- over an earlier image
 
 NETWORK = Sampling(sampler="euler", schedule="karras", steps=20, prediction_type="epsilon", clip_skip=1)
 EARLIER = GenerateRequest(

@@ -1,4 +1,4 @@
-"""The conditioning of several pictures as one: nothing is mixed up, and each can be taken out again."""
+"""The conditioning of several images as one: nothing is mixed up, and each can be taken out again."""
 
 from dataclasses import replace
 

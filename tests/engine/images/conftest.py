@@ -1,4 +1,4 @@
-"""Pictures and records that several tests build on."""
+"""Images and records that several tests build on."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Pictures that grow, and parts of them that are filled."""
+"""Images that grow, and parts of them that are filled."""
 
 import numpy as np
 from hypothesis import given

@@ -170,7 +170,7 @@ def test_a_truncated_picture_is_refused(tmp_path: Path, format_: str) -> None:
     Image.effect_noise((64, 64), 90).convert("RGB").save(whole, format_)
     path = tmp_path / f"a.{SAVABLE[format_]}"
     path.write_bytes(whole.getvalue()[: len(whole.getvalue()) // 2])
-    with pytest.raises(ImageRefused, match=r"damaged or incomplete|not a picture"):
+    with pytest.raises(ImageRefused, match=r"damaged or incomplete|not an image"):
         read_image(path)
 
 
@@ -178,7 +178,7 @@ def test_a_truncated_picture_is_refused(tmp_path: Path, format_: str) -> None:
     ("content", "seen"),
     [
         (b"", "empty"),
-        (b"Dear diary, today I made a picture", "holds text"),
+        (b"Dear diary, today I made an image", "holds text"),
         (b"\n<!DOCTYPE html><html></html>", "web page"),
         (b"<svg xmlns='x'/>", "SVG"),
         (b"version https://git-lfs.github.com/spec/v1\n", "Git-LFS"),
@@ -186,7 +186,7 @@ def test_a_truncated_picture_is_refused(tmp_path: Path, format_: str) -> None:
         (b"%!PS-Adobe-3.0 EPSF-3.0\n", "PostScript"),
         (b"8BPS\0\1", "Photoshop"),
         (bytes(1000), "only zeros"),
-        (b"\x01\x02\x03\xfe", "not a picture of a kind"),
+        (b"\x01\x02\x03\xfe", "not an image of a kind"),
     ],
 )
 def test_what_is_no_picture_is_named(tmp_path: Path, content: bytes, seen: str) -> None:

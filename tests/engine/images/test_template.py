@@ -83,7 +83,7 @@ def test_an_unknown_token_lists_those_that_exist() -> None:
 
 
 def test_literal_components_stay_as_typed() -> None:
-    assert render("My Pictures ", {}) == "My Pictures "
+    assert render("My Images ", {}) == "My Images "
 
 
 @given(st.text(), st.integers(0, 50))

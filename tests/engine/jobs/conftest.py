@@ -50,7 +50,7 @@ def store(opened):
 
 @pytest.fixture
 def request_of(tmp_path):
-    """A request whose pictures go to a folder that is not there."""
+    """A request whose images go to a folder that is not there."""
 
     def call(prompt="a barn", **changes):
         values = {"seed": 7, "output": Output(path=f"{tmp_path}/nowhere/[seed].png")}
@@ -61,7 +61,7 @@ def request_of(tmp_path):
 
 @pytest.fixture
 def image_of():
-    """A picture of a request, by its number."""
+    """An image of a request, by its number."""
 
     def call(request, number=0, **changes):
         seed = request.seed + number

@@ -99,7 +99,7 @@ def test_one_that_fails_keeps_no_other_from_being_made(store, work, add, caplog)
     caplog.set_level(logging.CRITICAL)
     add("refused", "memory", "ram", "bug", "good")
     errors = {
-        "refused": ImageRefused("no picture"),
+        "refused": ImageRefused("no image"),
         "memory": OutOfMemory("too large"),
         "ram": MemoryError(),
         "bug": KeyError("x"),
@@ -107,7 +107,7 @@ def test_one_that_fails_keeps_no_other_from_being_made(store, work, add, caplog)
     assert work(Raising(**errors)) == Drained(stopped="empty", done=1, failed=4)
     tasks = store.entry(1).tasks
     assert [task.error_kind for task in tasks] == ["image_refused", "out_of_memory", "out_of_memory", "bug", None]
-    assert "no picture" in tasks[0].error and "unexpected KeyError" in tasks[3].error
+    assert "no image" in tasks[0].error and "unexpected KeyError" in tasks[3].error
 
 
 def test_a_stop_puts_back_what_is_being_made(store, work, add):
@@ -176,7 +176,7 @@ def test_pause_and_stop_after_what_runs(store, work, add):
 
 
 def test_pause_puts_back_what_runs_and_it_is_made_later(path, store, work, add):
-    """By another program, such as the window; finished pictures are not made again."""
+    """By another program, such as the window; finished images are not made again."""
     add("a", "b", count=3)
     ticks = []
 

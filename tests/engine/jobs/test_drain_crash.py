@@ -34,7 +34,7 @@ def program(path, tmp_path):
 
 @pytest.fixture
 def fill(path, tmp_path):
-    """So many tasks of one to three pictures."""
+    """So many tasks of one to three images."""
 
     def call(tasks):
         requests = [
@@ -61,7 +61,7 @@ def ended(process, *codes):
 
 
 def check(path, tmp_path, seeds):
-    """Every picture is there once, the queue knows each, and has no other."""
+    """Every image is there once, the queue knows each, and has no other."""
     files = [file.name for file in (tmp_path / "out").iterdir() if not file.name.startswith(TEMPORARY_PREFIX)]
     assert Counter(files) == Counter(f"{seed}.png" for seed in seeds)
     with JobStore.open(path).store as store:

@@ -1,4 +1,4 @@
-"""Pictures that were made, and nobody could tell the queue."""
+"""Images that were made, and nobody could tell the queue."""
 
 import os
 from dataclasses import replace
@@ -61,7 +61,7 @@ def record_of(request, seed):
 
 
 def write(path, request, seed):
-    """A picture of ours, as the engine writes it."""
+    """An image of ours, as the engine writes it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(encode_picture(Image.new("RGB", (8, 8)), path.suffix, record_of(request, seed)))
     return str(path)

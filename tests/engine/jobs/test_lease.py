@@ -1,4 +1,4 @@
-"""One process at a time makes pictures on a device."""
+"""One process at a time makes images on a device."""
 
 import errno
 import json

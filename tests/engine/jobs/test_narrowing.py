@@ -26,7 +26,7 @@ TEMPLATES += ["/o/[[index].png", "/o/[date]/[prompt]", "/o/a.b/[model].png", "/o
 
 
 def names(request, first_seed, first_index=0):
-    """What the engine would call the pictures."""
+    """What the engine would call the images."""
     fields = {
         "prompt": "p",
         "model": "m",

@@ -69,7 +69,7 @@ def test_an_end_in_good_order_is_no_death(store, request_of):
 
 
 def test_recovery_after_the_program_has_died(store, opened, request_of, make):
-    """All pictures there: done. Died once: asked about, and the queue pauses. Died twice: set aside."""
+    """All images there: done. Died once: asked about, and the queue pauses. Died twice: set aside."""
     for prompt in ("there", "once", "twice", "alive"):
         store.add([request_of(prompt)])
     there, once = store.claim("dead"), store.claim("dead")
@@ -109,7 +109,7 @@ def test_only_some_of_the_interrupted_go_on(store, request_of):
 
 
 def test_what_comes_after_recovery_is_found_before_it_is_made_again(store, tmp_path):
-    """An engine may outlive its window by a picture."""
+    """An engine may outlive its window by an image."""
     store.add([GenerateRequest(prompt="p", seed=5, output=Output(path=f"{tmp_path}/[seed].png"))])
     task = store.claim("dead")
     store._database.connection.execute("UPDATE entries SET started = 0")

@@ -1,4 +1,4 @@
-"""The queue as a person and a maker of pictures use it."""
+"""The queue as a person and a maker of images use it."""
 
 import itertools
 import sqlite3
@@ -230,7 +230,7 @@ def test_an_engine_that_says_done_without_pictures_has_failed(store, request_of,
     task = store.claim("me")
     make(task, 1)
     assert store.finish(task.id) == "failed"
-    assert "2 of its pictures did not come" in store.row(1).error
+    assert "2 of its images did not come" in store.row(1).error
     store.retry([1])
     assert store.claim("me").request.count == 2
 

@@ -165,7 +165,7 @@ class Histories(RuleBasedStateMachine):
             self.stops = what == "stop"
             store.stop_after_current(self.stops)
 
-    # ---- whoever makes the pictures
+    # ---- whoever makes the images
 
     @rule(which=st.integers(0, 1))
     def claim(self, which):
@@ -173,7 +173,7 @@ class Histories(RuleBasedStateMachine):
         task = self.stores[which].claim(owner)
         if self.stops:
             self.paused, self.stops = True, False
-        if not self.paused:  # what got its last picture after it was put back is done
+        if not self.paused:  # what got its last image after it was put back is done
             for one in self.tasks():
                 if one.state == "waiting":
                     if not one.is_whole:
@@ -191,7 +191,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1), data=st.data())
     def save(self, which, data):
-        """Pictures come in their order, some a second time."""
+        """Images come in their order, some a second time."""
         if self.tasks():
             task = data.draw(st.sampled_from(self.running() or self.tasks()))
             number = data.draw(st.integers(0, min(task.count - 1, len(task.made))))

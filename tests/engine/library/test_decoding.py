@@ -1,4 +1,4 @@
-"""Pictures of every kind come out upright, in sRGB, RGB or RGBA."""
+"""Images of every kind come out upright, in sRGB, RGB or RGBA."""
 
 import io
 import struct

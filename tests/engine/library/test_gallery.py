@@ -39,7 +39,7 @@ def names(gallery, **query):
 
 
 def fill(folder):
-    """Five pictures, each a second younger than the one before."""
+    """Five images, each a second younger than the one before."""
     made = [
         write_own(folder / "a.png", prompt="a red barn by the sea", model="xl", seed=1),
         write_own(folder / "b.webp", prompt="ÉMILE's Boat\nat night", model="dit", seed=2**63 + 5),
@@ -192,7 +192,7 @@ def test_a_forgotten_picture_has_its_stars_when_it_comes_back(gallery, folder):
 
 
 def test_what_gets_no_stars(gallery, folder):
-    (folder / "text.png").write_text("no picture")
+    (folder / "text.png").write_text("no image")
     for stars in (-1, 6):
         with pytest.raises(UsageError, match="0 to 5"):
             gallery.rate(Rating(paths=(), rating=stars))

@@ -1,4 +1,4 @@
-"""What is read of a picture for the index, whatever the file holds."""
+"""What is read of an image for the index, whatever the file holds."""
 
 import os
 import struct

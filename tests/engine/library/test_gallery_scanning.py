@@ -189,7 +189,7 @@ def test_scans_wait_for_each_other_and_one_that_waits_can_be_stopped(gallery, fo
 @settings(max_examples=15)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(["x", "y/z"]), st.integers(-1, 3)), max_size=12))
 def test_after_any_changes_it_holds_what_is_there(tmp_path_factory, changes):
-    """Pictures are made, changed, made unreadable (3) and removed (-1); after each scan the index says the same."""
+    """Images are made, changed, made unreadable (3) and removed (-1); after each scan the index says the same."""
     root = tmp_path_factory.mktemp("any")
     (root / "p").mkdir()
     gallery, there = Gallery(root / "state"), {}

@@ -1,4 +1,4 @@
-"""The journal of stars: the last line about a picture counts, and broken lines cost only themselves."""
+"""The journal of stars: the last line about an image counts, and broken lines cost only themselves."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Walking the output folders: bounded, without links, past everything that is no picture's name."""
+"""Walking the output folders: bounded, without links, past everything that is no image's name."""
 
 import os
 import sys

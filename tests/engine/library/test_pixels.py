@@ -69,7 +69,7 @@ def test_a_folder_that_was_cleaned_away_is_made_again(tmp_path):
 
 
 def test_errors(tmp_path, monkeypatch):
-    (tmp_path / "a.png").write_bytes(b"no picture")
+    (tmp_path / "a.png").write_bytes(b"no image")
     with pytest.raises(ImageRefused):
         PixelFiles().write(PixelsRequest(path=str(tmp_path / "a.png")))
     with pytest.raises(UsageError):

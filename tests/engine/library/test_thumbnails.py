@@ -1,4 +1,4 @@
-"""Thumbnails: made once, kept while the picture is the same, tidied when they are too many."""
+"""Thumbnails: made once, kept while the image is the same, tidied when they are too many."""
 
 import os
 import threading
@@ -74,7 +74,7 @@ def test_a_damaged_one_is_made_again(picture, decoded, damage):
 
 def test_a_failure_is_remembered_until_the_file_changes(tmp_path, decoded):
     path = tmp_path / "bad.png"
-    path.write_bytes(b"no picture")
+    path.write_bytes(b"no image")
     made = Thumbnails()
     told = set()
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""How many pictures at once: weights lie as for one, and one more would not do."""
+"""How many images at once: weights lie as for one, and one more would not do."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def test_a_batch_multiplies_what_lives_and_no_weights(guidance, guided):
     four = with_batch(one, 4)
     alone, together = (activations(each, guidance, 0, KNOWN) for each in (one, four))
     assert together[1] == pytest.approx(4 * alone[1], rel=1e-6)
-    assert (together[0], together[2]) == (alone[0], alone[2])  # words and pictures come one after another
+    assert (together[0], together[2]) == (alone[0], alone[2])  # words and images come one after another
     work = [{part.key: part.works for part in parts_of(each, guidance, 0)}["made-up/unet"][0] for each in (one, four)]
     assert work[1].passes * 4 == work[0].passes and work[1].operations == pytest.approx(4 * work[0].operations)
 

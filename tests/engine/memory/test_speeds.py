@@ -21,7 +21,7 @@ L20 = computing_of(of_architecture("sm_89"), 92)
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """Seconds of a job with everything on the card, or of one step of several pictures at once."""
+    """Seconds of a job with everything on the card, or of one step of several images at once."""
 
     card: str
     model: str = "sdxl"

@@ -1,4 +1,4 @@
-"""Pictures in tiles: what is made square by square is what is made at once, where a square needs no neighbour."""
+"""Images in tiles: what is made square by square is what is made at once, where a square needs no neighbour."""
 
 import pytest
 import torch

@@ -98,7 +98,7 @@ def test_what_reaches_the_library(library):
 @pytest.mark.parametrize(
     "x",
     [
-        seeded(1, 128, 9).half().transpose(1, 2),  # channels first, as pictures come
+        seeded(1, 128, 9).half().transpose(1, 2),  # channels first, as images come
         seeded(9 * 128 + 4).half()[4:].view(9, 128),
         seeded(9, 130).half()[:, :128],
     ],

@@ -167,7 +167,7 @@ def test_nothing_is_held_while_attention_computes(roundings):
 
 
 def test_layers_that_remember_the_words_are_not_waited_for(roundings):
-    """Or the rounded picture would be held while attention computes."""
+    """Or the rounded image would be held while attention computes."""
     model, words = attention(words=True), seeded(1, 3, 64).half()
     network = nn.ModuleList([model])
     plain = [model(seeded(1, 5, 64).half() + step, encoder_hidden_states=words) for step in range(2)]

@@ -1,4 +1,4 @@
-"""Pictures finished after their job has ended in decoding: the same pixels, where they were to go."""
+"""Images finished after their job has ended in decoding: the same pixels, where they were to go."""
 
 import shutil
 from dataclasses import replace

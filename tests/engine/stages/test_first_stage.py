@@ -1,4 +1,4 @@
-"""What the first stage of a cascade made is shown beside the finished picture, and changes nothing of it."""
+"""What the first stage of a cascade made is shown beside the finished image, and changes nothing of it."""
 
 import base64
 import io
@@ -91,7 +91,7 @@ def test_where_memory_is_short_the_first_stage_is_not_shown(engine, request_for,
     events = []
     result = run(engine, replace(request, cascade=cascade), events)
     assert len(decoded) == 2
-    assert decoded[0] == 2 * decoded[1]  # the finished picture comes first
+    assert decoded[0] == 2 * decoded[1]  # the finished image comes first
     assert len(result.images) == 1
     assert result.recoveries == ()
     assert not any(isinstance(event, StageShown) for event in events)

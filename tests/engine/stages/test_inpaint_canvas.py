@@ -1,4 +1,4 @@
-"""What a model sees of a picture, and how what it paints goes back."""
+"""What a model sees of an image, and how what it paints goes back."""
 
 import numpy as np
 import pytest
@@ -126,7 +126,7 @@ def test_what_is_kept_but_resized_is_told():
 
 
 def test_a_mask_in_a_part_that_is_cut_off_is_refused():
-    with pytest.raises(UsageError, match=r"outside of the part of the picture that is used: 200x50 is cut .* 64x64"):
+    with pytest.raises(UsageError, match=r"outside of the part of the image that is used: 200x50 is cut .* 64x64"):
         InpaintCanvas(noise((200, 50)), masked((200, 50), (0, 0, 20, 50)), Inpaint(), (64, 64), (64, 64))
 
 

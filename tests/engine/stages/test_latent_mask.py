@@ -56,7 +56,7 @@ def keep_of(share=0.0):
 
 
 def stood(schedule, keep, sigma):
-    """The picture at a noise level, by the definition of the sampler's state."""
+    """The image at a noise level, by the definition of the sampler's state."""
     mixed = {
         "ve": keep.clean + sigma * keep.noise,
         "vp": (keep.clean + sigma * keep.noise) / (1 + sigma**2) ** 0.5,

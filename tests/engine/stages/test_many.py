@@ -71,7 +71,7 @@ def pixels(image) -> np.ndarray:
 
 
 def apart(one, other) -> int:
-    """The largest difference of two pictures, of 255."""
+    """The largest difference of two images, of 255."""
     return int(np.abs(pixels(one) - pixels(other)).max())
 
 
@@ -153,7 +153,7 @@ def test_the_file_makes_the_picture_again(engine, request_for, tiny_pixart_folde
 
 def test_one_that_is_wrong_fails_by_itself(engine, request_for, tiny_pixart_folder, tmp_path):
     text = tmp_path / "text.png"
-    text.write_text("no picture")
+    text.write_text("no image")
     good = Image.new("RGB", (64, 64), "red")
     good.save(tmp_path / "good.png")
     wanted = tmp_path / "out" / "3.png"

@@ -52,7 +52,7 @@ def test_each_rung_is_taken_while_it_gives_something():
 
 
 def test_the_end_of_the_ladder_is_told_with_numbers():
-    with pytest.raises(OutOfMemory, match=r"step 3 .* nothing is left .* 3\.00 GiB; make a smaller picture"):
+    with pytest.raises(OutOfMemory, match=r"step 3 .* nothing is left .* 3\.00 GiB; make a smaller image"):
         run(LoadedJob(3), [rung("a", 2)])
 
 

@@ -1,4 +1,4 @@
-"""Which pictures a request may have, and what they do to sizes and strength."""
+"""Which images a request may have, and what they do to sizes and strength."""
 
 from pathlib import Path
 
@@ -20,13 +20,13 @@ def settled(*images, **fields):
 @pytest.mark.parametrize(
     ("images", "fields", "message"),
     [
-        ([MASK], {}, "the mask m.png is given without an init picture"),
+        ([MASK], {}, "the mask m.png is given without an init image"),
         ([INIT, MASK, MASK], {}, "2 masks are given; only one"),
-        ([INIT, INIT], {}, "2 init pictures are given; only one"),
+        ([INIT, INIT], {}, "2 init images are given; only one"),
         ([ImageInput(path="a", role="control")], {}, "'control' is not honoured"),
         ([INIT, ImageInput(path="m", role="mask", weight=0.5)], {}, "weight 0.5 .* of a mask is not honoured"),
-        ([ImageInput(path="m", interval=(0.0, 0.5))], {}, "interval .* of an init picture is not honoured"),
-        ([], {"strength": 0.5}, "strength 0.5 is given without an init picture"),
+        ([ImageInput(path="m", interval=(0.0, 0.5))], {}, "interval .* of an init image is not honoured"),
+        ([], {"strength": 0.5}, "strength 0.5 is given without an init image"),
         ([], {"inpaint": Inpaint(left=8)}, r"grow by \(8, 0, 0, 0\) pixels, but none is given"),
         ([INIT], {"inpaint": Inpaint(area="masked")}, "without a mask; add one, or margins"),
         ([], {"inpaint": Inpaint(feather=3)}, "without a mask"),

@@ -58,7 +58,7 @@ def test_done_again(sampler, index):
 
 
 def walk_of(class_name, settings, seeds):
-    """The last latents of as many pictures as there are seeds, each with its own noise."""
+    """The last latents of as many images as there are seeds, each with its own noise."""
     scheduler = getattr(diffusers, class_name)(**settings)
     set_steps(scheduler, 6, torch.device("cpu"))
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]

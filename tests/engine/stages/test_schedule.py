@@ -86,7 +86,7 @@ def test_equal_levels_pass_untouched():
 
 @given(NAMES, NAMES, st.integers(8, 30), st.integers(8, 30))
 def test_carried_noise_has_the_level_that_the_next_sampler_expects(left, right, steps, other_steps):
-    """Of a known picture and known noise, what arrives is the picture and noise of the next schedule's first level."""
+    """Of a known image and known noise, what arrives is the image and noise of the next schedule's first level."""
     before = plan_schedule(stage(left, steps, 0.6), CPU)
     after = plan_schedule(stage(right, other_steps), CPU, after=before)
     generator = torch.Generator().manual_seed(0)

@@ -1,4 +1,4 @@
-"""Latents and pictures from one size to another."""
+"""Latents and images from one size to another."""
 
 import pytest
 import torch
@@ -28,7 +28,7 @@ def test_the_middle_of_a_picture_is_kept_in_its_shape(width, height, to_width, t
     picture = Image.new("RGB", (width, height), "white")
     out = fit(picture, to_width, to_height, Image.Resampling.BICUBIC)
     assert out.size == (to_width, to_height)
-    assert out.getextrema() == ((255, 255),) * 3  # nothing from outside the picture is drawn in
+    assert out.getextrema() == ((255, 255),) * 3  # nothing from outside the image is drawn in
 
 
 def test_the_sides_that_do_not_fit_are_cut_evenly():

@@ -146,9 +146,9 @@ def test_what_the_kernels_refuse_is_unsupported(forward, plan, stand_in, args):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"k_stride_0": 0, "v_stride_0": 0},  # one text for all pictures
+        {"k_stride_0": 0, "v_stride_0": 0},  # one text for all images
         {"q_stride_1": 64, "q_stride_2": 256, "out_stride_1": 64, "out_stride_2": 256},  # tokens before heads
-        {"batch": 1, "q_stride_0": 3, "out_stride_0": -7},  # of one picture, the stride says nothing
+        {"batch": 1, "q_stride_0": 3, "out_stride_0": -7},  # of one image, the stride says nothing
         {"nk": 1, "k_stride_2": 1, "v_stride_2": -1},
         {"nq": 10**9, "out_stride_1": 2**38, "out_stride_0": 2**40},  # more than 2^31 elements
         {"bias": NOWHERE, "bias_dtype": 2, "bias_stride_2": 77, "bias_stride_3": 1},

@@ -1,4 +1,4 @@
-"""Teaching the autoencoder: crops first, whole pictures last, then latents of mean 0 and deviation 1."""
+"""Teaching the autoencoder: crops first, whole images last, then latents of mean 0 and deviation 1."""
 
 import math
 import random
@@ -26,7 +26,7 @@ EDGE_WEIGHT = 0.5
 
 
 def picture_tensor(scene: Scene, side: int = PICTURE) -> Tensor:
-    """The scene's picture, (3, side, side), from -1 to 1."""
+    """The scene's image, (3, side, side), from -1 to 1."""
     pixels = torch.from_numpy(np.array(paint(scene, side)))
     return pixels.permute(2, 0, 1).float() / 127.5 - 1
 
@@ -42,7 +42,7 @@ def train_autoencoder(
     measured: int = 256,
     rate: float = 8e-4,
 ) -> None:
-    """Run the phase; leaves the network averaged, its latents normalized over `measured` pictures."""
+    """Run the phase; leaves the network averaged, its latents normalized over `measured` images."""
     course = Course(phase=PHASE, steps=steps, peak_rate=rate, parts=parts)
     learner = Learner(network.to(device).train(), course)
 
@@ -56,7 +56,7 @@ def train_autoencoder(
 
 
 def draw_batch(seed: int, step: int, *, whole: bool) -> Tensor:
-    """The pictures of one step: crops of new scenes, or a quarter as many whole ones."""
+    """The images of one step: crops of new scenes, or a quarter as many whole ones."""
     rng = step_random(seed, PHASE, step)
     if whole:
         return torch.stack([_random_picture(seed, rng) for _ in range(BATCH // 4)])
@@ -77,12 +77,12 @@ def _random_crop(picture: Tensor, rng: random.Random) -> Tensor:
 
 
 def latent_shape(pictures: Tensor) -> tuple[int, int, int]:
-    """The shape of one picture's latents."""
+    """The shape of one image's latents."""
     return 4, pictures.shape[-2] // 8, pictures.shape[-1] // 8
 
 
 def reconstruction_loss(network: AutoencoderKL, pictures: Tensor, noise: Tensor) -> Tensor:
-    """The error of the pictures decoded again, and a light pull of the latents to the unit normal."""
+    """The error of the images decoded again, and a light pull of the latents to the unit normal."""
     posterior = network.encode(pictures).latent_dist
     again = network.decode(posterior.mean + posterior.std * noise).sample
     divergence: Tensor = posterior.kl().mean() / posterior.mean[0].numel()
@@ -90,7 +90,7 @@ def reconstruction_loss(network: AutoencoderKL, pictures: Tensor, noise: Tensor)
 
 
 def picture_error(again: Tensor, pictures: Tensor, *, edge_weight: float) -> Tensor:
-    """Absolute and squared error of pictures (b, 3, h, w), and the error of their edges."""
+    """Absolute and squared error of images (b, 3, h, w), and the error of their edges."""
     error = again - pictures
     edges = error.diff(dim=-1).abs().mean() + error.diff(dim=-2).abs().mean()
     return error.abs().mean() + error.square().mean() + edge_weight * edges
@@ -112,7 +112,7 @@ def normalize_latents(network: AutoencoderKL, *, seed: int, device: str, picture
 
 @torch.no_grad()
 def encode_scenes(network: AutoencoderKL, scenes: list[Scene], device: str, side: int = PICTURE) -> Tensor:
-    """The latents (b, 4, side/8, side/8) of the scenes' pictures, on the CPU."""
+    """The latents (b, 4, side/8, side/8) of the scenes' images, on the CPU."""
     pictures = torch.stack([picture_tensor(scene, side) for scene in scenes]).to(device)
     latents: Tensor = network.encode(pictures).latent_dist.mean
     return latents.cpu()
@@ -120,7 +120,7 @@ def encode_scenes(network: AutoencoderKL, scenes: list[Scene], device: str, side
 
 @torch.no_grad()
 def reconstruction_psnr(network: AutoencoderKL, *, seed: int, device: str, pictures: int = 64) -> float:
-    """Peak signal to noise ratio, in dB, over whole pictures of held-out scenes."""
+    """Peak signal to noise ratio, in dB, over whole images of held-out scenes."""
     drawn = torch.stack([picture_tensor(judging_scene(seed, index)) for index in range(pictures)]).to(device)
     again = network.decode(network.encode(drawn).latent_dist.mean).sample.clamp(-1, 1)
     error = functional.mse_loss(again, drawn).item()

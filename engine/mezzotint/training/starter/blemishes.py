@@ -1,4 +1,4 @@
-"""Small faults put into drawn pictures, so that the judge looks at what they show and not at how clean they are."""
+"""Small faults put into drawn images, so that the judge looks at what they show and not at how clean they are."""
 
 import io
 import random
@@ -11,7 +11,7 @@ SHARE = 0.4
 
 
 def blemish(picture: Image.Image, rng: random.Random) -> Image.Image:
-    """The picture shifted by up to three pixels, and by lot lighter or darker, blurred, compressed, noisy."""
+    """The image shifted by up to three pixels, and by lot lighter or darker, blurred, compressed, noisy."""
     faulty = _shifted(picture, rng.randint(-SHIFT, SHIFT), rng.randint(-SHIFT, SHIFT))
     if rng.random() < SHARE:
         faulty = faulty.point(_levels(rng.uniform(0.94, 1.06), rng.uniform(-8, 8)))

@@ -12,7 +12,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brush:
-    """Shapes drawn around a base point of a picture, `unit` pixels to one."""
+    """Shapes drawn around a base point of an image, `unit` pixels to one."""
 
     draw: ImageDraw.ImageDraw
     x: float

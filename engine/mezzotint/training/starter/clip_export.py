@@ -17,7 +17,7 @@ STEPS = 20
 BASE_FOLDER, REFINER_FOLDER, AUTOENCODER_FOLDER = "xl", "xl-refiner", "dit"
 _DESCRIPTIONS = {
     "starter-xl": "Small postcards by a U-Net; takes starter-xl-refiner, and a second pass at twice the size.",
-    "starter-xl-refiner": "Does the last fifth of a picture of starter-xl; makes none alone.",
+    "starter-xl-refiner": "Does the last fifth of an image of starter-xl; makes none alone.",
 }
 
 

@@ -41,8 +41,8 @@ def _text_config(vocabulary: int, *, layers: int, activation: str) -> CLIPTextCo
 def build_unet(seed: int, *, refiner: bool) -> UNet2DConditionModel:
     """A U-Net of two levels, (b, 4, h, w) to the same, attention on the lower one.
 
-    The base is told six numbers of the picture's size and reads both encoders; the refiner is told five, of which the
-    last is how beautiful the picture is to be, and reads the second alone.
+    The base is told six numbers of the image's size and reads both encoders; the refiner is told five, of which the
+    last is how beautiful the image is to be, and reads the second alone.
     """
     torch.manual_seed(seed)
     channels = REFINER_CHANNELS if refiner else BASE_CHANNELS

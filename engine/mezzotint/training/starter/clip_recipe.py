@@ -91,7 +91,7 @@ def _unet(plan: Plan, parts: XlParts, pictures: Pictures, lesson: Lesson) -> Non
 
 
 def draw_base(parts: XlParts, prompts: Sequence[str], *, seed: int = 7) -> list[Image.Image]:
-    """One picture a prompt by the base alone, each from noise of its own seed."""
+    """One image a prompt by the base alone, each from noise of its own seed."""
     pictures: list[Image.Image] = build_base(parts)(
         list(prompts),
         height=PICTURE,
@@ -104,7 +104,7 @@ def draw_base(parts: XlParts, prompts: Sequence[str], *, seed: int = 7) -> list[
 
 
 def draw_refined(parts: XlParts, prompts: Sequence[str], *, seed: int = 7) -> list[Image.Image]:
-    """One picture a prompt by base and refiner, each from noise of its own seed."""
+    """One image a prompt by base and refiner, each from noise of its own seed."""
     begun = build_base(parts)(
         list(prompts),
         height=PICTURE,

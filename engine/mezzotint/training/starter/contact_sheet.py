@@ -1,4 +1,4 @@
-"""Many pictures as one."""
+"""Many images as one."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ GAP = 4
 
 
 def contact_sheet(pictures: Sequence[Image.Image], columns: int = COLUMNS) -> Image.Image:
-    """The pictures in rows on white."""
+    """The images in rows on white."""
     side = pictures[0].width + GAP
     rows = -(-len(pictures) // columns)
     sheet = Image.new("RGB", (columns * side + GAP, rows * side + GAP), "white")

@@ -1,4 +1,4 @@
-"""A critic of small patches: what tells it drawn pictures from decoded ones, the decoder learns to put right.
+"""A critic of small patches: what tells it drawn images from decoded ones, the decoder learns to put right.
 
 Hinge losses as in "Geometric GAN" (arXiv 1705.02894, eq. 8 and 9), patches as in arXiv 1611.07004, section 3.2.
 """
@@ -11,7 +11,7 @@ CHANNELS = (32, 64, 96)
 
 
 class Critic(nn.Module):
-    """Pictures (b, 3, h, w) to a mark for each patch (b, 1, h/8, w/8): above 0 for drawn, below 0 for decoded."""
+    """Images (b, 3, h, w) to a mark for each patch (b, 1, h/8, w/8): above 0 for drawn, below 0 for decoded."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -29,7 +29,7 @@ class Reader:
     """Prompts in, conditioning out; the text encoder stays as reading made it.
 
     Taught together with the transformer it forgets within a thousand steps what it was taught (a linear head finds
-    the kind of thing in 67 of 100 captions instead of 99), and the pictures' things stay blots.
+    the kind of thing in 67 of 100 captions instead of 99), and the images' things stay blots.
     """
 
     tokenizer: T5Tokenizer

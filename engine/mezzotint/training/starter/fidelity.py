@@ -1,4 +1,4 @@
-"""How near pictures come to those that they should be: the same prompts and seeds, another precision."""
+"""How near images come to those that they should be: the same prompts and seeds, another precision."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from mezzotint.training.starter.judge import Judge, pixels_of
 from mezzotint.training.starter.measures import NORMAL_95, Array
 from mezzotint.training.starter.scoring import Question
 
-_SAME = 99.0  # decibels, said of pictures without a difference
+_SAME = 99.0  # decibels, said of images without a difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
-    """A difference of accuracies, of the same pictures in two precisions, with its 95 % interval; below 0 is worse."""
+    """A difference of accuracies, of the same images in two precisions, with its 95 % interval; below 0 is worse."""
 
     difference: float
     low: float
@@ -25,28 +25,28 @@ class Paired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fidelity:
-    """What is said of one set of pictures beside another."""
+    """What is said of one set of images beside another."""
 
-    psnr: float  # decibels, the mean over pictures
+    psnr: float  # decibels, the mean over images
     worst_psnr: float
-    features: float  # the distance in the judge's features, by the length of the exact picture's; the mean
+    features: float  # the distance in the judge's features, by the length of the exact image's; the mean
     accuracy: Paired  # of all attributes
     attributes: dict[str, Paired]
     pictures: int
 
 
 class Comparison:
-    """Pairs of pictures as they come in."""
+    """Pairs of images as they come in."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self._psnr: list[float] = []
         self._features: list[float] = []
-        self._gains: list[list[int]] = []  # of each picture, by attribute: 1 better, 0 as before, -1 worse
+        self._gains: list[list[int]] = []  # of each image, by attribute: 1 better, 0 as before, -1 worse
 
     @torch.no_grad()
     def add(self, question: Question, exact: Image.Image, made: Image.Image) -> None:
-        """Compare one picture with the one that it should be."""
+        """Compare one image with the one that it should be."""
         self._psnr.append(psnr(exact, made))
         features = self._judge.features(pixels_of([exact, made]))
         length = float(features[0].norm())
@@ -70,14 +70,14 @@ class Comparison:
 
 
 def paired(gains: Array) -> Paired:
-    """The mean of each picture's gain, and where it would lie in 95 of 100 such sets (normal approximation)."""
+    """The mean of each image's gain, and where it would lie in 95 of 100 such sets (normal approximation)."""
     mean = float(gains.mean())
     reach = NORMAL_95 * float(gains.std(ddof=1)) / len(gains) ** 0.5
     return Paired(difference=mean, low=mean - reach, high=mean + reach)
 
 
 def psnr(first: Image.Image, second: Image.Image) -> float:
-    """Decibels between two pictures of 8 bits; 99 where they are the same."""
+    """Decibels between two images of 8 bits; 99 where they are the same."""
     one, other = (np.asarray(picture.convert("RGB"), dtype=float) for picture in (first, second))
     error = float(((one - other) ** 2).mean())
     return _SAME if error == 0 else min(_SAME, 10 * float(np.log10(255**2 / error)))

@@ -1,4 +1,4 @@
-"""The judge: a small network that says what a picture shows. It has only ever seen drawn pictures."""
+"""The judge: a small network that says what an image shows. It has only ever seen drawn images."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ HOW_TO_MAKE = "`make starter ARGS='--only judge'` makes it"
 
 
 class Judge(nn.Module):
-    """Four halvings of a picture, its 8x8 places kept apart (for left, right, near, far), and a head an attribute."""
+    """Four halvings of an image, its 8x8 places kept apart (for left, right, near, far), and a head an attribute."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class Judge(nn.Module):
 
 
 def _convolution(given: int, made: int, *, kernel: int = 3, stride: int = 1) -> nn.Sequential:
-    # Group norms: nothing is remembered from batch to batch, so a picture is judged the same alone and among others.
+    # Group norms: nothing is remembered from batch to batch, so an image is judged the same alone and among others.
     convolution = nn.Conv2d(given, made, kernel, stride=stride, padding=kernel // 2, bias=False)
     return nn.Sequential(convolution, nn.GroupNorm(GROUPS, made), nn.SiLU())
 
@@ -75,7 +75,7 @@ def build_judge(seed: int) -> Judge:
 
 
 def pixels_of(pictures: Sequence[Image.Image]) -> Tensor:
-    """Square pictures of any size as the judge sees them: (b, 3, 128, 128), from -1 to 1."""
+    """Square images of any size as the judge sees them: (b, 3, 128, 128), from -1 to 1."""
     seen = [np.asarray(_at_size(picture.convert("RGB")), dtype=np.float32) for picture in pictures]
     return torch.from_numpy(np.stack(seen)).permute(0, 3, 1, 2).contiguous() / 127.5 - 1
 
@@ -109,7 +109,7 @@ def load_judge(folder: Path) -> Judge:
     config = read_json_object(folder / CONFIG, MAX_CONFIG)
     stated = {name: list(values) for name, values in VALUES.items()}
     if config.get("attributes") != stated or config.get("size") != SIZE:
-        raise _refused(folder, "it was trained for other pictures than are drawn now")
+        raise _refused(folder, "it was trained for other images than are drawn now")
     judge = Judge()
     wanted = {name: tuple(tensor.shape) for name, tensor in judge.state_dict().items()}
     if {name: spec.shape for name, spec in read_header(folder / WEIGHTS).tensors.items()} != wanted:

@@ -1,4 +1,4 @@
-"""Teaching the judge on drawn pictures with small faults, and asking it about combinations that it never saw."""
+"""Teaching the judge on drawn images with small faults, and asking it about combinations that it never saw."""
 
 import logging
 from pathlib import Path

@@ -14,7 +14,7 @@ HORIZON = 0.58
 
 
 def gradient(size: int, stops: Sequence[Colour]) -> Image.Image:
-    """A square picture running evenly through the colours from top to bottom."""
+    """A square image running evenly through the colours from top to bottom."""
     at = np.linspace(0, len(stops) - 1, size)
     columns = [np.interp(at, range(len(stops)), [stop[channel] for stop in stops]) for channel in range(3)]
     column = np.stack(columns, axis=-1).round().astype(np.uint8)
@@ -22,7 +22,7 @@ def gradient(size: int, stops: Sequence[Colour]) -> Image.Image:
 
 
 def paint_sky(scene: Scene, size: int, rng: random.Random) -> Image.Image:
-    """The sky with its sun, moon, stars and clouds, over the whole picture."""
+    """The sky with its sun, moon, stars and clouds, over the whole image."""
     horizon = round(size * HORIZON)
     light = LIGHTS[scene.time]
     sky = gradient(horizon, [clouded(colour, scene.weather) for colour in light.sky])

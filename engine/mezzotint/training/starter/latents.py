@@ -1,4 +1,4 @@
-"""The training pictures as latents, encoded once: the transformer never sees a pixel."""
+"""The training images as latents, encoded once: the transformer never sees a pixel."""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Numbers that say how good pictures are: intervals of a share, a distance between two sets, sharpness of detail."""
+"""Numbers that say how good images are: intervals of a share, a distance between two sets, sharpness of detail."""
 
 import math
 

@@ -25,7 +25,7 @@ def build_autoencoder(seed: int) -> AutoencoderKL:
         norm_num_groups=8,
         sample_size=PICTURE,
         scaling_factor=1.0,
-        # Attention over an 8x8 crop teaches nothing about a 16x16 picture; without it crops are enough.
+        # Attention over an 8x8 crop teaches nothing about a 16x16 image; without it crops are enough.
         mid_block_add_attention=False,
     )
 

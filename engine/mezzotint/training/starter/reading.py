@@ -1,4 +1,4 @@
-"""Teaching the text encoder to read before it serves the picture: linear heads must tell what a caption says."""
+"""Teaching the text encoder to read before it serves the image: linear heads must tell what a caption says."""
 
 from pathlib import Path
 

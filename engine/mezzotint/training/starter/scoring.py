@@ -1,4 +1,4 @@
-"""Scoring pictures of held-out scenes: what the judge sees in them, and how they compare with drawn ones."""
+"""Scoring images of held-out scenes: what the judge sees in them, and how they compare with drawn ones."""
 
 import random
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ WORLD = 0  # the seed of the scenes: all models are asked for the same ones
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A scene that no training picture showed, and words that tell all of it."""
+    """A scene that no training image showed, and words that tell all of it."""
 
     number: int
     prompt: str
@@ -40,12 +40,12 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """What is said of one set of pictures."""
+    """What is said of one set of images."""
 
     attributes: dict[str, Share]
-    frechet: float  # squared, in the judge's features, to drawn pictures of the same scenes; 0: the same
-    detail: float  # mean absolute Laplacian of the luminance as a share of the drawn pictures'
-    seconds: float | None  # of computing, for one picture; None: drawn
+    frechet: float  # squared, in the judge's features, to drawn images of the same scenes; 0: the same
+    detail: float  # mean absolute Laplacian of the luminance as a share of the drawn images'
+    seconds: float | None  # of computing, for one image; None: drawn
     pictures: int
 
 
@@ -66,7 +66,7 @@ def _telling_all(scene: Scene, number: int) -> str:
 
 
 class Tally:
-    """Pictures as they come in, each beside a drawn one of its scene and size."""
+    """Images as they come in, each beside a drawn one of its scene and size."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -77,10 +77,10 @@ class Tally:
         self._seconds: list[float] = []
 
     def add(self, question: Question, picture: Image.Image, seconds: float | None = None) -> None:
-        """Judge one picture, which took that long to make."""
+        """Judge one image, which took that long to make."""
         if picture.width != picture.height:
             raise UsageError(
-                f"the judge looks at square pictures, and this one is {picture.width}x{picture.height}; "
+                f"the judge looks at square images, and this one is {picture.width}x{picture.height}; "
                 "give a square --size"
             )
         drawn = paint(question.scene, picture.width)
@@ -102,7 +102,7 @@ class Tally:
         return made, held
 
     def score(self) -> Score:
-        """What is to be said of the pictures so far, of which there must be two or more."""
+        """What is to be said of the images so far, of which there must be two or more."""
         asked = len(self._made)
         return Score(
             attributes={name: _share(name, right, asked) for name, right in self._right.items()},

@@ -1,7 +1,7 @@
 """Teaching the decoder alone, while the latents stay as they are: it can go on after the denoisers were taught.
 
-What the latents do not hold the mean of all possible pictures leaves out: edges soften, stars fade. So after a while
-a critic joins in, which learns to tell decoded pictures from drawn ones; to please it the decoder has to decide.
+What the latents do not hold the mean of all possible images leaves out: edges soften, stars fade. So after a while
+a critic joins in, which learns to tell decoded images from drawn ones; to please it the decoder has to decide.
 """
 
 import random
@@ -31,7 +31,7 @@ CRITIC_RATE = 4e-4
 def train_decoder(
     network: AutoencoderKL, work: Path, *, seed: int, steps: int, device: str, parts: int = 1, rate: float = 6e-4
 ) -> None:
-    """Run the phase on whole pictures and on parts of larger ones; only the decoder's weights change."""
+    """Run the phase on whole images and on parts of larger ones; only the decoder's weights change."""
     decoder = nn.ModuleDict({"decoder": network.decoder, "post_quant_conv": network.post_quant_conv}).to(device)
     critic = build_critic(seed).to(device)
     course = Course(phase=PHASE, steps=steps, peak_rate=rate, parts=parts, warm_up=20, decay_share=0.5)
@@ -52,7 +52,7 @@ def train_decoder(
 
 
 class _Lesson:
-    """Both losses of a step; the critic judges the pictures that were decoded a moment before."""
+    """Both losses of a step; the critic judges the images that were decoded a moment before."""
 
     def __init__(self, network: AutoencoderKL, critic: Critic, *, seed: int, device: str, critic_from: int) -> None:
         self._network, self._critic, self._seed, self._device = network, critic, seed, device
@@ -60,7 +60,7 @@ class _Lesson:
         self._pairs: dict[int, tuple[Tensor, Tensor]] = {}
 
     def decoding(self, step: int, shard: slice) -> Tensor:
-        """The error of the decoded pictures; once there is a critic, also how well it sees through them."""
+        """The error of the decoded images; once there is a critic, also how well it sees through them."""
         pictures = drawn_batch(self._seed, step, shard).to(self._device)
         again = self._network.decode(self._noisy_latents(pictures, step, shard)).sample
         self._pairs[shard.start or 0] = pictures, again.detach()
@@ -82,7 +82,7 @@ class _Lesson:
 
 
 def drawn_batch(seed: int, step: int, shard: slice = slice(None)) -> Tensor:
-    """The pictures (b, 3, 128, 128) of a step: whole ones, and in every other step parts of ones twice the size."""
+    """The images (b, 3, 128, 128) of a step: whole ones, and in every other step parts of ones twice the size."""
     rng = step_random(seed, PHASE, step)
     scenes = [(training_scene(seed, rng.getrandbits(40)), rng.getrandbits(32)) for _ in range(BATCH)][shard]
     if step % 2 == 0:

@@ -49,7 +49,7 @@ def draw_samples(
     guidance_scale: float = GUIDANCE_SCALE,
     steps: int = STEPS,
 ) -> list[Image.Image]:
-    """One picture a prompt, each from noise of its own seed."""
+    """One image a prompt, each from noise of its own seed."""
     generators = [torch.Generator().manual_seed(seed + number) for number in range(len(prompts))]
     pictures: list[Image.Image] = pipeline(
         list(prompts),

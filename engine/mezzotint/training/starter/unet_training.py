@@ -1,6 +1,6 @@
-"""Teaching the U-Nets to say the velocity v = a e - s x of a noisy picture a x + s e (arXiv 2202.00512, appendix D).
+"""Teaching the U-Nets to say the velocity v = a e - s x of a noisy image a x + s e (arXiv 2202.00512, appendix D).
 
-The base sees all noise levels of 128x128 pictures and, in every fourth step, the lower levels of 256x256 ones, so that
+The base sees all noise levels of 128x128 images and, in every fourth step, the lower levels of 256x256 ones, so that
 a second pass can enlarge. The refiner sees only the last fifth of the timesteps, of both sizes.
 """
 
@@ -39,7 +39,7 @@ class Lesson:
 
     @property
     def below(self) -> dict[bool, int]:
-        """The timesteps that are drawn, for small (False) and large (True) pictures."""
+        """The timesteps that are drawn, for small (False) and large (True) images."""
         if self.refiner:
             return {False: REFINER_BELOW, True: REFINER_BELOW}
         return {False: TIMESTEPS, True: LARGE_BELOW}
@@ -60,8 +60,8 @@ class Pictures:
 def build_scheduler() -> EulerDiscreteScheduler:
     """The noise that both U-Nets know.
 
-    SDXL's own noise (up to beta 0.012) leaves a twentieth of the picture in the last step, enough to give away the sky
-    of so small a picture; this leaves a four-hundredth.
+    SDXL's own noise (up to beta 0.012) leaves a twentieth of the image in the last step, enough to give away the sky
+    of so small an image; this leaves a four-hundredth.
     """
     return EulerDiscreteScheduler(
         num_train_timesteps=TIMESTEPS,
@@ -114,7 +114,7 @@ class Batch:
 
 
 def draw_batch(pictures: Pictures, shares: Tensor, lesson: Lesson, *, seed: int, step: int) -> Batch:
-    """The batch of a step; `shares` (1000,) is the picture's share of the variance at each timestep."""
+    """The batch of a step; `shares` (1000,) is the image's share of the variance at each timestep."""
     generator = step_generator(seed, lesson.phase, step)
     large = step % LARGE_EVERY == LARGE_EVERY - 1
     latents, count = (pictures.large, LARGE_BATCH) if large else (pictures.small, SMALL_BATCH)

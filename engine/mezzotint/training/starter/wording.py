@@ -79,7 +79,7 @@ WEATHER_ADJECTIVES: dict[str, tuple[str, ...]] = {
 }
 
 OPENINGS = (
-    "a picture of",
+    "an image of",
     "a painting of",
     "a postcard of",
     "an illustration of",

@@ -1,4 +1,4 @@
-"""Pictures beside those that they should be."""
+"""Images beside those that they should be."""
 
 import numpy as np
 import pytest

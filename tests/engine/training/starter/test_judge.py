@@ -105,7 +105,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path):
 def test_one_of_another_world_is_refused(saved, change):
     config = json.loads((saved / "config.json").read_text("utf-8"))
     (saved / "config.json").write_text(json.dumps(config | change), "utf-8")
-    with pytest.raises(ModelRefused, match="other pictures than are drawn now; `make starter"):
+    with pytest.raises(ModelRefused, match="other images than are drawn now; `make starter"):
         load_judge(saved)
 
 

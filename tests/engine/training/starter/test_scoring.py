@@ -1,4 +1,4 @@
-"""Scores of pictures whose truth is known."""
+"""Scores of images whose truth is known."""
 
 import math
 
