@@ -36,7 +36,7 @@ def test_a_queue_is_worked_through_with_and_without_the_window(tmp_path):
         assert stopped["states"] == ["done", "waiting", "waiting"]
 
         times = first.told("times")
-        assert times["seconds"] > 0 and times["line"] == "Paused; 2 entries wait"
+        assert times["seconds"] > 0 and times["line"] == "Paused; 2 jobs waiting"
 
         told = first.told("told")
         assert told["saved"] == 3 and "made" in told["text"]
@@ -48,7 +48,7 @@ def test_a_queue_is_worked_through_with_and_without_the_window(tmp_path):
         second = DrivenWindow(DRIVER, "again", environment, tmp_path / "again.log")
         try:
             elsewhere = second.told("elsewhere")
-            assert "mezzotint queue run" in elsewhere["line"] and "of 40 pictures" in elsewhere["line"]
+            assert "mezzotint queue run" in elsewhere["line"] and "of 40 images" in elsewhere["line"]
             assert not elsewhere["work_left"]
             taken = second.told("taken over")
             assert (taken["state"], taken["error"]) == ("waiting", None) and 1 <= taken["pictures"] < 40
