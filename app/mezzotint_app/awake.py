@@ -96,7 +96,7 @@ class AwakeThread:
             mode = self._make_mode()
             mode.__enter__()
         except Exception as error:  # noqa: BLE001  a library that asks many systems; none of it matters enough
-            _log.info("the computer may go to sleep: %s", error)
+            _log.info("the computer may go to sleep while images are generated: %s", error)
             return None
         return mode
 
@@ -104,11 +104,13 @@ class AwakeThread:
         try:
             mode.__exit__(None, None, None)
         except Exception as error:  # noqa: BLE001
-            _log.info("the computer may stay awake: %s", error)
+            _log.info("the computer may stay awake although nothing is generated: %s", error)
 
 
 def _wakepy() -> Mode:
     from wakepy import keep
 
-    mode: Mode = keep.running(on_fail=lambda result: _log.info("the computer may go to sleep: %s", result))
+    mode: Mode = keep.running(
+        on_fail=lambda result: _log.info("the computer may go to sleep while images are generated: %s", result)
+    )
     return mode

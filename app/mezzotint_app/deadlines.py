@@ -56,13 +56,13 @@ class Patience:
             case Loading():
                 return translate("Deadlines", "it was loading a model")
             case Encoding():
-                return translate("Deadlines", "it was reading the prompt")
+                return translate("Deadlines", "it was encoding the prompt")
             case Step():
-                return translate("Deadlines", "it was at a step of a picture")
+                return translate("Deadlines", "it was denoising an image")
             case Decoding():
-                return translate("Deadlines", "it was decoding a picture")
+                return translate("Deadlines", "it was decoding an image")
             case Saved():
-                return translate("Deadlines", "it had just saved a picture")
+                return translate("Deadlines", "it had just saved an image")
         return translate("Deadlines", "it was preparing a job")
 
     def _usual(self) -> float:

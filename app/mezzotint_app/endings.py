@@ -103,15 +103,15 @@ def plain_reason(
     """What happened, in plain words; `name` is what people call the process."""
     match ending.kind:
         case "not_started":
-            return translate("Endings", "{name} could not be started: {detail}. Install Mezzotint again.").format(
+            return translate("Endings", "{name} could not be started: {detail}. Reinstall Mezzotint.").format(
                 name=name, detail=(ending.detail or _unknown()).rstrip(".")
             )
         case "broken":
-            return translate("Endings", "{name} wrote what nobody understands, and was ended: {detail}").format(
+            return translate("Endings", "{name} sent an invalid response and was terminated: {detail}").format(
                 name=name, detail=_sentence(ending.detail)
             )
         case "hung":
-            return translate("Endings", "{name} did not answer any more, and was ended: {detail}").format(
+            return translate("Endings", "{name} stopped responding and was terminated: {detail}").format(
                 name=name, detail=_sentence(ending.detail)
             )
         case "stopped":
@@ -124,31 +124,32 @@ def _of_cause(found: Cause, ending: Ending, log: Sequence[str], memory: MemoryWo
         case "memory":
             return _out_of_memory(memory)
         case "device":
-            return translate("Endings", "{name} lost the GPU: its driver gave up on it.")
+            return translate("Endings", "{name} lost the GPU: the graphics driver failed.")
         case "file":
             return translate(
-                "Endings", "{name} could not read a file that it had opened: was a model moved, or a disk taken away?"
+                "Endings",
+                "{name} could not read an open file. Check whether a model was moved or a drive was disconnected.",
             )
         case "library":
-            words = translate("Endings", "{name} misses a part of its installation: {line}. Install Mezzotint again.")
+            words = translate("Endings", "{name} is missing a part of its installation: {line}. Reinstall Mezzotint.")
             return words.replace("{line}", _last_line(log).rstrip("."))
         case "instruction":
-            return translate("Endings", "{name} met an instruction that this processor does not have.")
+            return translate("Endings", "{name} used an instruction that this processor does not support.")
         case "killed":
-            return translate("Endings", "{name} was ended by another program.")
+            return translate("Endings", "{name} was terminated by another program.")
         case "native":
             return translate("Endings", "{name} crashed ({code}).").replace("{code}", _code(ending))
     if ending.kind == "crashed":
         return translate("Endings", "{name} crashed ({code}).").replace("{code}", _code(ending))
-    told = translate("Endings", "{name} ended by itself with the code {code}.").replace("{code}", str(ending.code))
+    told = translate("Endings", "{name} exited with code {code}.").replace("{code}", str(ending.code))
     return f"{told} {_sentence(_last_line(log))}" if _last_line(log) else told
 
 
 def _out_of_memory(memory: MemoryWords | None) -> str:
     if memory is None:
-        return translate("Endings", "{name} was ended by the system; most likely it ran out of memory.")
+        return translate("Endings", "{name} was terminated by the system, most likely because it ran out of memory.")
     return (
-        translate("Endings", "{name} ran out of memory: needed {needed} GB, {free} were free.")
+        translate("Endings", "{name} ran out of memory: {needed} GB needed, {free} GB free.")
         .replace("{needed}", gigabytes(memory.needed))
         .replace("{free}", gigabytes(memory.free))
     )
@@ -177,4 +178,4 @@ def _sentence(text: str) -> str:
 
 
 def _unknown() -> str:
-    return translate("Endings", "the system does not say why")
+    return translate("Endings", "the system gave no reason")

@@ -47,29 +47,29 @@ Words = tuple[str, str]
 
 def _failed() -> Words:
     return (
-        translate("Errors", "It did not work."),
-        translate("Errors", "Try again; the log may tell more."),
+        translate("Errors", "The operation failed."),
+        translate("Errors", "Try again; the log may have details."),
     )
 
 
 def _usage() -> Words:
-    return translate("Errors", "A setting cannot work."), translate("Errors", "Change it and try again.")
+    return translate("Errors", "A setting is invalid."), translate("Errors", "Change it and try again.")
 
 
 def _unknown_model() -> Words:
     return (
         translate("Errors", "The model was not found."),
-        translate("Errors", "Choose another on the Models page, or add the folder that it lies in."),
+        translate("Errors", "Choose another model on the Models page, or add the folder that contains it."),
     )
 
 
 def _out_of_memory() -> Words:
     return (
-        translate("Errors", "There was not enough memory."),
+        translate("Errors", "Not enough memory."),
         translate(
             "Errors",
-            "Choose a smaller size, a stronger quantization, or the lowest memory setting; "
-            "or close other programs and try again.",
+            "Choose a smaller size, stronger quantization or the lowest memory setting, or close other "
+            "programs and try again.",
         ),
     )
 
@@ -77,93 +77,95 @@ def _out_of_memory() -> Words:
 def _model_refused() -> Words:
     return (
         translate("Errors", "The model cannot be used."),
-        translate("Errors", "Verify it on the Models page, or get it again."),
+        translate("Errors", "Verify its files on the Models page, or download it again."),
     )
 
 
 def _no_device() -> Words:
     return (
-        translate("Errors", "The chosen device cannot be used."),
+        translate("Errors", "The selected device cannot be used."),
         translate("Errors", "Choose another device in the settings."),
     )
 
 
 def _device_lost() -> Words:
     return (
-        translate("Errors", "The GPU's driver gave up."),
-        translate("Errors", "It is tried again by itself. If it comes back, update the driver, or use another device."),
+        translate("Errors", "The graphics driver failed."),
+        translate(
+            "Errors", "It is retried automatically. If this happens again, update the driver or use another device."
+        ),
     )
 
 
 def _storage() -> Words:
-    return translate("Errors", "A file or folder could not be used."), ""
+    return translate("Errors", "A file or folder could not be accessed."), ""
 
 
 def _disk_full() -> Words:
     return (
         translate("Errors", "The disk is full."),
-        translate("Errors", "Free some space, or choose another folder in the settings; then go on."),
+        translate("Errors", "Free some space or choose another folder in the settings, then resume."),
     )
 
 
 def _image_refused() -> Words:
-    return translate("Errors", "The picture cannot be read."), translate("Errors", "Choose another one.")
+    return translate("Errors", "The image cannot be read."), translate("Errors", "Choose another image.")
 
 
 def _protocol() -> Words:
     return (
-        translate("Errors", "The window and the engine did not understand each other."),
-        translate("Errors", "Try again. If it comes back, install Mezzotint again."),
+        translate("Errors", "The window and the engine exchanged an invalid message."),
+        translate("Errors", "Try again. If this happens again, reinstall Mezzotint."),
     )
 
 
 def _cancelled() -> Words:
-    return translate("Errors", "Stopped."), ""
+    return translate("Errors", "Cancelled."), ""
 
 
 def _busy() -> Words:
-    return translate("Errors", "The engine is busy."), translate("Errors", "Wait until it is done.")
+    return translate("Errors", "The engine is busy."), translate("Errors", "Wait until it has finished.")
 
 
 def _locked() -> Words:
     return (
-        translate("Errors", "Another program is making this batch."),
-        translate("Errors", "Wait until it is done, or end it there."),
+        translate("Errors", "Another program is running this batch."),
+        translate("Errors", "Wait until it has finished, or stop it there."),
     )
 
 
 def _bug() -> Words:
     return (
-        translate("Errors", "Mezzotint made a mistake."),
-        translate("Errors", "The log has the details: please report it."),
+        translate("Errors", "Internal error in Mezzotint."),
+        translate("Errors", "Please report it; the log has the details."),
     )
 
 
 def _download() -> Words:
     return (
-        translate("Errors", "It could not be fetched."),
-        translate("Errors", "Try again: what is already here is kept, and it goes on from there."),
+        translate("Errors", "The download failed."),
+        translate("Errors", "Try again: what is already downloaded is kept, and the download resumes from there."),
     )
 
 
 def _needs_token() -> Words:
     return (
-        translate("Errors", "The hub gives this model only to those who have agreed to its terms."),
-        translate("Errors", "Agree on its page, make a token there, and put it into the dialog."),
+        translate("Errors", "This model is gated: its terms must be accepted first."),
+        translate("Errors", "Accept the terms on its page, create an access token there, and enter it in the dialog."),
     )
 
 
 def _gone() -> Words:
     return (
-        translate("Errors", "The engine ended before it was done."),
-        translate("Errors", "It is started again by itself, and what it worked at is tried once more."),
+        translate("Errors", "The engine stopped before it had finished."),
+        translate("Errors", "It restarts automatically, and the interrupted task is retried once."),
     )
 
 
 def _not_running() -> Words:
     return (
-        translate("Errors", "The engine does not run."),
-        translate("Errors", "Start it again in the status line; the log tells why it ended."),
+        translate("Errors", "The engine is not running."),
+        translate("Errors", "Press Restart in the notice above the page; the log says why it stopped."),
     )
 
 

@@ -35,7 +35,11 @@ def go_on_without_window(command: Sequence[str] = COMMAND) -> bool:
     answer: object = process.startDetached()
     started = bool(answer[0] if isinstance(answer, tuple) else answer)  # PySide6 does not keep to its own signature
     if not started:
-        _log.error("the queue does not go on: %s could not be started: %s", command[0], process.errorString())
+        _log.error(
+            "the queue does not continue in the background: %s could not be started: %s",
+            command[0],
+            process.errorString(),
+        )
     return started
 
 

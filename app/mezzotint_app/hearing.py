@@ -112,7 +112,7 @@ class Hearing:
 
     def _look_at_questions(self) -> None:
         if self._pinged and self._silence > QUIET + PONG:
-            self._give_up(translate("Hearing", "it was asked something"))
+            self._give_up(translate("Hearing", "it was handling a request"))
         elif not self._pinged and self._silence > QUIET:
             self._pinged = True
             self._ping()

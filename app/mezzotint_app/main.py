@@ -85,7 +85,8 @@ def _not_the_first(answered: bool) -> int:
     if answered:
         return 0
     words = QApplication.translate(
-        "main", "Mezzotint is open already and does not answer. Close its window, or end its process, and start again."
+        "main",
+        "Mezzotint is already running but does not respond. Close its window or end its process, then start it again.",
     )
     QMessageBox.warning(None, NAME, words)
     return 1
@@ -106,6 +107,6 @@ def _application() -> QApplication:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mezzotint-app", description="Open the window.", allow_abbrev=False)
-    parser.add_argument("path", nargs="*", help="a picture, a model or a folder to begin with")
+    parser.add_argument("path", nargs="*", help="an image, a model, a job file or a folder to open")
     parser.add_argument("--version", action="version", version=f"{NAME} {__version__}")
     return parser

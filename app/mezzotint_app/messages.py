@@ -102,7 +102,9 @@ def call_line(call: int, method: str, params: object) -> bytes:
         message["params"] = encode(params)
     line = to_json(message).encode("ascii") + b"\n"
     if len(line) > MAX_LINE:
-        raise UsageError(f"what was asked is too long: {len(line) >> 20} MB; {MAX_LINE >> 20} are taken. Shorten it")
+        raise UsageError(
+            f"the request is too long: {len(line) >> 20} MB; at most {MAX_LINE >> 20} MB are allowed. Shorten it"
+        )
     return line
 
 
@@ -122,25 +124,25 @@ def _read(line: bytes | TooLong, answers: Mapping[int, object]) -> Message:
 
 def _message(data: object, answers: Mapping[int, object]) -> Message:
     if not isinstance(data, dict):
-        return Garbage(call=None, problem="a line holds no message")
+        return Garbage(call=None, problem="a line contains no message")
     if data.get("method") == "event":
         return _told(data.get("params"), answers)
     call = _open_call(data.get("id"), answers)
     if call is None:
-        return Garbage(call=None, problem=f"an answer to a call that is not open: {str(data.get('id'))[:20]}")
+        return Garbage(call=None, problem=f"a response to an unknown request: {str(data.get('id'))[:20]}")
     if "error" in data:
         return Refusal(call=call, failure=_failure(data["error"]))
     if "result" not in data:
-        return Garbage(call=call, problem="an answer without a result")
+        return Garbage(call=call, problem="a response without a result")
     return Answer(call=call, value=_value(answers[call], data["result"]))
 
 
 def _told(params: object, answers: Mapping[int, object]) -> Message:
     if not isinstance(params, dict):
-        return Garbage(call=None, problem="an event without its params")
+        return Garbage(call=None, problem="an event without params")
     call = _open_call(params.get("job"), answers)
     if call is None:
-        return Garbage(call=None, problem="an event of a job that is not open")
+        return Garbage(call=None, problem="an event for an unknown job")
     return Told(call=call, event=decode_event(params.get("event")))
 
 
@@ -155,7 +157,7 @@ def _failure(error: object) -> Failure:
     kind, message = details.get("kind"), details.get("message", told.get("message"))
     return Failure(
         kind=kind if isinstance(kind, str) else "failed",
-        message=message if isinstance(message, str) and message else "it did not say why",
+        message=message if isinstance(message, str) and message else "no reason was given",
     )
 
 

@@ -35,10 +35,10 @@ class Notifications(QObject):
         runner.told.connect(lambda text: self._tell(self.tr("Mezzotint"), text))
 
     def _on_drained(self, made: int, failed: int) -> None:
-        text = self.tr("%n picture(s) made.", "", made)
+        text = self.tr("Images generated: %n.", "", made)
         if failed:
-            text += " " + self.tr("%n did not come out: the queue tells why.", "", failed)
-        self._tell(self.tr("The queue is done"), text)
+            text += " " + self.tr("Failed: %n. See the queue for details.", "", failed)
+        self._tell(self.tr("Queue finished"), text)
 
     def batch_ended(self, title: str, text: str) -> None:
         """A batch is done, or was stopped by something."""

@@ -100,7 +100,7 @@ class ServerProcess(QObject):
     def start(self) -> None:
         """Begin; `ended` tells when that fails."""
         if not self._command or not self._command[0]:
-            self._fail_to_start(translate("ServerProcess", "Python was not found: install Mezzotint again"))
+            self._fail_to_start(translate("ServerProcess", "Python was not found: reinstall Mezzotint"))
             return
         self._process.start(self._command[0], self._command[1:], QIODevice.OpenModeFlag.ReadWrite)
 
@@ -185,7 +185,7 @@ class ServerProcess(QObject):
             return  # it is being killed, and may be writing without end
         lines = self._lines.feed(data)
         if self._lines.passed > MOST_PASSED:
-            self.kill("broken", translate("ServerProcess", "a line without an end"))
+            self.kill("broken", translate("ServerProcess", "a line that does not end"))
         if lines:
             self._submit(lines)
 
@@ -193,7 +193,7 @@ class ServerProcess(QObject):
         self._unread.extend(lines)
         self._unread_bytes += sum(len(line) for line in lines if isinstance(line, bytes))
         if self._unread_bytes > MOST_UNREAD:
-            self.kill("broken", translate("ServerProcess", "more answers than anybody can read"))
+            self.kill("broken", translate("ServerProcess", "too many responses at once"))
         self._decode_more()
 
     def _decode_more(self) -> None:
@@ -249,7 +249,7 @@ class ServerProcess(QObject):
             asked.failed(failure)
 
     def _on_garbage(self, call: int | None, problem: str) -> None:
-        self._note([translate("ServerProcess", "not understood: {line}").format(line=problem)])
+        self._note([translate("ServerProcess", "invalid output: {line}").format(line=problem)])
         if call is not None:
             self._fail(call, Failure(kind="protocol", message=problem))
         self._garbage += 1
@@ -275,7 +275,7 @@ class ServerProcess(QObject):
         if self._over or self._process.state() == QProcess.ProcessState.NotRunning:
             return
         if self._process.bytesToWrite() + len(line) > MOST_UNWRITTEN:
-            self.kill("hung", translate("ServerProcess", "it did not take what it was asked"))
+            self.kill("hung", translate("ServerProcess", "it did not read a request"))
             return
         self._process.write(line)
 
@@ -367,4 +367,4 @@ def _weakly(method: Callable[[T], None]) -> Callable[[T], None]:
 def _gone(ending: Ending | None) -> Failure:
     if ending is not None and ending.kind == "stopped":
         return Failure(kind=GONE, message=translate("ServerProcess", "it was stopped"))
-    return Failure(kind=GONE, message=translate("ServerProcess", "it ended before it answered"))
+    return Failure(kind=GONE, message=translate("ServerProcess", "it stopped before it responded"))

@@ -127,7 +127,7 @@ class Program(QObject):
     def _make_processes(self, engine: tuple[str, ...], librarian: tuple[str, ...]) -> None:
         self.engine = Supervisor(self.tr("The engine"), lambda: ServerProcess(engine, decoding=self.pool), parent=self)
         self.librarian = Supervisor(
-            self.tr("The librarian"), lambda: ServerProcess(librarian, decoding=self.pool), parent=self
+            self.tr("The library service"), lambda: ServerProcess(librarian, decoding=self.pool), parent=self
         )
 
     def _make_queue(self) -> None:

@@ -187,7 +187,7 @@ def _private(folder: Path) -> Path:
     if sys.platform != "win32":
         about = folder.lstat()
         if about.st_uid != os.getuid() or folder.is_symlink():
-            raise PermissionError(f"{folder} belongs to somebody else")
+            raise PermissionError(f"{folder} belongs to another user")
         folder.chmod(0o700)
     return folder
 

@@ -69,7 +69,7 @@ class Stored(QObject, Generic[T]):
         """Told once, however often it comes again."""
         if not self._waiting.isActive():
             self._waiting.start(_AGAIN)
-        words = self.tr("{0}. What you changed stays in this window; it is tried again.").format(error)
+        words = self.tr("{0}. Your changes are kept in this window, and saving is retried.").format(error)
         if words != self._told:
             self._told = words
             self.failed.emit(words)
@@ -117,10 +117,10 @@ def _moved_aside(path: Path, reason: str, now: float) -> str:
     aside = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}")
     try:
         path.replace(aside)
-        kept = translate("Stored", "it was kept as {path}").format(path=shown(aside))
+        kept = translate("Stored", "it was renamed to {path}").format(path=shown(aside))
     except OSError:
-        kept = translate("Stored", "it could not be moved aside and will be replaced")
+        kept = translate("Stored", "it could not be renamed and will be replaced")
     told = translate(
-        "Stored", "{path} could not be read ({reason}); {kept}, and the usual settings stand for what is missing."
+        "Stored", "{path} could not be read ({reason}); {kept}, and defaults are used for what is missing."
     )
     return told.format(path=shown(path), reason=reason, kept=kept)

@@ -159,7 +159,7 @@ class Supervisor(QObject):
             return
         if failure.kind == "protocol":
             self._refused = translate(
-                "Supervisor", "{name} is of another version than this window ({detail}): install Mezzotint again."
+                "Supervisor", "{name} has another version than this window ({detail}): reinstall Mezzotint."
             ).format(name=self._name, detail=failure.message)
         else:
             self._refused = translate("Supervisor", "{name} could not be started: {detail}").format(
@@ -237,7 +237,7 @@ class Supervisor(QObject):
             return
         if asked.inner is None:
             del self._calls[call]
-            failure = Failure(kind="cancelled", message=translate("Supervisor", "stopped before it began"))
+            failure = Failure(kind="cancelled", message=translate("Supervisor", "cancelled before it started"))
             self._clock.after(0, lambda: self._tell_failed(asked, failure))
         elif self._process is not None:
             self._hearing.stopping(call)
@@ -294,7 +294,7 @@ class Supervisor(QObject):
     def _refuse(self, call: int) -> None:
         asked = self._calls.pop(call, None)
         if asked is not None:
-            message = self._reason or translate("Supervisor", "{name} does not run.").format(name=self._name)
+            message = self._reason or translate("Supervisor", "{name} is not running.").format(name=self._name)
             self._tell_failed(asked, Failure(kind=NOT_RUNNING, message=message))
 
     def _tell_failed(self, asked: _Call, failure: Failure) -> None:

@@ -62,9 +62,9 @@ def test_memory_is_told_in_numbers():
         memory=MemoryWords(needed=int(7.9 * GB), free=6 * GB),
         platform="linux",
     )
-    assert words == "The engine ran out of memory: needed 7.9 GB, 6.0 were free."
+    assert words == "The engine ran out of memory: 7.9 GB needed, 6.0 GB free."
     unsure = plain_reason(Ending(kind="crashed", code=9), "The engine", platform="linux")
-    assert unsure == "The engine was ended by the system; most likely it ran out of memory."
+    assert unsure == "The engine was terminated by the system, most likely because it ran out of memory."
 
 
 def test_a_crash_is_told_with_the_number_others_write_about():
@@ -76,7 +76,7 @@ def test_a_crash_is_told_with_the_number_others_write_about():
 def test_a_missing_library_is_told_with_its_line():
     log = ["Traceback (most recent call last):", "ModuleNotFoundError: No module named 'torch'"]
     told = plain_reason(Ending(kind="ended", code=1), "The engine", log=log, platform="linux")
-    assert told.endswith("installation: ModuleNotFoundError: No module named 'torch'. Install Mezzotint again.")
+    assert told.endswith("installation: ModuleNotFoundError: No module named 'torch'. Reinstall Mezzotint.")
 
 
 @given(

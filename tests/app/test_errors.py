@@ -21,7 +21,7 @@ def test_each_kind_is_explained(kind):
 
 
 def test_a_kind_that_nobody_knows_yet_is_told_as_it_is():
-    assert in_one_line(Failure(kind="new", message="the moon is full")) == "It did not work. the moon is full"
+    assert in_one_line(Failure(kind="new", message="the moon is full")) == "The operation failed. the moon is full"
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])

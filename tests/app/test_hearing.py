@@ -49,7 +49,7 @@ def test_a_question_without_an_answer_is_asked_after_and_then_hung(watch, clock,
     clock.advance(hearing.QUIET + 2)
     assert heard == ["ping"]
     clock.advance(hearing.PONG + 2)
-    assert heard == ["ping", "it was asked something"]
+    assert heard == ["ping", "it was handling a request"]
 
 
 def test_a_question_that_takes_long_is_waited_for_while_the_process_hears(watch, clock, heard):

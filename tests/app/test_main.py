@@ -76,7 +76,7 @@ def test_a_second_start_goes_away(qapp, monkeypatch, answered, code, boxes):
     monkeypatch.setattr(QMessageBox, "warning", lambda *words: shown.append(words[-1]))
     assert started._not_the_first(answered) == code
     assert len(shown) == boxes
-    assert all("open already" in words for words in shown)
+    assert all("already running" in words for words in shown)
 
 
 def test_work_begins_once_the_window_is_there(qapp, qtbot, monkeypatch):

@@ -38,8 +38,8 @@ def test_the_end_of_the_queue_is_told_with_its_numbers(told):
     _, runner, _, shown = told
     runner.drained.emit(3, 0)
     runner.drained.emit(3, 2)
-    assert shown[0][1].startswith("3 ") and "2" not in shown[0][1]
-    assert "2 did not come out" in shown[1][1]
+    assert shown[0][1] == "Images generated: 3."
+    assert "Failed: 2." in shown[1][1]
 
 
 def test_what_stops_the_queue_is_told(told):
@@ -50,8 +50,8 @@ def test_what_stops_the_queue_is_told(told):
 
 def test_the_end_of_a_batch_is_told(told):
     window, _, _, shown = told
-    window.notifications.batch_ended("Rome", "4 of 4 made. Everything is done.")
-    assert shown == [("Rome", "4 of 4 made. Everything is done.")]
+    window.notifications.batch_ended("Rome", "4 of 4 generated. All done.")
+    assert shown == [("Rome", "4 of 4 generated. All done.")]
 
 
 def test_one_who_looks_at_the_window_is_told_nothing_more(told):

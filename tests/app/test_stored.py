@@ -68,7 +68,7 @@ def test_of_a_newer_or_wrong_document_what_can_be_read_is_used(path):
     path.write_bytes(b'{"name": "a", "numbers": ["one"], "from_a_newer_version": 1}')
     document, told = read(Document, path, now=lambda: 0.0)
     assert document == Document(name="a")
-    assert "kept as" in told
+    assert "renamed to" in told
     assert not path.exists()
 
 
@@ -150,7 +150,7 @@ def test_what_could_not_be_written_waits_is_told_once_and_is_written_later(qtbot
     stored.save()
     stored.save()
     assert len(told) == 1
-    assert "stays in this window" in told[0]
+    assert "kept in this window" in told[0]
     assert stored.unsaved()
     full["is"] = False
     over = []

@@ -72,7 +72,7 @@ class FakeProcess(QObject):
         calls, self.calls = self.calls, {}
         for _, _, failed, _ in calls.values():
             if failed is not None:
-                failed(Failure(kind="gone", message="it ended before it answered"))
+                failed(Failure(kind="gone", message="it stopped before it responded"))
         self.doing = "ended"
         self.ended.emit(ending)
 
@@ -395,7 +395,7 @@ def test_out_of_memory_is_told_in_numbers(watched, monkeypatch):
     event = Loading(model="m", component="unet", bytes_done=1, bytes_total=int(7.9 * GB))
     watched.process.tell("generate", event)
     watched.process.end(Ending(kind="crashed", code=9))
-    assert watched.told[0].message == "The engine ran out of memory: needed 7.9 GB, 6.0 were free."
+    assert watched.told[0].message == "The engine ran out of memory: 7.9 GB needed, 6.0 GB free."
 
 
 def test_where_the_code_says_little_the_log_tells_the_reason(watched):

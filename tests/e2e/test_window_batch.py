@@ -29,13 +29,13 @@ def test_a_folder_is_made_by_the_window_alone(tmp_path):
 
         looked = first.told("looked")
         assert looked["problem"] == "" and looked["tab"]
-        assert sorted(row[0] for row in looked["rows"]) == ["make"] * PICTURES + ["pass over"]
-        assert looked["words"].startswith(f"{PICTURES} to make, 1 passed over")
+        assert sorted(row[0] for row in looked["rows"]) == ["generate"] * PICTURES + ["skip"]
+        assert looked["words"].startswith(f"{PICTURES} to generate, 1 skipped")
         assert not Path(dropped["output"]).exists()  # nothing was made
 
         runs = first.told("runs")
         assert "made" in runs["line"] and runs["tab"]
-        assert runs["queue"].startswith("A batch is being made; the queue goes on after it")
+        assert runs["queue"].startswith("A batch is running; the queue continues after it")
 
         stopped = first.told("stopped")
         assert 1 <= stopped["done"] < PICTURES and stopped["problem"] == ""
@@ -43,8 +43,8 @@ def test_a_folder_is_made_by_the_window_alone(tmp_path):
 
         done = first.told("done")
         assert (done["done"], done["errors"], done["problem"]) == (PICTURES, 0, "")
-        assert done["line"].startswith(f"{PICTURES} of {PICTURES} made, 1 passed over")
-        assert "Everything is done." in done["line"] and done["folder"] == dropped["output"]
+        assert done["line"].startswith(f"{PICTURES} of {PICTURES} generated, 1 skipped")
+        assert "All done." in done["line"] and done["folder"] == dropped["output"]
         made = sorted(path.name for path in Path(done["folder"]).rglob("*.png"))
         assert made == [f"{number:02}.png" for number in range(PICTURES)]
         statuses = [record["status"] for record in outcomes(done["folder"]).values()]

@@ -164,7 +164,7 @@ def test_after_sigkill_the_next_start_asks_what_is_to_become_of_the_rest(start):
     first.end(signal.SIGKILL)
     wait_until_ended(ready["engine"])
     second = start()
-    assert "in the middle of its work" in second.told("interrupted")["words"]
+    assert "while it was generating" in second.told("interrupted")["words"]
 
 
 # ---- the display
@@ -183,7 +183,7 @@ def test_a_display_that_goes_away_ends_the_program_and_the_next_start_is_complet
     wait_until_ended(ready["engine"])
     second = start()
     assert second.told("ready")["kept"] == "slow"
-    assert "in the middle of its work" in second.told("interrupted")["words"]
+    assert "while it was generating" in second.told("interrupted")["words"]
     assert rows() == [("slow", "interrupted")]
 
 
@@ -207,7 +207,7 @@ def test_very_many_paths_are_handed_over_and_the_first_of_them_looked_at(start, 
     first.told("ready")
     second = start(*(tmp_path / f"an image with a long name {'x' * 60} {number}.png" for number in range(2000)))
     assert second.process.wait(SECONDS) == 0
-    assert "the first 500 are looked at" in first.told("told")["words"]
+    assert "the first 500 are used" in first.told("told")["words"]
 
 
 @pytest.mark.slow
@@ -221,7 +221,7 @@ def test_a_second_start_says_so_when_the_first_does_not_answer(start, how):
         first.told("hangs")
     second = start()
     words = second.told("warned")["words"]
-    assert "is open already and does not answer" in words
+    assert "is already running but does not respond" in words
     assert "end its process" in words
     assert second.process.wait(SECONDS) == 1
     first.kill()

@@ -128,7 +128,7 @@ def test_a_queue_that_cannot_be_opened_is_told_and_used_as_soon_as_it_can_be(qtb
     with opened(qtbot, monkeypatch, librarian=ENGINE) as faulty:
         faulty.until(lambda: TROUBLES[how] in faulty.notice())
         assert "Nothing is lost" in faulty.notice()
-        assert faulty.program.queue.summary.text().startswith("Held up: ")
+        assert faulty.program.queue.summary.text().startswith("Blocked: ")
         assert TROUBLES[how] in faulty.window.queue_page.problem.text()
         faulty.type_prompt("a house")
         faulty.generate()
@@ -272,7 +272,7 @@ def test_files_that_cannot_be_read_are_kept_told_and_what_they_say_is_used(qtbot
         path_of(name).parent.mkdir(parents=True, exist_ok=True)
         path_of(name).write_bytes(written[name])
     with opened(qtbot, monkeypatch, librarian=ENGINE) as faulty:
-        assert faulty.notice().count("could not be read") == faulty.notice().count("kept as") == len(KNOWN)
+        assert faulty.notice().count("could not be read") == faulty.notice().count("renamed to") == len(KNOWN)
         program = faulty.program
         documents = {"window": program.settings, "layout": program.window_state}
         documents |= {"gallery": program.gallery_state, "create": program.create_state}
@@ -293,11 +293,11 @@ def test_a_disk_that_is_full_for_settings_is_told_and_they_are_written_later(qtb
         faulty.program.settings.change(theme="dark")
         faulty.program.create.words.set_prompt("a house by the sea")
         faulty.until(lambda: "the disk is full: free some space" in faulty.notice())
-        assert "stays in this window" in faulty.notice()
+        assert "kept in this window" in faulty.notice()
         faulty.works("a house by the sea")
         assert faulty.program.settings.value().theme == "dark"
         full["is"] = False
-        faulty.until(lambda: "stays in this window" not in faulty.notice())
+        faulty.until(lambda: "kept in this window" not in faulty.notice())
     kind = type(faulty.program.settings.value() if name == "window" else faulty.program.create_state.value())
     kept = stored.read(kind, path_of(name))[0]
     assert kept.theme == "dark" if name == "window" else kept.prompt == "a house by the sea"

@@ -137,8 +137,8 @@ def test_ten_thousand_files_are_too_many_and_the_first_are_looked_at(faulty, tmp
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(tmp_path / f"{number}.png")) for number in range(10_000)])
     faulty.program.dropped.take(held(data))
-    assert "10000 things are too many at once: the first 500 are looked at" in faulty.notice()
-    faulty.until(lambda: "more thing" in faulty.notice())
+    assert "10000 files are too many at once: only the first 500 are used" in faulty.notice()
+    faulty.until(lambda: "more cannot" in faulty.notice())
     faulty.works(BEFORE)
 
 

@@ -14,11 +14,11 @@ from mezzotint.jobs.store import JobStore  # noqa: E402
 from mezzotint_app.viewmodel import late_start  # noqa: E402
 
 BROKEN = {  # what is said of it
-    "absent": "Install Mezzotint again",
-    "missing": "misses a part of its installation",
+    "absent": "Reinstall Mezzotint",
+    "missing": "is missing a part of its installation",
     "die": "it dies at start",
     "garbage": "sent an invalid response",
-    "version": "of another version than this window",
+    "version": "has another version than this window",
 }
 
 
@@ -32,7 +32,7 @@ def test_without_an_engine_the_queue_waits_for_one(qtbot, monkeypatch, tmp_path,
     with opened(qtbot, monkeypatch, engine=command_of(how, tmp_path), librarian=ENGINE) as faulty:
         faulty.until(lambda: faulty.program.engine.state() == "given_up")
         assert BROKEN[how] in faulty.engine_notice()
-        assert faulty.engine_notice().endswith("The engine does not start. What you ask for waits in the queue.")
+        assert faulty.engine_notice().endswith("Engine failed to start. Your jobs wait in the queue.")
         assert faulty.window.engine_notice.start_button.isVisible()
         assert faulty.window.engine_notice.log_button.isVisible()
         faulty.type_prompt("a house")
@@ -67,7 +67,7 @@ def test_an_engine_that_hangs_at_its_start_is_told_and_can_be_started_anew(qtbot
     switch = Switch(tmp_path / "engine")
     switch.set("hang")
     with opened(qtbot, monkeypatch, engine=switch.command, librarian=ENGINE) as faulty:
-        faulty.until(lambda: "takes long to start" in faulty.engine_notice())
+        faulty.until(lambda: "taking long to start" in faulty.engine_notice())
         faulty.ask("a house")
         switch.set("well")
         hung = faulty.program.engine.process_id()
@@ -108,8 +108,8 @@ def test_a_job_that_ends_the_engine_twice_is_set_aside_and_the_others_go_on(qtbo
         faulty.ask("crash")
         faulty.works("a house")
         assert faulty.states() == ["set_aside", "done"]
-        assert "set aside; the others go on" in faulty.notice()
-        assert "Use the processor" not in faulty.window.engine_notice.offer.text()  # it uses no other
+        assert "skipped; the others continue" in faulty.notice()
+        assert "Use the CPU" not in faulty.window.engine_notice.offer.text()  # it uses no other
 
 
 def test_a_job_that_is_out_of_memory_says_the_numbers_and_stays_to_be_retried(qtbot, monkeypatch):
@@ -143,7 +143,7 @@ def test_without_a_librarian_pictures_are_made_and_the_pages_say_why_they_are_em
     with opened(qtbot, monkeypatch, librarian=command) as faulty:
         faulty.until(lambda: faulty.program.librarian.state() == "given_up")
         assert BROKEN[how] in faulty.librarian_notice()
-        assert "is not started again by itself" in faulty.librarian_notice()
+        assert "does not restart automatically" in faulty.librarian_notice()
         assert faulty.window.librarian_notice.start_button.isVisible()
         faulty.until(lambda: BROKEN[how] in faulty.window.gallery_page.problem.text())
         faulty.until(lambda: BROKEN[how] in faulty.window.models_page.message())
@@ -194,7 +194,7 @@ def test_a_librarian_that_hangs_is_told_and_pictures_are_made_meanwhile(qtbot, m
     switch = Switch(tmp_path / "librarian")
     switch.set("hang")
     with opened(qtbot, monkeypatch, librarian=switch.command) as faulty:
-        faulty.until(lambda: "takes long to start" in faulty.librarian_notice())
+        faulty.until(lambda: "taking long to start" in faulty.librarian_notice())
         faulty.works("a house")
         switch.set("real")
         faulty.window.librarian_notice.start_button.click()

@@ -36,7 +36,7 @@ def test_a_queue_is_worked_through_with_and_without_the_window(tmp_path):
         assert stopped["states"] == ["done", "waiting", "waiting"]
 
         times = first.told("times")
-        assert times["seconds"] > 0 and times["line"] == "Paused; 2 entries wait"
+        assert times["seconds"] > 0 and times["line"] == "Paused; 2 jobs waiting"
 
         told = first.told("told")
         assert told["saved"] == 3 and "made" in told["text"]

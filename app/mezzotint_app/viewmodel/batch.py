@@ -138,7 +138,7 @@ class BatchModel(QObject):
             fields["prompts"] = " ".join(request.prompt.splitlines())
         self.change(**fields)
         if said.left_out:
-            self.noticed.emit(self.tr("Not taken over: {names}.").format(names=", ".join(said.left_out)))
+            self.noticed.emit(self.tr("Not copied: {names}.").format(names=", ".join(said.left_out)))
 
     def use_folder(self, folder: str) -> None:
         """Make something of the pictures in it."""
@@ -216,7 +216,7 @@ class BatchModel(QObject):
         target = path if path.lower().endswith(_JOBS) else f"{path}.toml"
 
         def written(found: BatchWritten) -> None:
-            self.noticed.emit(self.tr("The job is kept in {path}").format(path=found.path))
+            self.noticed.emit(self.tr("Job file saved: {path}").format(path=found.path))
 
         # The dialog has asked already whether a file of that name is to be replaced.
         wanted = BatchWrite(job=job, path=target, overwrite=True, base=str(Path.home()))

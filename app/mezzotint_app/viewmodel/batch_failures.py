@@ -30,7 +30,7 @@ class BatchFailures(PagedModel[BatchTaskRow]):
 
     def words(self, row: BatchTaskRow) -> str:
         """One row in one line."""
-        why = in_one_line(row.error or row.kind or self.tr("it is not known why"))
+        why = in_one_line(row.error or row.kind or self.tr("unknown reason"))
         return self.tr("{name}: {why}").format(name=row_name(row), why=why)
 
     def _pages(

@@ -112,20 +112,22 @@ def problems_of(form: BatchForm) -> dict[str, str]:
     """What stands in the way, by field; empty: it can be looked at and begun."""
     found: dict[str, str] = {}
     if form.source == "folder" and not form.folder.strip():
-        found["folder"] = translate("Batch", "Choose a folder with pictures.")
+        found["folder"] = translate("Batch", "Choose an image folder.")
     elif form.source == "words" and not _has_words(form):
-        found["prompts"] = translate("Batch", "Write a prompt in each line, or choose a file with prompts.")
+        found["prompts"] = translate("Batch", "Enter prompts, one per line, or choose a prompt file.")
     elif form.source == "folder" and form.work == "change" and not (form.sidecars or _has_words(form)):
         found["prompts"] = translate(
-            "Batch", "Write what to see: every picture is begun from, and made with these words."
+            "Batch", "Enter a prompt: it is used for image to image with every image in the folder."
         )
     if form.template.strip() and not form.table.strip():
-        found["template"] = translate("Batch", "The pattern is filled in from a table: choose the table, too.")
+        found["template"] = translate("Batch", "The prompt template is filled in from a table: choose the table, too.")
     settings = [row.setting for row in form.matrix if row.values.strip()]
     if len(set(settings)) < len(settings):
-        found["matrix"] = translate("Batch", "A setting stands there twice: put its values into one line.")
+        found["matrix"] = translate("Batch", "A setting is listed twice: put all its values in one row.")
     elif "seed" in settings and "seed" in form.settings:
-        found["matrix"] = translate("Batch", "The seed is fixed already: let it be drawn on the Create page first.")
+        found["matrix"] = translate(
+            "Batch", "The seed is locked: set it to Random on the Create page and copy the settings again."
+        )
     return found
 
 

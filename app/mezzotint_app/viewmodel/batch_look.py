@@ -39,13 +39,13 @@ class LookTable(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal or role != Qt.ItemDataRole.DisplayRole:
             return None
         return (
-            self.tr("Does"),
-            self.tr("Picture or words"),
-            self.tr("Becomes"),
+            self.tr("Action"),
+            self.tr("Source"),
+            self.tr("Output file"),
             self.tr("Size"),
             self.tr("Seed"),
             self.tr("Time"),
-            self.tr("Why"),
+            self.tr("Reason"),
         )[section]
 
     def data(self, index: Index, role: int = 0) -> Any:  # noqa: ANN401

@@ -64,9 +64,9 @@ def form_of(job: Job, base: str) -> tuple[BatchForm, str]:
 def _told(lines: list[str], settings: Mapping[str, object]) -> str:
     told = []
     if any(len(line.splitlines()) > 1 for line in lines):
-        told.append(translate("Batch", "Line breaks within prompts have become spaces."))
+        told.append(translate("Batch", "Line breaks in prompts were replaced with spaces."))
     if "mask" in settings or "init" in settings:
-        told.append(translate("Batch", "The job starts from one picture; that is kept, and not shown here."))
+        told.append(translate("Batch", "The job file uses one init image; it is kept, but not shown here."))
     return " ".join(told)
 
 

@@ -30,7 +30,7 @@ def said_by(request: GenerateRequest, *, with_pictures: bool = False) -> Said:
     if with_pictures:
         found |= dict(_pictures(request))
         if any(one.role not in ("init", "mask") for one in request.images):
-            left_out.append(translate("Create", "pictures that guide"))
+            left_out.append(translate("Create", "reference images"))
     return Said(settings={name: value for name, value in found.items() if value is not None}, left_out=tuple(left_out))
 
 
@@ -121,23 +121,23 @@ def _pictures(request: GenerateRequest) -> Iterator[tuple[str, Any]]:
 
 def words_of(settings: Mapping[str, Any], strength: float | None = None) -> str:
     """One line: the model and what was set for it."""
-    parts = [str(settings.get("model") or translate("Batch", "the usual model"))]
+    parts = [str(settings.get("model") or translate("Batch", "default model"))]
     for name, words in (
         ("size", "{value}"),
         ("steps", translate("Batch", "{value} steps")),
-        ("guidance", translate("Batch", "guidance {value}")),
+        ("guidance", translate("Batch", "CFG scale {value}")),
         ("sampler", "{value}"),
-        ("count", translate("Batch", "{value} of each")),
-        ("hires", translate("Batch", "second pass {value}x")),
+        ("count", translate("Batch", "{value} per prompt")),
+        ("hires", translate("Batch", "hires fix {value}x")),
         ("refiner", translate("Batch", "refiner {value}")),
         ("seed", translate("Batch", "seed {value}")),
     ):
         if settings.get(name) is not None:
             parts.append(words.format(value=_shown(settings[name])))
     if settings.get("lora"):
-        parts.append(translate("Batch", "%n LoRA(s)", None, len(settings["lora"])))
+        parts.append(translate("Batch", "LoRAs: %n", None, len(settings["lora"])))
     if strength is not None:
-        parts.append(translate("Batch", "strength {value}").format(value=_shown(strength)))
+        parts.append(translate("Batch", "denoising strength {value}").format(value=_shown(strength)))
     return " · ".join(parts)
 
 

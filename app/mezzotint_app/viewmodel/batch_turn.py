@@ -90,12 +90,14 @@ class BatchTurn(QObject):
     def words(self) -> str:
         """What is waited for, for the person who waits."""
         if self._runner.state == "elsewhere" and self._runner.held_by():
-            return self.tr("Waits for another program: {who} makes pictures.").format(who=self._runner.held_by())
+            return self.tr("Waiting for another program: {who} is generating images.").format(
+                who=self._runner.held_by()
+            )
         if self._runner.state in ("working", "stopping"):
-            return self.tr("Waits until the queue is done. Pause the queue to begin at once.")
+            return self.tr("Waiting for the queue to finish. Pause the queue to start now.")
         if self._engine.state() in ("starting", "restarting"):
-            return self.tr("Waits a moment, until the engine has started.")
-        return self.tr("Begins in a moment.")
+            return self.tr("Waiting for the engine to start.")
+        return self.tr("Starting…")
 
     def _lent(self) -> None:
         then, self._then = self._then, None

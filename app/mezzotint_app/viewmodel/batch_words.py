@@ -73,38 +73,38 @@ def step_words(batch: Batch) -> str:
 def _running(batch: Batch) -> str:
     progress = batch.progress
     if progress is None:
-        return translate("Batch", "Begins: the model is being loaded.")
+        return translate("Batch", "Starting: loading the model.")
     made = progress.done + progress.already
     parts = [
-        translate("Batch", "{done} of {total} made").format(
+        translate("Batch", "{done} of {total} generated").format(
             done=number(made), total=number(max(made, progress.total - progress.skipped))
         )
         if progress.total is not None
-        else translate("Batch", "{done} made").format(done=number(made))
+        else translate("Batch", "{done} generated").format(done=number(made))
     ]
     if batch.failed:
         parts.append(translate("Batch", "{count} failed").format(count=number(batch.failed)))
     if progress.skipped:
-        parts.append(translate("Batch", "{count} passed over").format(count=number(progress.skipped)))
+        parts.append(translate("Batch", "{count} skipped").format(count=number(progress.skipped)))
     if batch.step is None and not progress.done and not batch.failed:
-        parts.append(translate("Batch", "the model is being loaded"))
+        parts.append(translate("Batch", "loading the model"))
     if progress.per_second:
         parts.append(rate_text(progress.per_second))
     parts.append(left_text(progress.seconds_left))
     if progress.vram_bytes is not None:
-        parts.append(translate("Batch", "{size} of graphics memory").format(size=bytes_text(progress.vram_bytes)))
+        parts.append(translate("Batch", "{size} VRAM").format(size=bytes_text(progress.vram_bytes)))
     line = " · ".join(part for part in parts if part)
     if batch.stage == "stopping":
-        line += ". " + translate("Batch", "Stops after this picture.")
+        line += ". " + translate("Batch", "Stops after this image.")
     return line
 
 
 def rate_text(per_second: float) -> str:
     """Pictures in a second, a minute or an hour, whichever says something."""
     for scale, words in (
-        (1, translate("Batch", "{rate} a second")),
-        (60, translate("Batch", "{rate} a minute")),
-        (3600, translate("Batch", "{rate} an hour")),
+        (1, translate("Batch", "{rate} images/s")),
+        (60, translate("Batch", "{rate} images/min")),
+        (3600, translate("Batch", "{rate} images/h")),
     ):
         if per_second * scale >= 1 or scale == 3600:
             return words.format(rate=QLocale().toString(per_second * scale, "f", 1))
@@ -114,17 +114,17 @@ def rate_text(per_second: float) -> str:
 def _resting(batch: Batch) -> str:
     status = batch.status
     if status is None:
-        return batch.unknown or translate("Batch", "Nothing is made yet.")
+        return batch.unknown or translate("Batch", "Nothing generated yet.")
     line = status_words(status)
     if status.running:
         owner = status.running[0]
-        where = translate("Batch", "Another program makes its pictures now (process {pid} on {host}).")
+        where = translate("Batch", "Another program is running it (process {pid} on {host}).")
         return f"{line}. {where.format(pid=owner.pid or '?', host=in_one_line(owner.host, 60) or '?')}"
     if status.failed or status.set_aside or not status.is_ended:
-        return f"{line}." if status.is_ended else f"{line}. {translate('Batch', 'It can be gone on with.')}"
+        return f"{line}." if status.is_ended else f"{line}. {translate('Batch', 'It can be resumed.')}"
     if is_empty(batch):
-        return f"{line}. {translate('Batch', 'No picture came of it: Look first says why.')}"
-    return f"{line}. {translate('Batch', 'Everything is done.')}"
+        return f"{line}. {translate('Batch', 'No images were generated: Preview shows why.')}"
+    return f"{line}. {translate('Batch', 'All done.')}"
 
 
 def status_words(status: BatchStatus) -> str:
@@ -133,15 +133,15 @@ def status_words(status: BatchStatus) -> str:
     if total is not None:
         total = max(status.done, total - status.skipped)  # what was passed over is none of what is to be made
     line = (
-        translate("Batch", "{done} of {total} made").format(done=done, total=number(total))
+        translate("Batch", "{done} of {total} generated").format(done=done, total=number(total))
         if total is not None
-        else translate("Batch", "{done} made").format(done=done)
+        else translate("Batch", "{done} generated").format(done=done)
     )
     failed = status.failed + status.set_aside
     if failed:
         line += ", " + translate("Batch", "{count} failed").format(count=number(failed))
     if status.skipped:
-        line += ", " + translate("Batch", "{count} passed over").format(count=number(status.skipped))
+        line += ", " + translate("Batch", "{count} skipped").format(count=number(status.skipped))
     return line
 
 
@@ -151,12 +151,12 @@ def status_words(status: BatchStatus) -> str:
 def does_words(does: str) -> str:
     """What would become of one row."""
     return {
-        "make": translate("Batch", "make"),
-        "rename": translate("Batch", "make, new name"),
-        "overwrite": translate("Batch", "replace"),
-        "done": translate("Batch", "done before"),
-        "skip": translate("Batch", "pass over"),
-        "refuse": translate("Batch", "cannot be made"),
+        "generate": translate("Batch", "generate"),
+        "rename": translate("Batch", "generate, rename"),
+        "overwrite": translate("Batch", "overwrite"),
+        "done": translate("Batch", "already done"),
+        "skip": translate("Batch", "skip"),
+        "refuse": translate("Batch", "cannot generate"),
     }.get(does, does)
 
 
@@ -169,37 +169,37 @@ def row_name(row: DryRow | BatchTaskRow) -> str:
 
 def totals_words(totals: DryTotals) -> str:
     """So many to make, so many not and why, how long, how much room."""
-    parts = [translate("Batch", "{count} to make").format(count=number(totals.to_make))]
+    parts = [translate("Batch", "{count} to generate").format(count=number(totals.to_make))]
     for does, words in (
-        ("done", translate("Batch", "{count} done before")),
-        ("rename", translate("Batch", "{count} get a new name, since the old one is taken")),
-        ("overwrite", translate("Batch", "{count} replace files")),
-        ("refuse", translate("Batch", "{count} cannot be made")),
+        ("done", translate("Batch", "{count} already done")),
+        ("rename", translate("Batch", "{count} renamed because a file exists")),
+        ("overwrite", translate("Batch", "{count} overwrite a file")),
+        ("refuse", translate("Batch", "{count} cannot be generated")),
     ):
         if totals.does.get(does):
             parts.append(words.format(count=number(totals.does[does])))
     kept = totals.does.get("skip", 0) - sum(totals.skipped.values())
     if kept > 0:
-        parts.append(translate("Batch", "{count} are there already").format(count=number(kept)))
+        parts.append(translate("Batch", "{count} already exist").format(count=number(kept)))
     for kind, count in sorted(totals.skipped.items()):
-        words = translate("Batch", "{count} passed over ({why})")
+        words = translate("Batch", "{count} skipped ({why})")
         parts.append(words.format(count=number(count), why=passed_over_words(kind)))
     if not totals.tasks and not totals.skipped:
-        return translate("Batch", "Nothing to make: no picture or prompt was found.")
+        return translate("Batch", "Nothing to generate: no image or prompt was found.")
     return ", ".join(parts) + "."
 
 
 def passed_over_words(kind: str) -> str:
     """What is the matter with them."""
     known = {
-        "image_refused": translate("Batch", "no pictures that can be read"),
-        "link": translate("Batch", "links that lead elsewhere"),
-        "name": translate("Batch", "names that cannot be used"),
-        "no_mask": translate("Batch", "no mask of that name"),
-        "not_a_file": translate("Batch", "no plain files"),
+        "image_refused": translate("Batch", "unreadable images"),
+        "link": translate("Batch", "links that point outside the folder"),
+        "name": translate("Batch", "unusable file names"),
+        "no_mask": translate("Batch", "no mask with that name"),
+        "not_a_file": translate("Batch", "not regular files"),
         "storage": translate("Batch", "cannot be opened"),
-        "twice": translate("Batch", "asked for twice"),
-        "usage": translate("Batch", "cannot be made as asked"),
+        "twice": translate("Batch", "listed twice"),
+        "usage": translate("Batch", "invalid settings"),
     }
     return known.get(kind) or in_one_line(kind.replace("_", " "), 60)
 
@@ -209,16 +209,16 @@ def room_words(totals: DryTotals) -> str:
     if not totals.to_make:
         return ""
     if totals.seconds is None:
-        time = translate("Batch", "How long it takes is not known yet.")
+        time = translate("Batch", "The time it takes is not known yet.")
     elif totals.how_known == "measured":
         time = translate("Batch", "It takes {time}.").format(time=about_text(totals.seconds))
     else:
-        words = translate("Batch", "It takes {time}, as far as can be told before.")
+        words = translate("Batch", "It takes {time} (estimated).")
         time = words.format(time=about_text(totals.seconds))
-    room = translate("Batch", "The pictures need about {size}").format(size=bytes_text(totals.bytes))
+    room = translate("Batch", "The images need about {size}").format(size=bytes_text(totals.bytes))
     if totals.free_bytes is None:
         return f"{time} {room}."
-    return f"{time} {room}; " + translate("Batch", "{size} are free.").format(size=bytes_text(totals.free_bytes))
+    return f"{time} {room}; " + translate("Batch", "{size} free.").format(size=bytes_text(totals.free_bytes))
 
 
 def seconds_words(seconds: float | None) -> str:

@@ -78,7 +78,7 @@ class Batches(QObject):
         """Why a batch that is to be made is not made yet."""
         if self._run is None and self._waiting and self._waiting[0][0] == identity:
             return self._turn.words()
-        return self.tr("Waits for the batch before it.")
+        return self.tr("Waiting for the previous batch.")
 
     def log(self, identity: str) -> tuple[str, ...]:
         """What its last run here said."""
@@ -98,7 +98,7 @@ class Batches(QObject):
         """Keep a job, and make its pictures as soon as it is its turn."""
         before = self.of_folder(folder)
         if before is not None and before.stage != "resting":
-            self.refused.emit(self.tr("A batch for this folder is being made already: stop it first."))
+            self.refused.emit(self.tr("A batch for this folder is already running: stop it first."))
             return
         identity = before.known.id if before is not None else uuid4().hex[:12]
         path = self._folder / f"{identity}.toml"

@@ -37,7 +37,7 @@ class DropHandler(QObject):
         self._newest += 1
         if what.left_out:
             self.message.emit(
-                self.tr("{0} things are too many at once: the first {1} are looked at.").format(
+                self.tr("{0} files are too many at once: only the first {1} are used.").format(
                     len(what.paths) + what.left_out, len(what.paths)
                 )
             )
@@ -48,11 +48,14 @@ class DropHandler(QObject):
         elif what.elsewhere:
             self.message.emit(
                 self.tr(
-                    "That is an address, not a file: nothing is fetched by a drop. Save it first, then drop the file."
+                    "That is a web address, not a file: dropping it downloads nothing. Save the file first, then "
+                    "drop it."
                 )
             )
         else:
-            self.message.emit(self.tr("There was nothing in it that can be used."))
+            self.message.emit(
+                self.tr("Nothing in it can be used. Drop or paste images, models, LoRAs, job files or folders.")
+            )
 
     def take_paths(self, paths: Sequence[str]) -> None:
         """The same for paths from elsewhere, such as a command line."""
@@ -110,7 +113,7 @@ class DropHandler(QObject):
             self.message.emit(self._words(one))
         left = len(rest) - _TOLD
         if left > 0:
-            self.message.emit(self.tr("%n more thing(s) cannot be used.", "", left))
+            self.message.emit(self.tr("%n more cannot be used.", "", left))
 
     def _words(self, one: Dropped) -> str:
         name, detail = in_one_line(file_name(one.path), 80), in_one_line(one.detail)

@@ -148,8 +148,8 @@ class EngineState(QObject):
         if self.state() == "ready":
             return self._ready_text()
         words = {
-            "given_up": self.tr("The engine does not start"),
-            "stopped": self.tr("The engine is stopped"),
+            "given_up": self.tr("Engine failed to start"),
+            "stopped": self.tr("Engine stopped"),
         }
         return words.get(self.state(), self.state())
 
@@ -167,12 +167,12 @@ class EngineState(QObject):
 
     def _starting_text(self) -> str:
         if self.state() == "restarting":
-            return self.tr("The engine is started again")
-        return self.tr("The engine is starting")
+            return self.tr("Engine restarting")
+        return self.tr("Engine starting")
 
     def _loading_text(self, load: "LoadingShown") -> str:
         if load.model == PLANNING:
-            return self.tr("The engine looks at a new model")
+            return self.tr("Analyzing new model")
         amount = bytes_of(load.bytes_done, load.bytes_total)
         text = self.tr("Loading {model}: {amount}").format(model=load.model, amount=amount)
         return self._with_left(text, load.seconds_left)
@@ -182,9 +182,9 @@ class EngineState(QObject):
         return self.tr("{text}, {left}").format(text=text, left=left) if left else text
 
     def _ready_text(self) -> str:
-        text = self.tr("The engine works") if self._works else self.tr("The engine is ready")
+        text = self.tr("Generating") if self._works else self.tr("Engine ready")
         device = self.device()
-        return self.tr("{text}: {device}").format(text=text, device=device) if device else text
+        return self.tr("{text} on {device}").format(text=text, device=device) if device else text
 
     def reason(self) -> str:
         """Why the engine ended the last time, in plain words."""
@@ -235,9 +235,11 @@ class EngineState(QObject):
     def offer_text(self) -> str:
         """The offer as a question; empty: there is none."""
         if self._offer == "sdpa":
-            return self.tr("The engine ended twice at its work. Use torch's own attention from now on? It is slower.")
+            return self.tr(
+                "The engine crashed twice while generating. Use PyTorch attention from now on? It is slower."
+            )
         if self._offer == "cpu":
-            return self.tr("The engine ended twice at its work. Use the processor from now on? It is much slower.")
+            return self.tr("The engine crashed twice while generating. Use the CPU from now on? It is much slower.")
         return ""
 
     def take_offer(self) -> None:

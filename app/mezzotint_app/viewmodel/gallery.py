@@ -178,10 +178,10 @@ class GalleryModel(PagedModel[GalleryItem]):
 
     def _sentence(self, item: GalleryItem | None) -> str:
         if item is None:
-            return self.tr("Being loaded")
-        words = [item.prompt or self.tr("No prompt is known"), moment(item.made), f"{item.width} × {item.height}"]
+            return self.tr("Loading")
+        words = [item.prompt or self.tr("No prompt"), moment(item.made), f"{item.width} × {item.height}"]
         if item.rating:
-            words.append(self.tr("%n star(s)", "", item.rating))
+            words.append(self.tr("Stars: %n", "", item.rating))
         return ", ".join(words)
 
     # ---- thumbnails
@@ -248,4 +248,4 @@ class GalleryModel(PagedModel[GalleryItem]):
 
     def _not_rated(self, items: list[GalleryItem], failure: Failure) -> None:
         self._show_stars(items, None)
-        self.failed.emit(self.tr("The stars were not kept: {0}").format(failure.message))
+        self.failed.emit(self.tr("The rating was not saved: {0}").format(failure.message))

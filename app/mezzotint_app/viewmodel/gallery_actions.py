@@ -26,7 +26,7 @@ def to_trash(path: str) -> str:
     QDir().mkpath(home)  # a home that is new has none, and Qt makes the trash in it alone
     if not file.exists() or file.moveToTrash():
         return ""  # what is gone already is gone
-    return file.errorString() or translate("GalleryActions", "the system does not say why")
+    return file.errorString() or translate("GalleryActions", "the system gave no reason")
 
 
 class GalleryActions(QObject):
@@ -90,7 +90,7 @@ class GalleryActions(QObject):
                 failed=self._fail,
             )
         if gone:
-            self.told.emit(translate("GalleryActions", "Moved to the trash: {0}").format(pictures_count(len(gone))))
+            self.told.emit(translate("GalleryActions", "Moved to trash: {0}").format(pictures_count(len(gone))))
         if left:
             self._not_moved(left)
 
@@ -100,7 +100,7 @@ class GalleryActions(QObject):
             path=shown(item.path), why=problem.rstrip(".")
         )
         if len(left) > 1:
-            more = translate("GalleryActions", "The same happened to %n more", None, len(left) - 1)
+            more = translate("GalleryActions", "%n more could not be moved", None, len(left) - 1)
             line = f"{line}. {more}"
         self.failed.emit(line)
         self._model.refresh()
@@ -112,7 +112,7 @@ class GalleryActions(QObject):
 
         def loaded(image: object) -> None:
             self.copy_image.emit(image)
-            self.told.emit(translate("GalleryActions", "The picture is on the clipboard"))
+            self.told.emit(translate("GalleryActions", "Image copied"))
 
         self._pixels.load(item.path, None, loaded, self._fail, slot="clipboard")
 
@@ -123,9 +123,9 @@ class GalleryActions(QObject):
             text = settings_text(metadata)
             if text:
                 self.copy_text.emit(text)
-                self.told.emit(translate("GalleryActions", "The settings are on the clipboard"))
+                self.told.emit(translate("GalleryActions", "Settings copied"))
             else:
-                self.failed.emit(translate("GalleryActions", "This picture does not say how it was made"))
+                self.failed.emit(translate("GalleryActions", "This image has no generation metadata"))
 
         self._metadata(item, told)
 
@@ -134,7 +134,7 @@ class GalleryActions(QObject):
 
         def told(metadata: ImageMetadata) -> None:
             if metadata.request is None and not metadata.prompt:
-                self.failed.emit(translate("GalleryActions", "This picture does not say how it was made"))
+                self.failed.emit(translate("GalleryActions", "This image has no generation metadata"))
                 return
             command = command_line(request_of(metadata))
             self.copy_text.emit(command.text())
@@ -145,7 +145,7 @@ class GalleryActions(QObject):
     def copy_prompt(self, item: GalleryItem) -> None:
         """Its words alone."""
         self.copy_text.emit(item.prompt)
-        self.told.emit(translate("GalleryActions", "The prompt is on the clipboard"))
+        self.told.emit(translate("GalleryActions", "Prompt copied"))
 
     def _metadata(self, item: GalleryItem, then: Callable[[ImageMetadata], None]) -> None:
         self._librarian.ask("metadata", {"path": item.path}, answer=ImageMetadata, then=then, failed=self._fail)
@@ -156,7 +156,5 @@ class GalleryActions(QObject):
 
 def _copied(left_out: Collection[str]) -> str:
     if not left_out:
-        return translate("GalleryActions", "The command is on the clipboard")
-    return translate("GalleryActions", "The command is on the clipboard; no option says {0}").format(
-        ", ".join(left_out)
-    )
+        return translate("GalleryActions", "Command copied")
+    return translate("GalleryActions", "Command copied, without what has no option: {0}").format(", ".join(left_out))

@@ -78,5 +78,5 @@ def _png(image: QImage) -> bytes:
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     if not image.save(buffer, "PNG"):  # type: ignore[call-overload]
         size = f"{image.width()}x{image.height()}"
-        raise StorageError(f"a picture of {size} pixels could not be written as PNG: try a smaller one")
+        raise StorageError(f"an image of {size} pixels could not be saved as PNG: try a smaller one")
     return bytes(data.data())

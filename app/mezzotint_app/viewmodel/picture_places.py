@@ -51,7 +51,7 @@ class PicturePlaces(QObject):
         except RuntimeError:  # somebody's home that nobody knows
             folder = text.strip()
         if folder and not Path(folder).is_absolute():
-            problem = self.tr("{folder} is not a whole path: write it from the root or the drive on.")
+            problem = self.tr("{folder} is not an absolute path: enter it from the root or the drive letter.")
             self._refuse("folder", problem.format(folder=folder))
             return
         self._check("folder", folder, self.template(), lambda: self._keep_folder(folder))

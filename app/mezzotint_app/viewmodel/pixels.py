@@ -128,26 +128,28 @@ def read_pixels(pixels: Pixels) -> Picture:
 def _check(pixels: Pixels) -> None:
     sides = (pixels.width, pixels.height, pixels.picture_width, pixels.picture_height)
     if not all(0 < side <= LARGEST_SIDE for side in sides) or pixels.width * pixels.height > LARGEST_AREA:
-        raise ImageRefused(f"a picture of {pixels.width}x{pixels.height} pixels cannot be shown: scale it down first")
+        raise ImageRefused(f"an image of {pixels.width}x{pixels.height} pixels cannot be shown: scale it down first")
     row = pixels.width * _LAYOUTS[pixels.layout][0]
     if not row <= pixels.bytes_per_line <= row + 4096:
-        raise ImageRefused(f"rows of {pixels.bytes_per_line} bytes do not hold {pixels.width} pixels: try again")
+        raise ImageRefused(f"rows of {pixels.bytes_per_line} bytes cannot hold {pixels.width} pixels: try again")
 
 
 def _check_regular(path: Path) -> None:
     """Looked at before it is opened: opening a pipe would wait."""
     if not stat.S_ISREG(path.lstat().st_mode):
-        raise ImageRefused(f"{shown(path)} is no plain file, where one with pixels was announced: try again")
+        raise ImageRefused(f"{shown(path)} should contain pixels but is not a regular file: try again")
 
 
 def _read_rows(file: BinaryIO, pixels: Pixels) -> QImage:
     found, wanted = os.fstat(file.fileno()), pixels.height * pixels.bytes_per_line
     if found.st_size != wanted:
-        raise ImageRefused(f"{shown(pixels.path)} has {found.st_size} bytes where {wanted} were announced: try again")
+        raise ImageRefused(f"{shown(pixels.path)} has {found.st_size} bytes instead of {wanted}: try again")
     bytes_per_pixel, layout = _LAYOUTS[pixels.layout]
     image = QImage(pixels.width, pixels.height, layout)
     if image.isNull():
-        raise ImageRefused(f"there is no memory for a picture of {pixels.width}x{pixels.height} pixels: close another")
+        raise ImageRefused(
+            f"not enough memory for an image of {pixels.width}x{pixels.height} pixels: close another image"
+        )
     rows, row = memoryview(image.bits()), pixels.width * bytes_per_pixel
     for number in range(pixels.height):
         start = number * image.bytesPerLine()

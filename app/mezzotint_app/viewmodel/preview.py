@@ -225,7 +225,7 @@ class Preview(QObject):
         self._progress = TaskProgress()
         self._failure = ""
         if failure is not None:
-            self._failure = self.tr("Stopped.") if failure.kind == "cancelled" else failure.message
+            self._failure = self.tr("Cancelled.") if failure.kind == "cancelled" else failure.message
             if failure.kind != "cancelled":
                 self.failed.emit(failure.message)
         self.changed.emit()

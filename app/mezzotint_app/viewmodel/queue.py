@@ -92,7 +92,7 @@ class QueueModel(PagedModel[EntryRow]):
                 wanted = self._thumbnail_of(row)
                 return None if wanted is None else self._thumbnails.picture(wanted)
             case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.AccessibleTextRole:
-                return self.tr("Being loaded") if row is None else spoken(self.view_of(row))
+                return self.tr("Loading") if row is None else spoken(self.view_of(row))
         return None
 
     def view_of(self, row: EntryRow) -> EntryView:

@@ -89,7 +89,7 @@ class QueueAccess(QObject):
             self.unusable.emit(self._words(self._told))
 
     def _words(self, problem: str) -> str:
-        return self.tr("{0}. Nothing is lost; it is tried again by itself.").format(problem)
+        return self.tr("{0}. Nothing is lost; it is retried automatically.").format(problem)
 
     def _open(self) -> str | None:
         try:

@@ -57,7 +57,7 @@ class QueueActions(QObject):
         """Take out what is done; pictures stay."""
         self._change(
             JobStore.clear_finished,
-            lambda count: translate("QueueActions", "{entries} taken off the list; the pictures stay").format(
+            lambda count: translate("QueueActions", "Removed from the list: {entries}; images are kept").format(
                 entries=entries_count(count)
             ),
         )
@@ -112,7 +112,7 @@ class QueueActions(QObject):
 
     def _removed(self, entries: Collection[int], left: Sequence[int]) -> str:
         if left:
-            return translate("QueueActions", "What runs is being stopped; remove it again when it has ended")
+            return translate("QueueActions", "The running job is being stopped; remove it again when it has stopped")
         return _told_of("Removed", entries)
 
     def edit(self, entry: int) -> None:
@@ -128,7 +128,7 @@ class QueueActions(QObject):
         if made:
             self.open_folder.emit(str(Path(made[-1]).parent))
         else:
-            self.failed.emit(translate("QueueActions", "This entry has no pictures yet, and so no folder to open"))
+            self.failed.emit(translate("QueueActions", "This job has no images yet, so there is no folder to open"))
 
     def _ask(self, entry: int, then: Callable[[Entry], None]) -> None:
         self._access.ask(lambda store: store.entry(entry), then, lambda error: self.failed.emit(str(error)))
@@ -153,8 +153,8 @@ def _told_of(what: str, entries: Collection[int]) -> str:
     count = entries_count(len(entries))
     return {
         "Cancelled": translate("QueueActions", "Cancelled: {0}"),
-        "Waiting again": translate("QueueActions", "Waiting again: {0}"),
-        "Added": translate("QueueActions", "Added at the end: {0}"),
+        "Waiting again": translate("QueueActions", "Queued again: {0}"),
+        "Added": translate("QueueActions", "Added to the end: {0}"),
         "Removed": translate("QueueActions", "Removed: {0}"),
-        "Next": translate("QueueActions", "Next in turn: {0}"),
+        "Next": translate("QueueActions", "Moved to front: {0}"),
     }[what].format(count)

@@ -103,7 +103,7 @@ class PicturesModel(QAbstractListModel):
         if role == PictureRole:
             return self._thumbnails.picture(self._thumbnail_of(image))
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return self.tr("Picture {0}, seed {1}").format(index.row() + 1, image.seed)
+            return self.tr("Image {0}, seed {1}").format(index.row() + 1, image.seed)
         return None
 
     def _thumbnail_of(self, image: GeneratedImage) -> Wanted:

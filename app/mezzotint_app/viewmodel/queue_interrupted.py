@@ -34,7 +34,7 @@ class QueueInterrupted(QObject):
         missing = sum(task.request.count - len(task.images) for task in self._tasks)
         return translate(
             "QueueInterrupted",
-            "The program ended in the middle of its work: {pictures} not made yet. What was finished is kept.",
+            "Mezzotint stopped while it was generating: {pictures} still missing. Finished images are kept.",
         ).format(pictures=pictures_count(missing))
 
     def resume(self) -> None:

@@ -129,16 +129,16 @@ class TaskProgress:
         """What is being done, in a few words."""
         match self.phase:
             case "loading" if self.model == PLANNING:
-                return translate("QueueProgress", "Looking at a new model: {percent} %").format(percent=self.bytes_done)
+                return translate("QueueProgress", "Analyzing new model: {percent} %").format(percent=self.bytes_done)
             case "loading":
                 amount = bytes_of(self.bytes_done, self.bytes_total)
                 return translate("QueueProgress", "Loading {model}: {amount}").format(model=self.model, amount=amount)
             case "encoding":
-                return translate("QueueProgress", "Reading the prompt")
+                return translate("QueueProgress", "Encoding the prompt")
             case "steps" if self.stages > 1:
                 told = translate(
                     "QueueProgress",
-                    "Picture {picture} of {pictures}, stage {stage} of {stages}: step {step} of {steps}",
+                    "Image {picture} of {pictures}, stage {stage} of {stages}: step {step} of {steps}",
                 )
                 return told.format(
                     picture=self.image + 1,
@@ -149,15 +149,15 @@ class TaskProgress:
                     steps=self.steps,
                 )
             case "steps":
-                return translate("QueueProgress", "Picture {picture} of {pictures}: step {step} of {steps}").format(
+                return translate("QueueProgress", "Image {picture} of {pictures}: step {step} of {steps}").format(
                     picture=self.image + 1, pictures=self.images, step=self.step, steps=self.steps
                 )
             case "decoding":
-                return translate("QueueProgress", "Finishing picture {picture} of {pictures}").format(
+                return translate("QueueProgress", "Decoding image {picture} of {pictures}").format(
                     picture=self.image + 1, pictures=self.images
                 )
             case "saved":
-                return translate("QueueProgress", "{done} of {pictures} pictures saved").format(
+                return translate("QueueProgress", "{done} of {pictures} images saved").format(
                     done=self.saved, pictures=self.images
                 )
-        return translate("QueueProgress", "Beginning")
+        return translate("QueueProgress", "Starting")

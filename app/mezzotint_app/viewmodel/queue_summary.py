@@ -75,7 +75,7 @@ class QueueSummary(QObject):
         if self._running.entry() is not None:
             return self._working()
         if problem := self._runner.problem() or self._unusable:
-            held = translate("QueueSummary", "Held up: {why}").format(why=problem.rstrip("."))
+            held = translate("QueueSummary", "Blocked: {why}").format(why=problem.rstrip("."))
             return _joined(held, _waiting(counts.waiting) if counts.waiting else "")
         if counts.paused and counts.waiting:
             return self._paused()
@@ -99,12 +99,12 @@ class QueueSummary(QObject):
             more = translate("QueueSummary", "then {entries}").format(entries=entries_count(counts.waiting))
             whole = self._running.queue_seconds_left()
             if whole is not None:
-                more = translate("QueueSummary", "{more}, all of it {time}").format(more=more, time=left_text(whole))
+                more = translate("QueueSummary", "{more}, {time} in total").format(more=more, time=left_text(whole))
             line = f"{line}; {more}"
         if counts.paused:
-            line = translate("QueueSummary", "{line}. Being paused").format(line=line)
+            line = translate("QueueSummary", "{line}. Pausing").format(line=line)
         elif counts.stops or self._runner.state == "stopping":
-            line = translate("QueueSummary", "{line}. Stops after this one").format(line=line)
+            line = translate("QueueSummary", "{line}. Stops after this task").format(line=line)
         return line
 
     def _paused(self) -> str:
@@ -117,10 +117,10 @@ class QueueSummary(QObject):
     def _elsewhere(self) -> str:
         if self._runner.is_lent():
             waiting = self._counts.waiting
-            line = translate("QueueSummary", "A batch is being made; the queue goes on after it")
+            line = translate("QueueSummary", "A batch is running; the queue continues after it")
             return _joined(line, _waiting(waiting) if waiting else "")
         who = self._runner.held_by() or translate("QueueSummary", "another program")
-        line = translate("QueueSummary", "{who} makes the pictures of this queue").format(who=who)
+        line = translate("QueueSummary", "{who} is processing this queue").format(who=who)
         counts, row = self._counts, self._counts.running
         if row is not None:
             line = f"{line}: {done_of(row.pictures, row.pictures_asked)}"
@@ -129,10 +129,10 @@ class QueueSummary(QObject):
 
     def _nothing(self) -> str:
         if self._counts.trouble:
-            return translate("QueueSummary", "Nothing waits; to be looked at: {entries}").format(
+            return translate("QueueSummary", "Queue empty; need attention: {entries}").format(
                 entries=entries_count(self._counts.trouble)
             )
-        return translate("QueueSummary", "Nothing waits")
+        return translate("QueueSummary", "Queue empty")
 
     def _held_up(self, why: str) -> None:
         self._unusable = why
@@ -175,8 +175,8 @@ class QueueSummary(QObject):
 
 def _waiting(number: int) -> str:
     if number == 1:
-        return translate("QueueSummary", "1 entry waits")
-    return translate("QueueSummary", "%Ln entries wait", None, number)
+        return translate("QueueSummary", "1 job waiting")
+    return translate("QueueSummary", "%Ln jobs waiting", None, number)
 
 
 def _joined(*parts: str) -> str:

@@ -55,7 +55,7 @@ def state_word(state: TaskState) -> str:
         "done": translate("QueueWords", "Done"),
         "failed": translate("QueueWords", "Failed"),
         "cancelled": translate("QueueWords", "Cancelled"),
-        "set_aside": translate("QueueWords", "Set aside"),
+        "set_aside": translate("QueueWords", "Skipped after crashes"),
         "interrupted": translate("QueueWords", "Interrupted"),
     }[state]
 
@@ -65,15 +65,16 @@ def explained(state: TaskState) -> str:
     return {
         "set_aside": translate(
             "QueueWords",
-            "Try a smaller size or another memory setting with Edit again, or Retry as it is.",
+            "Try a smaller size or another memory setting with Load settings, or Retry without changes.",
         ),
         "interrupted": translate(
-            "QueueWords", "The program ended while this was made. Pictures that were finished are kept. Retry goes on."
+            "QueueWords",
+            "Mezzotint stopped while this was being generated. Finished images are kept. Retry generates the rest.",
         ),
         "failed": translate(
-            "QueueWords", "Retry makes what is missing; Edit again takes the settings to the Create page."
+            "QueueWords", "Retry generates the missing images; Load settings opens the settings on the Create page."
         ),
-        "cancelled": translate("QueueWords", "It was stopped. Retry makes what is missing."),
+        "cancelled": translate("QueueWords", "It was cancelled. Retry generates the missing images."),
     }.get(state, "")
 
 
@@ -85,15 +86,15 @@ def model_name(row: EntryRow) -> str:
 def pictures_count(number: int) -> str:
     """So many pictures."""
     if number == 1:
-        return translate("QueueWords", "1 picture")
-    return translate("QueueWords", "%Ln pictures", None, number)
+        return translate("QueueWords", "1 image")
+    return translate("QueueWords", "%Ln images", None, number)
 
 
 def entries_count(number: int) -> str:
     """So many entries of the queue."""
     if number == 1:
-        return translate("QueueWords", "1 entry")
-    return translate("QueueWords", "%Ln entries", None, number)
+        return translate("QueueWords", "1 job")
+    return translate("QueueWords", "%Ln jobs", None, number)
 
 
 def done_of(done: int, asked: int) -> str:
@@ -123,7 +124,7 @@ def entry_view(
     trouble = bool(row.error) and row.state != "waiting"
     return EntryView(
         id=row.id,
-        title=row.title.strip() or translate("QueueWords", "Without a prompt"),
+        title=row.title.strip() or translate("QueueWords", "No prompt"),
         state=row.state,
         word=state_word(row.state),
         about=_about(row, left),
@@ -160,7 +161,7 @@ def error_text(row: EntryRow) -> str:
             tasks=row.tasks, error=error
         )
     if error and row.state == "waiting":
-        return translate("QueueWords", "Last time: {error}").format(error=error)
+        return translate("QueueWords", "Last attempt: {error}").format(error=error)
     return error
 
 
@@ -193,7 +194,7 @@ def task_errors(task: Task) -> tuple[str, ...]:
 def what_to_do(kind: str | None, error: str = "") -> str:
     """What helps against an error of that kind, beside what its message says."""
     if kind == "died":
-        return translate("QueueWords", "The engine ended. Its log tells more; Retry begins again.")
+        return translate("QueueWords", "The engine crashed; its log may say why. Retry starts over.")
     if kind in (None, "put_back", "cancelled"):
         return ""
     return errors.explained(Failure(kind=kind or "", message=error)).advice

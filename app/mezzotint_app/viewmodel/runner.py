@@ -259,7 +259,7 @@ class QueueRunner(QObject):
     def _lend(self) -> None:
         then, self._borrower = self._borrower, None
         if then is not None:
-            self._keeper.lend(self.tr("a batch was begun"), then)
+            self._keeper.lend(self.tr("a batch was started"), then)
 
     def _claim(self) -> None:
         lease = self._keeper.lease()
@@ -456,4 +456,4 @@ class QueueRunner(QObject):
                 self._look()
 
     def _set_aside_words(self) -> str:
-        return self.tr("A task ended the engine twice and was set aside; the others go on.")
+        return self.tr("A task crashed the engine twice and is skipped; the others continue.")

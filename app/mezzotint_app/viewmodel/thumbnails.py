@@ -36,7 +36,7 @@ def decoded(path: str) -> QImage:
     """The pixels of a thumbnail's file, which the librarian wrote; ValueError if they cannot be had."""
     image = QImage(path)
     if image.isNull():
-        raise ValueError(f"the thumbnail {path} cannot be read: clear the cache, and it is made anew")
+        raise ValueError(f"the thumbnail {path} cannot be read: clear the cache to regenerate it")
     return image.convertToFormat(QImage.Format.Format_RGB32)
 
 

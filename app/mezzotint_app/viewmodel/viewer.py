@@ -233,7 +233,7 @@ class ViewerModel(QObject):
     def _copy(self, metadata: ImageMetadata) -> None:
         text = settings_text(metadata)
         if metadata.program == "unknown" or not text:
-            self.told.emit(self.tr("This picture does not say how it was made."))
+            self.told.emit(self.tr("This image has no generation metadata."))
         else:
             self.copied.emit(text)
 

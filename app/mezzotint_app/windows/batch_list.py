@@ -56,10 +56,10 @@ class BatchList(QWidget):
         self._stack.addWidget(self._scroll)
         self._stack.addWidget(self.empty)
         self.empty.show_words(
-            self.tr("Many pictures at once"),
+            self.tr("No batches yet"),
             self.tr(
-                "Choose a folder of pictures or write prompts at the left, look at what would be made, and start. "
-                "A batch goes on where it was stopped, also after the computer was restarted."
+                "Choose an image folder or enter prompts on the left, check the preview, and start. A batch "
+                "resumes where it stopped, even after the computer was restarted."
             ),
         )
 
@@ -143,8 +143,10 @@ class BatchList(QWidget):
             return
         confirm(
             self,
-            self.tr("Take off the list"),
-            self.tr("The pictures of this batch stay where they are. It can be begun again with the same folder."),
-            self.tr("Take off"),
+            self.tr("Remove from list"),
+            self.tr(
+                "The images of this batch are kept. To resume it later, start a batch with the same output folder."
+            ),
+            self.tr("Remove"),
             lambda _do_not_ask: self._model.batches.remove(identity),
         )

@@ -33,9 +33,9 @@ class BatchLookPane(QWidget):
         self.words = plain_label(role="heading", wrap=True, selectable=True)
         self.room = plain_label(role="muted", wrap=True, selectable=True)
         self.problem = plain_label(role="error", wrap=True, selectable=True)
-        self.stop = QPushButton(icon("stop"), self.tr("Stop looking"))
+        self.stop = QPushButton(icon("stop"), self.tr("Stop preview"))
         self.stop.setAccessibleName(self.stop.text())
-        self.stop.setToolTip(self.tr("Keeps the rows that are there"))
+        self.stop.setToolTip(self.tr("Keep the rows listed so far"))
         self.stop.clicked.connect(look.stop)
         self.empty = EmptyState("search")
         self.empty.button.clicked.connect(self.look_asked)
@@ -47,7 +47,7 @@ class BatchLookPane(QWidget):
     def _make_table(self) -> None:
         self.table = QTableView()
         self.table.setModel(self._look.table)
-        self.table.setAccessibleName(self.tr("What would be made"))
+        self.table.setAccessibleName(self.tr("Preview"))
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -83,13 +83,13 @@ class BatchLookPane(QWidget):
         self._stack.addWidget(full)
         self._stack.addWidget(self.empty)
         self.empty.show_words(
-            self.tr("Look before you start"),
+            self.tr("Preview before you start"),
             self.tr(
-                "Which pictures would be made of what, under which names, how long that takes, and whether the disk "
-                "has room for them. Nothing is made."
+                "Lists the images that the batch would generate, their sources and file names, how long it "
+                "takes, and whether the disk has enough space. Nothing is generated."
             ),
-            self.tr("Look first"),
-            self.tr("Shows every picture that would be made"),
+            self.tr("Preview"),
+            self.tr("List every image that would be generated"),
         )
 
     def _show(self) -> None:
@@ -101,18 +101,18 @@ class BatchLookPane(QWidget):
         if totals is not None:
             self.words.setText(totals_words(totals))
         elif state == "looking":
-            self.words.setText(self.tr("Looking: {count} so far").format(count=count))
+            self.words.setText(self.tr("Preparing preview: {count} so far").format(count=count))
         elif state == "stopped":
             self.words.setText(self.tr("Stopped after {count}; there may be more.").format(count=count))
         else:
-            self.words.setText(self.tr("This cannot be made as it stands."))
+            self.words.setText(self.tr("This batch cannot be generated with these settings."))
         self.room.setText("" if totals is None else room_words(totals))
         self.room.setVisible(bool(self.room.text()))
         problems = [look.problem()]
         if totals is not None and not totals.fits:
-            problems.append(self.tr("The disk has too little room for them: make room, or choose another folder."))
+            problems.append(self.tr("Not enough disk space: free some space, or choose another folder."))
         if look.count() > look.table.rowCount() and state != "looking":
             shown = number(look.table.rowCount())
-            problems.append(self.tr("The table shows the first {count}.").format(count=shown))
+            problems.append(self.tr("The table shows only the first {count}.").format(count=shown))
         self.problem.setText("\n".join(one for one in problems if one))
         self.problem.setVisible(bool(self.problem.text()))

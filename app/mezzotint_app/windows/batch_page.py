@@ -97,9 +97,9 @@ class BatchPage(DropArea):
 
     def open_job(self) -> QFileDialog:
         """Ask for a job file."""
-        dialog = self._dialog(self.tr("Open a job"))
+        dialog = self._dialog(self.tr("Open job file"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([self.tr("Jobs") + " (*.toml *.json)", "* (*)"])
+        dialog.setNameFilters([self.tr("Job files") + " (*.toml *.json)", "* (*)"])
         dialog.fileSelected.connect(self._model.open_job)
         dialog.open()
         return dialog
@@ -109,9 +109,9 @@ class BatchPage(DropArea):
         if self._model.problems():
             self._focus_problem()
             return None
-        dialog = self._dialog(self.tr("Save as a job"))
+        dialog = self._dialog(self.tr("Save job file"))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters([self.tr("Jobs") + " (*.toml)"])
+        dialog.setNameFilters([self.tr("Job files") + " (*.toml)"])
         dialog.setDefaultSuffix("toml")
         dialog.selectFile(f"{self._model.title()}.toml")
         dialog.fileSelected.connect(self._model.save_job)
@@ -121,14 +121,16 @@ class BatchPage(DropArea):
     # ---- parts
 
     def _make_buttons(self) -> None:
-        self.open = self._button("open", self.tr("Open job…"), self.tr("Fill the page in from a job file"))
+        self.open = self._button("open", self.tr("Open job file…"), self.tr("Fill in this page from a job file"))
         self.save = self._button(
-            "save", self.tr("Save as job…"), self.tr("Keep all this as a file, for later or for another computer")
+            "save",
+            self.tr("Save job file…"),
+            self.tr("Save all settings of this page to a file, for later or for another computer"),
         )
         self.look_button = self._button(
-            "search", self.tr("Look first"), self.tr("Show every picture that would be made; nothing is made")
+            "search", self.tr("Preview"), self.tr("List every image that would be generated; nothing is generated")
         )
-        self.start = self._button("play", self.tr("Start"), self.tr("Make the pictures, one after the other"))
+        self.start = self._button("play", self.tr("Start"), self.tr("Generate the images, one after another"))
         self.start.setProperty("role", "primary")
         self.start.setIcon(icon_in("play", "accent_text"))
         for button in (self.look_button, self.start):
@@ -146,10 +148,10 @@ class BatchPage(DropArea):
         self._splitter.addWidget(self._left())
         self.tabs = QTabWidget()
         self.tabs.addTab(self.list, self.tr("Batches"))
-        self.tabs.addTab(self.look, self.tr("What would be made"))
+        self.tabs.addTab(self.look, self.tr("Preview"))
         self.tabs.tabBar().setDrawBase(False)
         for part in (self.tabs, self.tabs.tabBar()):
-            part.setAccessibleName(self.tr("Batches, or what would be made"))
+            part.setAccessibleName(self.tr("Batches and preview"))
         right = QWidget()
         column = QVBoxLayout(right)
         column.setContentsMargins(0, 8, 0, 0)

@@ -29,7 +29,7 @@ class BatchWhat(QWidget):
         self._make_folder()
         self._make_words()
         self.matrix = BatchMatrix()
-        self._matrix_field = Field(self.tr("Each picture with each of these"), self.matrix)
+        self._matrix_field = Field(self.tr("Values to combine"), self.matrix)
         self._build()
         self._connect()
 
@@ -55,11 +55,11 @@ class BatchWhat(QWidget):
         self._requests.setVisible(form.source == "requests")
         for part in (self._fields["prompts"], self._files):
             part.setVisible(form.source != "requests")
-        self.folder.show_path(form.folder, self.tr("choose it, or drop it here"))
+        self.folder.show_path(form.folder, self.tr("choose a folder, or drop it here"))
         self.masks.show_path(form.masks, self.tr("none"))
         self.strength.show_value(form.strength)
         self._show_values(form)
-        words = self.tr("Whole pictures of the job, one after the other: %n", "", len(form.requests))
+        words = self.tr("Images listed in the job file: %n", "", len(form.requests))
         self._requests.setText(words)
         self.matrix.show_rows(form.matrix)
         self._show_summaries(form)
@@ -67,57 +67,55 @@ class BatchWhat(QWidget):
     # ---- parts
 
     def _make_source(self) -> None:
-        self.source = ChoiceBox(self.tr("Made of"), self.tr("What the pictures are made of"))
+        self.source = ChoiceBox(self.tr("Source"), self.tr("What the images are generated from"))
         self._requests = plain_label(role="muted", wrap=True)
-        self._fields = {"source": Field(self.tr("Made of"), self.source)}
+        self._fields = {"source": Field(self.tr("Source"), self.source)}
 
     def _make_folder(self) -> None:
         self.folder = BatchPath(
-            self.tr("Folder of pictures"),
-            self.tr("Every picture in it is begun from; none of them is changed"),
+            self.tr("Image folder"),
+            self.tr("Every image in it is used; the originals are not changed"),
             "folder",
         )
-        self.work = ChoiceBox(self.tr("What to do"), self.tr("What becomes of each picture"))
+        self.work = ChoiceBox(self.tr("Action"), self.tr("What to do with each image"))
         self.strength = SliderSpin(
-            self.tr("Strength"),
-            self.tr("How much is made anew: 0 leaves a picture as it is, 1 keeps nothing of it"),
+            self.tr("Denoising strength"),
+            self.tr("How much an image is changed: 0 keeps it as it is, 1 replaces it completely"),
             low=0, high=1, step=0.05, decimals=2,
         )  # fmt: skip
-        self.recursive = self._check(
-            self.tr("Folders below it, too"), self.tr("Also the pictures in the folders within that folder")
-        )
+        self.recursive = self._check(self.tr("Include subfolders"), self.tr("Also use the images in its subfolders"))
         self.sidecars = self._check(
-            self.tr("Prompts in text files beside"),
-            self.tr("NAME.txt beside NAME.png says what to see there, instead of the prompts below"),
+            self.tr("Prompts from text files"),
+            self.tr("NAME.txt next to NAME.png holds its prompt, which replaces the prompts below"),
         )
         self.watch = self._check(
-            self.tr("Wait for new pictures"),
-            self.tr("When all are made it goes on with pictures that come into the folder, until it is stopped"),
+            self.tr("Wait for new images"),
+            self.tr("When all images are done, continue with images that are added to the folder, until stopped"),
         )
         self.glob = QLineEdit()
-        self.glob.setAccessibleName(self.tr("Only names like"))
-        self.glob.setPlaceholderText(self.tr("all pictures"))
-        self.glob.setToolTip(self.tr("Patterns of file names with semicolons between, such as *.png; holiday*"))
+        self.glob.setAccessibleName(self.tr("File name filter"))
+        self.glob.setPlaceholderText(self.tr("all images"))
+        self.glob.setToolTip(self.tr("File name patterns separated by semicolons, such as *.png; holiday*"))
         self.limit = QSpinBox()
         self.limit.setRange(0, MOST_LIMIT)
         self.limit.setSpecialValueText(self.tr("all"))
-        self.limit.setAccessibleName(self.tr("At most"))
-        self.limit.setToolTip(self.tr("Only so many pictures of the folder, the first ones"))
+        self.limit.setAccessibleName(self.tr("Maximum images"))
+        self.limit.setToolTip(self.tr("Use only the first images of the folder, up to this number"))
         self.limit.setKeyboardTracking(False)
         calm(self.limit)
         indent(self.limit)
         self.masks = BatchPath(
-            self.tr("Folder of masks"),
-            self.tr("Pictures of the same names; only what is white in a mask is made anew"),
+            self.tr("Mask folder"),
+            self.tr("Masks with the same file names as the images; only white areas are inpainted"),
             "folder",
         )
         self._fields |= {
-            "folder": Field(self.tr("Folder of pictures"), self.folder),
-            "work": Field(self.tr("What to do"), self.work),
-            "strength": Field(self.tr("Strength"), self.strength),
-            "glob": Field(self.tr("Only names like"), self.glob),
-            "limit": Field(self.tr("At most"), self.limit),
-            "masks": Field(self.tr("Folder of masks"), self.masks),
+            "folder": Field(self.tr("Image folder"), self.folder),
+            "work": Field(self.tr("Action"), self.work),
+            "strength": Field(self.tr("Denoising strength"), self.strength),
+            "glob": Field(self.tr("File name filter"), self.glob),
+            "limit": Field(self.tr("Maximum images"), self.limit),
+            "masks": Field(self.tr("Mask folder"), self.masks),
         }
         body = _column(
             self.recursive,
@@ -127,52 +125,50 @@ class BatchWhat(QWidget):
             self._fields["limit"],
             self._fields["masks"],
         )
-        self._which = Fold(self.tr("Which pictures"), self.tr("Folders below, patterns, masks, text files"), body)
+        self._which = Fold(self.tr("Image selection"), self.tr("Subfolders, file name filter, masks, text files"), body)
 
     def _make_words(self) -> None:
         self.prompts = QPlainTextEdit()
-        self.prompts.setAccessibleName(self.tr("Prompts, one in each line"))
+        self.prompts.setAccessibleName(self.tr("Prompts, one per line"))
         self.prompts.setTabChangesFocus(True)
-        self.prompts.setToolTip(
-            self.tr("What to see, in words: a picture for each line. {a|b} and __NAME__ are alternatives")
-        )
+        self.prompts.setToolTip(self.tr("Each line is a prompt of its own. {a|b} and __NAME__ stand for alternatives"))
         self.prompts.setFixedHeight(self.prompts.fontMetrics().lineSpacing() * _LINES + 22)
         self.prompts_file = BatchPath(
-            self.tr("Text file with prompts"), self.tr("A prompt in each line"), "file", patterns="*.txt"
+            self.tr("Prompt file"), self.tr("A text file with one prompt per line"), "file", patterns="*.txt"
         )
         self.table = BatchPath(
             self.tr("Table"),
-            self.tr("A row for each picture; columns are words of the pattern, or settings by their names"),
+            self.tr("One row per image; columns fill in the prompt template, or are settings by name"),
             "file",
             patterns="*.csv *.tsv *.jsonl",
         )
         self.template = QLineEdit()
-        self.template.setAccessibleName(self.tr("Prompt from the table"))
-        self.template.setPlaceholderText(self.tr("such as a {colour} {animal}"))
-        self.template.setToolTip(self.tr("A prompt with the names of columns in braces; empty: the column prompt"))
+        self.template.setAccessibleName(self.tr("Prompt template"))
+        self.template.setPlaceholderText(self.tr("such as: a {colour} {animal}"))
+        self.template.setToolTip(self.tr("A prompt with column names in braces; if empty, the prompt column is used"))
         self.wildcards = BatchPath(
-            self.tr("Folder of word lists"), self.tr("NAME.txt in it holds the words for __NAME__"), "folder"
+            self.tr("Wildcard folder"), self.tr("NAME.txt in it lists the alternatives for __NAME__"), "folder"
         )
-        self.choices = ChoiceBox(self.tr("Alternatives"), self.tr("What becomes of {a|b} and __NAME__ in prompts"))
+        self.choices = ChoiceBox(self.tr("Alternatives"), self.tr("How {a|b} and __NAME__ in prompts are expanded"))
         self._fields |= {
-            "prompts": Field(self.tr("Prompts, one in each line"), self.prompts),
-            "prompts_file": Field(self.tr("Text file with prompts"), self.prompts_file),
+            "prompts": Field(self.tr("Prompts, one per line"), self.prompts),
+            "prompts_file": Field(self.tr("Prompt file"), self.prompts_file),
             "table": Field(self.tr("Table"), self.table),
-            "template": Field(self.tr("Prompt from the table"), self.template),
-            "wildcards": Field(self.tr("Folder of word lists"), self.wildcards),
+            "template": Field(self.tr("Prompt template"), self.template),
+            "wildcards": Field(self.tr("Wildcard folder"), self.wildcards),
             "choices": Field(self.tr("Alternatives"), self.choices),
         }
         names = ("prompts_file", "table", "template", "wildcards", "choices")
         self._files = Fold(
-            self.tr("Words from files"),
-            self.tr("A text file, a table, lists of words"),
+            self.tr("Prompt files"),
+            self.tr("A prompt file, a table, wildcards"),
             _column(*(self._fields[name] for name in names)),
         )
 
     def _build(self) -> None:
         self._several = Fold(
-            self.tr("Several values"),
-            self.tr("Makes every picture with each of several seeds, steps, models"),
+            self.tr("Parameter grid"),
+            self.tr("Generate every image with several seeds, steps, models or other settings"),
             self._matrix_field,
         )
         layout = QVBoxLayout(self)
@@ -213,36 +209,36 @@ class BatchWhat(QWidget):
         self.wildcards.show_path(form.wildcards, self.tr("none"))
         self.choices.show_choices(
             [
-                Choice(value="all", name=self.tr("a picture for every one")),
-                Choice(value="one", name=self.tr("one of them, drawn for each picture")),
+                Choice(value="all", name=self.tr("one image for each")),
+                Choice(value="one", name=self.tr("one at random for each image")),
             ],
             form.choices,
         )
 
     def _show_summaries(self, form: BatchForm) -> None:
-        which = [form.glob, self.tr("folders below") if form.recursive else "", self.tr("masks") if form.masks else ""]
+        which = [form.glob, self.tr("subfolders") if form.recursive else "", self.tr("masks") if form.masks else ""]
         which.append(self.tr("text files") if form.sidecars else "")
-        which.append(self.tr("new ones") if form.watch else "")
+        which.append(self.tr("new images") if form.watch else "")
         which.append(self.tr("at most %n", "", form.limit) if form.limit else "")
         self._which.set_summary(", ".join(part for part in which if part))
-        words = [self.tr("text file") if form.prompts_file else "", self.tr("table") if form.table else ""]
-        words.append(self.tr("word lists") if form.wildcards else "")
+        words = [self.tr("prompt file") if form.prompts_file else "", self.tr("table") if form.table else ""]
+        words.append(self.tr("wildcards") if form.wildcards else "")
         self._files.set_summary(", ".join(part for part in words if part))
         self._several.set_summary(", ".join(row.setting for row in form.matrix))
 
     def _sources(self, form: BatchForm) -> list[Choice]:
         found = [
-            Choice(value="folder", name=self.tr("A folder of pictures")),
+            Choice(value="folder", name=self.tr("Image folder")),
             Choice(value="words", name=self.tr("Prompts")),
         ]
         if form.requests:
-            found.append(Choice(value="requests", name=self.tr("Whole pictures of a job")))
+            found.append(Choice(value="requests", name=self.tr("Images in the job file")))
         return found
 
     def _works(self) -> list[Choice]:
         return [
-            Choice(value="change", name=self.tr("begin from each, with these prompts")),
-            Choice(value="again", name=self.tr("make each again from what it says of itself")),
+            Choice(value="change", name=self.tr("Image to image")),
+            Choice(value="again", name=self.tr("Regenerate from metadata")),
         ]
 
     def _connect(self) -> None:

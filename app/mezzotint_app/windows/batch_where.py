@@ -22,31 +22,33 @@ class BatchWhere(QWidget):
         self._model = model
         self.settings = plain_label(wrap=True, role="muted", selectable=True)
         self.take = ElidedButton()
-        self.take.setText(self.tr("Take over from the Create page"))
+        self.take.setText(self.tr("Copy settings from Create"))
         self.take.setIcon(icon("reuse"))
         self.take.setAccessibleName(self.take.text())
-        self.take.setToolTip(self.tr("Model, size, steps and all else as they are set there now"))
+        self.take.setToolTip(
+            self.tr("Copy model, size, steps and all other settings as they are on the Create page now")
+        )
         self.output = BatchPath(
-            self.tr("Folder for the new pictures"),
-            self.tr("Where they go; run again for the same folder, only what is missing is made"),
+            self.tr("Output folder"),
+            self.tr("Where images are saved; running again with the same folder generates only missing images"),
             "folder",
         )
         self.name = QLineEdit()
-        self.name.setAccessibleName(self.tr("Names"))
-        self.name.setPlaceholderText(self.tr("as the pictures, or the prompts"))
-        self.format = ChoiceBox(self.tr("Format"), self.tr("PNG loses nothing; the others are smaller"))
+        self.name.setAccessibleName(self.tr("File names"))
+        self.name.setPlaceholderText(self.tr("from the source images or prompts"))
+        self.format = ChoiceBox(self.tr("Format"), self.tr("PNG is lossless; the others are smaller"))
         self.existing = ChoiceBox(
-            self.tr("Where a name is taken"),
-            self.tr("Pictures of this batch that are there are never made twice; this is about other files"),
+            self.tr("If a file exists"),
+            self.tr("Images of this batch are never generated twice; this applies to other files"),
         )
-        self.keep_tree = QCheckBox(self.tr("Keep the folders below"))
+        self.keep_tree = QCheckBox(self.tr("Keep subfolders"))
         self.keep_tree.setAccessibleName(self.keep_tree.text())
         self.keep_tree.setToolTip(
-            self.tr("The new pictures lie in folders as those they are made of; otherwise all are in one folder")
+            self.tr("Save new images in the same subfolders as their sources; otherwise all go into one folder")
         )
-        self.cards = QCheckBox(self.tr("Use all graphics cards"))
+        self.cards = QCheckBox(self.tr("Use all GPUs"))
         self.cards.setAccessibleName(self.cards.text())
-        self.cards.setToolTip(self.tr("Each card makes pictures of this batch at the same time"))
+        self.cards.setToolTip(self.tr("Every GPU generates images of this batch at the same time"))
         self._build()
         self._connect()
 
@@ -56,7 +58,7 @@ class BatchWhere(QWidget):
         self.output.show_path(form.output, short_path(self._model.output()))
         pattern = "[stem]-[seed]" if form.source == "folder" else "[prompt]-[seed]"  # words have no file's name
         self.name.setToolTip(
-            self.tr("A pattern such as {pattern}; the ending follows from the format").format(pattern=pattern)
+            self.tr("A pattern such as {pattern}; the extension follows from the format").format(pattern=pattern)
         )
         if self.name.text() != form.name:
             self.name.setText(form.name)
@@ -70,9 +72,9 @@ class BatchWhere(QWidget):
         )
         self.existing.show_choices(
             [
-                Choice(value="rename", name=self.tr("give the new one another name")),
-                Choice(value="skip", name=self.tr("leave it, and make nothing")),
-                Choice(value="overwrite", name=self.tr("replace it")),
+                Choice(value="rename", name=self.tr("Rename the new image")),
+                Choice(value="skip", name=self.tr("Skip")),
+                Choice(value="overwrite", name=self.tr("Overwrite")),
             ],
             form.existing,
         )
@@ -93,22 +95,22 @@ class BatchWhere(QWidget):
         inside.setContentsMargins(0, 0, 0, 0)
         inside.setSpacing(8)
         for part in (
-            Field(self.tr("Names"), self.name),
+            Field(self.tr("File names"), self.name),
             Field(self.tr("Format"), self.format),
-            Field(self.tr("Where a name is taken"), self.existing),
+            Field(self.tr("If a file exists"), self.existing),
             self.keep_tree,
         ):
             inside.addWidget(part)
-        self._names = Fold(self.tr("Names and format"), self.tr("Patterns of names, format, files of that name"), body)
+        self._names = Fold(self.tr("File names and format"), self.tr("File name pattern, format, existing files"), body)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
-        layout.addWidget(plain_label(self.tr("How they are made")))
+        layout.addWidget(plain_label(self.tr("Settings")))
         layout.addWidget(self.settings)
         layout.addWidget(self.take)
         layout.addWidget(self.cards)
         layout.addSpacing(4)
-        layout.addWidget(Field(self.tr("Folder for the new pictures"), self.output))
+        layout.addWidget(Field(self.tr("Output folder"), self.output))
         layout.addWidget(self._names)
 
     def _connect(self) -> None:

@@ -80,9 +80,9 @@ class Dialogs(QObject):
     def save_as_job(self) -> None:
         """What is set on the Create page, as a file."""
         program = self._program
-        dialog = QFileDialog(self._window, self.tr("Save as a job"))
+        dialog = QFileDialog(self._window, self.tr("Save job file"))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters([self.tr("Jobs") + " (*.toml)"])
+        dialog.setNameFilters([self.tr("Job files") + " (*.toml)"])
         dialog.setDefaultSuffix("toml")
         dialog.fileSelected.connect(lambda path: program.batch.save_request(program.create.request(), path))
         self._show("save-job", lambda: dialog, anew=True)

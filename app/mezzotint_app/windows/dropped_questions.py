@@ -11,6 +11,7 @@ from mezzotint_app.viewmodel.described_request import file_name
 from mezzotint_app.viewmodel.dropped import DropHandler
 from mezzotint_app.viewmodel.folder_of_pictures import Pictures
 from mezzotint_app.viewmodel.foreign_text import in_lines
+from mezzotint_app.viewmodel.queue_words import pictures_count
 
 _FEW = 12  # pictures of a folder that become an entry of the queue; more are a batch
 _MOST = 20  # questions from one drop; nobody answers more
@@ -40,7 +41,7 @@ class DroppedQuestions(QObject):
     def ask_model(self, dropped: Dropped) -> None:
         """Whether to add a model or a folder of models."""
         is_file = dropped.kind == "model"
-        words = self.tr("Add this model?") if is_file else self.tr("Add this folder of models?")
+        words = self.tr("Add this model?") if is_file else self.tr("Add this model folder?")
         more = self.tr("It stays where it is; nothing is copied.")
         self._put(
             self.tr("Models"), words, _what(dropped) + "\n" + more, self.tr("Add"), self.model_accepted, dropped.path
@@ -50,7 +51,7 @@ class DroppedQuestions(QObject):
         """Whether to add a LoRA to the present settings."""
         self._put(
             self.tr("LoRAs"),
-            self.tr("Add this LoRA to the present settings?"),
+            self.tr("Add this LoRA to the current settings?"),
             _what(dropped),
             self.tr("Add"),
             self.lora_accepted,
@@ -63,30 +64,35 @@ class DroppedQuestions(QObject):
             self._ask_folder(pictures)
             return
         count = len(pictures.paths)
-        words = self.tr("Make %n picture(s) anew with the present settings?", "", count)
-        more = self.tr("They become one entry of the queue: each is a starting picture once. The originals stay.")
+        words = self.tr("Run image to image on {images} with the current settings?").format(
+            images=pictures_count(count)
+        )
+        more = self.tr(
+            "They are added as one job, in which each is used once as the init image. The originals are kept."
+        )
         if not pictures.complete:
-            more += "\n" + self.tr("There are more pictures than that; the first %n are taken.", "", count)
+            more += "\n" + self.tr("There are more images than that; only the first %n are used.", "", count)
         name = in_lines(file_name(pictures.folder), 120)
         self._put(
             self.tr("Batch"),
             words,
             "\n".join(part for part in (name, more) if part),
-            self.tr("Add to the queue"),
+            self.tr("Add to queue"),
             self.batch_accepted,
             pictures,
         )
 
     def _ask_folder(self, pictures: Pictures) -> None:
         count = len(pictures.paths)
-        words = (
-            self.tr("Make a batch of this folder with %n picture(s)?", "", count)
+        asked = (
+            self.tr("Create a batch from this folder with {images}?")
             if pictures.complete
-            else self.tr("Make a batch of this folder with more than %n picture(s)?", "", count)
+            else self.tr("Create a batch from this folder with more than {images}?")
         )
-        more = self.tr("The Batch page opens: look there at what would be made before you start. The originals stay.")
+        words = asked.format(images=pictures_count(count))
+        more = self.tr("The Batch page opens: check the preview there before you start. The originals are kept.")
         name = in_lines(file_name(pictures.folder), 120)
-        yes = self.tr("Open the Batch page")
+        yes = self.tr("Open Batch page")
         self._put(self.tr("Batch"), words, f"{name}\n{more}", yes, self.folder_accepted, pictures)
 
     def _put(self, title: str, words: str, more: str, yes: str, accepted: object, value: object) -> None:

@@ -32,10 +32,10 @@ class EngineNotice(QWidget):
 
     def _make_buttons(self) -> None:
         state = self._state
-        self.start_button = self._button(self.tr("Start it again"), self.tr("Tries once more from the beginning"))
-        self.log_button = self._button(self.tr("Show the log"), self.tr("What the engine said last (Ctrl+L)"))
-        self.take_button = self._button(self.tr("Yes"), self.tr("Can be changed back in the settings"))
-        self.refuse_button = self._button(self.tr("No"), self.tr("Leaves everything as it is"))
+        self.start_button = self._button(self.tr("Restart"), self.tr("Try to start the engine again"))
+        self.log_button = self._button(self.tr("Show log"), self.tr("Show the engine's latest output (Ctrl+L)"))
+        self.take_button = self._button(self.tr("Yes"), self.tr("You can change it back in the settings"))
+        self.refuse_button = self._button(self.tr("No"), self.tr("Change nothing"))
         self.start_button.clicked.connect(state.restart)
         self.log_button.clicked.connect(self.log_asked)
         self.take_button.clicked.connect(state.take_offer)
@@ -65,8 +65,8 @@ class EngineNotice(QWidget):
         if state.is_put_off():
             return " ".join((self.tr("The engine was not started."), self._waits()))
         if self._late.is_late():
-            return " ".join((self.tr("The engine takes long to start."), self._waits()))
+            return " ".join((self.tr("The engine is taking long to start."), self._waits()))
         return ""
 
     def _waits(self) -> str:
-        return self.tr("What you ask for waits in the queue.")
+        return self.tr("Your jobs wait in the queue.")

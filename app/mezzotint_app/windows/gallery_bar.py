@@ -34,40 +34,40 @@ class GalleryBar(QFrame):
         self._show_models()
 
     def _fill(self, side: int, *, details: bool) -> None:
-        self.search.setPlaceholderText(self.tr("Search in prompts"))
+        self.search.setPlaceholderText(self.tr("Search prompts"))
         self.search.setClearButtonEnabled(True)
         go = self.search.addAction(icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         go.triggered.connect(self._model.search_now)
-        names = (self.tr("Clear the search"), self.tr("Search now"))
+        names = (self.tr("Clear search"), self.tr("Search"))
         for button, name in zip(self.search.findChildren(QToolButton), names, strict=False):
             _name(button, name, name)
         _name(
             self.search,
             self.tr("Search"),
-            self.tr("Words that all stand in the prompt, the model or the name (Ctrl+F)"),
+            self.tr("Find images whose prompt, model or file name contains all of these words (Ctrl+F)"),
         )
-        _name(self.models, self.tr("Model"), self.tr("Pictures of this model alone"))
-        self.stars.addItem(self.tr("Any stars"), 0)
+        _name(self.models, self.tr("Model"), self.tr("Show only images of this model"))
+        self.stars.addItem(self.tr("Any rating"), 0)
         for number in range(1, STARS + 1):
             self.stars.addItem(
                 self.tr("%n or more stars", "", number) if number < STARS else self.tr("5 stars"), number
             )
-        _name(self.stars, self.tr("Stars"), self.tr("Pictures with at least so many stars"))
+        _name(self.stars, self.tr("Stars"), self.tr("Show only images with at least this many stars"))
         for text, order in (
             (self.tr("Newest first"), "newest"),
             (self.tr("Oldest first"), "oldest"),
-            (self.tr("Best first"), "best"),
+            (self.tr("Best rated first"), "best"),
         ):
             self.order.addItem(text, order)
-        _name(self.order, self.tr("Order"), self.tr("In which order pictures are shown"))
+        _name(self.order, self.tr("Sort order"), self.tr("Sort order of the images"))
         self.slider.setRange(SMALLEST, LARGEST)
         self.slider.setSingleStep(16)
         self.slider.setPageStep(64)
         self.slider.setValue(side)
         self.slider.setFixedSize(120, self.details.height())
-        _name(self.slider, self.tr("Size of the pictures"), self.tr("Size of the pictures (Ctrl+Plus, Ctrl+Minus)"))
+        _name(self.slider, self.tr("Thumbnail size"), self.tr("Thumbnail size (Ctrl+Plus, Ctrl+Minus)"))
         self.details.setChecked(details)
-        _name(self.details, self.tr("Details"), self.tr("Show how the picture was made, at the side (Ctrl+I)"))
+        _name(self.details, self.tr("Details"), self.tr("Show image details (Ctrl+I)"))
 
     def _build(self) -> None:
         self.search.setMinimumWidth(200)
@@ -115,7 +115,7 @@ class GalleryBar(QFrame):
         self.models.clear()
         self.models.addItem(self.tr("All models"), None)
         for name in names:
-            self.models.addItem(name or self.tr("Model unknown"), name)
+            self.models.addItem(name or self.tr("Unknown model"), name)
         self.models.setCurrentIndex(max(0, self.models.findData(chosen)))
         del blocked
 

@@ -83,23 +83,23 @@ class GalleryPage(QWidget):
         self.open = add("full-screen", self.tr("Full screen"), "", self._open)
         self.settings = add(
             "reuse",
-            self.tr("Use these settings"),
+            self.tr("Use settings"),
             "Ctrl+U",
             self._with_current(lambda one: self.show_settings_of.emit(one.path)),
         )
         self.as_input = add(
             "picture",
-            self.tr("Use as starting picture"),
+            self.tr("Use as init image"),
             "Ctrl+E",
             self._with_current(lambda one: self.use_as_input.emit(one.path)),
         )
-        self.compare_two = add("compare", self.tr("Compare the two"), "C", self._compare)
-        self.copy_picture = add("copy", self.tr("Copy picture"), "Ctrl+C", self._with_current(acts.copy_pixels))
+        self.compare_two = add("compare", self.tr("Compare"), "C", self._compare)
+        self.copy_picture = add("copy", self.tr("Copy image"), "Ctrl+C", self._with_current(acts.copy_pixels))
         self.copy_settings = add(
             "copy", self.tr("Copy settings"), "Ctrl+Shift+C", self._with_current(acts.copy_settings)
         )
         self.copy_prompt = add("copy", self.tr("Copy prompt"), "", self._with_current(acts.copy_prompt))
-        self.copy_command = add("command", self.tr("Copy as command line"), "", self._with_current(acts.copy_command))
+        self.copy_command = add("command", self.tr("Copy as command"), "", self._with_current(acts.copy_command))
         self.reveal = add(
             "folder",
             self.tr("Show in folder"),
@@ -107,7 +107,7 @@ class GalleryPage(QWidget):
             self._with_current(lambda one: self._gallery.reveal.show(one.path)),
         )
         self.trash = add("trash", self.tr("Move to trash"), "Delete", self._trash)
-        self.star = add("star", self.tr("Star, or take it away"), ".", lambda: self._with_selected(acts.toggle_star))
+        self.star = add("star", self.tr("Toggle star"), ".", lambda: self._with_selected(acts.toggle_star))
         self.ratings = [self._rating(stars) for stars in range(STARS + 1)]
         self._panel_actions = [self.settings, self.as_input, self.open, self.copy_picture, self.reveal, self.trash]
 
@@ -154,7 +154,7 @@ class GalleryPage(QWidget):
         page.addLayout(column, 1)
         self.grid.setItemDelegate(self._delegate)
         self.grid.setModel(self._gallery.model)
-        self.grid.setAccessibleName(self.tr("Pictures"))
+        self.grid.setAccessibleName(self.tr("Images"))
         self.grid.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._page_actions()
 
@@ -217,17 +217,17 @@ class GalleryPage(QWidget):
     def _show_empty(self) -> None:
         if self._gallery.model.is_narrowed():
             self.empty.show_words(
-                self.tr("No picture matches"),
-                self.tr("Other words, fewer stars or another model may find some."),
-                self.tr("Show all pictures"),
-                self.tr("Takes search and filters away"),
+                self.tr("No matching images"),
+                self.tr("Try other search words, fewer stars or another model."),
+                self.tr("Show all images"),
+                self.tr("Clear search and filters"),
             )
         else:
             self.empty.show_words(
-                self.tr("Your pictures appear here"),
-                self.tr("Every picture you make is kept in your folder of pictures, and is found here by its prompt."),
-                self.tr("Create pictures"),
-                self.tr("Opens the Create page (Ctrl+1)"),
+                self.tr("Your images appear here"),
+                self.tr("Every image you generate is saved in your image folder, and can be found here by its prompt."),
+                self.tr("Create images"),
+                self.tr("Open the Create page (Ctrl+1)"),
             )
 
     def _on_from_empty(self) -> None:
@@ -323,7 +323,7 @@ class GalleryPage(QWidget):
         confirm(
             self,
             self.tr("Move to trash"),
-            self.tr("Move to the trash: {0}? They can be taken back from there.").format(pictures_count(len(items))),
+            self.tr("Move {0} to the trash? Files can be restored from there.").format(pictures_count(len(items))),
             self.tr("Move to trash"),
             agreed,
             do_not_ask=self.tr("Do not ask again"),

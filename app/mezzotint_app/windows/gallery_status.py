@@ -45,12 +45,12 @@ class GalleryStatus(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(120)
         self._bar.setMaximumHeight(8)
-        self._bar.setAccessibleName(self.tr("Progress of the search for pictures"))
+        self._bar.setAccessibleName(self.tr("Scan progress"))
         self._stop.setIcon(icon("cancel"))
         self._stop.setIconSize(QSize(16, 16))
         self._stop.setProperty("role", "quiet")
-        self._stop.setAccessibleName(self.tr("Stop searching"))
-        self._stop.setToolTip(self.tr("Stop searching for pictures; what was found stays"))
+        self._stop.setAccessibleName(self.tr("Stop scanning"))
+        self._stop.setToolTip(self.tr("Stop scanning for images; images found so far are kept"))
         self._stop.clicked.connect(self._scanner.cancel)
         row.addWidget(self._date)
         row.addWidget(self._count)
@@ -73,12 +73,12 @@ class GalleryStatus(QWidget):
         locale = QLocale()
         if progress is None or progress.total is None:
             self._bar.setRange(0, 0)
-            self._scan.setText(self.tr("Looking for pictures"))
+            self._scan.setText(self.tr("Scanning for images"))
         else:
             self._bar.setRange(0, max(1, progress.total))
             self._bar.setValue(progress.done)
             self._scan.setText(
-                self.tr("Reading pictures: {0} of {1}").format(
+                self.tr("Reading images: {0} of {1}").format(
                     locale.toString(progress.done), locale.toString(progress.total)
                 )
             )

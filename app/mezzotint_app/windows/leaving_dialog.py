@@ -14,7 +14,7 @@ class LeavingDialog(QDialog):
 
     def __init__(self, parent: QWidget | None = None, *, batch: bool = False, queue: bool = True) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("There is work left"))
+        self.setWindowTitle(self.tr("Quit Mezzotint?"))
         column = QVBoxLayout(self)
         column.setContentsMargins(24, 16, 24, 16)
         column.setSpacing(12)
@@ -22,21 +22,21 @@ class LeavingDialog(QDialog):
             column.addWidget(plain_label(heading, role="heading", wrap=True))
             column.addWidget(plain_label(words, wrap=True))
         buttons = QDialogButtonBox()
-        self.go_on_button = buttons.addButton(
-            self.tr("Go on without the window"), QDialogButtonBox.ButtonRole.AcceptRole
-        )
+        self.go_on_button = buttons.addButton(self.tr("Continue in background"), QDialogButtonBox.ButtonRole.AcceptRole)
         self.go_on_button.setProperty("role", "primary")
         self.go_on_button.setToolTip(
-            self.tr("Pictures are made in the background; starting Mezzotint shows them again")
+            self.tr("Images are generated without a window; start Mezzotint again to see them")
         )
-        self.stop_button = buttons.addButton(self.tr("Stop"), QDialogButtonBox.ButtonRole.DestructiveRole)
-        self.stop_button.setToolTip(self.tr("Finished pictures stay; the rest waits"))
+        self.stop_button = buttons.addButton(self.tr("Quit and pause"), QDialogButtonBox.ButtonRole.DestructiveRole)
+        self.stop_button.setToolTip(self.tr("Finished images are kept; the rest waits in the queue"))
         self.go_on_button.setVisible(queue or not batch)
         if batch and not queue:
-            self.stop_button.setText(self.tr("Stop after this picture"))
-            self.stop_button.setToolTip(self.tr("Go on on the Batch page makes the rest, and nothing twice"))
-        self.stay_button = buttons.addButton(self.tr("Stay"), QDialogButtonBox.ButtonRole.RejectRole)
-        self.stay_button.setToolTip(self.tr("Keeps the window open"))
+            self.stop_button.setText(self.tr("Quit after this image"))
+            self.stop_button.setToolTip(
+                self.tr("Resume on the Batch page generates the rest; nothing is generated twice")
+            )
+        self.stay_button = buttons.addButton(self.tr("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
+        self.stay_button.setToolTip(self.tr("Keep the window open"))
         self.go_on_button.clicked.connect(lambda: self._leave(self.go_on))
         self.stop_button.clicked.connect(lambda: self._leave(self.stop))
         buttons.rejected.connect(self.reject)
@@ -47,14 +47,14 @@ class LeavingDialog(QDialog):
         found = []
         if batch:
             words = self.tr(
-                "It stops after the picture that is being made, or at once where that takes long. Nothing is lost: it "
-                "is in the list of the Batch page, where it goes on when you want it to."
+                "It stops after the current image, or immediately if that takes long. Nothing is lost: you "
+                "can resume it from the list on the Batch page."
             )
-            found.append((self.tr("A batch is being made."), words))
+            found.append((self.tr("A batch is running."), words))
         if queue:
             words = self.tr(
-                "Mezzotint can go on making the pictures without its window; they appear in the gallery. If it stops, "
-                "the rest is offered when you start it again."
+                "Mezzotint can continue to generate images in the background; they appear in the gallery. If "
+                "you quit and pause, you can resume the rest when you start it again."
             )
             found.append((self.tr("The queue is not empty."), words))
         return found

@@ -15,9 +15,9 @@ class LibrarianNotice(QWidget):
         self._librarian = librarian
         self._late = LateStart(librarian.state, librarian.changed, parent=self)
         self.trouble = NoticeBar("warning", "warning")
-        self.start_button = QPushButton(self.tr("Start it again"))
-        self.start_button.setToolTip(self.tr("Tries once more from the beginning"))
-        self.start_button.setAccessibleName(self.tr("Start the librarian again"))
+        self.start_button = QPushButton(self.tr("Restart"))
+        self.start_button.setToolTip(self.tr("Try to start the library service again"))
+        self.start_button.setAccessibleName(self.tr("Restart the library service"))
         self.start_button.clicked.connect(librarian.restart)
         self.trouble.add_button(self.start_button)
         column = QVBoxLayout(self)
@@ -35,11 +35,13 @@ class LibrarianNotice(QWidget):
 
     def _words(self) -> str:
         state, reason = self._librarian.state(), self._librarian.reason()
-        waits = self.tr("The gallery, the models and what is dropped wait for it; pictures are made as before.")
+        waits = self.tr(
+            "The gallery, models and dropped files are unavailable until then; image generation is not affected."
+        )
         if state == "restarting":
-            return " ".join((reason, self.tr("It is started again."), waits))
+            return " ".join((reason, self.tr("It is restarting."), waits))
         if state == "given_up":
-            return " ".join((reason, self.tr("It is not started again by itself."), waits))
+            return " ".join((reason, self.tr("It does not restart automatically."), waits))
         if self._late.is_late():
-            return " ".join((self.tr("The librarian takes long to start."), waits))
+            return " ".join((self.tr("The library service is taking long to start."), waits))
         return ""

@@ -19,7 +19,7 @@ class LogDialog(QDialog):
 
     def __init__(self, lines: Sequence[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("The engine's log"))
+        self.setWindowTitle(self.tr("Engine log"))
         self._engine: EngineState | None = None
         self._state = plain_label(wrap=True, selectable=True)
         self.lines = QPlainTextEdit()
@@ -29,8 +29,8 @@ class LogDialog(QDialog):
         self.lines.setMaximumBlockCount(_LINES)
         self.lines.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.lines.setAccessibleName(self.tr("Last lines of the log"))
-        self.lines.setToolTip(self.tr("What the engine has said of its work"))
-        self.lines.setPlaceholderText(self.tr("The engine has said nothing yet."))
+        self.lines.setToolTip(self.tr("The engine's latest output"))
+        self.lines.setPlaceholderText(self.tr("No output from the engine yet."))
         self.lines.setPlainText("\n".join(lines))
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 16)
@@ -61,12 +61,12 @@ class LogDialog(QDialog):
     def _buttons(self) -> QDialogButtonBox:
         buttons = QDialogButtonBox()
         copy = buttons.addButton(self.tr("Copy"), QDialogButtonBox.ButtonRole.ActionRole)
-        copy.setToolTip(self.tr("Copies all lines, to report a fault"))
+        copy.setToolTip(self.tr("Copy all lines, for a bug report"))
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.lines.toPlainText()))
-        restart = buttons.addButton(self.tr("Start the engine again"), QDialogButtonBox.ButtonRole.ActionRole)
-        restart.setToolTip(self.tr("A picture that is being made is begun again"))
+        restart = buttons.addButton(self.tr("Restart engine"), QDialogButtonBox.ButtonRole.ActionRole)
+        restart.setToolTip(self.tr("The current image starts over"))
         restart.clicked.connect(self.restart_asked)
         close = buttons.addButton(QDialogButtonBox.StandardButton.Close)
-        close.setToolTip(self.tr("Closes the log"))
+        close.setToolTip(self.tr("Close the log"))
         buttons.rejected.connect(self.reject)
         return buttons

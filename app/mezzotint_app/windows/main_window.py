@@ -232,10 +232,10 @@ class MainWindow(QMainWindow):
     def _models_found(self, identities: tuple[str, ...]) -> None:
         """What a dropped file or a folder has brought."""
         if not identities:
-            self.line.tell(self.tr("No model is new there: those that are were in the list."))
+            self.line.tell(self.tr("No new models found there; those it has are already in the list."))
             return
         names = ", ".join(identities[:_NAMED]) + (", …" if len(identities) > _NAMED else "")
-        told = self.tr("%n model(s) added, to be chosen under Model: {names}", "", len(identities))
+        told = self.tr("Models added (%n): {names}. Select one under Model.", "", len(identities))
         self.line.tell(told.format(names=names))
 
     def _use_model(self, identity: str) -> None:

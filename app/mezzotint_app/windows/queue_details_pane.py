@@ -71,7 +71,7 @@ class QueueDetailsPane(QScrollArea):
         self._tasks_title = plain_label(self.tr("Tasks"), role="heading")
         column.addWidget(self._tasks_title)
         column.addWidget(self._tasks_list())
-        self._pictures_title = plain_label(self.tr("Pictures"), role="heading")
+        self._pictures_title = plain_label(self.tr("Images"), role="heading")
         column.addWidget(self._pictures_title)
         column.addWidget(self._pictures_grid(), 1)
         column.addStretch(0)
@@ -80,8 +80,8 @@ class QueueDetailsPane(QScrollArea):
     def _tasks_list(self) -> QListView:
         view = self._tasks
         view.setModel(self._details.tasks)
-        view.setAccessibleName(self.tr("Tasks of this entry"))
-        view.setToolTip(self.tr("Each task is one request to the engine, with its seed and its result"))
+        view.setAccessibleName(self.tr("Tasks of this job"))
+        view.setToolTip(self.tr("Each task is one request to the engine, with its own seed and result"))
         view.setItemDelegate(TaskDelegate(view))
         view.setResizeMode(QListView.ResizeMode.Adjust)
         view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -97,8 +97,8 @@ class QueueDetailsPane(QScrollArea):
         view.setItemDelegate(self._delegate)
         view.set_cell(self._delegate.cell())
         view.setModel(self._details.pictures)
-        view.setAccessibleName(self.tr("Pictures of this entry"))
-        view.setToolTip(self.tr("Enter or a double click shows one on the full screen"))
+        view.setAccessibleName(self.tr("Images of this job"))
+        view.setToolTip(self.tr("Press Enter or double-click to view an image full screen"))
         view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         view.setMinimumHeight(2 * self._delegate.cell().height())
         view.activated.connect(lambda index: self.open_full_screen.emit(self._details.pictures.paths(), index.row()))
@@ -114,7 +114,7 @@ class QueueDetailsPane(QScrollArea):
         if entry is None:
             return
         row = entry.row
-        self._title.setText(row.title.strip() or self.tr("Without a prompt"))
+        self._title.setText(row.title.strip() or self.tr("No prompt"))
         self._state.setText(f"{state_word(row.state)} · {pictures_text(row)}")
         self._error.setText(sentence(row.error or ""))
         self._error.setVisible(bool(row.error) and row.state != "waiting")

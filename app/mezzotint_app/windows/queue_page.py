@@ -70,39 +70,39 @@ class QueuePage(QWidget):
     def _make_actions(self) -> None:
         acts, model = self._queue.actions, self._queue.model
         self.cancel = self._action(
-            "cancel", self.tr("Cancel"), self.tr("Stop the selected entries; finished pictures stay"), "Ctrl+Backspace",
+            "cancel", self.tr("Cancel"), self.tr("Cancel these jobs; finished images are kept"), "Ctrl+Backspace",
             lambda: self._with_ids(acts.cancel),
         )  # fmt: skip
         self.retry = self._action(
-            "retry", self.tr("Retry"), self.tr("Make what is missing of the selected entries"), "Ctrl+R",
+            "retry", self.tr("Retry"), self.tr("Generate the missing images of the selected jobs"), "Ctrl+R",
             lambda: self._with_ids(acts.retry),
         )  # fmt: skip
         self.front = self._action(
-            "up", self.tr("Make next"), self.tr("Move the selected entries to the front"), "Ctrl+Home",
+            "up", self.tr("Move to front"), self.tr("Move the selected jobs to the front"), "Ctrl+Home",
             lambda: self._with_ids(acts.to_front),
         )  # fmt: skip
         self.duplicate = self._action(
-            "copy", self.tr("Duplicate"), self.tr("Add the selected entries once more, with new seeds where none was "
-            "chosen"), "Ctrl+D", lambda: self._with_ids(acts.duplicate),
+            "copy", self.tr("Duplicate"), self.tr("Add the selected jobs again, with new random seeds where "
+            "none was locked"), "Ctrl+D", lambda: self._with_ids(acts.duplicate),
         )  # fmt: skip
         self.edit = self._action(
-            "edit", self.tr("Edit again"), self.tr("Take the settings of this entry to the Create page"), "F2",
+            "edit", self.tr("Load settings"), self.tr("Load the settings of this job on the Create page"), "F2",
             lambda: self._with_current(lambda row: acts.edit(row.id)),
         )  # fmt: skip
         self.folder = self._action(
-            "folder", self.tr("Open folder"), self.tr("Open the folder with this entry's pictures"), "Ctrl+O",
+            "folder", self.tr("Open folder"), self.tr("Open the folder with this job's images"), "Ctrl+O",
             lambda: self._with_current(lambda row: acts.show_folder(row.id)),
         )  # fmt: skip
         self.remove = self._action(
-            "trash", self.tr("Remove"), self.tr("Take the selected entries off the queue; pictures stay"), "Delete",
+            "trash", self.tr("Remove"), self.tr("Remove the selected jobs from the queue; images are kept"), "Delete",
             self._remove,
         )  # fmt: skip
         self.up = self._action(
-            "up", self.tr("Move up"), self.tr("Move the selected entries one place nearer to the front"), "Ctrl+Up",
+            "up", self.tr("Move up"), self.tr("Move the selected jobs up by one"), "Ctrl+Up",
             lambda: model.move_up(self.list.selected_rows()),
         )  # fmt: skip
         self.down = self._action(
-            "down", self.tr("Move down"), self.tr("Move the selected entries one place nearer to the end"), "Ctrl+Down",
+            "down", self.tr("Move down"), self.tr("Move the selected jobs down by one"), "Ctrl+Down",
             lambda: model.move_down(self.list.selected_rows()),
         )  # fmt: skip
         self._entry_actions = [
@@ -148,7 +148,7 @@ class QueuePage(QWidget):
         self._stack.addWidget(self.empty)
         page.addLayout(self._stack, 1)
         self.list.setModel(self._queue.model)
-        self.list.setAccessibleName(self.tr("Entries of the queue"))
+        self.list.setAccessibleName(self.tr("Jobs in the queue"))
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
 
     def _toolbar(self) -> QFrame:
@@ -157,16 +157,16 @@ class QueuePage(QWidget):
         row = FlowLayout(bar)
         row.setContentsMargins(16, 8, 16, 8)
         self.pause = QPushButton()
-        self.finish = QPushButton(icon("finish"), self.tr("Finish this, then stop"))
-        self.finish.setToolTip(self.tr("Make all pictures of the running task first, then pause the queue"))
+        self.finish = QPushButton(icon("finish"), self.tr("Stop after current"))
+        self.finish.setToolTip(self.tr("Finish all images of the running task, then pause the queue"))
         self.clear = QPushButton(icon("clear"), self.tr("Clear finished"))
-        self.clear.setToolTip(self.tr("Take what is done or cancelled off the list; the pictures stay"))
+        self.clear.setToolTip(self.tr("Remove finished and cancelled jobs from the list; images are kept"))
         self.which = QComboBox()
-        self.which.setAccessibleName(self.tr("Which entries are shown"))
-        self.which.setToolTip(self.tr("Which entries are shown"))
-        self.which.addItem(self.tr("To do and problems"), "to_do")
+        self.which.setAccessibleName(self.tr("Jobs to show"))
+        self.which.setToolTip(self.tr("Jobs to show"))
+        self.which.addItem(self.tr("Active and failed"), "to_do")
         self.which.addItem(self.tr("Finished"), "finished")
-        self.which.addItem(self.tr("Everything"), "all")
+        self.which.addItem(self.tr("All"), "all")
         for button in (self.pause, self.finish, self.clear):
             button.setAccessibleName(button.text())
         for part in (self.pause, self.finish, self.which, self.clear):
@@ -177,11 +177,11 @@ class QueuePage(QWidget):
         asked = self._queue.interrupted
         self.resume_interrupted = QPushButton(self.tr("Resume"))
         self.resume_interrupted.setProperty("role", "primary")
-        self.resume_interrupted.setToolTip(self.tr("Go on where it ended, then with the rest of the queue"))
+        self.resume_interrupted.setToolTip(self.tr("Continue where it stopped, then with the rest of the queue"))
         self.keep_paused = QPushButton(self.tr("Keep paused"))
-        self.keep_paused.setToolTip(self.tr("Begin nothing; the entries stay in the list, and Retry goes on"))
+        self.keep_paused.setToolTip(self.tr("Start nothing; the jobs stay in the list, and Retry resumes them"))
         self.discard = QPushButton(self.tr("Discard"))
-        self.discard.setToolTip(self.tr("Cancel what was interrupted; finished pictures stay"))
+        self.discard.setToolTip(self.tr("Cancel the interrupted jobs; finished images are kept"))
         answers = {
             self.resume_interrupted: asked.resume,
             self.keep_paused: asked.keep_paused,
@@ -244,9 +244,9 @@ class QueuePage(QWidget):
         self.pause.setIcon(icon("pause") if going_on else icon_in("play", "accent_text"))
         self.pause.setAccessibleName(self.pause.text())
         self.pause.setToolTip(
-            self.tr("Stop at once, and free the machine; the picture that is being made is begun anew after Resume")
+            self.tr("Stop immediately and free the device; the current image starts over after Resume")
             if going_on
-            else self.tr("Go on with the queue")
+            else self.tr("Resume the queue")
         )
         self._set_role(self.pause, "" if going_on else "primary")
         self.finish.setEnabled(going_on and running)
@@ -278,16 +278,16 @@ class QueuePage(QWidget):
 
     def _show_empty(self) -> None:
         if self._queue.model.shows() == "finished":
-            self.empty.show_words(self.tr("Nothing is finished yet"), "")
+            self.empty.show_words(self.tr("No finished jobs yet"), "")
             return
         self.empty.show_words(
-            self.tr("Nothing is waiting"),
+            self.tr("Queue empty"),
             self.tr(
-                "What you ask for on the Create page waits here and is made one after the other, also after the "
-                "program was closed or the computer was restarted."
+                "Jobs from the Create page wait here and run one after another, even after Mezzotint was "
+                "closed or the computer was restarted."
             ),
-            self.tr("Create pictures"),
-            self.tr("Opens the Create page (Ctrl+1)"),
+            self.tr("Create images"),
+            self.tr("Open the Create page (Ctrl+1)"),
         )
 
     def _current_changed(self, *_: object) -> None:
@@ -338,8 +338,8 @@ class QueuePage(QWidget):
             return
         confirm(
             self,
-            self.tr("Remove from the queue"),
-            self.tr("Not finished yet: {0}. What is missing will not be made; finished pictures stay.").format(
+            self.tr("Remove from queue"),
+            self.tr("Not finished yet: {0}. Missing images will not be generated; finished images are kept.").format(
                 entries_count(unfinished)
             ),
             self.tr("Remove"),

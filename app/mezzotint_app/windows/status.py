@@ -40,7 +40,7 @@ class Status(QObject):
         engine = self._program.engine_state
         if not engine.can_cancel():
             return ""
-        return self.tr("Do not start the engine now") if engine.is_starting() else self.tr("Stop loading")
+        return self.tr("Cancel engine start") if engine.is_starting() else self.tr("Cancel loading")
 
     def _memory(self) -> str:
         now = self._program.engine_state.memory
@@ -50,7 +50,7 @@ class Status(QObject):
         if now.vram_bytes is None or now.vram_total_bytes is None:
             return ram
         used = now.vram_total_bytes - (now.vram_free_bytes or 0)
-        card = self.tr("Graphics memory {used}").format(used=bytes_of(used, now.vram_total_bytes))
+        card = self.tr("VRAM {used}").format(used=bytes_of(used, now.vram_total_bytes))
         return f"{card}   {ram}"
 
     def _queue(self) -> None:

@@ -45,7 +45,7 @@ class Viewer(QWidget):
         self._model = model
         self._image: QImage | None = None
         self._path = ""
-        self.setWindowTitle(self.tr("Pictures"))
+        self.setWindowTitle(self.tr("Images"))
         self.view = PictureView(pool=pool)
         self.view.leave_digits()
         self.view.activated.connect(self.view.toggle_size)
@@ -90,8 +90,8 @@ class Viewer(QWidget):
         row = QHBoxLayout(bar)
         row.setContentsMargins(12, 6, 12, 6)
         row.setSpacing(4)
-        row.addWidget(self._button("left", self.tr("Previous picture (Left, Page up)"), "previous"))
-        row.addWidget(self._button("right", self.tr("Next picture (Right, Page down)"), "next"))
+        row.addWidget(self._button("left", self.tr("Previous image (Left, Page Up)"), "previous"))
+        row.addWidget(self._button("right", self.tr("Next image (Right, Page Down)"), "next"))
         self._place = plain_label(role="muted")
         self._name = ElidedLabel()
         row.addSpacing(8)
@@ -105,15 +105,15 @@ class Viewer(QWidget):
         self._stars.chosen.connect(self._model.star)
         row.addWidget(self._stars)
         row.addSpacing(8)
-        self._compare = self._button("compare", self.tr("Compare with this picture: mark it, then go on (C)"), "mark")
+        self._compare = self._button("compare", self.tr("Compare: mark this image, then go to another (C)"), "mark")
         self._compare.setCheckable(True)
-        self._about = self._button("info", self.tr("How it was made (I)"), "info")
+        self._about = self._button("info", self.tr("Show image details (I)"), "info")
         self._about.setCheckable(True)
         row.addWidget(self._compare)
         row.addWidget(self._about)
-        row.addWidget(self._button("copy", self.tr("Copy the picture (Ctrl+C)"), "copy"))
-        row.addWidget(self._button("settings", self.tr("Copy its settings as text (Ctrl+Shift+C)"), "copy settings"))
-        row.addWidget(self._button("trash", self.tr("Delete it (Del)"), "delete"))
+        row.addWidget(self._button("copy", self.tr("Copy image (Ctrl+C)"), "copy"))
+        row.addWidget(self._button("settings", self.tr("Copy settings as text (Ctrl+Shift+C)"), "copy settings"))
+        row.addWidget(self._button("trash", self.tr("Move to trash (Del)"), "delete"))
         row.addSpacing(8)
         row.addWidget(PictureBar(self.view))
         row.addWidget(self._button("cancel", self.tr("Close (Esc)"), "close"))
@@ -154,14 +154,14 @@ class Viewer(QWidget):
         model, image = self._model, self._model.image()
         if image is None:
             self._image = None
-            self.view.clear(model.problem() or self.tr("Reading…"))
+            self.view.clear(model.problem() or self.tr("Loading…"))
         elif image is not self._image or self._path != model.path():
             keep = bool(model.marked()) and self._image is not None  # so that the same place is compared
             self._image = image
             self.view.show_image(image, keep_view=keep)
         self._path = model.path()
         before = model.before() if image is not None else None
-        self.view.compare(before, (self.tr("Marked"), self.tr("This one")))
+        self.view.compare(before, (self.tr("A"), self.tr("B")))
 
     def _say(self, words: str) -> None:
         self._message.setText(words)
@@ -197,8 +197,8 @@ class Viewer(QWidget):
         image = self._model.image()
         if image is not None:
             QGuiApplication.clipboard().setImage(image)
-            self._say(self.tr("The picture is copied."))
+            self._say(self.tr("Image copied."))
 
     def _copy_text(self, text: str) -> None:
         QGuiApplication.clipboard().setText(text)
-        self._say(self.tr("The settings are copied."))
+        self._say(self.tr("Settings copied."))

@@ -49,7 +49,7 @@ class ViewerInfo(QFrame):
         said = metadata is not None and (metadata.program != "unknown" or metadata.prompt is not None)
         self._state.setVisible(not said)
         self._state.setText(
-            self.tr("Reading…") if metadata is None else self.tr("This picture does not say how it was made.")
+            self.tr("Loading…") if metadata is None else self.tr("This image has no generation metadata.")
         )
         for name, reader, text in (
             (self._prompt_name, self._prompt, metadata.prompt if metadata else None),

@@ -31,7 +31,7 @@ def test_a_folder_takes_the_create_pages_settings_and_words_along(model, works):
     assert (form.source, form.folder, form.prompts) == ("folder", "/photos/Rome", "a red house")
     assert form.settings == {"model": "starter-dit", "size": "64x48"}
     assert model.output() == str(works.folder / "out" / "Rome") and model.title() == "Rome"
-    assert model.words_of_settings() == "starter-dit · 64x48 · strength 0.6"
+    assert model.words_of_settings() == "starter-dit · 64x48 · denoising strength 0.6"
     model.use_folder(str(works.folder / "out" / "Oslo"))
     assert model.output() == str(works.folder / "out" / "Oslo, new")  # not among what it is made of
     model.change(prompts="at night", settings={"model": "other"})
@@ -48,7 +48,7 @@ def test_settings_are_taken_over_again_and_what_is_lost_is_told(model, works):
 
 def test_looking_and_beginning_wait_for_what_is_missing(model, works):
     assert not model.look_first() and not model.begin()
-    assert model.problems() == {"folder": "Choose a folder with pictures."}
+    assert model.problems() == {"folder": "Choose an image folder."}
     assert works.noticed == []  # the form says it, and says it no more once it is mended
     assert works.librarian.asked == []
 
@@ -97,7 +97,7 @@ def test_a_job_is_opened_and_kept(model, works):
     asked = works.librarian.last("batch_write").params
     assert (asked.path, asked.job, asked.overwrite) == ("/jobs/later.toml", model.job(), True)
     works.librarian.answer(BatchWritten(path="/jobs/later.toml"), method="batch_write")
-    assert works.noticed == ["The job is kept in /jobs/later.toml"]
+    assert works.noticed == ["Job file saved: /jobs/later.toml"]
     model.open_job("/jobs/bad.toml")
     works.librarian.fail("usage", "bad.toml, line 3: settings.steps: 'x' is invalid", method="batch_read")
     assert "line 3" in works.noticed[-1] and model.form().prompts == "a\nb"
@@ -158,7 +158,7 @@ def test_the_end_of_a_batch_is_told_unless_a_person_stopped_it(model, works):
     works.lender.let()
     works.processes[-1].end()
     works.librarian.answer(status(done=4, total=4, is_ended=True), method="batch_status")
-    assert over == [("Holiday", "4 of 4 made. Everything is done.")]
+    assert over == [("Holiday", "4 of 4 generated. All done.")]
     works.batches.go_on(identity)
     works.lender.let()
     works.processes[-1].end(11, "crashed")

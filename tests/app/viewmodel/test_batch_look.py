@@ -74,12 +74,12 @@ def test_what_a_row_says(look, service):
     table = look.table
     cells = [[table.index(row, column).data() for column in range(table.columnCount())] for row in range(2)]
     assert [cells[0][one] for one in (DOES, INPUT, OUTPUT, SIZE, SEED, TIME)] == [
-        "make, new name", "in/3.jpg · at night", "3.png", "64 x 48", "3", "2 s",
+        "generate, rename", "in/3.jpg · at night", "3.png", "64 x 48", "3", "2 s",
     ]  # fmt: skip
     assert cells[0][WHY] == "a file of that name is there and more"
     assert cells[1][INPUT] == "a house" and cells[1][SIZE] == cells[1][SEED] == cells[1][OUTPUT] == ""
     aloud = table.index(0, OUTPUT).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert aloud == "Becomes: 3.png"
+    assert aloud == "Output file: 3.png"
     told = DryRows(rows=(dry_row(5, why="<b>no</b> picture"), dry_row(6)))
     look.look({}, "/")
     service.event(told)

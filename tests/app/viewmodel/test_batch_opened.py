@@ -47,7 +47,7 @@ def test_paths_become_whole_and_nothing_else_changes(path):
 def test_what_has_no_place_is_told():
     form, told = form_of({"prompts": {"list": ["a\nb"]}, "settings": {"init": "a.png"}}, "/jobs")
     assert form.prompts == "a b" and form.settings == {"init": str(Path("/jobs/a.png"))}
-    assert "Line breaks" in told and "one picture" in told
+    assert "Line breaks" in told and "one init image" in told
 
 
 @given(st.dictionaries(PARTS, JSON | st.dictionaries(NAMES, JSON, max_size=4), max_size=6))

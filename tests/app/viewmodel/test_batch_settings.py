@@ -43,10 +43,10 @@ def test_settings_alone_name_no_picture(form):
 
 def test_what_no_setting_says_is_told():
     request = GenerateRequest(prompt="x", images=(ImageInput(path="/a.png", role="reference"),))
-    assert said_by(request, with_pictures=True).left_out == ("pictures that guide",)
+    assert said_by(request, with_pictures=True).left_out == ("reference images",)
 
 
 def test_settings_in_a_line():
     line = words_of({"model": "starter-dit", "size": "512x512", "steps": 20, "guidance": 4.5, "lora": ["a", "b"]}, 0.6)
-    assert line == "starter-dit · 512x512 · 20 steps · guidance 4.5 · 2 LoRA(s) · strength 0.6"
-    assert words_of({}) == "the usual model"
+    assert line == "starter-dit · 512x512 · 20 steps · CFG scale 4.5 · LoRAs: 2 · denoising strength 0.6"
+    assert words_of({}) == "default model"

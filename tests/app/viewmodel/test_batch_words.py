@@ -30,12 +30,12 @@ def test_running():
         RUNS, progress=progress(1100, already=104, total=3000, failed=2, per_second=0.41, seconds_left=90.0)
     )
     words = state_words(batch, "")
-    assert "1204 of 3000 made" in words and "2 failed" in words and "24.6 a minute" in words and "left" in words
-    assert state_words(RUNS, "") == "Begins: the model is being loaded."
+    assert "1204 of 3000 generated" in words and "2 failed" in words and "24.6 images/min" in words and "left" in words
+    assert state_words(RUNS, "") == "Starting: loading the model."
     begun = replace(RUNS, progress=progress(0, already=2, total=6))
-    assert "2 of 6 made · the model is being loaded" in state_words(begun, "")
+    assert "2 of 6 generated · loading the model" in state_words(begun, "")
     assert "loaded" not in state_words(replace(begun, step=step()), "") + words
-    assert state_words(replace(batch, stage="stopping"), "").endswith("Stops after this picture.")
+    assert state_words(replace(batch, stage="stopping"), "").endswith("Stops after this image.")
     assert step_words(replace(batch, step=step())) == "in/a.jpg: step 1 of 8"
     assert state_words(replace(RESTS, stage="waiting"), "Waits.") == "Waits."
 
@@ -43,19 +43,19 @@ def test_running():
 @pytest.mark.parametrize(
     ("known", "words", "whole"),
     [
-        (None, "Nothing is made yet.", False),
-        ({"done": 1204, "total": 3000, "failed": 2}, "1204 of 3000 made, 2 failed. It can be resumed.", False),
-        ({"done": 7, "total": None}, "7 made. It can be resumed.", False),
-        ({"done": 4, "total": 4, "is_ended": True}, "4 of 4 made. Everything is done.", True),
-        ({"done": 3, "total": 4, "set_aside": 1, "is_ended": True}, "3 of 4 made, 1 failed.", False),
+        (None, "Nothing generated yet.", False),
+        ({"done": 1204, "total": 3000, "failed": 2}, "1204 of 3000 generated, 2 failed. It can be resumed.", False),
+        ({"done": 7, "total": None}, "7 generated. It can be resumed.", False),
+        ({"done": 4, "total": 4, "is_ended": True}, "4 of 4 generated. All done.", True),
+        ({"done": 3, "total": 4, "set_aside": 1, "is_ended": True}, "3 of 4 generated, 1 failed.", False),
         (
             {"done": 3, "total": 4, "skipped": 1, "is_ended": True},
-            "3 of 3 made, 1 passed over. Everything is done.",
+            "3 of 3 generated, 1 skipped. All done.",
             True,
         ),
         (
             {"done": 0, "total": 5, "skipped": 5, "is_ended": True},
-            "0 of 0 made, 5 passed over. No picture came of it: Look first says why.",
+            "0 of 0 generated, 5 skipped. No images were generated: Preview shows why.",
             True,
         ),
     ],
@@ -97,13 +97,13 @@ def test_totals():
     )
     words = totals_words(totals)
     assert words == (
-        "5 to make, 2 done before, 1 get a new name, since the old one is taken, 1 cannot be made, "
-        "2 are there already, 2 passed over (no mask of that name), 1 passed over (asked for twice)."
+        "5 to generate, 2 already done, 1 renamed because a file exists, 1 cannot be generated, "
+        "2 already exist, 2 skipped (no mask with that name), 1 skipped (listed twice)."
     )
     nothing = replace(totals, tasks=0, to_make=0, does={}, skipped={})
-    assert totals_words(nothing) == "Nothing to make: no picture or prompt was found."
-    assert room_words(totals) == "It takes about 60 s. The pictures need about 1.0 MB; 1.0 GB are free."
-    assert "as far as can be told" in room_words(replace(totals, how_known="scaled"))
+    assert totals_words(nothing) == "Nothing to generate: no image or prompt was found."
+    assert room_words(totals) == "It takes about 60 s. The images need about 1.0 MB; 1.0 GB free."
+    assert "(estimated)" in room_words(replace(totals, how_known="scaled"))
     assert "not known yet" in room_words(replace(totals, seconds=None, free_bytes=None))
     assert room_words(replace(totals, to_make=0)) == ""
 

@@ -47,7 +47,7 @@ def test_others_wait_in_order_and_the_turn_is_kept_between_them(works):
     first, run = works.run("one")
     second, third = works.add("two"), works.add("three")
     assert [works.stage(one) for one in (first, second, third)] == ["running", "waiting", "waiting"]
-    assert works.batches.words_of_waiting(second) == "Waits for the batch before it."
+    assert works.batches.words_of_waiting(second) == "Waiting for the previous batch."
     run.end()
     assert works.stage(second) == "running" and works.lender.taken_back == 0
     works.processes[-1].end()
@@ -59,11 +59,11 @@ def test_others_wait_in_order_and_the_turn_is_kept_between_them(works):
 def test_why_it_waits_is_said(works):
     identity = works.add()
     works.lender.state = "working"
-    assert "until the queue is done" in works.batches.words_of_waiting(identity)
+    assert "for the queue to finish" in works.batches.words_of_waiting(identity)
     works.lender.state, works.lender.who = "elsewhere", "mezzotint queue run (process 7)"
     assert "process 7" in works.batches.words_of_waiting(identity)
     works.lender.state, works.lender.who, works.models.now = "idle", "", "starting"
-    assert "engine has started" in works.batches.words_of_waiting(identity)
+    assert "engine to start" in works.batches.words_of_waiting(identity)
 
 
 def test_what_waits_is_stopped_before_it_begins_and_the_queue_goes_on(works):
@@ -106,8 +106,8 @@ def test_stopping_and_going_on_with_what_failed(works):
         ({"code": 9, "kind": "crashed"}, "ran out of memory"),
         ({"code": 11, "kind": "crashed"}, "crashed"),
         ({"code": 0, "kind": "not_started"}, "could not be started"),
-        ({"code": 1}, "ended by itself with the code 1"),
-        ({"code": 130}, "ended by another program"),
+        ({"code": 1}, "exited with code 1"),
+        ({"code": 130}, "terminated by another program"),
     ],
 )
 def test_how_it_ended_is_told_in_plain_words_and_it_can_be_gone_on_with(works, end, words):

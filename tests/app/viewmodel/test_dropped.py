@@ -134,4 +134,4 @@ def test_the_newest_drop_wins(handler, heard, service):
 def test_paths_of_a_command_line_are_no_more_than_those_of_a_drop(handler, heard, service):
     handler.take_paths([f"/{number}.png" for number in range(MOST_PATHS + 7)])
     assert len(service.last("examine").params["paths"]) == MOST_PATHS
-    assert f"the first {MOST_PATHS} are looked at" in heard.of("message")[0]
+    assert f"the first {MOST_PATHS} are used" in heard.of("message")[0]

@@ -148,7 +148,7 @@ def test_stars_show_at_once_and_go_back_where_they_are_refused(qapp, tmp_path_fa
     assert all(model.index(row).data(RatingRole) == stars for row in chosen)
     if refused and one.librarian.open("gallery.rate"):
         one.librarian.fail("storage", "the disk is full", method="gallery.rate")
-        assert told == ["The stars were not kept: the disk is full"]
+        assert told == ["The rating was not saved: the disk is full"]
     one.settle()
     kept = [each.rating for each in one.librarian.items]
     assert [model.index(row).data(RatingRole) for row in range(6)] == kept

@@ -80,14 +80,14 @@ def test_what_is_moved_to_the_trash_leaves_the_list_at_once_and_the_gallery_for_
     assert trash.moved == ["/pictures/1.png", "/pictures/2.png"]
     assert one.librarian.last("gallery.forget").params == {"paths": ("/pictures/1.png", "/pictures/2.png")}
     assert shown(one) == [0, 3]
-    assert one.told == ["Moved to the trash: 2 pictures"]
+    assert one.told == ["Moved to trash: 2 images"]
 
 
 def test_what_could_not_be_moved_comes_back_and_is_told(made):
     one = made([item(0), item(1), item(2)], Trash({"/pictures/0.png": "no permission.", "/pictures/2.png": "busy"}))
     one.actions.move_to_trash(current(one))
     assert shown(one) == [0, 2]
-    assert one.failed == ["/pictures/0.png could not be moved to the trash: no permission. The same happened to 1 more"]
+    assert one.failed == ["/pictures/0.png could not be moved to the trash: no permission. 1 more could not be moved"]
 
 
 def test_nothing_is_forgotten_where_nothing_was_moved(made):
@@ -115,7 +115,7 @@ def test_the_picture_itself_is_copied(made, tmp_path):
     one.actions.copy_pixels(current(one)[0])
     one.librarian.answer(written_pixels(tmp_path), method="pixels")
     assert (copied[0].width(), copied[0].height()) == (2, 2)
-    assert one.told == ["The picture is on the clipboard"]
+    assert one.told == ["Image copied"]
 
 
 def test_settings_are_copied_as_text(made):
@@ -148,7 +148,7 @@ def test_a_picture_that_tells_nothing_is_no_trouble(made, what):
     getattr(one.actions, what)(current(one)[0])
     one.librarian.answer(metadata(program="unknown"), method="metadata")
     assert copied == []
-    assert one.failed == ["This picture does not say how it was made"]
+    assert one.failed == ["This image has no generation metadata"]
 
 
 @pytest.mark.parametrize(

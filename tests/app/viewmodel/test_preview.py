@@ -204,7 +204,7 @@ def test_how_far_it_is_and_how_it_ended(kit):
     assert (preview.is_working(), preview.line()) == (False, "The GPU ran out of memory.")
     begin(kit)
     kit.runner.end(failure=Failure(kind="cancelled", message="cancelled"))
-    assert preview.line() == "Stopped."
+    assert preview.line() == "Cancelled."
     begin(kit)
     kit.runner.end()
     assert preview.line() == ""

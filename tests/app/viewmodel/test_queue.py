@@ -111,7 +111,7 @@ def test_the_running_one_shows_how_far_it_is(made):
     model.dataChanged.connect(lambda first, last: changes_of(changed, first, last))
     made.runner.progressed.emit(task, step)
     view = model.index(0).data(ViewRole)
-    assert (view.id, view.state, view.note) == (ids[0], "running", "Picture 1 of 4: step 5 of 10")
+    assert (view.id, view.state, view.note) == (ids[0], "running", "Image 1 of 4: step 5 of 10")
     assert view.fraction == pytest.approx(0.5 / 4)
     assert changed == [0]
     made.change(lambda store: store.saved(task.id, image(task)))
@@ -244,7 +244,7 @@ def test_an_order_that_was_refused_is_told_and_taken_back(made, qtbot):
 def test_rows_are_spoken(made):
     add(made, 1)
     model = look(made)
-    assert model.index(0).data() == "Waiting: number 0. 0 of 1 picture, m"
+    assert model.index(0).data() == "Waiting: number 0. 0 of 1 image, m"
     assert model.index(0).data(RowRole).title == "number 0"
 
 

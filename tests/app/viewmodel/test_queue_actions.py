@@ -31,7 +31,7 @@ def test_cancel_and_retry(made):
     assert states(made) == ["cancelled", "waiting"]
     made.queue.actions.retry(ids)
     assert states(made) == ["waiting", "waiting"]
-    assert made.told == ["Cancelled: 1 entry", "Waiting again: 2 entries"]
+    assert made.told == ["Cancelled: 1 job", "Queued again: 2 jobs"]
 
 
 def test_what_runs_is_marked_to_be_stopped(made):
@@ -50,7 +50,7 @@ def test_duplicate_remove_and_clear(made):
     made.change(finish)
     made.queue.actions.clear_finished()
     assert len(made.ids()) == 1
-    assert made.told[-1] == "1 entry taken off the list; the pictures stay"
+    assert made.told[-1] == "Removed from the list: 1 job; images are kept"
 
 
 def test_removing_what_runs_says_that_it_is_being_stopped(made):
@@ -94,7 +94,7 @@ def test_edit_again_gives_the_request_with_its_seed(made):
 def test_the_folder_is_that_of_its_pictures(made, tmp_path):
     (entry,) = add(made)
     made.queue.actions.show_folder(entry)
-    assert "no pictures yet" in made.failed[-1]
+    assert "no images yet" in made.failed[-1]
     opened = []
     made.queue.actions.open_folder.connect(opened.append)
     task = made.change(lambda store: store.claim(OWNER))

@@ -25,7 +25,7 @@ def test_tasks_with_their_pictures_and_errors(made):
         task = made.change(lambda store: store.claim(OWNER))
         made.change(lambda store: store.fail(task.id, "out_of_memory", "needed 7.9 GB, 6.0 were free"))
     lines = [details.tasks.index(row).data() for row in range(3)]
-    assert lines[0].startswith("1. Done · Seed 5 · 2 of 2 pictures")
+    assert lines[0].startswith("1. Done · Seed 5 · 2 of 2 images")
     assert lines[1].split("\n")[1] == "needed 7.9 GB, 6.0 were free"
     assert "smaller size" in lines[1].split("\n")[2]
     assert "\n" not in lines[2]

@@ -39,7 +39,7 @@ def test_nothing_is_asked_where_nothing_was_interrupted(tmp_path, qapp):
 def test_it_is_asked_what_is_to_become_of_it_and_the_queue_is_paused(made):
     one = made()
     assert one.queue.interrupted.text() == (
-        "The program ended in the middle of its work: 2 pictures not made yet. What was finished is kept."
+        "Mezzotint stopped while it was generating: 2 images still missing. Finished images are kept."
     )
     assert one.store.paused()
 
@@ -80,4 +80,4 @@ def test_another_crash_is_asked_about_again(made):
     one.change(lambda store: store.resume())
     one.change(lambda store: store.claim(OWNER))
     one.change(lambda store: store.recover(lambda _owner: False))
-    assert "3 pictures" in one.queue.interrupted.text()
+    assert "3 images" in one.queue.interrupted.text()

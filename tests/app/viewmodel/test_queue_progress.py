@@ -105,12 +105,12 @@ def test_what_is_done_is_said_in_words():
         progress = progress.after(event, 0)
         words.append(progress.words())
     assert words == [
-        "Beginning",
+        "Starting",
         "Loading m: 1.0 GB of 2.0 GB",
-        "Reading the prompt",
-        "Picture 1 of 2: step 3 of 10",
-        "Finishing picture 1 of 2",
-        "1 of 2 pictures saved",
+        "Encoding the prompt",
+        "Image 1 of 2: step 3 of 10",
+        "Decoding image 1 of 2",
+        "1 of 2 images saved",
     ]
 
 

@@ -36,18 +36,18 @@ def step(number, count):
 
 
 def test_nothing(made):
-    assert text(made) == "Nothing waits"
+    assert text(made) == "Queue empty"
     assert not made.queue.summary.work_left()
 
 
 def test_waiting_and_paused(made):
     made.change(lambda store: store.add([request()]))
-    assert text(made) == "1 entry waits"
+    assert text(made) == "1 job waiting"
     made.change(lambda store: store.add([request()]))
     made.change(lambda store: store.pause())
-    assert text(made) == "Paused; 2 entries wait"
+    assert text(made) == "Paused; 2 jobs waiting"
     made.runner.trouble = "the disk is full: free some space."
-    assert text(made) == "Held up: the disk is full: free some space, 2 entries wait"
+    assert text(made) == "Blocked: the disk is full: free some space, 2 jobs waiting"
     assert not made.queue.summary.work_left()  # it is paused, and stays so
     made.change(lambda store: store.resume())
     assert made.queue.summary.work_left()
@@ -59,17 +59,17 @@ def test_a_full_disk_is_the_reason_until_it_goes_on(made):
     made.change(lambda store: store.put_back(task.id, because="full"))
     made.change(lambda store: store.pause())
     made.runner.end(failure=Failure(kind="storage", message=NO_SPACE))
-    assert text(made) == f"Paused: {NO_SPACE}; 1 entry waits"
+    assert text(made) == f"Paused: {NO_SPACE}; 1 job waiting"
     made.change(lambda store: store.resume())
     made.change(lambda store: store.pause())
-    assert text(made) == "Paused; 1 entry waits"
+    assert text(made) == "Paused; 1 job waiting"
 
 
 def test_working_without_and_with_earlier_runs(made):
     made.change(lambda store: store.add([request("a", 3)]))
     made.change(lambda store: store.add([request("b", 2)]))
     begin(made)
-    assert text(made) == "0 of 3 pictures; then 1 entry"
+    assert text(made) == "0 of 3 images; then 1 job"
     assert made.queue.summary.work_left()
 
 
@@ -84,36 +84,36 @@ def test_the_time_left_is_staged(made):
     assert running.queue_seconds_left() == pytest.approx(8 + 2 + 18 * 8)
     made.runner.progressed.emit(task, step(5, 12))
     assert running.entry_seconds_left() == pytest.approx(12 * 8 - 2.5)
-    assert text(made) == "0 of 12 pictures, about 2 min left; then 1 entry, all of it about 2 min left"
+    assert text(made) == "0 of 12 images, about 2 min left; then 1 job, about 2 min left in total"
     made.runner.progressed.emit(task, Saved(image=image(task), images=12))
     made.change(lambda store: store.saved(task.id, image(task)))
     assert running.entry_seconds_left() == pytest.approx(11 * 8)
     assert running.queue_seconds_left() == pytest.approx(11 * 8 + 1 + 6 * 8)
     assert made.queue.summary.fraction() == pytest.approx(1 / 12)
-    assert text(made).startswith("1 of 12 pictures, about 88 s left")
+    assert text(made).startswith("1 of 12 images, about 88 s left")
 
 
 def test_stopping_is_told(made):
     made.change(lambda store: store.add([request()]))
     begin(made)
     made.change(lambda store: store.stop_after_current(True))
-    assert text(made).endswith(". Stops after this one")
+    assert text(made).endswith(". Stops after this task")
     made.change(lambda store: store.stop_after_current(False))
     made.change(lambda store: store.pause())
-    assert text(made).endswith(". Being paused")
+    assert text(made).endswith(". Pausing")
 
 
 def test_who_else_works_is_told(made):
     made.change(lambda store: store.add([request()]))
     made.runner.state, made.runner.who = "elsewhere", "mezzotint queue run (process 12)"
-    assert text(made) == "mezzotint queue run (process 12) makes the pictures of this queue, 1 entry waits"
+    assert text(made) == "mezzotint queue run (process 12) is processing this queue, 1 job waiting"
     assert not made.queue.summary.work_left()
 
 
 def test_a_batch_has_its_turn_and_what_waits_is_still_to_be_made(made):
     made.change(lambda store: store.add([request()]))
     made.runner.state, made.runner.who, made.runner.lent = "elsewhere", "A batch", True
-    assert text(made) == "A batch is being made; the queue goes on after it, 1 entry waits"
+    assert text(made) == "A batch is running; the queue continues after it, 1 job waiting"
     assert made.queue.summary.work_left()
     made.change(lambda store: store.pause())
     assert not made.queue.summary.work_left()
@@ -128,7 +128,7 @@ def test_how_far_another_program_is(made):
     task = made.change(lambda store: store.claim("another"))
     made.change(lambda store: store.saved(task.id, image(task)))
     told = text(made)
-    assert told.startswith("mezzotint queue run makes the pictures of this queue: 1 of 4 pictures, 1 entry waits, ")
+    assert told.startswith("mezzotint queue run is processing this queue: 1 of 4 images, 1 job waiting, ")
     assert told.endswith(" left")
     assert made.queue.summary.fraction() == pytest.approx(1 / 4)
 
@@ -138,11 +138,11 @@ def test_entries_that_need_a_look(made):
     task = begin(made)
     made.change(lambda store: store.fail(task.id, "storage", "full"))
     made.runner.end()
-    assert text(made) == "Nothing waits; to be looked at: 1 entry"
+    assert text(made) == "Queue empty; need attention: 1 job"
 
 
 def test_a_queue_that_cannot_be_opened_is_no_empty_one(made):
     made.access.unusable.emit("it is from a newer Mezzotint.")
-    assert text(made) == "Held up: it is from a newer Mezzotint"
+    assert text(made) == "Blocked: it is from a newer Mezzotint"
     made.access.opened.emit(None)
-    assert text(made) == "Nothing waits"
+    assert text(made) == "Queue empty"

@@ -69,8 +69,8 @@ def test_a_full_disk_says_to_free_some_space_and_what_is_no_error_says_nothing()
 
 
 def test_counts_are_words():
-    assert [pictures_count(number) for number in (0, 1, 2)] == ["0 pictures", "1 picture", "2 pictures"]
-    assert [entries_count(number) for number in (1, 3)] == ["1 entry", "3 entries"]
+    assert [pictures_count(number) for number in (0, 1, 2)] == ["0 images", "1 image", "2 images"]
+    assert [entries_count(number) for number in (1, 3)] == ["1 job", "3 jobs"]
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_models_are_called_by_their_last_name(path, name):
 def test_an_entry_in_words():
     view = entry_view(row(state="running", pictures=1), doing="Picture 2 of 4", fraction=0.4, left=90)
     assert (view.word, view.note, view.fraction, view.busy) == ("Running", "Picture 2 of 4", 0.4, False)
-    assert view.about == "1 of 4 pictures · m · about 2 min left"
+    assert view.about == "1 of 4 images · m · about 2 min left"
     assert entry_view(row(state="running")).busy
     assert entry_view(row(), left=30).about.endswith("takes about 30 s")
-    assert entry_view(row(title="  ")).title == "Without a prompt"
+    assert entry_view(row(title="  ")).title == "No prompt"
     assert entry_view(row(state="done", pictures=4)).fraction is None
 
 
@@ -100,10 +100,10 @@ def test_an_error_is_trouble_until_it_is_tried_again():
     view = entry_view(row(state="failed", error="out of\nmemory"))
     assert (view.note, view.trouble) == ("out of memory", True)
     view = entry_view(row(state="waiting", error="it ended"))
-    assert (view.note, view.trouble) == ("Last time: it ended", False)
+    assert (view.note, view.trouble) == ("Last attempt: it ended", False)
     view = entry_view(row(state="waiting", error="no memory", tasks=3, counts=TaskCounts(waiting=2, failed=1)))
     assert (view.note, view.trouble) == ("Failed so far: 1 of 3: no memory", False)
 
 
 def test_it_is_spoken_in_sentences():
-    assert spoken(entry_view(row(state="failed", error="no memory"))) == "Failed: a hare. 0 of 4 pictures, m. no memory"
+    assert spoken(entry_view(row(state="failed", error="no memory"))) == "Failed: a hare. 0 of 4 images, m. no memory"

@@ -22,8 +22,8 @@ def test_the_engine_is_told_in_words_and_with_a_drawing(line):
 
 def test_what_can_be_stopped_can_be_pressed_and_says_what_it_is(qtbot, line):
     assert not line.cancel.isVisible()
-    line.show_cancel("Stop loading")
-    assert line.cancel.isVisible() and line.cancel.accessibleName() == line.cancel.toolTip() == "Stop loading"
+    line.show_cancel("Cancel loading")
+    assert line.cancel.isVisible() and line.cancel.accessibleName() == line.cancel.toolTip() == "Cancel loading"
     with qtbot.waitSignal(line.cancel_asked):
         qtbot.mouseClick(line.cancel, Qt.MouseButton.LeftButton)
     line.show_cancel("")
@@ -47,6 +47,6 @@ def test_a_message_fades(qtbot, line, monkeypatch):
 @pytest.mark.parametrize(("button", "signal"), [("engine", "engine_asked"), ("queue", "queue_asked")])
 def test_both_sides_can_be_pressed(qtbot, line, button, signal):
     line.show_engine("a", "done", "good")
-    line.show_queue("Nothing waits")
+    line.show_queue("Queue empty")
     with qtbot.waitSignal(getattr(line, signal)):
         qtbot.mouseClick(getattr(line, button), Qt.MouseButton.LeftButton)

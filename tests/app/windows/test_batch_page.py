@@ -93,7 +93,7 @@ def test_the_pattern_of_names_that_is_offered_fits_what_they_are_made_of(page, w
 def test_what_is_missing_gets_the_keyboard(qtbot, page, works):
     page.activateWindow()
     click(qtbot, page.start)
-    assert page.what.folder.line.hasFocus() and "Choose a folder" in page.fields()["folder"].problem()
+    assert page.what.folder.line.hasFocus() and "Choose an image folder" in page.fields()["folder"].problem()
     assert works.librarian.asked == []
 
 
@@ -105,15 +105,15 @@ def test_looked_at_started_and_in_the_list(qtbot, page, works):
     works.librarian.event(DryRows(rows=(dry_row(1), dry_row(2, does="skip", why="no picture"))), method="batch_look")
     works.librarian.answer(dry_totals(fits=False, skipped={"unreadable": 1}), method="batch_look")
     assert page.look.table.model().rowCount() == 2 and not page.look.stop.isVisible()
-    assert page.look.words.text() == "1 to make, 1 passed over (unreadable)."
-    assert "too little room" in page.look.problem.text() and "free" in page.look.room.text()
+    assert page.look.words.text() == "1 to generate, 1 skipped (unreadable)."
+    assert "Not enough disk space" in page.look.problem.text() and "free" in page.look.room.text()
     click(qtbot, page.start)
     works.librarian.answer(BatchWritten(path=works.librarian.last("batch_write").params.path), method="batch_write")
     assert page.tabs.currentIndex() == BATCHES and len(page.list.cards()) == 1
     works.lender.let()
     works.processes[0].told.emit(progress(1, total=2, failed=1))
     card = page.list.cards()[0]
-    assert "1 of 2 made" in card.words.text()
+    assert "1 of 2 generated" in card.words.text()
     click(qtbot, card.failed)
     qtbot.waitUntil(lambda: bool(works.librarian.open("batch_tasks")))
     works.librarian.answer(BatchTaskPage(total=0, rows=()), method="batch_tasks")

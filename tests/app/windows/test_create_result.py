@@ -33,11 +33,11 @@ def test_progress_and_cancel(kit, page):
     kit.runner.progressed.emit(
         kit.runner.task(), Step(image=0, images=1, stage=0, stages=1, step=2, steps=8, sigma=1.0, preview=None)
     )
-    assert page.result.progress_words().startswith("Picture 1 of 1: step 2 of 8")
+    assert page.result.progress_words().startswith("Image 1 of 1: step 2 of 8")
     clicked(page.result.cancel_button())
     assert kit.runner.stopped == 1
     kit.runner.end(failure=Failure(kind="cancelled", message="cancelled"))
-    assert page.result.progress_words() == "Stopped."
+    assert page.result.progress_words() == "Cancelled."
     assert page.result.cancel_button().isHidden()
 
 

@@ -115,6 +115,6 @@ def test_a_few_pictures_become_an_entry_of_the_queue(questions, handler, accepte
     loose = Pictures(folder="", paths=tuple(f"/{n}.png" for n in range(40)))
     for pictures in (few, loose):
         handler.batch.emit(pictures)
-        assert ("more pictures" in questions.open_question().informativeText()) is not pictures.complete
+        assert ("more images" in questions.open_question().informativeText()) is not pictures.complete
         say(questions, True)
     assert accepted == [("batch_accepted", few), ("batch_accepted", loose)]

@@ -64,7 +64,7 @@ def stars(made):
 
 def test_an_empty_gallery_leads_to_the_create_page(shown, qtbot):
     made = shown([])
-    assert made.page.empty.title() == "Your pictures appear here"
+    assert made.page.empty.title() == "Your images appear here"
     with qtbot.waitSignal(made.page.create_asked):
         qtbot.mouseClick(made.page.empty.button, Qt.MouseButton.LeftButton)
 
@@ -74,7 +74,7 @@ def test_a_search_without_a_match_leads_back_to_all(shown, qtbot):
     made.page.bar.search.setText("fox")
     qtbot.keyClick(made.page.bar.search, Qt.Key.Key_Return)
     made.settle()
-    assert made.page.empty.title() == "No picture matches"
+    assert made.page.empty.title() == "No matching images"
     qtbot.mouseClick(made.page.empty.button, Qt.MouseButton.LeftButton)
     assert ids(made) == [0, 1, 2]
     assert made.page.bar.search.text() == ""
@@ -132,7 +132,7 @@ def test_the_trash_is_asked_about_once_if_one_likes(shown, qtbot, remember):
     press(qtbot, made, Qt.Key.Key_Delete)
     box = made.page.findChild(QMessageBox)
     assert moved == []
-    assert "2 pictures" in box.text()
+    assert "2 images" in box.text()
     box.checkBox().setChecked(remember)
     agree = next(one for one in box.buttons() if box.buttonRole(one) == QMessageBox.ButtonRole.AcceptRole)
     qtbot.mouseClick(agree, Qt.MouseButton.LeftButton)
@@ -239,7 +239,7 @@ def test_details_show_foreign_text_as_it_is(shown, qtbot):
 
 def test_the_date_in_sight_stays_above_the_pictures(shown, qtbot):
     made = shown([item(number, made=1_800_000_000.0 - 3600 * number) for number in range(400)])
-    assert made.page.status.texts()[:2] == ("Today", "400 pictures")
+    assert made.page.status.texts()[:2] == ("Today", "400 images")
     made.page.grid.verticalScrollBar().setValue(made.page.grid.verticalScrollBar().maximum() // 4)
     made.settle()
     assert made.page.status.texts()[0] != "Today"
@@ -249,7 +249,7 @@ def test_a_scan_shows_how_far_it_is_and_can_be_stopped(shown, qtbot):
     made = shown(numbers(1))
     made.gallery.scanner.scan()
     made.librarian.event(Progress(what="x", done=20, total=1000, unit="pictures"), method="gallery.scan")
-    assert made.page.status.texts()[2].startswith("Reading pictures: 20 of ")
+    assert made.page.status.texts()[2].startswith("Reading images: 20 of ")
     made.page.status._stop.click()
     assert made.librarian.cancelled[-1] == made.librarian.last("gallery.scan").call
     made.librarian.answer(GalleryScanned(added=0, removed=0, total=1, unreadable=0), method="gallery.scan")

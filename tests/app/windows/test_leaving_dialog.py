@@ -40,7 +40,7 @@ def test_a_batch_stops_and_only_the_queue_goes_on_without_the_window(qtbot, queu
     qtbot.addWidget(dialog)
     dialog.show()
     words = " ".join(label.text() for label in dialog.findChildren(QLabel))
-    assert "batch is being made" in words and ("queue is not empty" in words) is queue
+    assert "batch is running" in words and ("queue is not empty" in words) is queue
     assert dialog.go_on_button.isVisible() is queue
     with qtbot.assertNotEmitted(dialog.go_on), qtbot.waitSignal(dialog.stop):
         qtbot.mouseClick(dialog.stop_button, Qt.MouseButton.LeftButton)

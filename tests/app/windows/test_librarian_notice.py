@@ -27,7 +27,7 @@ def test_nothing_is_shown_while_all_is_well(librarian, notice):
         assert notice.isHidden()
 
 
-@pytest.mark.parametrize(("state", "way_on"), [("restarting", "is started again"), ("given_up", "not started again")])
+@pytest.mark.parametrize(("state", "way_on"), [("restarting", "is restarting"), ("given_up", "does not restart")])
 def test_an_end_is_told_with_what_waits_for_it(librarian, notice, state, way_on):
     librarian.words = "It crashed <b>."
     librarian.become(state)
@@ -51,6 +51,6 @@ def test_a_start_that_takes_long_is_told(qtbot, librarian, monkeypatch):
     librarian.become("starting")
     notice = LibrarianNotice(librarian)
     qtbot.addWidget(notice)
-    qtbot.waitUntil(lambda: "takes long to start" in notice.trouble.text())
+    qtbot.waitUntil(lambda: "taking long to start" in notice.trouble.text())
     librarian.become("ready")
     assert notice.isHidden()

@@ -28,4 +28,4 @@ def test_it_can_be_copied_and_the_engine_started_again(qtbot):
     button(dialog, "Copy").click()
     assert QGuiApplication.clipboard().text() == "a\nb"
     with qtbot.waitSignal(dialog.restart_asked):
-        button(dialog, "Start the engine again").click()
+        button(dialog, "Restart engine").click()

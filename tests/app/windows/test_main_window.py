@@ -166,7 +166,7 @@ def test_the_batch_is_stopped_before_the_queue_lets_go(program, monkeypatch):
 def test_what_stands_in_the_way_of_a_batch_is_told_where_it_is_seen(window, program):
     window.show_page(BATCH)
     window.batch_page.start.click()
-    assert "Choose a folder" in window.batch_page.fields()["folder"].problem()
+    assert "Choose an image folder" in window.batch_page.fields()["folder"].problem()
     assert not window.notice.text()
 
 

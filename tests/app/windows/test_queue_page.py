@@ -67,7 +67,7 @@ def agree(qtbot, made):
 
 def test_an_empty_queue_says_what_it_is_for_and_leads_to_the_create_page(made, qtbot):
     assert not made.page.list.isVisible()
-    assert made.page.empty.title() == "Nothing is waiting"
+    assert made.page.empty.title() == "Queue empty"
     with qtbot.waitSignal(made.page.create_asked):
         qtbot.mouseClick(made.page.empty.button, Qt.MouseButton.LeftButton)
     add(made, 1)
@@ -128,7 +128,7 @@ def test_what_is_not_finished_is_removed_after_a_question(made, qtbot):
     select(made, 0, 1)
     press(qtbot, made, Qt.Key.Key_Delete)
     assert made.ids() == ids
-    assert "2 entries" in box_of(made).text()
+    assert "2 jobs" in box_of(made).text()
     agree(qtbot, made)
     assert made.ids() == ids[2:]
 
@@ -169,7 +169,7 @@ def test_what_another_program_makes_can_be_finished_and_then_stopped(made, qtbot
     assert not made.page.finish.isEnabled()
     made.change(lambda store: store.claim("another"))
     turn()
-    assert made.page.elsewhere.text().startswith("mezzotint queue run makes the pictures of this queue: 0 of ")
+    assert made.page.elsewhere.text().startswith("mezzotint queue run is processing this queue: 0 of ")
     assert made.page.finish.isEnabled()
     qtbot.mouseClick(made.page.finish, Qt.MouseButton.LeftButton)
     assert made.runner.done == ["finish_then_stop"]
@@ -255,7 +255,7 @@ def test_a_crash_is_asked_about_once(made, qtbot, button, after):
 def test_who_else_works_is_told(made):
     made.runner.state, made.runner.who = "elsewhere", "mezzotint queue run"
     made.runner.changed.emit()
-    assert made.page.elsewhere.text() == "mezzotint queue run makes the pictures of this queue"
+    assert made.page.elsewhere.text() == "mezzotint queue run is processing this queue"
     made.runner.state = "idle"
     made.runner.changed.emit()
     assert not made.page.elsewhere.isVisible()
@@ -314,7 +314,7 @@ def test_progress_repaints_one_row(made, qtbot):
     step = Step(image=0, images=1, stage=0, stages=1, step=5, steps=10, sigma=1.0, preview=None)
     made.runner.progressed.emit(task, step)
     assert changed == [(0, 0)]
-    assert made.page._summary.text().startswith("0 of 1 picture")
+    assert made.page._summary.text().startswith("0 of 1 image")
 
 
 def test_every_control_has_a_name_and_a_tooltip(made):
