@@ -28,6 +28,7 @@ from mezzotint_app.windows.create_page import CreatePage
 from mezzotint_app.windows.dialogs import Dialogs
 from mezzotint_app.windows.engine_notice import EngineNotice
 from mezzotint_app.windows.first_run import FirstRun
+from mezzotint_app.windows.first_size import first_size
 from mezzotint_app.windows.gallery_page import GalleryPage
 from mezzotint_app.windows.kept_layout import KeptLayout
 from mezzotint_app.windows.librarian_notice import LibrarianNotice
@@ -287,7 +288,8 @@ class MainWindow(QMainWindow):
 
     def _place(self) -> None:
         state = self.program.window_state.value()
-        self.resize(_USUAL)
+        screen = self.screen()
+        self.resize(first_size(_USUAL, _SMALLEST, screen.availableGeometry().size() if screen else _USUAL))
         if state.geometry:
             with contextlib.suppress(ValueError):  # whatever stands in the file, the window opens
                 self.restoreGeometry(QByteArray(base64.b64decode(state.geometry, validate=False)))

@@ -1,7 +1,9 @@
 """The pages, and what happens between them."""
 
+from types import SimpleNamespace
+
 import pytest
-from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QRect, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
@@ -191,3 +193,12 @@ def test_what_is_true_no_more_is_no_longer_told(window, program):
     assert window.notice.text() == "something else"
     program.over.emit("something else")
     assert window.notice.isHidden()
+
+
+def test_at_first_it_is_as_large_as_the_screen_allows(qtbot, program, used, monkeypatch):
+    small = SimpleNamespace(availableGeometry=lambda: QRect(0, 0, 1280, 680))
+    monkeypatch.setattr(MainWindow, "screen", lambda _self: small)
+    window = MainWindow(program)
+    qtbot.addWidget(window, before_close_func=lambda one: one.leave())
+    assert window.width() <= 1280
+    assert 560 <= window.height() <= 650
