@@ -175,6 +175,12 @@ class Preview(QObject):
         self._results = tuple(one for one in self._results if one.path != path)
         self.results_changed.emit()
 
+    def forget_failure(self) -> None:
+        """Something else was asked for: what became of the last is old."""
+        if self._failure:
+            self._failure = ""
+            self.changed.emit()
+
     def stop(self) -> None:
         """Cancel what is being made; pictures that are saved stay."""
         if self.is_working():

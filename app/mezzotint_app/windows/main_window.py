@@ -33,6 +33,7 @@ from mezzotint_app.windows.gallery_page import GalleryPage
 from mezzotint_app.windows.kept_layout import KeptLayout
 from mezzotint_app.windows.librarian_notice import LibrarianNotice
 from mezzotint_app.windows.models_page import ModelsPage
+from mezzotint_app.windows.paused_notice import PausedNotice
 from mezzotint_app.windows.queue_page import QueuePage
 from mezzotint_app.windows.status import Status
 
@@ -106,6 +107,7 @@ class MainWindow(QMainWindow):
     def _make_pages(self) -> None:
         program = self.program
         self.create_page = CreatePage(program.create, program.thumbnails, program.pool, engine=program.engine_state)
+        self.create_page.footer.put_over_generate(PausedNotice(program.queue))
         self.queue_page = QueuePage(program.queue)
         self.gallery_page = GalleryPage(program.gallery)
         self.models_page = ModelsPage(program.library)

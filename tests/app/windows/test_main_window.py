@@ -9,6 +9,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
 from mezzotint_app.program import Program
 from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
+from mezzotint_app.windows.paused_notice import PausedNotice
 
 
 def page(window):
@@ -202,3 +203,13 @@ def test_at_first_it_is_as_large_as_the_screen_allows(qtbot, program, used, monk
     qtbot.addWidget(window, before_close_func=lambda one: one.leave())
     assert window.width() <= 1280
     assert 560 <= window.height() <= 650
+
+
+def test_a_paused_queue_is_told_over_generate(qtbot, window, program):
+    (notice,) = window.create_page.footer.findChildren(PausedNotice)
+    assert not notice.isVisible()
+    program.runner.pause()
+    qtbot.waitUntil(notice.isVisible)
+    assert notice.geometry().bottom() < window.create_page.footer.generate_button().geometry().top()
+    notice.resume.click()
+    qtbot.waitUntil(lambda: not notice.isVisible())
