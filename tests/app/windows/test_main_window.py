@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRect, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 
+from mezzotint.jobs.store import JobStore
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
 from mezzotint_app.program import Program
 from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
@@ -144,6 +145,28 @@ def test_with_work_left_it_does_what_was_settled(qtbot, window, program, monkeyp
     with qtbot.waitSignal(window.closing):
         window.close()
     assert program.go_on_without_window == goes_on
+
+
+@pytest.mark.parametrize("choice", ["ask", "stop"])
+@pytest.mark.parametrize(("work", "paused"), [(True, True), (False, False)])
+def test_a_queue_that_was_stopped_begins_nothing_at_the_next_start(
+    qtbot, window, program, monkeypatch, choice, work, paused
+):
+    stage = Stage(model=ModelRef(id="starter-dit"))
+    monkeypatch.setattr(program.batches, "work_left", lambda: not work)
+    program.settings.change(when_closed=choice)
+    if work:
+        request = GenerateRequest(prompt="a boat", cascade=Cascade(stages=(stage,)))
+        program.access.change(lambda store: store.add([request] * 3))
+        qtbot.waitUntil(program.queue.summary.work_left)
+    with qtbot.waitSignal(window.closing):
+        window.close()
+        if choice == "ask":
+            window.dialogs._open["leaving"].stop_button.click()
+    with qtbot.waitCallback() as gone:
+        program.leave(gone)
+    with JobStore.open().store as store:
+        assert (store.paused(), store.count(("waiting",))) == (paused, int(work))
 
 
 @pytest.mark.parametrize("choice", ["ask", "go_on"])
