@@ -8,7 +8,16 @@ from PySide6.QtCore import QObject, Signal, SignalInstance
 
 from mezzotint import paths
 from mezzotint.jobs.store import JobStore, Recovered, Task, TaskState
-from mezzotint.protocol import DecodeRequest, Event, GeneratedImage, GenerateRequest, GenerateResult, Saved
+from mezzotint.protocol import (
+    DecodeRequest,
+    Decoding,
+    Event,
+    GeneratedImage,
+    GenerateRequest,
+    GenerateResult,
+    Saved,
+    Step,
+)
 from mezzotint_app.clock import Clock, Every, SystemClock
 from mezzotint_app.errors import is_for_want_of_space
 from mezzotint_app.service import Failed, Failure, OnEvent, Then
@@ -90,6 +99,7 @@ class QueueRunner(QObject):
         self._keeper = LeaseKeeper(queue, self._clock, self)
         self._task: Task | None = None
         self._call: int | None = None
+        self._image = 0  # of the task, from 0: that which is being made
         self._latents: str | None = None
         self._refused_latents: set[str] = set()
         self._paused = self._stops = False
@@ -155,6 +165,13 @@ class QueueRunner(QObject):
         if self._task is not None:
             task = self._task.id
             self._queue.change(lambda store: store.cancel_task(task), None, self._on_trouble)
+            self._cancel()
+
+    def skip_image(self) -> None:
+        """Cancel the image that is being made, within a step; the entry goes on with the next."""
+        if self._task is not None:
+            task, seed = self._task.id, (self._task.request.seed or 0) + self._image
+            self._queue.change(lambda store: store.skip_image(task, seed), None, self._on_trouble)
             self._cancel()
 
     def let_go(self, then: Callable[[], None]) -> None:
@@ -275,7 +292,7 @@ class QueueRunner(QObject):
             self._nothing_to_do(found)
             return
         self._nothing_at, self._told_trouble = None, ""
-        self._task, self._latents = found.task, found.latents
+        self._task, self._latents, self._image = found.task, found.latents, 0
         self.started.emit(found.task)
         self.changed.emit()
         self._queue.changed.emit()
@@ -342,8 +359,11 @@ class QueueRunner(QObject):
         if task is None:
             return
         self.progressed.emit(task, event)
+        if isinstance(event, Step | Decoding):
+            self._image = event.image
         if isinstance(event, Saved):
             image = event.image
+            self._image = image.index + 1
             # Where this fails, it is told again with the result.
             self._queue.change(
                 lambda store: store.saved(task.id, image), lambda _: self._on_saved(task, image), lambda _: None

@@ -8,7 +8,7 @@ from draining import House, result
 
 from mezzotint import paths
 from mezzotint.jobs.store import JobStore, Lease
-from mezzotint.protocol import Cascade, Encoding, GenerateRequest, Output, Sampling, Stage, Timings
+from mezzotint.protocol import Cascade, Encoding, GenerateRequest, Output, Sampling, Stage, Step, Timings
 from mezzotint_app.settings import Settings
 
 pytestmark = pytest.mark.requires_package("PySide6")
@@ -126,6 +126,37 @@ def test_stop_now_cancels_what_runs_and_the_next_begins(house):
     assert house.engine.cancelled == [call]
     house.engine.fail("cancelled", "stopped", call=call)
     assert house.states_of(entry) == ["cancelled", "running"]
+
+
+def test_an_image_is_skipped_and_the_next_of_its_task_is_made(house):
+    entry = house.add("a house", count=4)
+    house.save(7)
+    house.engine.event(Step(image=1, images=4, stage=0, stages=1, step=1, steps=8, sigma=1.0, preview=None))
+    call = house.engine.last("generate").call
+    house.runner.skip_image()
+    assert house.engine.cancelled == [call]
+    house.engine.fail("cancelled", "stopped", call=call)
+    again = house.runner.task()
+    assert (again.request.seed, again.request.count) == (9, 2)
+    house.runner.skip_image()  # the engine has told nothing yet: the first
+    house.engine.fail("cancelled", "stopped")
+    assert (house.runner.task().request.seed, house.runner.task().request.count) == (10, 1)
+    house.succeed(seed=10)
+    assert house.states_of(entry) == ["cancelled"]
+    assert house.look(lambda store: store.row(entry)).pictures == 2
+
+
+def test_a_skipped_image_is_made_when_its_entry_is_retried(house):
+    entry = house.add("a house", count=2)
+    house.runner.skip_image()
+    house.engine.fail("cancelled", "stopped")
+    assert house.runner.task().request.seed == 8
+    house.succeed(seed=8)
+    assert house.states_of(entry) == ["cancelled"]
+    house.access.change(lambda store: store.retry([entry]))
+    assert house.runner.task().request.seed == 7
+    house.succeed(seed=7)
+    assert house.states_of(entry) == ["done"]
 
 
 def test_a_task_that_another_program_cancels_is_stopped(house):
