@@ -253,9 +253,10 @@ def test_a_full_disk_pauses_the_queue_and_nothing_is_lost(house):
     assert house.runner.state == "paused"
     assert any("the disk is full" in words for words in house.told)
     house.clock.advance(60)
-    assert len(house.asked()) == 1
+    assert len(house.asked()) == 1 and house.over == []
     house.runner.resume()
     assert house.runner.task().request.prompt == "a house"
+    assert house.over == house.told  # what it told is true no more
 
 
 def test_a_busy_engine_is_asked_again_later(house):
@@ -443,9 +444,10 @@ def test_a_queue_that_cannot_be_written_is_tried_again_and_nothing_is_begun_befo
         assert house.told == ["database or disk is full"]
         house.clock.advance(30)
         assert house.runner.problem() and len(house.asked()) == 1
-        assert len(house.told) == 1
+        assert len(house.told) == 1 and house.over == []
     house.clock.advance(10)
     assert house.states_of(entry) == ["done", "running"] and not house.runner.problem()
+    assert house.over == house.told
 
 
 def test_a_claim_that_fails_is_tried_again(house, monkeypatch):
@@ -454,8 +456,10 @@ def test_a_claim_that_fails_is_tried_again(house, monkeypatch):
         house.add("a house")
         house.clock.advance(30)
         assert house.runner.state == "paused" and house.told == ["database or disk is full"]
+        assert house.over == []
     house.clock.advance(10)
     assert house.runner.state == "working" and house.runner.problem() == ""
+    assert house.over == house.told
 
 
 def test_nothing_is_read_or_written_outside_the_store_s_thread(tmp_path, inline):

@@ -236,3 +236,10 @@ def test_a_paused_queue_is_told_over_generate(qtbot, window, program):
     assert notice.geometry().bottom() < window.create_page.footer.generate_button().geometry().top()
     notice.resume.click()
     qtbot.waitUntil(lambda: not notice.isVisible())
+
+
+def test_what_is_true_no_more_is_told_no_more(window, program):
+    program.runner.told.emit("The queue is paused: the disk is full")
+    program.runner.told.emit("something else")
+    program.runner.over.emit("The queue is paused: the disk is full")
+    assert window.notice.text() == "something else"
