@@ -202,6 +202,7 @@ class Program(QObject):
             document.over.connect(self.over)
         self.librarian.changed.connect(self._librarian_changed)
         self.runner.told.connect(self.told)
+        self.runner.over.connect(self.over)
         self.create.not_queued.connect(self.told)
         self.gallery.scanner.told.connect(self.told)
         self.access.unusable.connect(self.told)

@@ -61,12 +61,14 @@ QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {{
 }}
 QLineEdit, QComboBox {{ min-height: 20px; }}
 QSpinBox, QDoubleSpinBox {{ min-height: 17px; }}
+QComboBox {{ padding: 3px 6px; min-height: 22px; }} /* as with the focus, or open lists have no room for all */
 QLineEdit[tall="true"], QPushButton[tall="true"] {{ min-height: 28px; }}
 QLineEdit {{ padding: 4px; }}
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus {{
     border: 2px solid {focus}; padding: 3px 5px;
 }}
 QLineEdit:focus {{ padding: 3px; }}
+QComboBox:focus {{ padding: 3px 5px; min-height: 20px; }}
 QLineEdit:disabled, QPlainTextEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabled {{
     color: {control}; background: {window}; border-color: {line};
 }}

@@ -16,7 +16,7 @@ skip_module_without("PySide6")
 import accessibility as check  # noqa: E402
 import all_windows  # noqa: E402
 from collected_here import collected_here  # noqa: E402, F401
-from PySide6.QtCore import Qt  # noqa: E402
+from PySide6.QtCore import QSize, Qt  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import (  # noqa: E402
     QApplication,
@@ -40,6 +40,7 @@ import longer_words  # noqa: E402
 
 pytestmark = pytest.mark.timeout(600)
 SMALL_SCREEN = (1024, 680)
+LAPTOP = (1264, 640)  # what a screen of 1280 x 720 leaves beside a panel and the frame of a window
 
 
 @pytest.fixture
@@ -108,6 +109,16 @@ def test_it_can_be_used_by_everybody(qapp, windows, name):
 @pytest.mark.parametrize("name", all_windows.NAMES)
 def test_longer_words_have_room(longer, windows, name):
     faults = at_rest(brought_up(windows, name), check.clipped, fits)
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.slow_after(8)
+@pytest.mark.parametrize("name", all_windows.NAMES)
+def test_everything_is_reached_on_a_laptop(windows, name):
+    windows.main.resize(*LAPTOP)
+    window = brought_up(windows, name)
+    window.resize(window.size().boundedTo(QSize(*LAPTOP)))
+    faults = at_rest(window, check.unreachable, lambda one: check.too_large(one, *LAPTOP))
     assert not faults, "\n".join(faults)
 
 
@@ -252,3 +263,16 @@ def test_a_window_for_large_screens_alone_is_found(shown):
     assert check.too_large(window, *SMALL_SCREEN) == []
     window.setMinimumWidth(1200)
     assert len(check.too_large(window, *SMALL_SCREEN)) == 1
+
+
+def test_a_control_beyond_the_edge_is_found(shown):
+    area, below, cut = QScrollArea(), QPushButton("Below"), QPushButton("Cut off")
+    area.setWidget(below)
+    below.resize(100, 2000)
+    window = shown(area, named(QLineEdit()))
+    assert check.unreachable(window) == []
+    cut.setParent(window)
+    cut.setGeometry(250, 180, 100, 40)
+    cut.show()
+    assert len(check.unreachable(window)) == 1
+    assert "Cut off" in check.unreachable(window)[0]

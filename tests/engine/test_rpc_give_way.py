@@ -14,7 +14,7 @@ SAY = "import os; from mezzotint.rpc import give_way; before = os.nice(0); give_
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has priorities of its own")
 def test_a_process_gives_way():
     done = subprocess.run([sys.executable, "-P", "-c", SAY], capture_output=True, text=True, check=True, timeout=60)
-    assert 0 < int(done.stdout) <= 10
+    assert 0 < int(done.stdout) <= 5  # after the window, and not after everything else
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has priorities of its own")

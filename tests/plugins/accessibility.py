@@ -313,3 +313,34 @@ def too_large(window, width, height):
     if least.width() > width or least.height() > height:
         return [f"{type(window).__name__} needs at least {least.width()} x {least.height()} pixels"]
     return []
+
+
+# ---- the edges of the window
+
+
+def unreachable(window):
+    """Controls of which a part lies beyond the window, and beyond what a scroll area can bring into view."""
+    faults = []
+    for one in controls(window):
+        bring_into_sight(one)
+        QApplication.processEvents()  # scroll areas lay out what they show
+        hidden = _hidden_part(window, one)
+        if hidden:
+            faults.append(f"{told(one)} is cut {hidden} in a window of {window.width()} x {window.height()}")
+    return faults
+
+
+def _hidden_part(window, widget):
+    """By which of those around it; a part that is larger than its scroll area is seen in parts."""
+    where, inside = widget.rect(), widget
+    while inside is not window:
+        above = inside.parentWidget()
+        where = where.translated(inside.pos())
+        if isinstance(above.parentWidget(), QScrollArea):  # its viewport
+            where = where.intersected(above.rect())
+            if where.isEmpty():
+                return "by the scroll area around it"
+        elif not above.rect().contains(where):
+            return f"by {told(above)}"
+        inside = above
+    return ""

@@ -34,7 +34,7 @@ class FakeRunner(QObject):
         super().__init__()
         self.state = "idle"
         self.current = None
-        self.stopped = 0
+        self.stopped = self.skipped = 0
 
     def task(self):
         return self.current
@@ -56,6 +56,9 @@ class FakeRunner(QObject):
 
     def stop_now(self):
         self.stopped += 1
+
+    def skip_image(self):
+        self.skipped += 1
 
     def begin(self, task):
         self.current, self.state = task, "working"

@@ -28,9 +28,10 @@ class House:
         self.settings = Stored(folder / "settings.json", settings or Settings(previews=False), inline)
         self.access = QueueAccess(inline, JobStore.open)
         self.runner = QueueRunner(self.access, self.engine, self.settings, self.clock)
-        self.told, self.story, self.drained, self.states = [], [], [], []
+        self.told, self.over, self.story, self.drained, self.states = [], [], [], [], []
         runner = self.runner
         runner.told.connect(self.told.append)
+        runner.over.connect(self.over.append)
         runner.started.connect(lambda task: self.story.append(("started", task.id)))
         runner.saved.connect(lambda task, image: self.story.append(("saved", task.id, image.seed)))
         runner.ended.connect(

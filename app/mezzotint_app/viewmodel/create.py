@@ -73,6 +73,7 @@ class CreateModel(QObject):
         self.words.alternatives.changed.connect(self.changed)
         self.words.refused.connect(self.noticed)
         self.models.failed.connect(self.noticed)
+        self.queued.connect(lambda _entry: self.preview.forget_failure())
         images.size_wanted.connect(self.chosen.take_picture_size)
         self._update()
 

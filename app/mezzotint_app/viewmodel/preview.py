@@ -53,6 +53,10 @@ class StoppableRunner(Runner, Protocol):
         """Cancel the task that runs."""
         ...
 
+    def skip_image(self) -> None:
+        """Cancel the image that is being made, and go on with the next one."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
@@ -96,7 +100,7 @@ class Preview(QObject):
         self._results: tuple[Result, ...] = ()
         self._shown_path = ""
         self._loading = ""
-        self._pinned = False
+        self._pinned = self._stopping = False
         self._failure = ""
         self._notices: tuple[str, ...] = ()
         runner.started.connect(self._started)
@@ -133,6 +137,8 @@ class Preview(QObject):
         """What is being done, and how long it still takes."""
         if self._task is None:
             return self._failure
+        if self._stopping:
+            return self.tr("Canceling…")
         left = left_text(self._seconds_left())
         words = self._progress.words()
         return self.tr("{words}, {left}").format(words=words, left=left) if left else words
@@ -175,10 +181,36 @@ class Preview(QObject):
         self._results = tuple(one for one in self._results if one.path != path)
         self.results_changed.emit()
 
+    def forget_failure(self) -> None:
+        """Something else was asked for: what became of the last is old."""
+        if self._failure:
+            self._failure = ""
+            self.changed.emit()
+
     def stop(self) -> None:
         """Cancel what is being made; pictures that are saved stay."""
         if self.is_working():
+            self._stops()
             self._runner.stop_now()
+
+    def can_skip(self) -> bool:
+        """Whether there is a next image to go on with."""
+        return self._task is not None and not self._stopping and self._progress.images - self._progress.saved > 1
+
+    def skip(self) -> None:
+        """Cancel the image that is being made, and go on with the next one of its entry."""
+        if self.can_skip():
+            self._stops()
+            self._runner.skip_image()
+
+    def is_stopping(self) -> bool:
+        """Whether the job was cancelled, and the engine has not stopped yet."""
+        return self._stopping
+
+    def _stops(self) -> None:
+        """Said at once: the engine hears of it between two steps, which may take long."""
+        self._stopping = True
+        self.changed.emit()
 
     # ---- what happens
 
@@ -186,7 +218,7 @@ class Preview(QObject):
         self._task, self._phases, self._failure = task, None, ""
         self._progress = TaskProgress(images=task.request.count)
         self._step_shown = self._waiting = None
-        self._pinned = False
+        self._pinned = self._stopping = False
         self._notices = ()
         self._first_stages.begin()
         request = task.request
@@ -221,7 +253,7 @@ class Preview(QObject):
 
     def _ended(self, _task: Task, _result: object, failure: Failure | None) -> None:
         self._task, self._phases, self._waiting = None, None, None
-        self._pinned = False
+        self._pinned = self._stopping = False
         self._progress = TaskProgress()
         self._failure = ""
         if failure is not None:

@@ -67,6 +67,10 @@ class QueueSummary(QObject):
             return False
         return self._counts.waiting > 0 or self._running.entry() is not None
 
+    def why_paused(self) -> str:
+        """What has paused it, where that was no person; empty: nothing has."""
+        return self._why_paused if self._counts.paused else ""
+
     def text(self) -> str:
         """The whole in one line."""
         counts = self._counts
@@ -164,6 +168,7 @@ class QueueSummary(QObject):
     def _ended(self, _task: Task, _result: object, failure: Failure | None) -> None:
         if failure is not None and is_for_want_of_space(failure):  # the runner pauses then
             self._why_paused = failure.message
+            self.changed.emit()
 
     def _read(self, counts: Counts) -> None:
         if not counts.paused and self._counts.paused:

@@ -8,7 +8,16 @@ from PySide6.QtCore import QObject, Signal, SignalInstance
 
 from mezzotint import paths
 from mezzotint.jobs.store import JobStore, Recovered, Task, TaskState
-from mezzotint.protocol import DecodeRequest, Event, GeneratedImage, GenerateRequest, GenerateResult, Saved
+from mezzotint.protocol import (
+    DecodeRequest,
+    Decoding,
+    Event,
+    GeneratedImage,
+    GenerateRequest,
+    GenerateResult,
+    Saved,
+    Step,
+)
 from mezzotint_app.clock import Clock, Every, SystemClock
 from mezzotint_app.errors import is_for_want_of_space
 from mezzotint_app.service import Failed, Failure, OnEvent, Then
@@ -74,6 +83,7 @@ class QueueRunner(QObject):
     ended = Signal(object, object, object)  # Task, GenerateResult | None, Failure | None; decoded alone: neither
     changed = Signal()  # state, held_by(), problem()
     told = Signal(str)  # something a person should read
+    over = Signal(str)  # the same, which is true no more
     drained = Signal(int, int)  # the queue is empty: pictures made, tasks that failed since it was last
 
     def __init__(
@@ -90,10 +100,11 @@ class QueueRunner(QObject):
         self._keeper = LeaseKeeper(queue, self._clock, self)
         self._task: Task | None = None
         self._call: int | None = None
+        self._image = 0  # of the task, from 0: that which is being made
         self._latents: str | None = None
         self._refused_latents: set[str] = set()
         self._paused = self._stops = False
-        self._problem = self._told_trouble = ""
+        self._problem = self._told_trouble = self._told_pause = ""
         self._asking = self._again = self._settling = False
         self._leaving: Callable[[], None] | None = None
         self._borrower: Callable[[], None] | None = None
@@ -157,6 +168,13 @@ class QueueRunner(QObject):
             self._queue.change(lambda store: store.cancel_task(task), None, self._on_trouble)
             self._cancel()
 
+    def skip_image(self) -> None:
+        """Cancel the image that is being made, within a step; the entry goes on with the next."""
+        if self._task is not None:
+            task, seed = self._task.id, (self._task.request.seed or 0) + self._image
+            self._queue.change(lambda store: store.skip_image(task, seed), None, self._on_trouble)
+            self._cancel()
+
     def let_go(self, then: Callable[[], None]) -> None:
         """Work no more: what runs is put back, and the lease is released; for the window's end."""
         self._leaving = then
@@ -214,6 +232,9 @@ class QueueRunner(QObject):
         if (now.paused, now.stops) != (self._paused, self._stops):
             self._paused, self._stops = now.paused, now.stops
             self.changed.emit()
+        if not now.paused and self._told_pause:
+            told, self._told_pause = self._told_pause, ""
+            self.over.emit(told)
         if now.cancelled or now.paused:
             self._cancel()
         if self._leaving is not None and self._task is None and not self._settling:
@@ -271,11 +292,12 @@ class QueueRunner(QObject):
 
     def _claimed(self, found: Claimed) -> None:
         self._asking = False
+        self._trouble_is_over()
         if found.task is None:
             self._nothing_to_do(found)
             return
-        self._nothing_at, self._told_trouble = None, ""
-        self._task, self._latents = found.task, found.latents
+        self._nothing_at = None
+        self._task, self._latents, self._image = found.task, found.latents, 0
         self.started.emit(found.task)
         self.changed.emit()
         self._queue.changed.emit()
@@ -342,8 +364,11 @@ class QueueRunner(QObject):
         if task is None:
             return
         self.progressed.emit(task, event)
+        if isinstance(event, Step | Decoding):
+            self._image = event.image
         if isinstance(event, Saved):
             image = event.image
+            self._image = image.index + 1
             # Where this fails, it is told again with the result.
             self._queue.change(
                 lambda store: store.saved(task.id, image), lambda _: self._on_saved(task, image), lambda _: None
@@ -401,12 +426,13 @@ class QueueRunner(QObject):
         if state == "set_aside":
             self.told.emit(self._set_aside_words())
         if failure is not None and is_for_want_of_space(failure):
-            self.told.emit(self.tr("The queue is paused: {reason}").format(reason=failure.message))
+            self._told_pause = self.tr("The queue is paused: {reason}").format(reason=failure.message)
+            self.told.emit(self._told_pause)
         if failure is not None and failure.kind == "busy":
             self._pause_for_a_moment()
         self.ended.emit(task, result, failure)
         self.changed.emit()
-        self._told_trouble = ""
+        self._trouble_is_over()
         self._set_problem("")
 
     # ---- the engine
@@ -442,11 +468,17 @@ class QueueRunner(QObject):
     def _on_trouble(self, error: Exception) -> None:
         """Told once, however often it comes again; a moment later it is tried anew."""
         if str(error) != self._told_trouble:
+            self._trouble_is_over()
             self._told_trouble = str(error)
             self.told.emit(str(error))
         self._set_problem(str(error))
         if not self._settling:
             self._clock.after(_AGAIN, lambda: self._set_problem(""))
+
+    def _trouble_is_over(self) -> None:
+        told, self._told_trouble = self._told_trouble, ""
+        if told:
+            self.over.emit(told)
 
     def _set_problem(self, problem: str) -> None:
         if problem != self._problem:

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QSizePolicy, QToolButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.create import CreateModel
@@ -36,11 +36,11 @@ class CreateFooter(QFrame):
         self._generate.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._generate.clicked.connect(lambda: self.generate_wanted.emit(False))
         self._more = self._build_more()
-        row = QHBoxLayout()
+        row = self._row = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(self._generate, 1)
         row.addWidget(self._more)
-        layout = QVBoxLayout(self)
+        layout = self._column = QVBoxLayout(self)
         layout.setContentsMargins(16, 8, 16, 12)
         layout.setSpacing(6)
         plan = QHBoxLayout()
@@ -73,6 +73,10 @@ class CreateFooter(QFrame):
         self._generate.setToolTip(
             plain_tooltip(self.tr("Put it into the queue (Ctrl+Enter); at the front of it (Ctrl+Shift+Enter)"))
         )
+
+    def put_over_generate(self, widget: QWidget) -> None:
+        """Something that Generate alone would not tell."""
+        self._column.insertWidget(self._column.indexOf(self._row), widget)
 
     def generate_button(self) -> QPushButton:
         """The one that puts it into the queue."""

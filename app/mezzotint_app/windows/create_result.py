@@ -63,6 +63,10 @@ class CreateResult(QWidget):
         """The one that stops the job."""
         return self._cancel
 
+    def skip_button(self) -> QPushButton:
+        """The one that goes on with the next image."""
+        return self._skip
+
     def compare_button(self) -> QWidget:
         """The one that shows the first stage beside the last."""
         return self._compare
@@ -100,6 +104,11 @@ class CreateResult(QWidget):
         self._follow.clicked.connect(self._preview.follow)
         self._cancel = QPushButton(icon("cancel"), self.tr("Cancel"))
         self._cancel.clicked.connect(self._stop)
+        self._skip = QPushButton(icon("right"), self.tr("Skip this image"))
+        self._skip.setObjectName("skip_image")
+        self._skip.setAccessibleName(self._skip.text())
+        self._skip.setToolTip(self.tr("Cancel this image alone, and go on with the next one"))
+        self._skip.clicked.connect(self._preview.skip)
 
     def _build(self) -> None:
         tools = QHBoxLayout()
@@ -112,6 +121,7 @@ class CreateResult(QWidget):
         row.setSpacing(8)
         row.addWidget(self._words, 1)
         row.addWidget(self._follow)
+        row.addWidget(self._skip)
         row.addWidget(self._cancel)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 12, 16, 12)
@@ -166,6 +176,8 @@ class CreateResult(QWidget):
 
     def _show_cancel(self, *, working: bool, starting: bool) -> None:
         self._cancel.setVisible(working or starting)
+        self._cancel.setEnabled(not self._preview.is_stopping())
+        self._skip.setVisible(self._preview.can_skip())
         if working:
             self._cancel.setAccessibleName(self.tr("Cancel the picture that is being made"))
             self._cancel.setToolTip(self.tr("Stop now; pictures that are saved stay"))

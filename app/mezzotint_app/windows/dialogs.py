@@ -131,12 +131,12 @@ class Dialogs(QObject):
         if choice == "ask" or (choice == "go_on" and batch):
             dialog = LeavingDialog(self._window, batch=batch, queue=self._program.queue.summary.work_left())
             dialog.go_on.connect(lambda: self._hand_over(then))
-            dialog.stop.connect(then)
+            dialog.stop.connect(lambda: self._stop(then))
             self._show("leaving", lambda: dialog, anew=True)
         elif choice == "go_on":
             self._hand_over(then)
         else:
-            then()
+            self._stop(then)
 
     # ---- making
 
@@ -213,6 +213,12 @@ class Dialogs(QObject):
     def _open_job(self, path: str) -> None:
         self._program.batch.open_job(path)
         self.batch_wanted.emit()
+
+    def _stop(self, then: Callable[[], None]) -> None:
+        """What is left of the queue is begun again when a person says so, and not by the next start."""
+        if self._program.queue.summary.work_left():
+            self._program.runner.pause()
+        then()
 
     def _hand_over(self, then: Callable[[], None]) -> None:
         self._program.go_on_without_window = True

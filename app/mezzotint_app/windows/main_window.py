@@ -28,10 +28,12 @@ from mezzotint_app.windows.create_page import CreatePage
 from mezzotint_app.windows.dialogs import Dialogs
 from mezzotint_app.windows.engine_notice import EngineNotice
 from mezzotint_app.windows.first_run import FirstRun
+from mezzotint_app.windows.first_size import first_size
 from mezzotint_app.windows.gallery_page import GalleryPage
 from mezzotint_app.windows.kept_layout import KeptLayout
 from mezzotint_app.windows.librarian_notice import LibrarianNotice
 from mezzotint_app.windows.models_page import ModelsPage
+from mezzotint_app.windows.paused_notice import PausedNotice
 from mezzotint_app.windows.queue_page import QueuePage
 from mezzotint_app.windows.status import Status
 
@@ -105,6 +107,7 @@ class MainWindow(QMainWindow):
     def _make_pages(self) -> None:
         program = self.program
         self.create_page = CreatePage(program.create, program.thumbnails, program.pool, engine=program.engine_state)
+        self.create_page.footer.put_over_generate(PausedNotice(program.queue))
         self.queue_page = QueuePage(program.queue)
         self.gallery_page = GalleryPage(program.gallery)
         self.models_page = ModelsPage(program.library)
@@ -287,7 +290,8 @@ class MainWindow(QMainWindow):
 
     def _place(self) -> None:
         state = self.program.window_state.value()
-        self.resize(_USUAL)
+        screen = self.screen()
+        self.resize(first_size(_USUAL, _SMALLEST, screen.availableGeometry().size() if screen else _USUAL))
         if state.geometry:
             with contextlib.suppress(ValueError):  # whatever stands in the file, the window opens
                 self.restoreGeometry(QByteArray(base64.b64decode(state.geometry, validate=False)))

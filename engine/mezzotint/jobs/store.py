@@ -53,6 +53,7 @@ class JobStore:
     def __init__(self, database: Database, now: Callable[[], float] = time.time) -> None:
         self._database, self._now = database, now
         self._last_backup = ""  # the day
+        self._skipped: claiming.Skipped = {}
 
     @classmethod
     def open(cls, path: Path | None = None, *, now: Callable[[], float] = time.time) -> Opened:
@@ -86,9 +87,9 @@ class JobStore:
         """One entry as lists show it. Raises UsageError when it was removed."""
         return listing.row(self._database, entry)
 
-    def request_images(self) -> frozenset[str]:
+    def given_pictures(self) -> frozenset[str]:
         """The paths of all images that entries begin from, whatever became of them."""
-        return listing.request_images(self._database)
+        return listing.given_pictures(self._database)
 
     def entry(self, entry: int) -> Entry:
         """One entry with all of its tasks. Raises UsageError when it was removed."""
@@ -148,8 +149,14 @@ class JobStore:
         """The same for one task."""
         editing.cancel_task(self._database, task, self._now)
 
+    def skip_image(self, task: int, seed: int) -> None:
+        """Leave out the image of that seed while this store is open; its task is cancelled when all others are made."""
+        self._skipped.setdefault(task, set()).add(seed)
+
     def retry(self, entries: Collection[int]) -> None:
         """What failed, was cancelled, set aside or interrupted waits again; images that are there stay."""
+        for task in claiming.tasks_of(self._database, entries):
+            self._skipped.pop(task, None)
         editing.retry(self._database, entries, self._now)
 
     def duplicate(self, entries: Collection[int]) -> tuple[int, ...]:
@@ -173,7 +180,7 @@ class JobStore:
         """
         with contextlib.suppress(StorageError):  # told when the queue is opened next; no reason not to work
             self._last_backup = backups.back_up_daily(self._database, self._now, after=self._last_backup)
-        return claiming.claim(self._database, owner, self._now)
+        return claiming.claim(self._database, owner, self._now, self._skipped)
 
     def saved(self, task: int, image: GeneratedImage) -> None:
         """An image is safely on the disk; telling it twice does no harm."""

@@ -232,3 +232,11 @@ def test_a_result_that_is_gone_is_told(kit):
 @given(st.text(max_size=50))
 def test_no_text_makes_the_decoder_fail(data):
     assert isinstance(decoded(data), QImage)
+
+
+def test_how_the_last_ended_is_old_once_another_waits(kit):
+    begin(kit)
+    kit.runner.end(failure=Failure(kind="cancelled", message="cancelled"))
+    assert kit.create.preview.line()
+    assert kit.create.generate()
+    assert kit.create.preview.line() == ""

@@ -8,7 +8,7 @@ from draining import House, result
 
 from mezzotint import paths
 from mezzotint.jobs.store import JobStore, Lease
-from mezzotint.protocol import Cascade, Encoding, GenerateRequest, Output, Sampling, Stage, Timings
+from mezzotint.protocol import Cascade, Encoding, GenerateRequest, Output, Sampling, Stage, Step, Timings
 from mezzotint_app.settings import Settings
 
 pytestmark = pytest.mark.requires_package("PySide6")
@@ -128,6 +128,37 @@ def test_stop_now_cancels_what_runs_and_the_next_begins(house):
     assert house.states_of(entry) == ["cancelled", "running"]
 
 
+def test_an_image_is_skipped_and_the_next_of_its_task_is_made(house):
+    entry = house.add("a house", count=4)
+    house.save(7)
+    house.engine.event(Step(image=1, images=4, stage=0, stages=1, step=1, steps=8, sigma=1.0, preview=None))
+    call = house.engine.last("generate").call
+    house.runner.skip_image()
+    assert house.engine.cancelled == [call]
+    house.engine.fail("cancelled", "stopped", call=call)
+    again = house.runner.task()
+    assert (again.request.seed, again.request.count) == (9, 2)
+    house.runner.skip_image()  # the engine has told nothing yet: the first
+    house.engine.fail("cancelled", "stopped")
+    assert (house.runner.task().request.seed, house.runner.task().request.count) == (10, 1)
+    house.succeed(seed=10)
+    assert house.states_of(entry) == ["cancelled"]
+    assert house.look(lambda store: store.row(entry)).pictures == 2
+
+
+def test_a_skipped_image_is_made_when_its_entry_is_retried(house):
+    entry = house.add("a house", count=2)
+    house.runner.skip_image()
+    house.engine.fail("cancelled", "stopped")
+    assert house.runner.task().request.seed == 8
+    house.succeed(seed=8)
+    assert house.states_of(entry) == ["cancelled"]
+    house.access.change(lambda store: store.retry([entry]))
+    assert house.runner.task().request.seed == 7
+    house.succeed(seed=7)
+    assert house.states_of(entry) == ["done"]
+
+
 def test_a_task_that_another_program_cancels_is_stopped(house):
     entry = house.add("a house")
     with JobStore.open().store as other:
@@ -222,9 +253,10 @@ def test_a_full_disk_pauses_the_queue_and_nothing_is_lost(house):
     assert house.runner.state == "paused"
     assert any("the disk is full" in words for words in house.told)
     house.clock.advance(60)
-    assert len(house.asked()) == 1
+    assert len(house.asked()) == 1 and house.over == []
     house.runner.resume()
     assert house.runner.task().request.prompt == "a house"
+    assert house.over == house.told  # what it told is true no more
 
 
 def test_a_busy_engine_is_asked_again_later(house):
@@ -412,9 +444,10 @@ def test_a_queue_that_cannot_be_written_is_tried_again_and_nothing_is_begun_befo
         assert house.told == ["database or disk is full"]
         house.clock.advance(30)
         assert house.runner.problem() and len(house.asked()) == 1
-        assert len(house.told) == 1
+        assert len(house.told) == 1 and house.over == []
     house.clock.advance(10)
     assert house.states_of(entry) == ["done", "running"] and not house.runner.problem()
+    assert house.over == house.told
 
 
 def test_a_claim_that_fails_is_tried_again(house, monkeypatch):
@@ -423,8 +456,10 @@ def test_a_claim_that_fails_is_tried_again(house, monkeypatch):
         house.add("a house")
         house.clock.advance(30)
         assert house.runner.state == "paused" and house.told == ["database or disk is full"]
+        assert house.over == []
     house.clock.advance(10)
     assert house.runner.state == "working" and house.runner.problem() == ""
+    assert house.over == house.told
 
 
 def test_nothing_is_read_or_written_outside_the_store_s_thread(tmp_path, inline):

@@ -3,7 +3,9 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
+from mezzotint_app import theme
 from mezzotint_app.widgets.choice_box import Choice, ChoiceBox
 
 CHOICES = (
@@ -56,3 +58,26 @@ def test_an_empty_list_has_no_value(qtbot):
     box = ChoiceBox("Model", "tip")
     qtbot.addWidget(box)
     assert box.value() is None
+
+
+@pytest.mark.parametrize("count", [3, 11])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_open_list_shows_all_entries(qapp, qtbot, scheme, count):
+    theme.apply(qapp, scheme)
+    window, box = QWidget(), ChoiceBox("Model", "tip")
+    qtbot.addWidget(window)
+    column = QVBoxLayout(window)
+    column.addWidget(QLineEdit())  # has the keyboard at first
+    column.addWidget(box)
+    window.show()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    box.show_choices([Choice(value=number, name=f"Entry {number}") for number in range(count)], 0)
+    view, height = box.view(), box.height()
+    box.setFocus()
+    assert (box.hasFocus(), box.height(), box.sizeHint().height()) == (True, height, height)
+    QTest.mouseClick(box, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(view.hasFocus)
+    first, last = (view.visualRect(view.model().index(row, 0)) for row in (0, count - 1))
+    assert (first.top(), view.verticalScrollBar().maximum()) == (0, 0)
+    assert last.bottom() <= view.viewport().rect().bottom()

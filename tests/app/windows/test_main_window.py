@@ -1,12 +1,16 @@
 """The pages, and what happens between them."""
 
+from types import SimpleNamespace
+
 import pytest
-from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QRect, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 
+from mezzotint.jobs.store import JobStore
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
 from mezzotint_app.program import Program
 from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
+from mezzotint_app.windows.paused_notice import PausedNotice
 
 
 def page(window):
@@ -143,6 +147,28 @@ def test_with_work_left_it_does_what_was_settled(qtbot, window, program, monkeyp
     assert program.go_on_without_window == goes_on
 
 
+@pytest.mark.parametrize("choice", ["ask", "stop"])
+@pytest.mark.parametrize(("work", "paused"), [(True, True), (False, False)])
+def test_a_queue_that_was_stopped_begins_nothing_at_the_next_start(
+    qtbot, window, program, monkeypatch, choice, work, paused
+):
+    stage = Stage(model=ModelRef(id="starter-dit"))
+    monkeypatch.setattr(program.batches, "work_left", lambda: not work)
+    program.settings.change(when_closed=choice)
+    if work:
+        request = GenerateRequest(prompt="a boat", cascade=Cascade(stages=(stage,)))
+        program.access.change(lambda store: store.add([request] * 3))
+        qtbot.waitUntil(program.queue.summary.work_left)
+    with qtbot.waitSignal(window.closing):
+        window.close()
+        if choice == "ask":
+            window.dialogs._open["leaving"].stop_button.click()
+    with qtbot.waitCallback() as gone:
+        program.leave(gone)
+    with JobStore.open().store as store:
+        assert (store.paused(), store.count(("waiting",))) == (paused, int(work))
+
+
 @pytest.mark.parametrize("choice", ["ask", "go_on"])
 def test_a_batch_that_runs_is_asked_about_and_stops(qtbot, window, program, monkeypatch, choice):
     monkeypatch.setattr(program.batches, "work_left", lambda: True)
@@ -191,3 +217,29 @@ def test_what_is_true_no_more_is_no_longer_told(window, program):
     assert window.notice.text() == "something else"
     program.over.emit("something else")
     assert window.notice.isHidden()
+
+
+def test_at_first_it_is_as_large_as_the_screen_allows(qtbot, program, used, monkeypatch):
+    small = SimpleNamespace(availableGeometry=lambda: QRect(0, 0, 1280, 680))
+    monkeypatch.setattr(MainWindow, "screen", lambda _self: small)
+    window = MainWindow(program)
+    qtbot.addWidget(window, before_close_func=lambda one: one.leave())
+    assert window.width() <= 1280
+    assert 560 <= window.height() <= 650
+
+
+def test_a_paused_queue_is_told_over_generate(qtbot, window, program):
+    (notice,) = window.create_page.footer.findChildren(PausedNotice)
+    assert not notice.isVisible()
+    program.runner.pause()
+    qtbot.waitUntil(notice.isVisible)
+    assert notice.geometry().bottom() < window.create_page.footer.generate_button().geometry().top()
+    notice.resume.click()
+    qtbot.waitUntil(lambda: not notice.isVisible())
+
+
+def test_what_is_true_no_more_is_told_no_more(window, program):
+    program.runner.told.emit("The queue is paused: the disk is full")
+    program.runner.told.emit("something else")
+    program.runner.over.emit("The queue is paused: the disk is full")
+    assert window.notice.text() == "something else"
