@@ -1,4 +1,4 @@
-"""Keeps the computer from sleeping while pictures are made; the screen may go dark."""
+"""Keeps the computer from sleeping while images are made; the screen may go dark."""
 
 import logging
 import queue

@@ -1,4 +1,4 @@
-"""The process that makes the pictures of a batch: it tells in lines of JSON, and is stopped by a word."""
+"""The process that makes the images of a batch: it tells in lines of JSON, and is stopped by a word."""
 
 import sys
 from collections import deque
@@ -61,7 +61,7 @@ class BatchProcess(QObject):
         self._process.start(self._command[0], self._command[1:], QIODevice.OpenModeFlag.ReadWrite)
 
     def stop(self) -> None:
-        """Finish the picture that is being made, then end."""
+        """Finish the image that is being made, then end."""
         if self._stops == 0:
             self._say_stop()
 

@@ -16,7 +16,7 @@ FIRST_STEP = 1800.0  # nothing is known yet, and blocks may be compiled
 STEP = 60.0
 STEP_MEDIANS = 20
 DECODING = 1800.0
-ANSWERING = 120.0  # when the last picture is saved
+ANSWERING = 120.0  # when the last image is saved
 STOPPING = 60.0  # after it was to stop
 STOPPING_STEPS = 3
 

@@ -1,4 +1,4 @@
-"""How a process of the engine ended, and what that means to a person who waits for a picture."""
+"""How a process of the engine ended, and what that means to a person who waits for an image."""
 
 import sys
 from collections.abc import Mapping, Sequence

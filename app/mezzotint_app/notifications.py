@@ -18,7 +18,7 @@ Show = Callable[[str, str], None]  # title, text
 class Drains(Protocol):
     """Who tells that the queue is done; `QueueRunner` is one."""
 
-    drained: SignalInstance  # pictures made, tasks that failed
+    drained: SignalInstance  # images made, tasks that failed
     told: SignalInstance  # something that stopped it
 
 

@@ -100,7 +100,7 @@ class Program(QObject):
                 left.append(True)
                 then()
 
-        # First the batch: it may still make a picture with what the queue has lent it.
+        # First the batch: it may still make an image with what the queue has lent it.
         self.batches.let_go(lambda: self.runner.let_go(once))
         QTimer.singleShot(_LEAVING, once)
 
@@ -225,7 +225,7 @@ class Program(QObject):
         return Stored(path, value, self.files, self)
 
     def _forget_own_pictures(self, needed: frozenset[str]) -> None:
-        """Masks and pasted pictures that nothing names any more."""
+        """Masks and pasted images that nothing names any more."""
         shown = frozenset(one.path for one in self.images.inputs())
         for folder in (masks_folder(), pasted_folder()):
             self.files.run(partial(forget, folder, needed | shown))

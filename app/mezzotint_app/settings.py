@@ -21,7 +21,7 @@ class Settings:
     """Every field has a default, so that a file of an older version is taken."""
 
     theme: Theme = "system"
-    output_folder: str = ""  # empty: Mezzotint in the person's folder of pictures
+    output_folder: str = ""  # empty: Mezzotint in the person's folder of images
     name_template: str = DEFAULT_TEMPLATE
     gallery_folders: tuple[str, ...] = ()  # beside the output folder
     memory: MemoryPolicy = "auto"
@@ -49,7 +49,7 @@ def state_path(name: str) -> Path:
 
 
 def output_folder(settings: Settings) -> Path:
-    """Where pictures go."""
+    """Where images go."""
     if settings.output_folder:
         return Path(settings.output_folder)
     return _pictures(str(Path.home())) / "Mezzotint"
@@ -57,5 +57,5 @@ def output_folder(settings: Settings) -> Path:
 
 @cache
 def _pictures(_home: str) -> Path:
-    """The person's own folder of pictures; the system reads files to find it, so it is asked once for each home."""
+    """The person's own folder of images; the system reads files to find it, so it is asked once for each home."""
     return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation))

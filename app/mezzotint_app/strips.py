@@ -1,4 +1,4 @@
-"""Large pictures worked on strip by strip: Qt keeps Python's lock meanwhile, and the window's thread waits for that."""
+"""Large images worked on strip by strip: Qt keeps Python's lock meanwhile, and the window's thread waits for that."""
 
 import time
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _ONE_TO_ONE = Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.Smooth
 
 
 def decoded(data: bytes, kind: str) -> QImage:
-    """A picture of that format ("jpg"); a null one where it is none. The reader lets the lock go by itself."""
+    """An image of that format ("jpg"); a null one where it is none. The reader lets the lock go by itself."""
     buffer = QBuffer()
     buffer.setData(QByteArray(data))
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)
@@ -20,7 +20,7 @@ def decoded(data: bytes, kind: str) -> QImage:
 
 
 def converted(image: QImage, layout: QImage.Format) -> QImage:
-    """The same picture in another layout of pixels, in which a row takes a whole number of four bytes."""
+    """The same image in another layout of pixels, in which a row takes a whole number of four bytes."""
     if image.format() == layout:
         return image
     result = QImage(image.size(), layout)
@@ -48,7 +48,7 @@ def scaled(image: QImage, size: QSize) -> QImage:
 
 
 def _strips(image: QImage) -> Iterator[tuple[int, QImage]]:
-    """From top to bottom, over the picture's own bytes; others have their turn between them."""
+    """From top to bottom, over the image's own bytes; others have their turn between them."""
     data, line = image.constBits(), image.bytesPerLine()
     rows = max(1, MOST // max(1, image.width()))
     for top in range(0, image.height(), rows):

@@ -1,4 +1,4 @@
-"""What is settled for the whole window, and where pictures go by it."""
+"""What is settled for the whole window, and where images go by it."""
 
 from pathlib import Path
 

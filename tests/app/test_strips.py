@@ -1,4 +1,4 @@
-"""Work on pictures strip by strip comes to the same pixels as in one piece."""
+"""Work on images strip by strip comes to the same pixels as in one piece."""
 
 import pytest
 from hypothesis import given, settings

@@ -36,7 +36,7 @@ def test_models_are_fetched_made_smaller_and_used(held, model_server, tmp_path):
     driven = DrivenWindow("window_models_driver.py", "all", environment, tmp_path / "models.log")
     try:
         row = driven.told("listed")["row"]
-        assert row[0] == "starter-dit" and "comes with Mezzotint" in row and all(row)
+        assert row[0] == "starter-dit" and "bundled" in row and all(row)
 
         offered = driven.told("offered")
         assert not offered["problem"] and offered["bytes"] > 1_000_000 and "apache" in offered["licence"].lower()

@@ -88,7 +88,7 @@ def everything(driven):
     library, page = driven.library, driven.models
     driven.window.show_page(MODELS)
     driven.wait("the bundled models", lambda: "starter-dit" in driven.listed())
-    driven.wait("what it needs", lambda: driven.row("starter-dit")[NEED] not in ("…", "not known"))
+    driven.wait("what it needs", lambda: driven.row("starter-dit")[NEED] not in ("…", "unknown"))
     tell(part="listed", row=driven.row("starter-dit"))
 
     dialog = driven.look("owner/small")
@@ -124,7 +124,7 @@ def everything(driven):
     dialog = driven.window.dialogs._open["quantize"]
     told = []
     library.job_changed.connect(lambda call: told.append(call))
-    driven.click(driven.button("Make the copy", dialog))
+    driven.click(driven.button("Quantize", dialog))
     job, _line = driven.line()
     before = set(driven.listed())
     ended = driven.outcome(job)

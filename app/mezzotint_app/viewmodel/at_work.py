@@ -1,4 +1,4 @@
-"""Whether pictures are made for this window: by its queue, or by a batch."""
+"""Whether images are made for this window: by its queue, or by a batch."""
 
 from typing import Protocol
 

@@ -37,7 +37,7 @@ _TABLES = (".csv", ".tsv", ".jsonl")
 
 
 class HasRequest(Protocol):
-    """Who knows what is set for one picture; `CreateModel` is one."""
+    """Who knows what is set for one image; `CreateModel` is one."""
 
     def request(self) -> GenerateRequest:
         """As it is set now."""
@@ -100,7 +100,7 @@ class BatchModel(QObject):
         return job_of(self.form(), self.output())
 
     def output(self) -> str:
-        """Where the pictures go."""
+        """Where the images go."""
         form = self.form()
         if form.output.strip():
             return whole(form.output.strip(), str(Path.home()))
@@ -122,7 +122,7 @@ class BatchModel(QObject):
         return _as_name(first) + more
 
     def words_of_settings(self) -> str:
-        """How pictures are made, in one line."""
+        """How images are made, in one line."""
         form = self.form()
         settings = settings_in(form)
         return words_of(settings, form.strength if "strength" in settings else None)
@@ -141,7 +141,7 @@ class BatchModel(QObject):
             self.noticed.emit(self.tr("Not copied: {names}.").format(names=", ".join(said.left_out)))
 
     def use_folder(self, folder: str) -> None:
-        """Make something of the pictures in it."""
+        """Make something of the images in it."""
         fields: dict[str, Any] = {"source": "folder", "folder": folder, "output": "", "title": ""}
         self.change(**fields)
         if not self.form().settings:
@@ -200,7 +200,7 @@ class BatchModel(QObject):
     # ---- the gallery
 
     def is_in_gallery(self, folder: str) -> bool:
-        """Whether pictures in it are shown there."""
+        """Whether images in it are shown there."""
         window = self._window.value()
         places = (str(output_folder(window)), *window.gallery_folders)
         return any(Path(folder).is_relative_to(place) for place in places)

@@ -22,7 +22,7 @@ class BatchFailures(PagedModel[BatchTaskRow]):
         self._librarian, self._folder = librarian, folder
 
     def data(self, index: Index, role: int = 0) -> Any:  # noqa: ANN401
-        """The picture and what went wrong."""
+        """The image and what went wrong."""
         if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             return None
         row = self.item(index.row())

@@ -25,7 +25,7 @@ _MOST_VALUES = 1000  # of a setting that is tried with several
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixRow:
-    """A setting that every picture is made with several values of."""
+    """A setting that every image is made with several values of."""
 
     setting: str = ""
     values: str = ""  # with commas between
@@ -37,10 +37,10 @@ class BatchForm:
 
     source: Source = "folder"
     folder: str = ""
-    work: Work = "change"  # again: from what each picture says of itself
+    work: Work = "change"  # again: from what each image says of itself
     recursive: bool = False
     glob: str = ""  # patterns with semicolons between
-    limit: int = 0  # pictures, the first ones; 0: all
+    limit: int = 0  # images, the first ones; 0: all
     masks: str = ""
     sidecars: bool = False
     prompts: str = ""  # one in each line
@@ -54,17 +54,17 @@ class BatchForm:
     matrix: tuple[MatrixRow, ...] = ()
     requests: tuple[object, ...] = ()  # whole ones of a job that was opened
     title: str = ""
-    output: str = ""  # empty: a folder of this name below that of pictures
+    output: str = ""  # empty: a folder of this name below that of images
     name: str = ""
     format: PictureFormat = "png"
     keep_tree: bool = True
     existing: Existing = "rename"
-    watch: bool = False  # wait for new pictures in the folder; this and what follows is about the run, not the job
+    watch: bool = False  # wait for new images in the folder; this and what follows is about the run, not the job
     all_cards: bool = False  # a process for each card
 
 
 def job_of(form: BatchForm, output: str) -> Job:
-    """The job; `output` is where its pictures go."""
+    """The job; `output` is where its images go."""
     parts: Job = {
         "version": VERSION,
         "title": form.title,
@@ -86,7 +86,7 @@ def run_words(form: BatchForm, cards: int) -> tuple[str, ...]:
 
 
 def settings_in(form: BatchForm) -> Job:
-    """The settings that hold for every picture."""
+    """The settings that hold for every image."""
     found: Job = dict(form.settings)
     if form.source == "folder" and form.work == "change":
         found["strength"] = form.strength

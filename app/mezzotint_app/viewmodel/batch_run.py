@@ -56,7 +56,7 @@ class BatchRun(QObject):
         self._process.start()
 
     def stop(self, *, now: bool = False) -> None:
-        """After the picture that is being made, or at once."""
+        """After the image that is being made, or at once."""
         self._stopped = True
         if now:
             self._process.stop_now()

@@ -21,7 +21,7 @@ class Said:
 
 
 def said_by(request: GenerateRequest, *, with_pictures: bool = False) -> Said:
-    """What a request says of how pictures are made; its words are no setting."""
+    """What a request says of how images are made; its words are no setting."""
     reading = read_request(request)
     found = dict(_walk(request, reading))
     found |= dict(_cascade(reading))
@@ -35,7 +35,7 @@ def said_by(request: GenerateRequest, *, with_pictures: bool = False) -> Said:
 
 
 def job_of_request(request: GenerateRequest, folder: str) -> dict[str, Any]:
-    """The job that makes the pictures of the Create page."""
+    """The job that makes the images of the Create page."""
     said = said_by(request, with_pictures=True)
     return {
         "version": 1,

@@ -17,7 +17,7 @@ class KnownBatch:
 
     id: str
     title: str = ""
-    folder: str = ""  # where its pictures go
+    folder: str = ""  # where its images go
     job: str = ""  # the file that says it
     how: tuple[str, ...] = ()  # words of the command beside it
 
@@ -37,7 +37,7 @@ class Batch:
     known: KnownBatch
     stage: Stage = "resting"
     progress: BatchProgress | None = None  # of the run that is under way
-    step: BatchStep | None = None  # of the picture that is being made
+    step: BatchStep | None = None  # of the image that is being made
     status: BatchStatus | None = None  # by what its folder holds
     unknown: str = ""  # why that cannot be said
     problem: str = ""  # what ended the last run
@@ -46,7 +46,7 @@ class Batch:
 
     @property
     def failed(self) -> int:
-        """Pictures that could not be made, as far as is known."""
+        """Images that could not be made, as far as is known."""
         if self.stage in ("running", "stopping") and self.progress is not None:
             return self.progress.failed + self.progress.set_aside + self.progress.left_failed
         return 0 if self.status is None else self.status.failed + self.status.set_aside

@@ -1,4 +1,4 @@
-"""Whose turn it is: a batch and the queue never make pictures at the same time."""
+"""Whose turn it is: a batch and the queue never make images at the same time."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -25,7 +25,7 @@ class Lender(Protocol):
         ...
 
     def lend(self, then: Callable[[], None]) -> None:
-        """Let a batch make pictures, as soon as nothing is left to do."""
+        """Let a batch make images, as soon as nothing is left to do."""
         ...
 
     def take_back(self) -> None:
@@ -72,7 +72,7 @@ class BatchTurn(QObject):
         access.opened.connect(self._on_opened)
 
     def is_ours(self) -> bool:
-        """Whether a batch may make pictures now."""
+        """Whether a batch may make images now."""
         return self._ours
 
     def take(self, then: Callable[[], None]) -> None:

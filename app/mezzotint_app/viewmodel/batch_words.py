@@ -57,12 +57,12 @@ def is_whole(batch: Batch) -> bool:
 
 
 def is_empty(batch: Batch) -> bool:
-    """Whether it came to its end and has no picture: all was passed over, or nothing was found."""
+    """Whether it came to its end and has no image: all was passed over, or nothing was found."""
     return batch.status is not None and is_whole(batch) and not batch.status.done
 
 
 def step_words(batch: Batch) -> str:
-    """The picture that is being made."""
+    """The image that is being made."""
     step = batch.step
     if step is None:
         return ""
@@ -100,7 +100,7 @@ def _running(batch: Batch) -> str:
 
 
 def rate_text(per_second: float) -> str:
-    """Pictures in a second, a minute or an hour, whichever says something."""
+    """Images in a second, a minute or an hour, whichever says something."""
     for scale, words in (
         (1, translate("Batch", "{rate} images/s")),
         (60, translate("Batch", "{rate} images/min")),
@@ -161,7 +161,7 @@ def does_words(does: str) -> str:
 
 
 def row_name(row: DryRow | BatchTaskRow) -> str:
-    """The picture that goes in, and the words."""
+    """The image that goes in, and the words."""
     words = row.prompt if isinstance(row, DryRow) else ""
     both = " · ".join(part for part in (row.input, words) if part)
     return in_one_line(both or row.output or "", _LONGEST)

@@ -19,17 +19,17 @@ from mezzotint_app.viewmodel.batch_run import BatchRun, Outcome
 from mezzotint_app.viewmodel.batch_state import MOST, Batch, BatchesState, KnownBatch
 from mezzotint_app.viewmodel.batch_turn import BatchTurn
 
-_LEAVING = 15.0  # seconds that a picture has to be finished when the window is closed
+_LEAVING = 15.0  # seconds that an image has to be finished when the window is closed
 
 
 class Batches(QObject):
-    """One runs at a time; pictures are never touched here."""
+    """One runs at a time; images are never touched here."""
 
     changed = Signal()  # which there are
     batch_changed = Signal(str)  # the id of one
     added = Signal(str)
     refused = Signal(str)  # why one could not be begun
-    settled = Signal(str, object)  # id, BatchTaskRow: a picture is made, or could not be
+    settled = Signal(str, object)  # id, BatchTaskRow: an image is made, or could not be
     ended = Signal(str)  # a run of it
 
     def __init__(
@@ -71,7 +71,7 @@ class Batches(QObject):
         return self._batches.get(identity)
 
     def of_folder(self, folder: str) -> Batch | None:
-        """The one whose pictures go there."""
+        """The one whose images go there."""
         return next((one for one in self.all() if Path(one.known.folder) == Path(folder)), None)
 
     def words_of_waiting(self, identity: str) -> str:
@@ -85,7 +85,7 @@ class Batches(QObject):
         return self._run.log() if self._run is not None and self._run.id == identity else self._logs.get(identity, ())
 
     def runs(self) -> bool:
-        """Whether one makes pictures now."""
+        """Whether one makes images now."""
         return self._run is not None
 
     def work_left(self) -> bool:
@@ -95,7 +95,7 @@ class Batches(QObject):
     # ---- what a person says
 
     def add(self, job: Job, title: str, folder: str, how: tuple[str, ...] = ()) -> None:
-        """Keep a job, and make its pictures as soon as it is its turn."""
+        """Keep a job, and make its images as soon as it is its turn."""
         before = self.of_folder(folder)
         if before is not None and before.stage != "resting":
             self.refused.emit(self.tr("A batch for this folder is already running: stop it first."))
@@ -119,7 +119,7 @@ class Batches(QObject):
         self._next()
 
     def stop(self, identity: str, *, now: bool = False) -> None:
-        """After the picture that is being made, or at once; what waits does not begin."""
+        """After the image that is being made, or at once; what waits does not begin."""
         if self._run is not None and self._run.id == identity:
             self._run.stop(now=now)
             self._set(identity, stage="stopping")
@@ -131,7 +131,7 @@ class Batches(QObject):
             self._next()
 
     def remove(self, identity: str) -> None:
-        """Take it off the list, with the copy of its job; its pictures stay, and so does its manifest."""
+        """Take it off the list, with the copy of its job; its images stay, and so does its manifest."""
         batch = self._batches.get(identity)
         if batch is None or batch.stage in ("running", "stopping"):
             return
@@ -181,7 +181,7 @@ class Batches(QObject):
             self.refresh(batch.known.id)
 
     def let_go(self, then: Callable[[], None]) -> None:
-        """Stop after the picture that is being made, or at once where that takes long; for the window's end."""
+        """Stop after the image that is being made, or at once where that takes long; for the window's end."""
         self._leaving = then
         for identity, _ in list(self._waiting):
             self._set(identity, stage="resting")

@@ -29,11 +29,11 @@ class CommandLine:
 
 
 def command_line(request: GenerateRequest) -> CommandLine:
-    """The command that makes the same pictures."""
+    """The command that makes the same images."""
     reading = read_request(request)
     left_out = list(reading.left_out)
     if any(one.role not in ("init", "mask") for one in request.images):
-        left_out.append(translate("Create", "pictures that guide"))
+        left_out.append(translate("Create", "guiding images"))
     words = ["mezzotint", "generate", *_options(request, reading)]
     words += ["--", request.prompt] if request.prompt.startswith("-") else [request.prompt]
     return CommandLine(words=tuple(words), left_out=tuple(left_out))

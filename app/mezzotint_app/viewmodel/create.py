@@ -119,7 +119,7 @@ class CreateModel(QObject):
         return request_of(form)
 
     def problems(self, *, of_batch: bool = False) -> dict[str, str]:
-        """What stands in the way, by field; empty: Generate can be pressed. A batch brings its own pictures."""
+        """What stands in the way, by field; empty: Generate can be pressed. A batch brings its own images."""
         info = self.chosen.info()
         settings = self.chosen.settings()
         found = self.words.alternatives.found()
@@ -158,13 +158,13 @@ class CreateModel(QObject):
             return store.add(expand(request), front=front)
 
         def refused(error: Exception) -> None:
-            self.not_queued.emit(self.tr("Nothing was put into the queue: {0}").format(error))
+            self.not_queued.emit(self.tr("Nothing was queued: {0}").format(error))
 
         self._queue.change(add, self.queued.emit, refused)
         return True
 
     def generate_batch(self, pictures: Pictures) -> bool:
-        """Each of these pictures made anew as the page is filled in, as one entry; whether it could be asked for."""
+        """Each of these images made anew as the page is filled in, as one entry; whether it could be asked for."""
         found = self.problems(of_batch=True)
         if found:
             self.noticed.emit(next(iter(found.values())))
@@ -178,14 +178,14 @@ class CreateModel(QObject):
             return store.add(wanted, title=pictures.folder or None)
 
         def added(entry: int) -> None:
-            self.noticed.emit(self.tr("%n picture(s) of the batch wait in the queue.", "", len(paths)))
+            self.noticed.emit(self.tr("%n image(s) of the batch are waiting in the queue.", "", len(paths)))
             self.queued.emit(entry)
 
         self._queue.change(add, added, lambda error: self.noticed.emit(str(error)))
         return True
 
     def copy_command(self, then: Callable[[str], None]) -> None:
-        """The commands that make the same pictures, one a line."""
+        """The commands that make the same images, one a line."""
         request = self.request()
 
         def write() -> tuple[str, tuple[str, ...]]:
@@ -194,7 +194,7 @@ class CreateModel(QObject):
 
         def told(written: tuple[str, tuple[str, ...]]) -> None:
             then(written[0])
-            self._tell_left_out(self.tr("The command does not say: {names}."), written[1])
+            self._tell_left_out(self.tr("The command leaves out: {names}."), written[1])
 
         self._pool.run(write, told, lambda error: self.noticed.emit(str(error)))
 
@@ -205,14 +205,14 @@ class CreateModel(QObject):
         self._apply(read_request(request), request)
 
     def apply_metadata(self, metadata: ImageMetadata, what: Part) -> None:
-        """Fill the page in, or a part of it, as a picture says that it was made."""
+        """Fill the page in, or a part of it, as an image says that it was made."""
         target = None if metadata.model is None else self._id_of(metadata.model)
         reading = read_metadata(metadata, self.chosen.settings_of(target or self.chosen.model()), self._id_of)
         if what == "seed":
             if reading.seed is not None:
                 self.seed.set(reading.seed)
             else:
-                self.noticed.emit(self.tr("The picture does not name its seed."))
+                self.noticed.emit(self.tr("The image has no seed in its metadata."))
         elif what == "prompt":
             self._apply_words(reading)
         else:
@@ -226,7 +226,7 @@ class CreateModel(QObject):
         if model is not None:
             self.chosen.set_model(model.id)
         elif reading.model is not None and self.models.known():
-            left_out.append(self.tr("model {name}, which is not here").format(name=reading.model))
+            left_out.append(self.tr("model {name}, which is not installed").format(name=reading.model))
         elif reading.model is not None:
             self.chosen.set_model(reading.model)
         self.chosen.replace(replace(reading.settings, aspect_locked=self.chosen.settings().aspect_locked))
@@ -234,7 +234,7 @@ class CreateModel(QObject):
             self.seed.set(reading.seed)
         if request is not None:
             self.images.apply(request)
-        self._tell_left_out(self.tr("Not taken over: {names}."), tuple(left_out))
+        self._tell_left_out(self.tr("Not copied: {names}."), tuple(left_out))
 
     def _apply_words(self, reading: Reading) -> bool:
         if reading.prompt is None:
@@ -285,6 +285,6 @@ class CreateModel(QObject):
         return results[0].seed if results else None
 
     def _output(self) -> str:
-        """The template in the folder of pictures, in whose own name brackets are no tokens."""
+        """The template in the folder of images, in whose own name brackets are no tokens."""
         window = self._window.value()
         return str(output_folder(window)).replace("[", "[[") + os.sep + window.name_template

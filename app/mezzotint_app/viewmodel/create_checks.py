@@ -63,17 +63,17 @@ def _problems(checked: Checked) -> Iterator[tuple[str, str]]:
 
 def _words(checked: Checked) -> Iterator[tuple[str, str]]:
     if not checked.prompt.strip() and not checked.has_picture:
-        yield "prompt", translate("Create", "Write what the picture is to show.")
+        yield "prompt", translate("Create", "Write a prompt first.")
     for field, words in (("prompt", checked.prompt), ("negative_prompt", checked.negative_prompt)):
         if len(words) > LONGEST:
             yield (
                 field,
-                translate("Create", "{count} characters are too many: at most {most} can be read.").format(
+                translate("Create", "{count} characters are too many: the limit is {most}.").format(
                     count=len(words), most=LONGEST
                 ),
             )
         if _holds_half_a_character(words):
-            yield field, translate("Create", "The text holds half a character, from a broken copy. Take it out.")
+            yield field, translate("Create", "The text contains an invalid character (half of a pair). Remove it.")
     if checked.alternatives_problem:
         yield "prompt", checked.alternatives_problem
 
@@ -90,11 +90,11 @@ def _model(checked: Checked) -> Iterator[tuple[str, str]]:
     if not checked.models_known:
         return
     if not checked.model:
-        yield "model", translate("Create", "No model is here yet. Get one, or add a folder, on the Models page.")
+        yield "model", translate("Create", "No model yet. Download one or add a folder on the Models page.")
     elif checked.info is None:
         yield (
             "model",
-            translate("Create", "The model {name} is not here any more. Choose another.").format(name=checked.model),
+            translate("Create", "The model {name} is no longer installed. Choose another.").format(name=checked.model),
         )
     elif checked.model_problem:
         yield "model", checked.model_problem
@@ -109,66 +109,68 @@ def _size(checked: Checked) -> Iterator[tuple[str, str]]:
     size = f"{width}x{height}"
     if (width, height) != fitted:
         told = translate(
-            "Create", "{size} cannot be: sides are multiples of {multiple}, from {least} on; next is {near}."
+            "Create",
+            "{size} is not possible: sides must be multiples of {multiple} and at least {least}. The nearest size is "
+            "{near}.",
         )
         near = f"{fitted[0]}x{fitted[1]}"
         yield "size", told.format(size=size, multiple=multiple, least=SMALLEST, near=near)
     if width * height > LARGEST_AREA:
-        told = translate("Create", "{size} is too large: at most {most} megapixels can be made.")
+        told = translate("Create", "{size} is too large: the limit is {most} megapixels.")
         yield "size", told.format(size=size, most=LARGEST_AREA >> 20)
 
 
 def _sampling(checked: Checked) -> Iterator[tuple[str, str]]:
     settings = checked.settings
     if settings.steps is not None and not 1 <= settings.steps <= MOST_STEPS:
-        yield "steps", translate("Create", "Take from 1 to {most} steps.").format(most=MOST_STEPS)
+        yield "steps", translate("Create", "Steps must be from 1 to {most}.").format(most=MOST_STEPS)
     if not 1 <= settings.count <= MOST_COUNT:
-        yield "count", translate("Create", "Ask for 1 to {most} pictures.").format(most=MOST_COUNT)
+        yield "count", translate("Create", "Number of images must be from 1 to {most}.").format(most=MOST_COUNT)
     if checked.seed is not None and not 0 <= checked.seed <= LARGEST_SEED - settings.count + 1:
         yield (
             "seed",
-            translate("Create", "Take a seed from 0 to {most}.").format(most=LARGEST_SEED - settings.count + 1),
+            translate("Create", "The seed must be from 0 to {most}.").format(most=LARGEST_SEED - settings.count + 1),
         )
     if settings.clip_skip and not honours_clip_skip(checked.info):
         yield (
             "clip_skip",
-            translate("Create", "This model's text encoder has no layers to skip. Set it back to 0."),
+            translate("Create", "This model does not support clip skip. Set it to 0."),
         )
     if settings.embeddings and not honours_clip_skip(checked.info):
-        yield "embeddings", translate("Create", "This model takes no learned words (embeddings). Take them out.")
+        yield "embeddings", translate("Create", "This model does not support embeddings. Remove them.")
 
 
 def _cascade(checked: Checked) -> Iterator[tuple[str, str]]:
     settings = checked.settings
     if settings.refiner is not None and checked.models_known and not checked.refiner_fits:
-        told = translate("Create", "The refiner {name} does not go with this model, or is not here any more.")
+        told = translate("Create", "The refiner {name} does not work with this model, or is no longer installed.")
         yield "refiner", told.format(name=settings.refiner)
     if settings.refiner is not None and settings.refiner_at is not None and not 0 < settings.refiner_at < 1:
-        yield "refiner_at", translate("Create", "The refiner takes over between 0 and 1, such as at 0.8.")
+        yield "refiner_at", translate("Create", "Refiner switch at must be between 0 and 1, such as 0.8.")
     if not settings.second_pass:
         return
     if settings.second_space != "pixel" and settings.second_upscaler == "lanczos":
         yield (
             "second_upscaler",
-            translate("Create", "Lanczos enlarges pixels. Choose pixels, or another way to enlarge."),
+            translate("Create", "Lanczos works on pixels. Choose pixels, or another method."),
         )
     scale = SECOND_PASS_SCALE if settings.second_scale is None else settings.second_scale
     own = own_size(checked.info)
     area = (settings.width or own[0]) * (settings.height or own[1]) * scale**2
     if area > LARGEST_AREA:
-        told = translate("Create", "The second pass would make more than {most} megapixels.")
+        told = translate("Create", "The hires fix would exceed {most} megapixels.")
         yield "second_scale", told.format(most=LARGEST_AREA >> 20)
 
 
 def _loras(checked: Checked) -> Iterator[tuple[str, str]]:
     used = loras_in_use(checked.settings)
     if len(used) > MOST_LORAS:
-        told = translate("Create", "{count} LoRAs are too many: at most {most} can be used at once.")
+        told = translate("Create", "{count} LoRAs are too many: the limit is {most}.")
         yield "loras", told.format(count=len(used), most=MOST_LORAS)
     if any(not abs(one.weight) <= LARGEST_LORA_WEIGHT for one in used):
         yield (
             "loras",
-            translate("Create", "A LoRA's weight goes from {least} to {most}.").format(
+            translate("Create", "A LoRA's weight must be from {least} to {most}.").format(
                 least=f"{-LARGEST_LORA_WEIGHT:g}", most=f"{LARGEST_LORA_WEIGHT:g}"
             ),
         )

@@ -1,4 +1,4 @@
-"""A request, or what a picture says of itself, as what can be set on the Create page."""
+"""A request, or what an image says of itself, as what can be set on the Create page."""
 
 import math
 from collections.abc import Callable
@@ -63,7 +63,7 @@ def read_request(request: GenerateRequest) -> Reading:
 
 
 def read_metadata(metadata: ImageMetadata, onto: CreateSettings, find_model: Callable[[str], str | None]) -> Reading:
-    """What a picture says; of one by another program only what means the same here, put onto these settings."""
+    """What an image says; of one by another program only what means the same here, put onto these settings."""
     if metadata.request is not None:
         return read_request(metadata.request)
     left_out: list[str] = []
@@ -106,9 +106,7 @@ def _with_cascade(settings: CreateSettings, cascade: Cascade, left_out: list[str
         after = stages[number]
         if _is_second_pass(stages[0], after, transition) and not settings.second_pass and settings.refiner is None:
             settings = _with_second_pass(settings, transition)
-            _tell_unlike(
-                translate("Create", "settings of the second pass"), stages[0].sampling, after.sampling, left_out
-            )
+            _tell_unlike(translate("Create", "settings of the hires fix"), stages[0].sampling, after.sampling, left_out)
             _tell_size(stages[0], after, transition, left_out)
         elif transition.strength is None and after.model is not None and settings.refiner is None:
             settings = replace(settings, refiner=after.model.id, refiner_at=stages[number - 1].until)
@@ -157,7 +155,7 @@ def _tell_unlike(what: str, first: Sampling, after: Sampling, left_out: list[str
 def _tell_size(first: Stage, after: Stage, transition: Transition, left_out: list[str]) -> None:
     for before, now in ((first.width, after.width), (first.height, after.height)):
         if before is not None and now is not None and abs(before * transition.scale - now) > 16:
-            left_out.append(translate("Create", "size of the second pass"))
+            left_out.append(translate("Create", "size of the hires fix"))
             return
 
 

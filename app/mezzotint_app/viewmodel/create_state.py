@@ -16,7 +16,7 @@ class LoraChoice:
     path: str
     weight: float = 1.0
     on: bool = True
-    sha256: str | None = None  # of the file, where a picture named it
+    sha256: str | None = None  # of the file, where an image named it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class CreateSettings:
     compile: bool = False
     fast: bool = False
     cuda_graphs: CudaGraphs | None = None
-    # Without a control of their own; they come with a picture's settings, and are shown as kept from there.
+    # Without a control of their own; they come with an image's settings, and are shown as kept from there.
     prediction_type: PredictionType | None = None
     zero_terminal_snr: bool | None = None
     weights: str | None = None
@@ -85,7 +85,7 @@ def settings_of(state: CreateState, model: str) -> CreateSettings:
 
 
 def within_reach(settings: CreateSettings) -> CreateSettings:
-    """Without numbers that no control could show: a file or a picture may hold any."""
+    """Without numbers that no control could show: a file or an image may hold any."""
     beyond = [name for name in _NUMBERS if abs(getattr(settings, name) or 0) > _FARTHEST]
     heavy = any(abs(one.weight) > _FARTHEST for one in settings.loras)
     if beyond:

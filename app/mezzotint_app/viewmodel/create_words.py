@@ -39,7 +39,7 @@ class CreateWords(QObject):
         self._update()
 
     def prompt(self) -> str:
-        """What the picture is to show."""
+        """What the image is to show."""
         return self._state.value().prompt
 
     def negative_prompt(self) -> str:
@@ -94,7 +94,7 @@ class CreateWords(QObject):
     def _takes(self, text: str) -> bool:
         if len(text) <= LONGEST:
             return True
-        told = self.tr("The text has {count} characters, and at most {most} can be read. It was not taken.")
+        told = self.tr("The text has {count} characters; the limit is {most}. It was not used.")
         self.refused.emit(told.format(count=len(text), most=LONGEST))
         return False
 

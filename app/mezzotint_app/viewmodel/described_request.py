@@ -23,7 +23,7 @@ class Described:
 
 
 def described(request: GenerateRequest) -> list[Described]:
-    """All that decides the picture, as far as a person sets it."""
+    """All that decides the image, as far as a person sets it."""
     first = request.cascade.stages[0] if request.cascade.stages else Stage()
     how = first.sampling
     return [
@@ -31,7 +31,7 @@ def described(request: GenerateRequest) -> list[Described]:
         Described(key=NEGATIVE_PROMPT, name=_names()[NEGATIVE_PROMPT], value=request.negative_prompt),
         _row(MODEL, first.model.id if first.model else None),
         _row("size", _size(first.width, first.height)),
-        _row(SEED, request.seed, translate("Differences", "a new one each time")),
+        _row(SEED, request.seed, translate("Differences", "random")),
         _row("steps", how.steps),
         _row("sampler", how.sampler),
         _row("schedule", how.schedule),
@@ -48,7 +48,7 @@ def described(request: GenerateRequest) -> list[Described]:
 
 
 def described_metadata(metadata: ImageMetadata) -> list[Described]:
-    """What a picture says; of one by another program only what it names."""
+    """What an image says; of one by another program only what it names."""
     if metadata.request is not None:
         return described(metadata.request)
     said = (
@@ -72,7 +72,7 @@ def file_name(path: str) -> str:
 
 
 def _row(key: str, value: object, none: str = "") -> Described:
-    own = none or translate("Differences", "the model's own")
+    own = none or translate("Differences", "model default")
     text = own if value is None else (f"{value:g}" if isinstance(value, float) else str(value))
     return Described(key=key, name=_names()[key], value=text)
 
@@ -87,13 +87,13 @@ def _names() -> dict[str, str]:
         "steps": translate("Differences", "Steps"),
         "sampler": translate("Differences", "Sampler"),
         "schedule": translate("Differences", "Schedule"),
-        "guidance": translate("Differences", "Guidance"),
-        "guidance_rescale": translate("Differences", "Guidance rescale"),
+        "guidance": translate("Differences", "CFG scale"),
+        "guidance_rescale": translate("Differences", "CFG rescale"),
         "clip_skip": translate("Differences", "Clip skip"),
         "stages": translate("Differences", "Later stages"),
         "loras": translate("Differences", "LoRAs"),
         "embeddings": translate("Differences", "Embeddings"),
-        "pictures": translate("Differences", "Starting picture"),
+        "pictures": translate("Differences", "Init image"),
         "strength": translate("Differences", "Strength"),
         "quantization": translate("Differences", "Quantization"),
     }

@@ -1,4 +1,4 @@
-"""What a picture says of how it was made, beside the present settings."""
+"""What an image says of how it was made, beside the present settings."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ NOTE = "note"  # the entry of `other` that says what could not be read
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A setting that is another in the picture; both texts may be long, and one is a stranger's."""
+    """A setting that is another in the image; both texts may be long, and one is a stranger's."""
 
     key: str
     name: str
@@ -28,7 +28,7 @@ class Difference:
 
 
 def differences(now: GenerateRequest, metadata: ImageMetadata) -> tuple[Difference, ...]:
-    """Every setting that the picture names and that is another now."""
+    """Every setting that the image names and that is another now."""
     present = {one.key: one for one in described(now)}
     return tuple(
         Difference(key=one.key, name=one.name, now=present[one.key].value, there=one.value)
@@ -38,11 +38,11 @@ def differences(now: GenerateRequest, metadata: ImageMetadata) -> tuple[Differen
 
 
 class DifferencesModel(QObject):
-    """Reads a picture's metadata through the librarian and compares them."""
+    """Reads an image's metadata through the librarian and compares them."""
 
     changed = Signal()
     apply_wanted = Signal(object, str)  # ImageMetadata, What
-    use_as_input = Signal(str)  # the picture's path
+    use_as_input = Signal(str)  # the image's path
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class DifferencesModel(QObject):
         self._nearest: ModelInfo | None = None
 
     def look_at(self, path: str) -> None:
-        """Read what this picture says; the answer for another one is dropped."""
+        """Read what this image says; the answer for another one is dropped."""
         self._path, self._state = path, "reading"
         self._metadata, self._problem, self._found = None, "", ()
         self._missing, self._nearest = "", None
@@ -76,7 +76,7 @@ class DifferencesModel(QObject):
         )
 
     def path(self) -> str:
-        """Of the picture."""
+        """Of the image."""
         return self._path
 
     def state(self) -> State:
@@ -84,7 +84,7 @@ class DifferencesModel(QObject):
         return self._state
 
     def metadata(self) -> ImageMetadata | None:
-        """What the picture says."""
+        """What the image says."""
         return self._metadata
 
     def problem(self) -> str:
@@ -96,7 +96,7 @@ class DifferencesModel(QObject):
         return self._found
 
     def missing_model(self) -> str:
-        """The model that the picture names and that is not here; empty: none."""
+        """The model that the image names and that is not here; empty: none."""
         return self._missing
 
     def nearest(self) -> ModelInfo | None:
@@ -104,7 +104,7 @@ class DifferencesModel(QObject):
         return self._nearest
 
     def note(self) -> str:
-        """What in the picture could not be read, or empty."""
+        """What in the image could not be read, or empty."""
         return self._metadata.other.get(NOTE, "") if self._metadata is not None else ""
 
     def says_anything(self) -> bool:
@@ -137,7 +137,7 @@ class DifferencesModel(QObject):
         self.apply_wanted.emit(metadata, what)
 
     def use_picture(self) -> None:
-        """Have the picture itself begun from."""
+        """Have the image itself begun from."""
         self.use_as_input.emit(self._path)
 
     def _read(self, path: str, metadata: ImageMetadata) -> None:

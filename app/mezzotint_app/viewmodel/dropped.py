@@ -18,11 +18,11 @@ _TOLD = 3  # things that are told of one by one
 class DropHandler(QObject):
     """Sorts what was dropped. It never waits; the newest drop wins."""
 
-    show_differences = Signal(str)  # a picture's path
+    show_differences = Signal(str)  # an image's path
     add_model = Signal(object)  # Dropped: a model, or a folder of models
     add_lora = Signal(object)  # Dropped
     job = Signal(str)  # the path of a job file
-    batch = Signal(object)  # Pictures: a folder, or several pictures
+    batch = Signal(object)  # Images: a folder, or several images
     pasted = Signal(object)  # QImage: pixels without a file
     message = Signal(str)  # for the person, plain text
     busy = Signal(bool)  # whether something is looked at

@@ -191,7 +191,7 @@ class EngineState(QObject):
         return self._engine.reason()
 
     def device(self) -> str:
-        """The name of the device that pictures are made on; empty: not known yet."""
+        """The name of the device that images are made on; empty: not known yet."""
         info = self._engine.info()
         return "" if info is None else self._named(info)
 

@@ -1,4 +1,4 @@
-"""What the first stages of cascades made, beside the finished pictures."""
+"""What the first stages of cascades made, beside the finished images."""
 
 from collections.abc import Callable
 
@@ -19,8 +19,8 @@ class FirstStages(QObject):
     def __init__(self, pool: Runs, decode: Callable[[str], QImage], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._pool, self._decode = pool, decode
-        self._paths: dict[int, str] = {}  # of the finished pictures of the job, by their place in it
-        self._kept: dict[str, str] = {}  # by the path of the finished picture
+        self._paths: dict[int, str] = {}  # of the finished images of the job, by their place in it
+        self._kept: dict[str, str] = {}  # by the path of the finished image
         self._wanted = ""
         self._image = QImage()
 
@@ -36,7 +36,7 @@ class FirstStages(QObject):
             self._keep(self._paths[event.image], event.picture)
 
     def show(self, path: str) -> None:
-        """The finished picture that is looked at now."""
+        """The finished image that is looked at now."""
         self._wanted, self._image = path, QImage()
         if path in self._kept:
             self._read(path)

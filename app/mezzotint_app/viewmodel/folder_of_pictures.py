@@ -1,4 +1,4 @@
-"""The pictures in a folder, and the requests that make each of them anew."""
+"""The images in a folder, and the requests that make each of them anew."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -59,11 +59,11 @@ def pictures_in(folder: str, *, scan: Scan = os.scandir) -> Pictures:
 def checked(pictures: Pictures) -> Pictures:
     """The same; a StorageError where there are none."""
     if not pictures.paths:
-        raise StorageError(f"there are no pictures in {Path(pictures.folder).name}: drop a folder that holds some")
+        raise StorageError(f"there are no images in {Path(pictures.folder).name}: drop a folder that holds some")
     return pictures
 
 
 def batch_of(request: GenerateRequest, paths: Iterable[str]) -> tuple[GenerateRequest, ...]:
-    """The present settings for each picture: the starting picture is another each time, and a mask fits none."""
+    """The present settings for each image: the starting image is another each time, and a mask fits none."""
     strength = STRENGTH if request.strength is None else request.strength
     return tuple(replace(request, images=(ImageInput(path=path),), inpaint=None, strength=strength) for path in paths)

@@ -1,4 +1,4 @@
-"""The gallery: all pictures that a query finds, of which only those in sight are held."""
+"""The gallery: all images that a query finds, of which only those in sight are held."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,12 +16,12 @@ from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted
 
 ItemRole = Qt.ItemDataRole.UserRole + 1  # GalleryItem, or None while it is under way
 PictureRole = ItemRole + 1  # QImage, or None
-BrokenRole = ItemRole + 2  # why there is no picture
+BrokenRole = ItemRole + 2  # why there is no image
 HeadingRole = ItemRole + 3  # the date, where a new section begins
 RatingRole = ItemRole + 4
 
 STARS = 5
-AT_ONCE = 1000  # pictures that one question names
+AT_ONCE = 1000  # images that one question names
 _SEARCH_DELAY = 250  # milliseconds after the last letter
 
 
@@ -29,14 +29,14 @@ _SEARCH_DELAY = 250  # milliseconds after the last letter
 class GalleryState:
     """What the gallery remembers of how a person likes it."""
 
-    side: int = 192  # points of a picture's side in the list
+    side: int = 192  # points of an image's side in the list
     order: GalleryOrder = "newest"
     confirm_trash: bool = True
     details: bool = True  # the panel at the side
 
 
 class GalleryModel(PagedModel[GalleryItem]):
-    """Pictures by pages of the librarian's answers, with their thumbnails."""
+    """Images by pages of the librarian's answers, with their thumbnails."""
 
     query_changed = Signal()
     models_changed = Signal()
@@ -64,23 +64,23 @@ class GalleryModel(PagedModel[GalleryItem]):
         self.answered.connect(self._want_thumbnails)
         self.rowsRemoved.connect(self._want_thumbnails)
 
-    # ---- which pictures
+    # ---- which images
 
     def query(self) -> GalleryQuery:
-        """Which pictures are asked for."""
+        """Which images are asked for."""
         return self._query
 
     def is_narrowed(self) -> bool:
-        """Whether the query leaves out any picture."""
+        """Whether the query leaves out any image."""
         return replace(self._query, order="newest") != GalleryQuery()
 
     def search(self, text: str) -> None:
-        """Pictures with these words, once the person has stopped typing."""
+        """Images with these words, once the person has stopped typing."""
         self._sought = text
         self._search_later.start()
 
     def search_now(self) -> None:
-        """Pictures with the words typed so far."""
+        """Images with the words typed so far."""
         self._search_later.stop()
         self.narrow(search=self._sought.strip())
 
@@ -96,11 +96,11 @@ class GalleryModel(PagedModel[GalleryItem]):
         self.query_changed.emit()
 
     def widen(self) -> None:
-        """All pictures again, in the same order."""
+        """All images again, in the same order."""
         self.narrow(search="", model=None, rating=0, folder=None)
 
     def models(self) -> tuple[str, ...]:
-        """The models that pictures were made with."""
+        """The models that images were made with."""
         return self._models
 
     def ask_models(self) -> None:
@@ -124,7 +124,7 @@ class GalleryModel(PagedModel[GalleryItem]):
     # ---- what a view reads
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:  # noqa: ANN401
-        """What is shown of a picture."""
+        """What is shown of an image."""
         if not index.isValid():
             return None
         item = self.item(index.row())
@@ -144,7 +144,7 @@ class GalleryModel(PagedModel[GalleryItem]):
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Pictures can be dragged into other programs."""
+        """Images can be dragged into other programs."""
         return ROW_FLAGS if index.isValid() else Qt.ItemFlag.NoItemFlags
 
     def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:  # noqa: N802  Qt's name
@@ -159,7 +159,7 @@ class GalleryModel(PagedModel[GalleryItem]):
         return ["text/uri-list"]
 
     def supportedDragActions(self) -> Qt.DropAction:  # noqa: N802  Qt's name
-        """Copies: a picture never leaves the gallery by being dragged."""
+        """Copies: an image never leaves the gallery by being dragged."""
         return Qt.DropAction.CopyAction
 
     def section(self, row: int) -> str:
@@ -222,7 +222,7 @@ class GalleryModel(PagedModel[GalleryItem]):
     # ---- stars
 
     def rate(self, items: Iterable[GalleryItem], stars: int) -> None:
-        """Give pictures so many stars; they show at once, and what they had comes back where it is refused."""
+        """Give images so many stars; they show at once, and what they had comes back where it is refused."""
         items = [item for item in items if item.rating != stars]
         if not items:
             return
@@ -237,7 +237,7 @@ class GalleryModel(PagedModel[GalleryItem]):
             )
 
     def rating_of(self, path: str) -> int:
-        """The stars of a picture, as far as it is on a page that was read; 0 otherwise."""
+        """The stars of an image, as far as it is on a page that was read; 0 otherwise."""
         items = (self.peek(row) for row in self.known_rows())
         return next((item.rating for item in items if item is not None and item.path == path), 0)
 

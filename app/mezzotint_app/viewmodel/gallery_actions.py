@@ -1,4 +1,4 @@
-"""What a person does with pictures of the gallery."""
+"""What a person does with images of the gallery."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -30,7 +30,7 @@ def to_trash(path: str) -> str:
 
 
 class GalleryActions(QObject):
-    """Every action takes pictures as the list holds them."""
+    """Every action takes images as the list holds them."""
 
     told = Signal(str)  # what was done, in one line
     failed = Signal(str)
@@ -108,7 +108,7 @@ class GalleryActions(QObject):
     # ---- copies
 
     def copy_pixels(self, item: GalleryItem) -> None:
-        """The picture itself."""
+        """The image itself."""
 
         def loaded(image: object) -> None:
             self.copy_image.emit(image)

@@ -1,4 +1,4 @@
-"""How the picture that a person stands on was made."""
+"""How the image that a person stands on was made."""
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -6,11 +6,11 @@ from mezzotint.library_protocol import GalleryItem
 from mezzotint.protocol import ImageMetadata
 from mezzotint_app.service import Failure, Service
 
-_STANDS = 120  # milliseconds on one picture before its file is read: who walks through does not wait for each
+_STANDS = 120  # milliseconds on one image before its file is read: who walks through does not wait for each
 
 
 class GalleryDetails(QObject):
-    """Asks for the metadata of one picture; an answer for another is dropped."""
+    """Asks for the metadata of one image; an answer for another is dropped."""
 
     changed = Signal()
 
@@ -26,7 +26,7 @@ class GalleryDetails(QObject):
         self._later.timeout.connect(self.ask_now)
 
     def look_at(self, item: GalleryItem | None) -> None:
-        """Tell of this picture; None: of none."""
+        """Tell of this image; None: of none."""
         before, self._item = self._item, item
         if item is None:
             self._later.stop()

@@ -19,7 +19,7 @@ from mezzotint_app.viewmodel.queue_running import Runner
 from mezzotint_app.viewmodel.reveal import Reveal
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 
-_SEEN_FROM = 200  # pictures that a scan has read anew, until the list shows them
+_SEEN_FROM = 200  # images that a scan has read anew, until the list shows them
 
 
 class Gallery(QObject):
@@ -57,7 +57,7 @@ class Gallery(QObject):
         self.scanner.scan()
 
     def others_work(self) -> None:
-        """Another program has made pictures, perhaps: the folders are looked through when they have rested."""
+        """Another program has made images, perhaps: the folders are looked through when they have rested."""
         self.scanner.look_again()
 
     def _scanned(self, scanned: GalleryScanned) -> None:

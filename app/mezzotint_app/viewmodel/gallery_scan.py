@@ -9,7 +9,7 @@ from mezzotint.library_protocol import GalleryScan, GalleryScanned
 from mezzotint.protocol import Event, Notice, Progress
 from mezzotint_app.service import Failure, Service
 
-AT_ONCE = 0.15  # seconds in which saved pictures are gathered
+AT_ONCE = 0.15  # seconds in which saved images are gathered
 MOST_FILES = 500  # that are named in one question
 TOGETHER = 0.7  # seconds until folders are looked through again
 REST = 10  # times as long as the last scan took is waited until the next, so that scans stay a small part of the work
@@ -72,7 +72,7 @@ class GalleryScanner(QObject):
             self.scan()
 
     def saved(self, path: str) -> None:
-        """This picture has been written; several in a short time are one question, and no folder is looked through."""
+        """This image has been written; several in a short time are one question, and no folder is looked through."""
         self._files[path] = None
         if self._taking is None and not self._take_soon.isActive():
             self._take_soon.start()

@@ -43,7 +43,7 @@ class GetModel(QObject):
     def look(self) -> None:
         """Ask the hub what fetching would bring: size, licence, room on the disk."""
         if not self.source:
-            self.problem = self.tr("Name a model, such as owner/name, or a link that begins with https://")
+            self.problem = self.tr("Enter a model, such as owner/name, or a link that begins with https://")
             self.changed.emit()
             return
         self._drop()

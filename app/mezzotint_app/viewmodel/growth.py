@@ -1,4 +1,4 @@
-"""By how much a picture grows at its edges, and how an edge is pushed."""
+"""By how much an image grows at its edges, and how an edge is pushed."""
 
 from dataclasses import dataclass, replace
 
@@ -6,13 +6,13 @@ from mezzotint.protocol import Inpaint
 
 STEP = 8  # pixels that an edge snaps to
 LARGEST_SIDE = 4096  # pixels that may come to one side
-LARGEST_AREA = 100_000_000  # pixels of the grown picture
+LARGEST_AREA = 100_000_000  # pixels of the grown image
 EDGES = ("left", "top", "right", "bottom")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """Pixels of the picture that come to each side."""
+    """Pixels of the image that come to each side."""
 
     left: int = 0
     top: int = 0
@@ -23,11 +23,11 @@ class Growth:
         return bool(self.left or self.top or self.right or self.bottom)
 
     def size(self, width: int, height: int) -> tuple[int, int]:
-        """Of a picture with its new parts."""
+        """Of an image with its new parts."""
         return width + self.left + self.right, height + self.top + self.bottom
 
     def pushed(self, edges: frozenset[str], across: float, down: float, picture: tuple[int, int]) -> "Growth":
-        """Edges pushed by so many pixels of the picture; as far as the picture may grow."""
+        """Edges pushed by so many pixels of the image; as far as the image may grow."""
         grown = self
         for edge, outwards in (("left", -across), ("top", -down), ("right", across), ("bottom", down)):
             if edge in edges:
@@ -35,7 +35,7 @@ class Growth:
         return grown
 
     def with_edge(self, edge: str, pixels: int, picture: tuple[int, int]) -> "Growth":
-        """Another value for one edge; no more than keeps the grown picture from being too large."""
+        """Another value for one edge; no more than keeps the grown image from being too large."""
         grown = replace(self, **{edge: min(max(pixels, 0), LARGEST_SIDE)})
         width, height = grown.size(*picture)
         if width * height <= LARGEST_AREA:

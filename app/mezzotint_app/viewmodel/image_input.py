@@ -1,4 +1,4 @@
-"""The picture that a request begins from: which one, how much of it is made anew, and which part."""
+"""The image that a request begins from: which one, how much of it is made anew, and which part."""
 
 import os
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from mezzotint_app.viewmodel.growth import Growth, growth_of
 from mezzotint_app.viewmodel.own_pictures import OwnPicture, is_blank, keep, masks_folder, pasted_folder
 from mezzotint_app.viewmodel.pixels import Picture, PixelLoader, failure_of
 
-STRENGTH = 0.6  # of what is there in the picture, something stays
+STRENGTH = 0.6  # of what is there in the image, something stays
 STRENGTH_OF_NEW = 1.0  # of a fill there is nothing to stay
 MAX_PADDING = 4096  # pixels, as the engine takes at most
 MAX_FEATHER = 256
@@ -41,11 +41,11 @@ class Painting:
 
 
 class ImageInputModel(QObject):
-    """Everything about pictures that go in beside the words."""
+    """Everything about images that go in beside the words."""
 
     changed = Signal()
     told = Signal(str)  # what did not work, in words
-    size_wanted = Signal(int, int)  # the person wants pictures of this size
+    size_wanted = Signal(int, int)  # the person wants images of this size
 
     def __init__(self, librarian: Service, pool: Runs, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -63,10 +63,10 @@ class ImageInputModel(QObject):
         self._pastes = 0
         self._masks = 0  # that were to be used
 
-    # ---- the picture
+    # ---- the image
 
     def set_picture(self, path: str | os.PathLike[str], sha256: str | None = None) -> None:
-        """Begin from this picture; the mask of another one is put away."""
+        """Begin from this image; the mask of another one is put away."""
         self._path, self._sha256 = os.fspath(path), sha256
         self._pastes += 1
         self._forget_shape()
@@ -83,9 +83,9 @@ class ImageInputModel(QObject):
         self.changed.emit()
 
     def paste(self, image: QImage) -> None:
-        """Begin from a picture that is in no file: it gets one, in the folder of what is under way."""
+        """Begin from an image that is in no file: it gets one, in the folder of what is under way."""
         if image.isNull():
-            self.told.emit(self.tr("The clipboard holds no picture."))
+            self.told.emit(self.tr("There is no image on the clipboard."))
             return
         self._pastes += 1
         number = self._pastes
@@ -97,21 +97,21 @@ class ImageInputModel(QObject):
         self._pool.run(lambda: keep(image, pasted_folder()), use, lambda error: self.told.emit(str(error)))
 
     def look_again(self) -> None:
-        """The picture could not be read, and now whoever reads it is back."""
+        """The image could not be read, and now whoever reads it is back."""
         if self._path and self._problem:
             self._load()
             self.changed.emit()
 
     def path(self) -> str:
-        """Of the picture; empty: none."""
+        """Of the image; empty: none."""
         return self._path
 
     def picture(self) -> Picture | None:
-        """A small copy, and the size of the picture; None: not loaded, or there is none."""
+        """A small copy, and the size of the image; None: not loaded, or there is none."""
         return self._picture
 
     def problem(self) -> str:
-        """Why the picture cannot be used; empty: nothing is known to be wrong with it."""
+        """Why the image cannot be used; empty: nothing is known to be wrong with it."""
         return self._problem
 
     def is_loading(self) -> bool:
@@ -136,7 +136,7 @@ class ImageInputModel(QObject):
     # ---- how much of it
 
     def strength(self) -> float | None:
-        """How much is made anew; None: there is no picture."""
+        """How much is made anew; None: there is no image."""
         if not self._path:
             return None
         return self.suggested_strength() if self._strength is None else self._strength
@@ -164,7 +164,7 @@ class ImageInputModel(QObject):
         return self._painting
 
     def growth(self) -> Growth:
-        """By how much the picture grows."""
+        """By how much the image grows."""
         return self._growth
 
     def use_mask(
@@ -202,7 +202,7 @@ class ImageInputModel(QObject):
         self._masks += 1
 
     def remove_mask(self) -> None:
-        """All of the picture is made anew, and it does not grow."""
+        """All of the image is made anew, and it does not grow."""
         if self._mask is not None or self._growth:
             self._forget_shape()
             self.changed.emit()
@@ -210,17 +210,17 @@ class ImageInputModel(QObject):
     # ---- sizes
 
     def grown_size(self) -> tuple[int, int] | None:
-        """The picture's size with its new parts; None: not known."""
+        """The image's size with its new parts; None: not known."""
         if self._picture is None:
             return None
         return self._growth.size(self._picture.width, self._picture.height)
 
     def decides_size(self) -> bool:
-        """Whether the request must leave width and height open: a growing picture is worked on at its own size."""
+        """Whether the request must leave width and height open: a growing image is worked on at its own size."""
         return bool(self._growth) and self._painting.area == "whole"
 
     def keeps_size(self) -> bool:
-        """Whether the result is as large as the picture is with its new parts, whatever is asked for."""
+        """Whether the result is as large as the image is with its new parts, whatever is asked for."""
         inpaints = self._mask is not None or bool(self._growth)
         return self.decides_size() or (inpaints and self._painting.area == "masked")
 
@@ -236,7 +236,7 @@ class ImageInputModel(QObject):
         return self.grown_size() if self.keeps_size() else self._target
 
     def cut(self) -> tuple[str, int] | None:
-        """What the result leaves out: "sides" or "ends" (top and bottom) and percent of the picture; None: nothing."""
+        """What the result leaves out: "sides" or "ends" (top and bottom) and percent of the image; None: nothing."""
         size, result = self.grown_size(), self.result_size()
         if size is None or result is None:
             return None
@@ -247,7 +247,7 @@ class ImageInputModel(QObject):
         return ("sides" if across < down else "ends"), max(round(left_out * 100), 1)
 
     def want_own_size(self) -> None:
-        """Ask for pictures as large as this one."""
+        """Ask for images as large as this one."""
         size = self.grown_size()
         if size is not None:
             self.size_wanted.emit(*size)
@@ -255,7 +255,7 @@ class ImageInputModel(QObject):
     # ---- the request
 
     def inputs(self) -> tuple[ImageInput, ...]:
-        """The pictures of a request."""
+        """The images of a request."""
         if not self._path:
             return ()
         init = ImageInput(path=self._path, role="init", sha256=self._sha256)
@@ -280,7 +280,7 @@ class ImageInputModel(QObject):
         )
 
     def apply(self, request: GenerateRequest) -> None:
-        """Take the pictures of a request; one without any begins from noise."""
+        """Take the images of a request; one without any begins from noise."""
         init = next((one for one in request.images if one.role == "init"), None)
         mask = next((one for one in request.images if one.role == "mask"), None)
         if init is None:
@@ -297,5 +297,5 @@ class ImageInputModel(QObject):
         self.changed.emit()
 
     def with_inputs(self, request: GenerateRequest) -> GenerateRequest:
-        """The request with these pictures."""
+        """The request with these images."""
         return replace(request, images=self.inputs(), inpaint=self.inpaint(), strength=self.strength())

@@ -20,7 +20,7 @@ _MOST_FILES = 200  # that are looked at, newest first
 
 
 def leftover(folder: Path, request: GenerateRequest, since: float, without: Collection[str] = ()) -> str | None:
-    """The newest file of a folder from which a picture of this request can be finished; its seed is not open.
+    """The newest file of a folder from which an image of this request can be finished; its seed is not open.
 
     `since`: when the task was first begun. Older files are of others, even where what they were asked agrees.
     """
@@ -54,7 +54,7 @@ def _finishes(path: Path, request: GenerateRequest) -> bool:
 
 
 def _read(path: Path) -> tuple[str, GenerateRequest]:
-    """Where the picture was to go, and its request."""
+    """Where the image was to go, and its request."""
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         if size > _LARGEST_HEADER:
@@ -78,7 +78,7 @@ def _text(value: object) -> str:
 
 
 def _goes_there(template: str | None, wanted: str) -> bool:
-    """Whether the picture would lie where the template begins."""
+    """Whether the image would lie where the template begins."""
     if template is None:
         return False
     begin = os.path.expanduser(template.partition("[")[0])  # noqa: PTH111  a Path would lose the slash at the end

@@ -1,4 +1,4 @@
-"""The mask of a picture as a document: strokes, undo and redo. White is made anew."""
+"""The mask of an image as a document: strokes, undo and redo. White is made anew."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from mezzotint_app.viewmodel.mask_stroke import Brush, Stroke
 from mezzotint_app.viewmodel.mask_tiles import Tiles, put_back, taken
 
 MOST_BYTES = 64 << 20  # of what can be undone and redone
-LARGEST_SIDE = 4096  # pixels; the mask of a larger picture is a smaller copy of its shape
+LARGEST_SIDE = 4096  # pixels; the mask of a larger image is a smaller copy of its shape
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class MaskDocument(QObject):
         self._before: Tiles = {}
 
     def image(self) -> QImage:
-        """The mask as it is: grey, 255 where the picture is made anew."""
+        """The mask as it is: grey, 255 where the image is made anew."""
         return QImage(self._image)
 
     def rect(self) -> QRect:
@@ -96,7 +96,7 @@ class MaskDocument(QObject):
         self._fill(0)
 
     def fill(self) -> None:
-        """All of the picture is made anew."""
+        """All of the image is made anew."""
         self._fill(255)
 
     def invert(self) -> None:
@@ -183,7 +183,7 @@ def _size(tile: QImage) -> tuple[int, int]:
 
 
 def mask_size(width: int, height: int) -> tuple[int, int]:
-    """The size of the mask of a picture: the same shape, rounded up, and no side too large."""
+    """The size of the mask of an image: the same shape, rounded up, and no side too large."""
     longer = max(width, height)
     if longer <= LARGEST_SIDE:
         return width, height

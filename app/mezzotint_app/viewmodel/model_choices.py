@@ -57,11 +57,11 @@ class ModelChoices(QObject):
         return next((one for one in self._models if self.problem_of(one) is None and _plain(one.id) == wanted), None)
 
     def problem_of(self, info: ModelInfo) -> str | None:
-        """Why a picture cannot begin with this model."""
+        """Why an image cannot begin with this model."""
         if info.problem is not None:
             return info.problem
         if info.variant == REFINER:
-            return self.tr("A refiner: it finishes pictures of another model. Choose it under Refiner.")
+            return self.tr("A refiner: it finishes images of another model. Choose it under Refiner.")
         return None
 
     def default(self) -> ModelInfo | None:
@@ -71,7 +71,7 @@ class ModelChoices(QObject):
         return next(iter(bundled or usable), None)
 
     def refiners_for(self, info: ModelInfo | None) -> tuple[ModelInfo, ...]:
-        """Refiners of the same family that were trained on pictures of a like size."""
+        """Refiners of the same family that were trained on images of a like size."""
         if info is None:
             return ()
         return tuple(one for one in self._models if one.variant == REFINER and one.problem is None and _fits(one, info))

@@ -121,7 +121,9 @@ class ModelLibrary(QObject):
         """The model leaves the list; its files stay."""
 
         def done(_: object) -> None:
-            self.told.emit(self.tr("{model} is off the list; “Folders…” lists it again.").format(model=identity))
+            self.told.emit(
+                self.tr("{model} was removed from the list; use “Folders…” to show it again.").format(model=identity)
+            )
             self._look_all_over()
 
         self._librarian.ask("forget_model", {"id": identity}, then=done, failed=self._tell)
@@ -289,8 +291,8 @@ class ModelLibrary(QObject):
         if not found.ok:
             return "\n".join(found.problems)
         if found.checked_against == "checksums":
-            return self.tr("All %n files are what they should be.", None, len(found.files))
-        return self.tr("All %n files are whole; no checksums came with them.", None, len(found.files))
+            return self.tr("All %n files match their checksums.", None, len(found.files))
+        return self.tr("All %n files are complete; there are no checksums to compare with.", None, len(found.files))
 
     def _failed(self, call: int, failure: Failure) -> None:
         state: JobState = "cancelled" if failure.kind == "cancelled" else "failed"

@@ -85,13 +85,13 @@ class ModelsTable(QAbstractTableModel):
     def source_name(self, source: str) -> str:
         """Where a model comes from, in words."""
         return {
-            "bundled": self.tr("comes with Mezzotint"),
+            "bundled": self.tr("bundled"),
             "models": self.tr("your models"),
-            "folder": self.tr("a folder you added"),
+            "folder": self.tr("added folder"),
             "huggingface": self.tr("Hugging Face cache"),
             "a1111": self.tr("A1111"),
             "comfyui": self.tr("ComfyUI"),
-            "path": self.tr("a file you named"),
+            "path": self.tr("added file"),
         }.get(source, source)
 
     def _need(self, model: ModelInfo) -> str:
@@ -122,11 +122,11 @@ class ModelsTable(QAbstractTableModel):
 def need_text(speaker: QObject, need: Plan | Failure) -> str:
     """A plan in a few words: memory, and what it takes to fit."""
     if isinstance(need, Failure):
-        return speaker.tr("not known")
+        return speaker.tr("unknown")
     if not need.fits:
         least = need.smallest_vram_bytes or need.smallest_ram_bytes
-        return speaker.tr("does not fit: {least} at least").format(least=bytes_text(least))
+        return speaker.tr("does not fit: needs at least {least}").format(least=bytes_text(least))
     peak = need.peak_vram_bytes or need.peak_ram_bytes
     if need.seconds > 1.3 * need.seconds_resident:
-        return speaker.tr("{peak}, weights take turns").format(peak=bytes_text(peak))
+        return speaker.tr("{peak}, streamed").format(peak=bytes_text(peak))
     return bytes_text(peak)

@@ -1,4 +1,4 @@
-"""Which of the models here is meant by a name in a picture, and which is nearest where none is."""
+"""Which of the models here is meant by a name in an image, and which is nearest where none is."""
 
 import difflib
 import re
@@ -14,7 +14,7 @@ _ENDINGS = re.compile(r"\.(safetensors|sft|ckpt|gguf)$")
 
 
 def name_in(metadata: ImageMetadata) -> str | None:
-    """The model's name, as the picture has it."""
+    """The model's name, as the image has it."""
     if metadata.request is None:
         return metadata.model
     stages = metadata.request.cascade.stages

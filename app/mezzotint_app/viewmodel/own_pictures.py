@@ -1,4 +1,4 @@
-"""Pictures of our own that a request names: masks and pasted pictures, kept in the folder of what is under way."""
+"""Images of our own that a request names: masks and pasted images, kept in the folder of what is under way."""
 
 import contextlib
 import hashlib
@@ -34,7 +34,7 @@ def masks_folder() -> Path:
 
 
 def pasted_folder() -> Path:
-    """Where pictures from the clipboard lie."""
+    """Where images from the clipboard lie."""
     return paths.state_folder() / "pasted"
 
 
@@ -64,7 +64,7 @@ def is_blank(mask: QImage) -> bool:
 
 
 def forget(folder: Path, needed: Collection[str], *, now: Callable[[], float] = time.time) -> None:
-    """Delete our own pictures that nothing needs and that are a week old."""
+    """Delete our own images that nothing needs and that are a week old."""
     names = {Path(path).name for path in needed}
     with contextlib.suppress(OSError):
         for path in list(folder.glob("*.png")):

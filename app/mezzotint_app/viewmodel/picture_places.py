@@ -1,4 +1,4 @@
-"""Where pictures go and how they are named, and which other folders the gallery shows: checked before they are kept."""
+"""Where images go and how they are named, and which other folders the gallery shows: checked before they are kept."""
 
 import os
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class PicturePlaces(QObject):
         return self._settings.value().output_folder
 
     def usual_folder(self) -> str:
-        """Where pictures go when no folder is named."""
+        """Where images go when no folder is named."""
         return str(output_folder(Settings()))
 
     def template(self) -> str:
@@ -45,7 +45,7 @@ class PicturePlaces(QObject):
         return self._settings.value().name_template
 
     def set_folder(self, text: str) -> None:
-        """Another folder for new pictures; those that are there stay in the gallery."""
+        """Another folder for new images; those that are there stay in the gallery."""
         try:
             folder = str(Path(text.strip()).expanduser()) if text.strip() else ""
         except RuntimeError:  # somebody's home that nobody knows
@@ -62,7 +62,7 @@ class PicturePlaces(QObject):
         self._check("template", self.folder(), template, lambda: self._settings.change(name_template=template))
 
     def gallery_folders(self) -> tuple[str, ...]:
-        """Shown in the gallery beside the folder of new pictures."""
+        """Shown in the gallery beside the folder of new images."""
         return self._settings.value().gallery_folders
 
     def set_gallery_folders(self, folders: tuple[str, ...]) -> None:
@@ -71,7 +71,7 @@ class PicturePlaces(QObject):
         self.changed.emit()
 
     def _keep_folder(self, folder: str) -> None:
-        """The pictures in the folder before stay in sight."""
+        """The images in the folder before stay in sight."""
         before = self.folder() or self.usual_folder()
         others = self.gallery_folders()
         if before not in (folder or self.usual_folder(), *others):

@@ -1,4 +1,4 @@
-"""Pictures for the window: parsed by the librarian, read here as plain rows, off the window's thread."""
+"""Images for the window: parsed by the librarian, read here as plain rows, off the window's thread."""
 
 import contextlib
 import os
@@ -25,15 +25,15 @@ _LAYOUTS = {"rgb": (3, QImage.Format.Format_RGB888), "rgba": (4, QImage.Format.F
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A picture's pixels, perhaps fewer than it has, and its own size."""
+    """An image's pixels, perhaps fewer than it has, and its own size."""
 
     image: QImage
-    width: int  # of the picture itself
+    width: int  # of the image itself
     height: int
 
 
 class PixelLoader(QObject):
-    """Loads pictures; in each slot the newest wins, and what it takes the place of is never told of."""
+    """Loads images; in each slot the newest wins, and what it takes the place of is never told of."""
 
     def __init__(self, librarian: Service, pool: Runs, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -50,7 +50,7 @@ class PixelLoader(QObject):
         *,
         slot: str = "",
     ) -> int:
-        """Load a picture of at most that many pixels a side; returns the handle by which it can be dropped."""
+        """Load an image of at most that many pixels a side; returns the handle by which it can be dropped."""
         return self.load_picture(path, max_side, lambda picture: then(picture.image), failed, slot=slot)
 
     def load_picture(
@@ -62,7 +62,7 @@ class PixelLoader(QObject):
         *,
         slot: str = "",
     ) -> int:
-        """The same, and the size of the picture itself is told."""
+        """The same, and the size of the image itself is told."""
         self._count += 1
         handle = self._count
         self._wanted[slot] = handle
@@ -86,7 +86,7 @@ class PixelLoader(QObject):
         return handle
 
     def drop(self, handle: int) -> None:
-        """Forget about a picture; nothing more is told of it."""
+        """Forget about an image; nothing more is told of it."""
         self._take(handle)
 
     def drop_all(self) -> None:

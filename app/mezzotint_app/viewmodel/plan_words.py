@@ -34,7 +34,7 @@ def plan_line(plan: Plan, *, card: bool) -> str:
     needs = (
         translate("Plan", "Needs {need} of {have} of memory")
         if not card
-        else translate("Plan", "Needs {need} of {have} on the card")
+        else translate("Plan", "Needs {need} of {have} VRAM")
     )
     line = needs.format(need=bytes_text(plan.peak_vram_bytes), have=bytes_text(plan.vram_bytes))
     line += f", {about_text(plan.seconds)}"
@@ -74,9 +74,9 @@ def _ways(plan: Plan) -> Iterator[str]:
     if any(part.slots for part in plan.components):
         yield translate("Plan", "weights streamed")
     if any(part.host == "disk" for part in plan.components if part.slots):
-        yield translate("Plan", "from disk")
+        yield translate("Plan", "read from disk")
     if plan.vae_tile:
-        yield translate("Plan", "finished in tiles")
+        yield translate("Plan", "tiled decoding")
     if plan.guidance == "sequential":
         yield translate("Plan", "guidance in two passes")
 
@@ -92,20 +92,20 @@ def _faster(plan: Plan, *, card: bool) -> str:
     from_disk = sum(part.bytes for part in plan.components if part.host == "disk" and part.slots)
     if card and from_disk:
         enough = math.ceil((plan.peak_ram_bytes + from_disk) / _GB)
-        return translate("Plan", "{ram} GB of RAM would make it faster").format(ram=enough)
+        return translate("Plan", "faster with {ram} GB of RAM").format(ram=enough)
     if plan.seconds > plan.seconds_resident * _SLOWER and plan.seconds_resident > 0:
-        return translate("Plan", "{time} if all of it were on the card").format(time=about_text(plan.seconds_resident))
+        return translate("Plan", "{time} if everything fit in VRAM").format(time=about_text(plan.seconds_resident))
     return ""
 
 
 def _refusal(plan: Plan, *, card: bool) -> str:
     if plan.smallest_vram_bytes <= plan.vram_bytes and plan.smallest_ram_bytes <= plan.ram_bytes:
-        told = translate("Plan", "Does not fit what is free now: it needs {need}. Close other programs")
+        told = translate("Plan", "Not enough free memory: needs {need}. Close other programs")
         return told.format(need=bytes_text(plan.peak_vram_bytes))
     if card:
-        told = translate("Plan", "Does not fit: it needs {vram} on the card and {ram} of RAM, of {have} and {have_ram}")
+        told = translate("Plan", "Does not fit: needs {vram} of VRAM and {ram} of RAM, of {have} and {have_ram}")
     else:
-        told = translate("Plan", "Does not fit: it needs {ram} of RAM, of {have_ram}")
+        told = translate("Plan", "Does not fit: needs {ram} of RAM, of {have_ram}")
     line = told.format(
         vram=_enough(plan.smallest_vram_bytes),
         ram=_enough(plan.smallest_ram_bytes),

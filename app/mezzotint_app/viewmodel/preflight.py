@@ -89,7 +89,7 @@ class Preflight(QObject):
             return self._problem
         if self._plan is not None and state != "nothing":
             return plan_line(self._plan, card=self.has_card())
-        return self.tr("Working out what it needs...") if state == "asking" else ""
+        return self.tr("Planning memory...") if state == "asking" else ""
 
     def segments(self) -> tuple[Segment, ...]:
         """The parts of the bar, from the left."""
@@ -112,8 +112,8 @@ class Preflight(QObject):
         reason = self._life.reason() if self._life is not None else ""
         state = self._life.state() if self._life is not None else ""
         if state in ("given_up", "stopped"):
-            return reason or self.tr("The engine does not run; pictures wait in the queue.")
-        return reason or self.tr("The engine is starting; what it needs is told in a moment.")
+            return reason or self.tr("The engine is not running; images wait in the queue.")
+        return reason or self.tr("The engine is starting; the memory plan follows.")
 
     def _ready(self) -> bool:
         return self._life is None or self._life.state() == "ready"

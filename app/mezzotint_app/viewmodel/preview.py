@@ -1,4 +1,4 @@
-"""The picture that sharpens while it is made, the finished one, and how far it is."""
+"""The image that sharpens while it is made, the finished one, and how far it is."""
 
 import base64
 import binascii
@@ -27,11 +27,11 @@ LARGEST_PREVIEW = 2 << 20  # characters of base64
 _SAID_ELSEWHERE = ("memory_plan",)  # before the job already
 _JPEG = b"\xff\xd8\xff"
 _LARGEST_SIDE = 4096  # pixels of a preview
-SHOWN_SIDE = 4096  # pixels of a finished picture, at most
+SHOWN_SIDE = 4096  # pixels of a finished image, at most
 
 
 class LoadsPixels(Protocol):
-    """Pictures from disk, decoded elsewhere."""
+    """Images from disk, decoded elsewhere."""
 
     def load(
         self,
@@ -60,7 +60,7 @@ class StoppableRunner(Runner, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """A finished picture."""
+    """A finished image."""
 
     path: str
     seed: int
@@ -69,7 +69,7 @@ class Result:
 
 
 class Preview(QObject):
-    """Follows the runner; every picture is decoded off the window's thread, and the newest wins."""
+    """Follows the runner; every image is decoded off the window's thread, and the newest wins."""
 
     image_changed = Signal()
     changed = Signal()  # words and progress
@@ -122,7 +122,7 @@ class Preview(QObject):
         return self._before if whole.isNull() else whole
 
     def path(self) -> str:
-        """Of the finished picture that is shown; empty while one is made."""
+        """Of the finished image that is shown; empty while one is made."""
         return self._shown_path
 
     def is_working(self) -> bool:
@@ -157,11 +157,11 @@ class Preview(QObject):
         return self._task is not None and self._progress.phase == "starting"
 
     def results(self) -> tuple[Result, ...]:
-        """The last finished pictures, the newest first."""
+        """The last finished images, the newest first."""
         return self._results
 
     def show_result(self, path: str) -> None:
-        """Show a finished picture again, and keep to it while another is made."""
+        """Show a finished image again, and keep to it while another is made."""
         self._pinned = self.is_working()
         self._before = QImage()
         self._load(path)
@@ -188,7 +188,7 @@ class Preview(QObject):
             self.changed.emit()
 
     def stop(self) -> None:
-        """Cancel what is being made; pictures that are saved stay."""
+        """Cancel what is being made; images that are saved stay."""
         if self.is_working():
             self._stops()
             self._runner.stop_now()
@@ -282,7 +282,7 @@ class Preview(QObject):
         self._decode()
 
     def _finished(self, step: Step) -> bool:
-        """Whether the picture that a late preview is of was saved meanwhile."""
+        """Whether the image that a late preview is of was saved meanwhile."""
         return self._progress.saved > step.image
 
     def _undecodable(self) -> None:
@@ -315,7 +315,7 @@ class Preview(QObject):
 
 
 def decoded(data: str) -> QImage:
-    """The picture of a preview; a null one where it is none, or larger than a preview can be."""
+    """The image of a preview; a null one where it is none, or larger than a preview can be."""
     if len(data) > LARGEST_PREVIEW:
         return QImage()
     try:

@@ -63,11 +63,11 @@ class PromptTokens(QObject):
     def line(self) -> str:
         """The count in words."""
         if len(self._wanted.prompt) > LONGEST:
-            return self.tr("{count} characters: at most {most} can be read").format(
+            return self.tr("{count} characters: the limit is {most}").format(
                 count=len(self._wanted.prompt), most=LONGEST
             )
         if self._failed:
-            return self.tr("The tokens could not be counted")
+            return self.tr("Tokens could not be counted")
         told = {self._words(one): one.encoder for one in self._counts}
         if len(told) == 1:
             return next(iter(told))
@@ -76,13 +76,13 @@ class PromptTokens(QObject):
     def hint(self) -> str:
         """Said where weights are written that nobody reads."""
         if self._weighted and self.honours_weights() is False:
-            return self.tr("This model does not weigh words: (words:1.2) is read as it is written.")
+            return self.tr("This model ignores prompt weights such as (word:1.2).")
         return ""
 
     def _words(self, count: TokenCount) -> str:
         counted = self.tr("{tokens} of {limit} tokens").format(tokens=count.tokens, limit=count.limit)
         if count.cut:
-            return self.tr("{counted}: beyond {limit} they are cut").format(counted=counted, limit=count.limit)
+            return self.tr("{counted}: truncated after {limit}").format(counted=counted, limit=count.limit)
         if count.chunks > 1:
             return self.tr("{counted}: read in {parts} parts").format(counted=counted, parts=count.chunks)
         return counted

@@ -16,7 +16,7 @@ from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted
 
 RowRole = Qt.ItemDataRole.UserRole + 1  # EntryRow, or None while it is under way
 ViewRole = RowRole + 1  # EntryView, or None
-PictureRole = RowRole + 2  # QImage of its first picture, or None
+PictureRole = RowRole + 2  # QImage of its first image, or None
 
 Show = Literal["to_do", "finished", "all"]
 UNFINISHED: tuple[TaskState, ...] = ("running", "waiting", "interrupted", "failed", "set_aside")

@@ -21,7 +21,7 @@ class QueueActions(QObject):
     told = Signal(str)  # what was done, in one line
     failed = Signal(str)
     edit_again = Signal(object)  # GenerateRequest, for the Create page
-    open_folder = Signal(str)  # of its pictures
+    open_folder = Signal(str)  # of its images
     changed = Signal()  # whether the queue is paused
 
     def __init__(self, access: QueueAccess, runner: Runner, parent: QObject | None = None) -> None:
@@ -54,7 +54,7 @@ class QueueActions(QObject):
         self._runner.finish_then_stop()
 
     def clear_finished(self) -> None:
-        """Take out what is done; pictures stay."""
+        """Take out what is done; images stay."""
         self._change(
             JobStore.clear_finished,
             lambda count: translate("QueueActions", "Removed from the list: {entries}; images are kept").format(
@@ -120,7 +120,7 @@ class QueueActions(QObject):
         self._ask(entry, lambda found: self.edit_again.emit(found.tasks[0].request))
 
     def show_folder(self, entry: int) -> None:
-        """Open the folder that its pictures are in."""
+        """Open the folder that its images are in."""
         self._ask(entry, self._show_folder_of)
 
     def _show_folder_of(self, entry: Entry) -> None:

@@ -1,4 +1,4 @@
-"""One entry of the queue closely: its tasks, their pictures, what went wrong and what to do."""
+"""One entry of the queue closely: its tasks, their images, what went wrong and what to do."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ class TasksModel(QAbstractListModel):
 
 
 class PicturesModel(QAbstractListModel):
-    """The pictures of an entry."""
+    """The images of an entry."""
 
     def __init__(self, thumbnails: Thumbnails, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -90,11 +90,11 @@ class PicturesModel(QAbstractListModel):
         return [image.path for image in self._images]
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:  # noqa: N802  Qt's name
-        """A row for each picture."""
+        """A row for each image."""
         return 0 if parent.isValid() else len(self._images)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:  # noqa: ANN401
-        """A picture, and where it lies."""
+        """An image, and where it lies."""
         if not index.isValid() or index.row() >= len(self._images):
             return None
         image = self._images[index.row()]

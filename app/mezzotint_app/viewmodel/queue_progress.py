@@ -24,15 +24,15 @@ class TaskProgress:
     bytes_total: int = 0
     load_from: tuple[float, int] | None = None  # when loading was first heard of, and how much was loaded then
     load_left: float | None = None  # seconds until the model is loaded, as it went so far
-    image: int = 0  # of the pictures of this task, from 0
+    image: int = 0  # of the images of this task, from 0
     images: int = 1
     stage: int = 0  # from 0
     stages: int = 1
     step: int = 0  # of the stage
     steps: int = 0
-    denoised: float = 0.0  # 0..1, of this picture over all of its stages
+    denoised: float = 0.0  # 0..1, of this image over all of its stages
     saved: int = 0
-    paced_from: float | None = None  # when the steps of this picture began to be counted
+    paced_from: float | None = None  # when the steps of this image began to be counted
     paced_steps: int = 0
     pace: float | None = None  # seconds a step, in this run
 
@@ -86,7 +86,7 @@ class TaskProgress:
         return replace(counted, paced_steps=paced, pace=pace)
 
     def fraction(self, expected: PhaseSeconds | None = None) -> float | None:
-        """The part that is done, 0..1: of the time where it is known, else of the pictures; None: not known yet."""
+        """The part that is done, 0..1: of the time where it is known, else of the images; None: not known yet."""
         if self.phase in ("starting", "encoding"):
             return None
         if self.phase == "loading":

@@ -37,7 +37,7 @@ class Runner(Protocol):
         ...
 
     def is_lent(self) -> bool:
-        """Whether a process of this window makes pictures meanwhile."""
+        """Whether a process of this window makes images meanwhile."""
         ...
 
     def problem(self) -> str:
@@ -59,7 +59,7 @@ class Runner(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Left:
-    """Seconds that earlier runs promise, when so many pictures of the task were saved."""
+    """Seconds that earlier runs promise, when so many images of the task were saved."""
 
     entry: float | None = None
     queue: float | None = None
@@ -110,7 +110,7 @@ class QueueRunning(QObject):
         return None if self._task is None else self._progress.fraction(self._phases)
 
     def pictures_under_way(self) -> float:
-        """How much of the next picture is there, 0..1."""
+        """How much of the next image is there, 0..1."""
         return self._progress.denoised if self._progress.phase in ("steps", "decoding") else 0.0
 
     def entry_seconds_left(self) -> float | None:

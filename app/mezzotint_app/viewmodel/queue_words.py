@@ -39,10 +39,10 @@ class EntryView:
     title: str
     state: TaskState
     word: str  # the state
-    about: str  # model, pictures, time
+    about: str  # model, images, time
     note: str  # what is being done, or what went wrong; may be empty
     trouble: bool  # the note tells of an error
-    fraction: float | None  # 0..1, of all of its pictures; None: no bar
+    fraction: float | None  # 0..1, of all of its images; None: no bar
     busy: bool  # runs, and how far is not known
     first_image: str | None
 
@@ -84,7 +84,7 @@ def model_name(row: EntryRow) -> str:
 
 
 def pictures_count(number: int) -> str:
-    """So many pictures."""
+    """So many images."""
     if number == 1:
         return translate("QueueWords", "1 image")
     return translate("QueueWords", "%Ln images", None, number)
@@ -98,14 +98,14 @@ def entries_count(number: int) -> str:
 
 
 def done_of(done: int, asked: int) -> str:
-    """How many pictures there are of how many."""
+    """How many images there are of how many."""
     return translate("QueueWords", "{done} of {pictures}").format(
         done=QLocale().toString(done), pictures=pictures_count(asked)
     )
 
 
 def pictures_text(row: EntryRow) -> str:
-    """How many pictures an entry has of how many."""
+    """How many images an entry has of how many."""
     if row.state == "done" or row.pictures_asked == 0:
         return pictures_count(row.pictures)
     return done_of(row.pictures, row.pictures_asked)

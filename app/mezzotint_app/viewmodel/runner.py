@@ -84,7 +84,7 @@ class QueueRunner(QObject):
     changed = Signal()  # state, held_by(), problem()
     told = Signal(str)  # something a person should read
     over = Signal(str)  # the same, which is true no more
-    drained = Signal(int, int)  # the queue is empty: pictures made, tasks that failed since it was last
+    drained = Signal(int, int)  # the queue is empty: images made, tasks that failed since it was last
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class QueueRunner(QObject):
         return self._keeper.held_by()
 
     def is_lent(self) -> bool:
-        """Whether a process of this window makes pictures meanwhile."""
+        """Whether a process of this window makes images meanwhile."""
         return self._keeper.is_lent()
 
     def problem(self) -> str:
@@ -185,7 +185,7 @@ class QueueRunner(QObject):
             self._leave()
 
     def lend(self, then: Callable[[], None]) -> None:
-        """Let a process of this window make pictures, as soon as nothing is left to do here; `take_back` ends that."""
+        """Let a process of this window make images, as soon as nothing is left to do here; `take_back` ends that."""
         self._borrower = then
         self._look()
 

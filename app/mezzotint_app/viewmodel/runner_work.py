@@ -42,7 +42,7 @@ class Claimed:
 
 
 def take(store: JobStore, what: str) -> Taken | Held:
-    """The right to make pictures, or who has it."""
+    """The right to make images, or who has it."""
     lease = Lease.acquire(DEVICE, what=what)
     if isinstance(lease, Held):
         return lease
@@ -74,14 +74,14 @@ def claim(store: JobStore, owner: str, folder: Path, without: Collection[str]) -
 
 
 def finish(store: JobStore, task: int, result: GenerateResult) -> TaskState | None:
-    """All is made; pictures are told once more, in case the disk was full when they came."""
+    """All is made; images are told once more, in case the disk was full when they came."""
     for image in result.images:
         store.saved(task, image)
     return store.finish(task, seconds_of(result))
 
 
 def finish_decoded(store: JobStore, task: int, image: GeneratedImage) -> TaskState | None:
-    """One picture was finished from its latents; the others are still to be made."""
+    """One image was finished from its latents; the others are still to be made."""
     store.saved(task, image)
     return store.put_back(task, because="")
 
@@ -101,7 +101,7 @@ def settle(store: JobStore, task: int, failure: Failure, *, died: bool) -> TaskS
 
 
 def release(store: JobStore, lease: Lease, because: str) -> None:
-    """Let others make pictures."""
+    """Let others make images."""
     try:
         store.release(lease.owner, because=because)
     finally:

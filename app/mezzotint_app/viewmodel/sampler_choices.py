@@ -49,5 +49,5 @@ def go_together(sampler: str | None, schedule: str | None) -> bool:
 def shown_name(name: str) -> str:
     """As other programs write it too."""
     if name == "default":
-        return QCoreApplication.translate("sampler_choices", "Default of the sampler")
+        return QCoreApplication.translate("sampler_choices", "Sampler default")
     return _SHOWN.get(name, name)

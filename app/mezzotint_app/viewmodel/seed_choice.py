@@ -1,4 +1,4 @@
-"""The seed: drawn anew for each picture, or kept."""
+"""The seed: drawn anew for each image, or kept."""
 
 import random
 from collections.abc import Callable
@@ -54,11 +54,11 @@ class SeedChoice(QObject):
         self.set(self._draw(DRAWN_BELOW))
 
     def can_reuse(self) -> bool:
-        """Whether a picture was made whose seed is known."""
+        """Whether an image was made whose seed is known."""
         return self._last() is not None
 
     def reuse(self) -> None:
-        """Keep that of the last picture."""
+        """Keep that of the last image."""
         last = self._last()
         if last is not None:
             self.set(last)

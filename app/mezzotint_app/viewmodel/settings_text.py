@@ -1,4 +1,4 @@
-"""A picture's settings as text that people read and other programs take."""
+"""An image's settings as text that people read and other programs take."""
 
 from PySide6.QtCore import QCoreApplication
 
@@ -49,7 +49,7 @@ def shown_settings(metadata: ImageMetadata) -> list[tuple[str, str]]:
         (translate("SettingsText", "Steps"), metadata.steps),
         (translate("SettingsText", "Sampler"), metadata.sampler and shown_name(metadata.sampler)),
         (translate("SettingsText", "Schedule"), metadata.schedule and shown_name(metadata.schedule)),
-        (translate("SettingsText", "Guidance"), metadata.guidance_scale),
+        (translate("SettingsText", "CFG scale"), metadata.guidance_scale),
         (translate("SettingsText", "Strength"), metadata.strength),
         (translate("SettingsText", "Made with"), program_name(metadata.program)),
     ]
@@ -59,7 +59,7 @@ def shown_settings(metadata: ImageMetadata) -> list[tuple[str, str]]:
 
 
 def program_name(program: str) -> str | None:
-    """What people call the program that wrote a picture; None: nobody knows."""
+    """What people call the program that wrote an image; None: nobody knows."""
     names = {
         "mezzotint": "Mezzotint",
         "a1111": "A1111",
@@ -72,7 +72,7 @@ def program_name(program: str) -> str | None:
 
 
 def request_of(metadata: ImageMetadata) -> GenerateRequest:
-    """The request that made a picture of ours; of another's, what carries over: words, size, seed, steps, guidance."""
+    """The request that made an image of ours; of another's, what carries over: words, size, seed, steps, guidance."""
     if metadata.request is not None:
         return metadata.request
     sampling = Sampling(steps=metadata.steps, guidance_scale=metadata.guidance_scale)

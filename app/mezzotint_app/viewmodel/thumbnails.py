@@ -1,4 +1,4 @@
-"""Small pictures for lists: asked for what is in sight, decoded off the window's thread, kept while there is room."""
+"""Small images for lists: asked for what is in sight, decoded off the window's thread, kept while there is room."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ _CANCELLED = "cancelled"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A small picture of this file as it was written then."""
+    """A small image of this file as it was written then."""
 
     path: str
     side: int
@@ -43,7 +43,7 @@ def decoded(path: str) -> QImage:
 class Thumbnails(QObject):
     """Asks the librarian for no more than a few at once, the last wanted first."""
 
-    changed = Signal(str)  # the path whose picture has come, or cannot be had
+    changed = Signal(str)  # the path whose image has come, or cannot be had
 
     def __init__(
         self,
@@ -66,14 +66,14 @@ class Thumbnails(QObject):
         self._in_sight: frozenset[Wanted] = frozenset()
 
     def picture(self, wanted: Wanted) -> QImage | None:
-        """The picture, if it is here; nothing is asked."""
+        """The image, if it is here; nothing is asked."""
         image = self._kept.get(wanted)
         if image is not None:
             self._kept.move_to_end(wanted)
         return image
 
     def why_broken(self, wanted: Wanted) -> str | None:
-        """Why there is no such picture and will be none."""
+        """Why there is no such image and will be none."""
         return self._broken.get(wanted)
 
     def show(self, wanted: Iterable[Wanted], viewer: str) -> None:
@@ -99,7 +99,7 @@ class Thumbnails(QObject):
         self._broken.clear()
 
     def bytes_kept(self) -> int:
-        """Memory that the pictures take."""
+        """Memory that the images take."""
         return self._bytes
 
     def _is_missing(self, one: Wanted) -> bool:
@@ -143,7 +143,7 @@ class Thumbnails(QObject):
                 self._bytes -= self._kept.pop(one).sizeInBytes()
 
     def _failed(self, one: Wanted, failure: Failure) -> None:
-        if failure.kind in (GONE, NOT_RUNNING):  # nothing is wrong with the picture: it is asked again when next shown
+        if failure.kind in (GONE, NOT_RUNNING):  # nothing is wrong with the image: it is asked again when next shown
             self._ended(one)
         elif failure.kind == _CANCELLED:
             self._ended(one)

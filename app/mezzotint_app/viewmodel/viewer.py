@@ -1,4 +1,4 @@
-"""Pictures looked at one after the other: which one, its neighbours read ahead, one marked to compare with."""
+"""Images looked at one after the other: which one, its neighbours read ahead, one marked to compare with."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -12,10 +12,10 @@ from mezzotint_app.service import Failure, Service
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.settings_text import settings_text
 
-MOST_BYTES = 384 << 20  # of pictures that are kept
-LARGEST_SIDE = 8192  # pixels that are read of a picture
+MOST_BYTES = 384 << 20  # of images that are kept
+LARGEST_SIDE = 8192  # pixels that are read of an image
 MOST_STARS = 5
-_STANDS = 120  # milliseconds on one picture before its neighbours and its words are read
+_STANDS = 120  # milliseconds on one image before its neighbours and its words are read
 
 RatingOf = Callable[[str], int]
 
@@ -23,7 +23,7 @@ RatingOf = Callable[[str], int]
 class ViewerModel(QObject):
     """A list of paths and a place in it."""
 
-    changed = Signal()  # the place, its picture, its words or its stars
+    changed = Signal()  # the place, its image, its words or its stars
     emptied = Signal()  # nothing is left to look at
     star_wanted = Signal(str, int)  # path, stars
     delete_wanted = Signal(str)  # path; `forget` follows when it is gone
@@ -115,10 +115,10 @@ class ViewerModel(QObject):
             self._later.start()
         self.changed.emit()
 
-    # ---- pictures
+    # ---- images
 
     def image(self) -> QImage | None:
-        """The picture that is shown; None: not read yet, or it cannot be."""
+        """The image that is shown; None: not read yet, or it cannot be."""
         return self._images.get(self.path())
 
     def problem(self) -> str:
@@ -185,7 +185,7 @@ class ViewerModel(QObject):
         return self._marked
 
     def before(self) -> QImage | None:
-        """The picture to compare with, where another one is shown."""
+        """The image to compare with, where another one is shown."""
         return None if self.is_marked() else self._images.get(self._marked)
 
     # ---- stars and bin
@@ -212,7 +212,7 @@ class ViewerModel(QObject):
     # ---- words
 
     def want_words(self, wanted: bool) -> None:
-        """Whether the settings of each picture are to be read."""
+        """Whether the settings of each image are to be read."""
         self._wants_words = wanted
         if wanted:
             self._read_words()

@@ -1,4 +1,4 @@
-"""What the viewer wants kept: stars with the librarian, pictures in the system's trash."""
+"""What the viewer wants kept: stars with the librarian, images in the system's trash."""
 
 from PySide6.QtCore import QObject, Signal
 
@@ -23,7 +23,7 @@ class ViewerKeeping(QObject):
         viewer.delete_wanted.connect(self.delete)
 
     def rate(self, path: str, stars: int) -> None:
-        """Give a picture so many stars."""
+        """Give an image so many stars."""
         self._librarian.ask(
             "gallery.rate",
             Rating(paths=(path,), rating=stars),

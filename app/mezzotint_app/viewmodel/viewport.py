@@ -1,13 +1,13 @@
-"""Where a picture stands in a view: zoom and pan as numbers, without a display."""
+"""Where an image stands in a view: zoom and pan as numbers, without a display."""
 
 from dataclasses import dataclass, replace
 
-LARGEST = 64.0  # pixels of the screen for one of the picture
+LARGEST = 64.0  # pixels of the screen for one of the image
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What is shown, in pixels of the picture; more than the picture where a frame goes beyond it."""
+    """What is shown, in pixels of the image; more than the image where a frame goes beyond it."""
 
     left: float
     top: float
@@ -17,13 +17,13 @@ class Content:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewport:
-    """A view of so many points, whose middle shows the place (x, y) of the picture."""
+    """A view of so many points, whose middle shows the place (x, y) of the image."""
 
     content: Content
     width: float  # points of the view
     height: float
     pixel_ratio: float = 1.0  # pixels of the screen in a point
-    scale: float = 1.0  # points for a pixel of the picture
+    scale: float = 1.0  # points for a pixel of the image
     x: float = 0.0
     y: float = 0.0
 
@@ -33,7 +33,7 @@ class Viewport:
         return max(min(across, down, LARGEST / self.pixel_ratio), 1e-6)
 
     def actual_scale(self) -> float:
-        """The scale at which a pixel of the picture is one of the screen."""
+        """The scale at which a pixel of the image is one of the screen."""
         return 1 / self.pixel_ratio
 
     def fitted(self) -> "Viewport":
@@ -53,7 +53,7 @@ class Viewport:
         return min(self.fit_scale(), self.actual_scale())
 
     def moved(self, across: float, down: float) -> "Viewport":
-        """The picture pushed by so many points."""
+        """The image pushed by so many points."""
         return replace(self, x=self.x - across / self.scale, y=self.y - down / self.scale).kept_in()
 
     def resized(self, width: float, height: float, pixel_ratio: float) -> "Viewport":
@@ -61,7 +61,7 @@ class Viewport:
         return replace(self, width=width, height=height, pixel_ratio=pixel_ratio).kept_in()
 
     def replaced(self, content: Content) -> "Viewport":
-        """Another picture in the place of this one: the same part of it, as large on the screen."""
+        """Another image in the place of this one: the same part of it, as large on the screen."""
         old = self.content
         part_x = (self.x - old.left) / max(old.width, 1e-6)
         part_y = (self.y - old.top) / max(old.height, 1e-6)
@@ -88,11 +88,11 @@ class Viewport:
         return across > self.width + slack or down > self.height + slack
 
     def to_picture(self, across: float, down: float) -> tuple[float, float]:
-        """The place of the picture under a point of the view."""
+        """The place of the image under a point of the view."""
         return self.x + (across - self.width / 2) / self.scale, self.y + (down - self.height / 2) / self.scale
 
     def to_view(self, x: float, y: float) -> tuple[float, float]:
-        """The point of the view over a place of the picture."""
+        """The point of the view over a place of the image."""
         return (x - self.x) * self.scale + self.width / 2, (y - self.y) * self.scale + self.height / 2
 
 

@@ -86,7 +86,7 @@ class BatchCard(QFrame):
         troubles = [batch.problem, batch.notice if batch.stage in ("running", "stopping") else ""]
         if batch.silent:
             troubles.append(
-                self.tr("Nothing has been heard of it for some minutes. Stop it at once, and go on: nothing is lost.")
+                self.tr("It has not responded for some minutes. Use “Stop at once”, then “Resume”: nothing is lost.")
             )
         self.problem.setText("\n".join(one for one in troubles if one))
         self.problem.setVisible(bool(self.problem.text()))
@@ -108,25 +108,25 @@ class BatchCard(QFrame):
     # ---- parts
 
     def _make_buttons(self) -> None:
-        self.stop = self._button("finish", self.tr("Stop"), self.tr("Finish the picture that is being made, then stop"))
+        self.stop = self._button("finish", self.tr("Stop"), self.tr("Stop after the current image"))
         self.stop_now = self._button(
-            "stop", self.tr("Stop at once"), self.tr("The picture that is being made is made anew when it goes on")
+            "stop", self.tr("Stop at once"), self.tr("The current image starts over when the batch is resumed")
         )
-        self.go_on = self._button("play", self.tr("Go on"), self.tr("Make what is missing; nothing is made twice"))
+        self.go_on = self._button("play", self.tr("Resume"), self.tr("Make the missing images; nothing is made twice"))
         self.go_on.setProperty("role", "primary")
         self.go_on.setIcon(icon_in("play", "accent_text"))
         self.retry = self._button(
-            "retry", self.tr("Retry failed"), self.tr("Try again what could not be made, and make what is missing")
+            "retry", self.tr("Retry failed"), self.tr("Retry what failed, and make the missing images")
         )
-        self.open = self._button("folder", self.tr("Open folder"), self.tr("Open the folder with its pictures"))
+        self.open = self._button("folder", self.tr("Open folder"), self.tr("Open the output folder"))
         self.gallery = self._button(
-            "gallery", self.tr("Show in the gallery"), self.tr("Its folder becomes one of those of the gallery")
+            "gallery", self.tr("Show in the gallery"), self.tr("Add the output folder to the gallery")
         )
-        self.failed = self._button("warning", "", self.tr("Which pictures could not be made, and why"))
+        self.failed = self._button("warning", "", self.tr("Which images failed, and why"))
         self.failed.setCheckable(True)
-        self.log = self._button("log", self.tr("Log"), self.tr("What it has said of its work, for finding a fault"))
+        self.log = self._button("log", self.tr("Log"), self.tr("The log of the run, for troubleshooting"))
         self.remove = self._button(
-            "cancel", self.tr("Take off the list"), self.tr("Its pictures stay where they are; nothing is deleted")
+            "cancel", self.tr("Remove from list"), self.tr("Its images stay where they are; nothing is deleted")
         )
         for button, signal in (
             (self.stop, self.stop_asked),
@@ -149,14 +149,14 @@ class BatchCard(QFrame):
     def _make_failures(self) -> None:
         self.list = QListView()
         self.list.setUniformItemSizes(True)
-        self.list.setAccessibleName(self.tr("What could not be made"))
-        self.list.setToolTip(self.tr("Choose one to read the whole of its error"))
+        self.list.setAccessibleName(self.tr("Failed images"))
+        self.list.setToolTip(self.tr("Select one to read the full error"))
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setSpacing(2)
-        self.whole = PlainBox(self.tr("The whole error"))
+        self.whole = PlainBox(self.tr("Full error"))
         self._failures = QWidget()
         column = QVBoxLayout(self._failures)
         column.setContentsMargins(0, 4, 0, 0)

@@ -1,4 +1,4 @@
-"""Settings that every picture is made with several values of: a line for each."""
+"""Settings that every image is made with several values of: a line for each."""
 
 from collections.abc import Sequence
 
@@ -47,24 +47,22 @@ class BatchMatrix(QWidget):
             Choice(value="", name=self.tr("none")),
             Choice(value="seed", name=self.tr("Seed")),
             Choice(value="steps", name=self.tr("Steps")),
-            Choice(value="guidance", name=self.tr("Guidance")),
+            Choice(value="guidance", name=self.tr("CFG scale")),
             Choice(value="strength", name=self.tr("Strength")),
             Choice(value="sampler", name=self.tr("Sampler")),
             Choice(value="schedule", name=self.tr("Schedule")),
             Choice(value="model", name=self.tr("Model")),
             Choice(value="size", name=self.tr("Size")),
-            Choice(value="hires", name=self.tr("Second pass")),
+            Choice(value="hires", name=self.tr("Hires fix")),
         ]
 
     def _add(self) -> None:
         number = len(self._rows) + 1
-        box = ChoiceBox(
-            self.tr("Setting {number}").format(number=number), self.tr("A setting that is tried with several values")
-        )
+        box = ChoiceBox(self.tr("Setting {number}").format(number=number), self.tr("A setting with several values"))
         box.setMinimumContentsLength(6)
         line = QLineEdit()
         line.setAccessibleName(self.tr("Values of setting {number}").format(number=number))
-        line.setToolTip(self.tr("Values with commas between; every picture is made with each of them"))
+        line.setToolTip(self.tr("Values separated by commas; every image is made with each of them"))
         line.setPlaceholderText(self.tr("such as 20, 30"))
         holder = QWidget()
         row = QHBoxLayout(holder)

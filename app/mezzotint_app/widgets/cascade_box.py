@@ -35,7 +35,7 @@ class CascadeBox(QWidget):
         none = Choice(value=None, name=self.tr("None"))
         self._choices["refiner"].show_choices([none, *refiners], settings.refiner)
         if not refiners and settings.refiner is None:
-            self._fields["refiner"].set_hint(self.tr("No refiner here goes with this model."))
+            self._fields["refiner"].set_hint(self.tr("No installed refiner works with this model."))
         else:
             self._fields["refiner"].set_hint("")
         self._fields["refiner_at"].setVisible(settings.refiner is not None)
@@ -65,40 +65,40 @@ class CascadeBox(QWidget):
         return self._second_pass
 
     def _build_refiner(self) -> None:
-        self._add_choice("refiner", self.tr("Refiner"), self.tr("A second model that does the last part of the work"))
+        self._add_choice("refiner", self.tr("Refiner"), self.tr("A model for the last part of the schedule"))
         self._add_number(
             "refiner_at",
-            self.tr("Refiner takes over at"),
-            self.tr("The part of the steps done before: 0.8 leaves it the last fifth"),
+            self.tr("Refiner switch at"),
+            self.tr("Part of the steps done before the switch: 0.8 leaves the last fifth to the refiner"),
             low=0.01,
             high=0.99,
             step=0.01,
         )
 
     def _build_second_pass(self) -> None:
-        self._second_pass = QCheckBox(self.tr("Second pass at a larger size"))
-        self._second_pass.setAccessibleName(self.tr("Second pass"))
-        self._second_pass.setToolTip(self.tr("Enlarge the picture and work out finer detail"))
+        self._second_pass = QCheckBox(self.tr("Hires fix (second pass)"))
+        self._second_pass.setAccessibleName(self.tr("Hires fix"))
+        self._second_pass.setToolTip(self.tr("Upscale the image and add finer detail"))
         self._second_pass.clicked.connect(lambda on: self.edited.emit("second_pass", on))
         self._layout.addWidget(self._second_pass)
         self._add_number(
             "second_scale",
-            self.tr("Times as large"),
-            self.tr("How many times as wide and high"),
+            self.tr("Scale"),
+            self.tr("Factor for width and height"),
             low=1.0,
             high=4.0,
             step=0.05,
         )
         self._add_number(
             "second_strength",
-            self.tr("How much is made anew"),
-            self.tr("Low keeps the picture and sharpens it; high invents"),
+            self.tr("Denoising strength"),
+            self.tr("Low sharpens the image; high invents new detail"),
             low=0.0,
             high=1.0,
             step=0.01,
         )
-        self._add_choice("second_space", self.tr("Enlarge"), self.tr("Latents are quicker, pixels are cleaner"))
-        self._add_choice("second_upscaler", self.tr("Way to enlarge"), self.tr("Bicubic suits most pictures"))
+        self._add_choice("second_space", self.tr("Upscale in"), self.tr("Latents are faster, pixels are cleaner"))
+        self._add_choice("second_upscaler", self.tr("Method"), self.tr("Bicubic suits most images"))
 
     def _add_choice(self, name: str, title: str, tip: str) -> None:
         box = ChoiceBox(title, tip)

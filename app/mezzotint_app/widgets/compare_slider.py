@@ -1,4 +1,4 @@
-"""The slider that pushes the line between two pictures; screen readers and keys find it as any other."""
+"""The slider that pushes the line between two images; screen readers and keys find it as any other."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSlider, QWidget
@@ -8,7 +8,7 @@ _STEP = 20
 
 
 class CompareSlider(QSlider):
-    """Hidden until two pictures are compared."""
+    """Hidden until two images are compared."""
 
     moved = Signal()
 
@@ -19,8 +19,8 @@ class CompareSlider(QSlider):
         self.setValue(_PARTS // 2)
         self.setSingleStep(_STEP)
         self.setPageStep(5 * _STEP)
-        self.setAccessibleName(self.tr("How much of the picture before is shown"))
-        self.setToolTip(self.tr("Push the line between before and after (Shift+Left, Shift+Right)"))
+        self.setAccessibleName(self.tr("Position of the divider"))
+        self.setToolTip(self.tr("Move the divider between before and after (Shift+Left, Shift+Right)"))
         self.valueChanged.connect(lambda _value: self.moved.emit())
         self.hide()
 

@@ -10,7 +10,7 @@ _BACK = QSize(26, 20)
 
 
 class Field(QWidget):
-    """The name above the control; beside it either "the model's own" or a button that goes back to it."""
+    """The name above the control; beside it either "model default" or a button that goes back to it."""
 
     reset = Signal()
 
@@ -19,8 +19,8 @@ class Field(QWidget):
         self._control = _first_control(control)
         self._name = plain_label(name)
         self._name.setBuddy(self._control)
-        self._own = plain_label(self.tr("the model's own"), role="muted")
-        self._back = icon_button("undo", self.tr("{name}: back to the model's own").format(name=name))
+        self._own = plain_label(self.tr("model default"), role="muted")
+        self._back = icon_button("undo", self.tr("{name}: reset to model default").format(name=name))
         self._back.setIconSize(QSize(14, 14))
         self._back.setFixedSize(_BACK)
         self._back.clicked.connect(self._go_back)

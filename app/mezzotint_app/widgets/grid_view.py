@@ -182,7 +182,7 @@ class GridView(QListView):
         }.get(action, 0)
         to = row + by
         if abs(by) == self._columns and not 0 <= to < count and self._columns > 1:
-            # Up in the first line stays; down goes to the last picture where the line below is shorter.
+            # Up in the first line stays; down goes to the last image where the line below is shorter.
             return count - 1 if by > 0 and row // self._columns < (count - 1) // self._columns else row
         return max(0, min(count - 1, to))
 

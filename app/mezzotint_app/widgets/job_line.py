@@ -27,9 +27,9 @@ class JobLine(QFrame):
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setMaximumHeight(8)
-        self.cancel = self._button("stop", self.tr("Stop this; what is done so far is gone on with the next time"))
-        self.again = self._button("retry", self.tr("Try again; what is done so far is gone on with"))
-        self.dismiss = self._button("cancel", self.tr("Take this line away"))
+        self.cancel = self._button("stop", self.tr("Stop; it is resumed from here the next time"))
+        self.again = self._button("retry", self.tr("Retry; it is resumed from where it stopped"))
+        self.dismiss = self._button("cancel", self.tr("Dismiss"))
         self.cancel.clicked.connect(self.cancel_asked)
         self.again.clicked.connect(self.again_asked)
         self.dismiss.clicked.connect(self.dismiss_asked)
@@ -46,9 +46,9 @@ class JobLine(QFrame):
     def show_job(self, job: LibraryJob) -> None:
         """Show it as it is now."""
         verb = {
-            "get": self.tr("Getting {subject}"),
-            "quantize": self.tr("Making a smaller copy: {subject}"),
-            "verify": self.tr("Checking {subject}"),
+            "get": self.tr("Downloading {subject}"),
+            "quantize": self.tr("Quantizing {subject}"),
+            "verify": self.tr("Verifying {subject}"),
         }[job.kind]
         self._title.setText(verb.format(subject=job.subject))
         self._show_buttons(job)
@@ -67,7 +67,7 @@ class JobLine(QFrame):
         title = self._title.whole_text()
         self.cancel.setAccessibleName(self.tr("Stop: {title}").format(title=title))
         self.again.setAccessibleName(self.tr("Try again: {title}").format(title=title))
-        self.dismiss.setAccessibleName(self.tr("Take away: {title}").format(title=title))
+        self.dismiss.setAccessibleName(self.tr("Dismiss: {title}").format(title=title))
         self.cancel.setVisible(job.state == "running")
         self.again.setVisible(job.state in ("failed", "cancelled"))
         self.dismiss.setVisible(job.state != "running")
@@ -78,13 +78,13 @@ class JobLine(QFrame):
         outcome = f" {job.outcome}" if job.outcome else ""
         return {
             "done": self.tr("Done."),
-            "failed": self.tr("This did not work."),
+            "failed": self.tr("Failed."),
             "cancelled": self.tr("Stopped."),
         }[job.state] + (outcome if job.state != "cancelled" else "")
 
     def _progress_words(self, progress: Progress | None) -> str:
         if progress is None:
-            return self.tr("Beginning")
+            return self.tr("Starting")
         parts = [progress.what]
         if progress.unit == "bytes":
             done = bytes_text(progress.done)

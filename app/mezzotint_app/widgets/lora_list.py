@@ -122,7 +122,7 @@ class LoraRow(QFrame):
         self._name = ""
         self._weight = SliderSpin(
             self.tr("Weight"),
-            self.tr("How strongly it counts; below 0 it leads away from what it was trained for"),
+            self.tr("Strength of the LoRA; negative values push away from what it was trained for"),
             low=-_LARGEST,
             high=_LARGEST,
             bottom=-_USUAL,
@@ -133,7 +133,7 @@ class LoraRow(QFrame):
         self._weight.edited.connect(self.weighed)
         self._up = icon_button("up", self.tr("Move up"))
         self._down = icon_button("down", self.tr("Move down"))
-        self._remove = icon_button("remove", self.tr("Take out"))
+        self._remove = icon_button("remove", self.tr("Remove"))
         self._up.clicked.connect(lambda: self.moved.emit(-1))
         self._down.clicked.connect(lambda: self.moved.emit(1))
         self._remove.clicked.connect(self.removed)
@@ -151,7 +151,7 @@ class LoraRow(QFrame):
         self._weight.setEnabled(lora.on)
         self._up.setEnabled(not first)
         self._down.setEnabled(not last)
-        self._remove.setAccessibleName(self.tr("Take out {name}").format(name=self._name))
+        self._remove.setAccessibleName(self.tr("Remove {name}").format(name=self._name))
         self._elide()
 
     def follow(self, by: int) -> None:

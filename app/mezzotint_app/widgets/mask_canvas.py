@@ -1,4 +1,4 @@
-"""A picture to paint a mask on, and a frame whose edges can be dragged outwards."""
+"""An image to paint a mask on, and a frame whose edges can be dragged outwards."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ _SHAPES = {
 
 
 class MaskCanvas(PictureView):
-    """Left button: paint. Shift and left: a straight line. Middle button: move the picture. Edges: drag."""
+    """Left button: paint. Shift and left: a straight line. Middle button: move the image. Edges: drag."""
 
     brush_changed = Signal()
     growth_changed = Signal()
@@ -41,18 +41,18 @@ class MaskCanvas(PictureView):
         self._brush = Brush()
         self._growth = Growth()
         self._held: tuple[frozenset[str], Growth, QPointF] | None = None
-        self._at: QPointF | None = None  # of the brush, in pixels of the picture
+        self._at: QPointF | None = None  # of the brush, in pixels of the image
         self._last: QPointF | None = None  # where the last stroke ended
         self._by_key = False
         super().__init__(parent, pool=pool)
-        self.setAccessibleName(self.tr("Picture to paint the mask on"))
+        self.setAccessibleName(self.tr("Image to paint the mask on"))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
         document.changed.connect(self._mask_changed)
 
     # ---- brush and frame
 
     def brush(self) -> Brush:
-        """The brush; its size is in pixels of the picture."""
+        """The brush; its size is in pixels of the image."""
         return self._brush
 
     def set_brush(self, brush: Brush) -> None:
@@ -65,7 +65,7 @@ class MaskCanvas(PictureView):
             self.update()
 
     def growth(self) -> Growth:
-        """By how much the picture grows."""
+        """By how much the image grows."""
         return self._growth
 
     def set_growth(self, growth: Growth) -> None:
@@ -89,12 +89,12 @@ class MaskCanvas(PictureView):
         )
 
     def frame_rect(self) -> QRectF:
-        """Where the grown picture stands, in points of the view."""
+        """Where the grown image stands, in points of the view."""
         scale, grown, picture = self.viewport_now().scale, self._growth, self.picture_rect()
         return picture.adjusted(-grown.left * scale, -grown.top * scale, grown.right * scale, grown.bottom * scale)
 
     def _ratio(self) -> float:
-        """Pixels of the mask for one of the picture."""
+        """Pixels of the mask for one of the image."""
         return self._document.rect().width() / max(self.picture_size().width(), 1)
 
     # ---- painting on the screen

@@ -1,4 +1,4 @@
-"""How a mask, the frame of a growing picture and the brush are painted over a picture."""
+"""How a mask, the frame of a growing image and the brush are painted over an image."""
 
 from functools import cache
 
@@ -24,7 +24,7 @@ _COLOURS = [qRgba(*_TINT, _strength(value)) for value in range(256)]
 
 
 def paint_mask(painter: QPainter, mask: QImage, target: QRect, where: QRect, pixel_ratio: float) -> None:
-    """Tint and stripe what is made anew: seen on any picture, and without seeing colours."""
+    """Tint and stripe what is made anew: seen on any image, and without seeing colours."""
     screen = on_screen(where, pixel_ratio)
     seen = screen.intersected(target)
     if seen.isEmpty():
@@ -67,7 +67,7 @@ def stripes() -> QBrush:
 
 
 def paint_growth(painter: QPainter, frame: QRectF, picture: QRectF, handles: list[QPointF]) -> None:
-    """What comes to the picture's sides, the frame around it all, and where it can be taken hold of."""
+    """What comes to the image's sides, the frame around it all, and where it can be taken hold of."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     for part in _around(frame, picture):

@@ -30,7 +30,7 @@ class Navigation(QFrame):
             self._add_page(number, drawing, text)
         self._column.addStretch()
         self._add_action("settings", self.tr("Settings"), "Ctrl+,", self.settings_asked)
-        self._add_action("help", self.tr("Keys"), "F1", self.help_asked)
+        self._add_action("help", self.tr("Shortcuts"), "F1", self.help_asked)
         self._group.idToggled.connect(self._toggled)
         self._group.idClicked.connect(self.chosen)
 

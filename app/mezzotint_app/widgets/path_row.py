@@ -18,7 +18,7 @@ class PathRow(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self._name = ElidedLabel()
-        self._remove = icon_button("remove", self.tr("Take out"))
+        self._remove = icon_button("remove", self.tr("Remove"))
         self._remove.clicked.connect(self.removed)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -31,7 +31,7 @@ class PathRow(QFrame):
         name = file_name(path)
         self._name.setText(name)
         self._name.setToolTip(plain_tooltip(path))
-        self._remove.setAccessibleName(self.tr("Take out {name}").format(name=name))
+        self._remove.setAccessibleName(self.tr("Remove {name}").format(name=name))
 
     def remove_button(self) -> QWidget:
         """The one that takes it out."""

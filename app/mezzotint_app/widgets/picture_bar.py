@@ -1,4 +1,4 @@
-"""Buttons for the zoom of a picture."""
+"""Buttons for the zoom of an image."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
@@ -14,9 +14,9 @@ class PictureBar(QWidget):
     def __init__(self, view: PictureView, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._view = view
-        smaller = icon_button("zoom-out", self.tr("Smaller (-)"))
-        larger = icon_button("zoom-in", self.tr("Larger (+)"))
-        whole = icon_button("fit", self.tr("All of the picture (0)"))
+        smaller = icon_button("zoom-out", self.tr("Zoom out (-)"))
+        larger = icon_button("zoom-in", self.tr("Zoom in (+)"))
+        whole = icon_button("fit", self.tr("Fit to window (0)"))
         actual = icon_button("full-size", self.tr("Actual size (1)"))
         self._zoom = plain_label(role="muted")
         self._zoom.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)

@@ -1,4 +1,4 @@
-"""How a picture, the line of a comparison and words in an empty view are painted."""
+"""How an image, the line of a comparison and words in an empty view are painted."""
 
 import math
 
@@ -77,7 +77,7 @@ def _paint_squares(painter: QPainter, where: QRect) -> None:
 
 
 def paint_line(painter: QPainter, view: QRect, across: float, words: tuple[str, str]) -> None:
-    """The line between two pictures, seen on any of them, and what lies on either side."""
+    """The line between two images, seen on any of them, and what lies on either side."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     top, bottom = QPointF(across, view.top()), QPointF(across, view.bottom())
@@ -103,7 +103,7 @@ def _paint_handle(painter: QPainter, middle: QPointF) -> None:
 
 
 def paint_tag(painter: QPainter, at: QPointF, words: str, *, to_the_left: bool = False) -> None:
-    """A few words on a dark ground that is seen on any picture."""
+    """A few words on a dark ground that is seen on any image."""
     width = painter.fontMetrics().horizontalAdvance(words) + 16
     ground = QRectF(at.x() - (width if to_the_left else 0), at.y(), width, painter.fontMetrics().height() + 8)
     painter.save()
@@ -125,7 +125,7 @@ def paint_words(painter: QPainter, view: QRect, words: str) -> None:
 
 
 def paint_ground(painter: QPainter, where: QRect) -> None:
-    """A ground for a control that lies over a picture."""
+    """A ground for a control that lies over an image."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(theme.colour("line"), 1))

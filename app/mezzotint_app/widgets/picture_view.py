@@ -1,4 +1,4 @@
-"""A picture to look at: zoom, pan, and a comparison with another."""
+"""An image to look at: zoom, pan, and a comparison with another."""
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -44,7 +44,7 @@ class PictureView(QWidget):
         self._shown, self._before = ScaledImage(runs, self), ScaledImage(runs, self)
         self._size = QSize(1, 1)
         self._viewport = Viewport(content=Content(left=0, top=0, width=1, height=1), width=1, height=1)
-        self._follows = True  # the view's size: all of the picture stays in sight
+        self._follows = True  # the view's size: all of the image stays in sight
         self._stand_in = False
         self._text = ""
         self._names = ("", "")
@@ -60,7 +60,7 @@ class PictureView(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMinimumSize(64, 64)
         self.grabGesture(Qt.GestureType.PinchGesture)
-        self.setAccessibleName(self.tr("Picture"))
+        self.setAccessibleName(self.tr("Image"))
         self._slider.moved.connect(self.update)
         self._shown.ready.connect(self.update)
         self._before.ready.connect(self.update)
@@ -69,9 +69,9 @@ class PictureView(QWidget):
     # ---- what is shown
 
     def show_image(self, image: QImage, *, keep_view: bool = False, size: QSize | None = None) -> None:
-        """Show an image; `size` is that of the picture itself where the image is a small copy of it."""
+        """Show an image; `size` is that of the image itself where the image is a small copy of it."""
         if image.isNull():
-            self.clear(self.tr("This picture holds no pixels."))
+            self.clear(self.tr("This image is empty."))
             return
         had_one = self.has_image()
         self._shown.set_image(image)
@@ -82,7 +82,7 @@ class PictureView(QWidget):
     def compare(self, before: QImage | None, names: tuple[str, str] | None = None) -> None:
         """Lay another image over the left part, up to a line that can be pushed; None: no more.
 
-        `names`: what the left and the right picture are called, where they are not before and after.
+        `names`: what the left and the right image are called, where they are not before and after.
         """
         self._names = names or (self.tr("Before"), self.tr("After"))
         self._before.set_image(before or QImage())
@@ -91,7 +91,7 @@ class PictureView(QWidget):
         self.update()
 
     def clear(self, text: str = "") -> None:
-        """Show no picture, but these words."""
+        """Show no image, but these words."""
         self._text = text
         self._shown.set_image(QImage())
         self.compare(None)
@@ -99,7 +99,7 @@ class PictureView(QWidget):
         self.update()
 
     def has_image(self) -> bool:
-        """Whether a picture is shown."""
+        """Whether an image is shown."""
         return not self._shown.image().isNull()
 
     def image(self) -> QImage:
@@ -107,22 +107,22 @@ class PictureView(QWidget):
         return self._shown.image()
 
     def picture_size(self) -> QSize:
-        """The picture's own size, by which zoom and places are counted; its upper left corner is (0, 0)."""
+        """The image's own size, by which zoom and places are counted; its upper left corner is (0, 0)."""
         return self._size
 
     def is_comparing(self) -> bool:
-        """Whether a line divides two pictures."""
+        """Whether a line divides two images."""
         return self.has_image() and not self._before.image().isNull()
 
     # ---- zoom and place
 
     def fit(self) -> None:
-        """All of the picture, and so when the view's size changes."""
+        """All of the image, and so when the view's size changes."""
         self._follows = True
         self._use(self._viewport.fitted())
 
     def actual_size(self) -> None:
-        """A pixel of the picture for one of the screen."""
+        """A pixel of the image for one of the screen."""
         self._zoom_to(self._viewport.actual_scale(), self.rect().center().toPointF())
 
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
@@ -130,7 +130,7 @@ class PictureView(QWidget):
         self._zoom_to(self._viewport.scale * factor, at or self.rect().center().toPointF())
 
     def zoom(self) -> float:
-        """Pixels of the screen for one of the picture."""
+        """Pixels of the screen for one of the image."""
         return self._viewport.scale * self._viewport.pixel_ratio
 
     def leave_digits(self) -> None:
@@ -138,14 +138,14 @@ class PictureView(QWidget):
         self._digits_zoom = False
 
     def toggle_size(self) -> None:
-        """All of the picture, or its actual size where all of it is shown already."""
+        """All of the image, or its actual size where all of it is shown already."""
         if self._follows:
             self.actual_size()
         else:
             self.fit()
 
     def viewport_now(self) -> Viewport:
-        """Where the picture stands."""
+        """Where the image stands."""
         return self._viewport
 
     def _zoom_to(self, scale: float, at: QPointF) -> None:
@@ -154,7 +154,7 @@ class PictureView(QWidget):
             self._use(self._viewport.zoomed(scale, at.x(), at.y()))
 
     def content(self) -> Content:
-        """What there is to see; for heirs that show more than the picture."""
+        """What there is to see; for heirs that show more than the image."""
         return Content(left=0, top=0, width=self._size.width(), height=self._size.height())
 
     def lay_out(self, *, keep: bool) -> None:
@@ -198,10 +198,10 @@ class PictureView(QWidget):
         painter.end()
 
     def paint_over(self, painter: QPainter, where: QRect) -> None:
-        """For heirs: what lies over the picture, where it has to be painted."""
+        """For heirs: what lies over the image, where it has to be painted."""
 
     def picture_rect(self) -> QRectF:
-        """Where the whole picture stands, in points of the view."""
+        """Where the whole image stands, in points of the view."""
         left, top = self._viewport.to_view(0, 0)
         scale = self._viewport.scale
         return QRectF(left, top, self._size.width() * scale, self._size.height() * scale)
@@ -238,7 +238,7 @@ class PictureView(QWidget):
         return left + (right - left) * self._slider.part()
 
     def _span(self) -> tuple[float, float]:
-        """What is seen of the picture, across."""
+        """What is seen of the image, across."""
         where = self.picture_rect()
         return max(where.left(), 0.0), min(where.right(), float(self.width()))
 
@@ -316,7 +316,7 @@ class PictureView(QWidget):
             self.activated.emit()
 
     def grab_picture(self, at: QPointF) -> None:
-        """From now on the picture moves with the pointer."""
+        """From now on the image moves with the pointer."""
         self._grabbed = at
         if self._viewport.can_move():
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
@@ -329,7 +329,7 @@ class PictureView(QWidget):
         return Qt.CursorShape.OpenHandCursor if movable else Qt.CursorShape.ArrowCursor
 
     def push_picture(self, across: float, down: float) -> None:
-        """Move the picture by so many points of the view."""
+        """Move the image by so many points of the view."""
         self._use(self._viewport.moved(across, down))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802, D102

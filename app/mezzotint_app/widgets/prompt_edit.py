@@ -86,7 +86,7 @@ class PromptEdit(QPlainTextEdit):
     # ---- keys
 
     def event(self, event: QEvent) -> bool:
-        """What is pasted and is no text, such as a picture, is for the window."""
+        """What is pasted and is no text, such as an image, is for the window."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             held = QGuiApplication.clipboard().mimeData()
             if event.matches(QKeySequence.StandardKey.Paste) and not self.canInsertFromMimeData(held):
@@ -152,7 +152,7 @@ class PromptEdit(QPlainTextEdit):
             self.ensureCursorVisible()
 
     def canInsertFromMimeData(self, source: QMimeData | None) -> bool:  # noqa: N802
-        """Words alone; pictures and files are for the page. None: the clipboard holds nothing."""
+        """Words alone; images and files are for the page. None: the clipboard holds nothing."""
         return source is not None and source.hasText() and not source.hasUrls()
 
     def _resized(self) -> None:

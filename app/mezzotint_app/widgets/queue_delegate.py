@@ -1,4 +1,4 @@
-"""An entry of the queue in a list: its first picture, its words, how far it is, what went wrong."""
+"""An entry of the queue in a list: its first image, its words, how far it is, what went wrong."""
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QHelpEvent, QImage, QPainter, QPainterPath
@@ -21,7 +21,7 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.Alignm
 
 
 class QueueDelegate(QStyledItemDelegate):
-    """Three lines: title and state; pictures, model and time; what is being done, or the error."""
+    """Three lines: title and state; images, model and time; what is being done, or the error."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

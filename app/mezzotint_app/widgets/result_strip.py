@@ -1,4 +1,4 @@
-"""The last finished pictures in a row."""
+"""The last finished images in a row."""
 
 from collections.abc import Sequence
 
@@ -28,8 +28,8 @@ class ResultStrip(QListView):
         self._rows = QStandardItemModel(self)
         self._results: tuple[Result, ...] = ()
         self.setModel(self._rows)
-        self.setAccessibleName(self.tr("Last pictures"))
-        self.setToolTip(self.tr("The last pictures; Enter shows one on the whole screen"))
+        self.setAccessibleName(self.tr("Recent images"))
+        self.setToolTip(self.tr("Recent images; Enter shows one in full screen"))
         self.setFlow(QListView.Flow.LeftToRight)
         self.setWrapping(False)
         self.setIconSize(QSize(_SIDE, _SIDE))

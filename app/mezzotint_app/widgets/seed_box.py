@@ -1,4 +1,4 @@
-"""The seed: a number that is kept, or a new one for each picture."""
+"""The seed: a number that is kept, or a new one for each image."""
 
 from PySide6.QtCore import QRegularExpression, Signal
 from PySide6.QtGui import QRegularExpressionValidator
@@ -20,14 +20,12 @@ class SeedBox(QWidget):
         super().__init__()
         self._line = QLineEdit()
         self._line.setValidator(QRegularExpressionValidator(QRegularExpression("[0-9]{0,19}"), self))
-        self._line.setPlaceholderText(self.tr("new each time"))
+        self._line.setPlaceholderText(self.tr("Random"))
         self._line.setAccessibleName(self.tr("Seed"))
-        self._line.setToolTip(
-            self.tr("The same seed and settings make the same picture again. Empty: a new one each time")
-        )
-        self._keep = icon_button("unlock", self.tr("Keep the seed"), checkable=True)
-        self._roll = icon_button("dice", self.tr("Draw a seed now, and keep it"))
-        self._reuse = icon_button("reuse", self.tr("Keep the seed of the last picture"))
+        self._line.setToolTip(self.tr("The same seed and settings make the same image again. Empty: random"))
+        self._keep = icon_button("unlock", self.tr("Lock the seed"), checkable=True)
+        self._roll = icon_button("dice", self.tr("Draw a random seed and lock it"))
+        self._reuse = icon_button("reuse", self.tr("Lock the seed of the last image"))
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
@@ -46,7 +44,7 @@ class SeedBox(QWidget):
             self._line.setText(text)
         self._keep.setChecked(value is not None)
         self._keep.setIcon(icon("unlock" if value is None else "lock"))
-        words = self.tr("Keep the seed") if value is None else self.tr("A new seed each time")
+        words = self.tr("Lock the seed") if value is None else self.tr("Random seed")
         self._keep.setAccessibleName(words)
         self._keep.setToolTip(words)
         self._reuse.setEnabled(can_reuse)
@@ -56,7 +54,7 @@ class SeedBox(QWidget):
         return self._line
 
     def buttons(self) -> tuple[QWidget, QWidget, QWidget]:
-        """Keep, draw, and that of the last picture."""
+        """Keep, draw, and that of the last image."""
         return self._keep, self._roll, self._reuse
 
     def _typed(self, text: str) -> None:

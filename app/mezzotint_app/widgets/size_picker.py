@@ -29,13 +29,13 @@ class SizePicker(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._presets = ChoiceBox(self.tr("Shape"), self.tr("Sizes that suit the model, by their shape"))
+        self._presets = ChoiceBox(self.tr("Aspect ratio"), self.tr("Sizes that suit the model, by aspect ratio"))
         self._presets.chosen.connect(self._chosen)
         self._width = self._side(self.tr("Width in pixels"))
         self._height = self._side(self.tr("Height in pixels"))
         self._width.valueChanged.connect(self.width_edited)
         self._height.valueChanged.connect(self.height_edited)
-        self._lock = icon_button("unlock", self.tr("Hold the ratio of the sides"), checkable=True)
+        self._lock = icon_button("unlock", self.tr("Lock the aspect ratio"), checkable=True)
         self._lock.clicked.connect(self.locked)
         self._swap = icon_button("swap", self.tr("Swap width and height"))
         self._swap.clicked.connect(self.swapped)
@@ -65,8 +65,8 @@ class SizePicker(QWidget):
             spin.setValue(value)
             spin.blockSignals(False)
         named = [Choice(value=(one.width, one.height), name=self._named(one)) for one in presets]
-        first = Choice(value=OWN, name=self.tr("The model's own: {0} × {1}").format(*own))
-        last = Choice(value=FREE, name=self.tr("Another size"))
+        first = Choice(value=OWN, name=self.tr("Model default: {0} × {1}").format(*own))
+        last = Choice(value=FREE, name=self.tr("Custom"))
         known = any(one.value == size for one in named)
         self._presets.show_choices([first, *named, last], OWN if is_own else size if known else FREE)
         pixels = f"{width * height / 1e6:.2f}"

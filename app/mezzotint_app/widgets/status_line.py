@@ -25,7 +25,7 @@ class StatusLine(QFrame):
         self.engine = ElidedButton()
         self.engine.setProperty("role", "quiet")
         self.engine.setIconSize(_ICON)
-        self.engine.setToolTip(self.tr("How the engine does, and its log (Ctrl+L)"))
+        self.engine.setToolTip(self.tr("Engine status and log (Ctrl+L)"))
         self.queue = ElidedButton()
         self.queue.setProperty("role", "quiet")
         self.queue.setToolTip(self.tr("Opens the queue (Ctrl+2)"))

@@ -1,4 +1,4 @@
-"""A picture in a grid: itself, its stars, the date where a new one begins, whether it is selected."""
+"""An image in a grid: itself, its stars, the date where a new one begins, whether it is selected."""
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QImage, QPainter, QPainterPath, QPen
@@ -10,7 +10,7 @@ from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 
 Index = QModelIndex | QPersistentModelIndex
 
-MARGIN = 6  # points around the picture
+MARGIN = 6  # points around the image
 _CAPTION = 18  # points below it, for stars
 _STAR = 12
 _TICK = 20
@@ -30,11 +30,11 @@ class ThumbnailDelegate(QStyledItemDelegate):
         self._side = 192
 
     def set_side(self, side: int) -> None:
-        """Points of a picture's side."""
+        """Points of an image's side."""
         self._side = side
 
     def cell(self) -> QSize:
-        """The room that one picture takes."""
+        """The room that one image takes."""
         caption = _CAPTION if self._rating is not None else 0
         return QSize(self._side + 2 * MARGIN, self._side + 2 * MARGIN + caption)
 
@@ -122,7 +122,7 @@ class ThumbnailDelegate(QStyledItemDelegate):
     def helpEvent(  # noqa: N802  Qt's name
         self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index
     ) -> bool:
-        """What is known of the picture, as plain text."""
+        """What is known of the image, as plain text."""
         del option
         if event.type() != QEvent.Type.ToolTip or self._tooltip is None or not index.isValid():
             return False

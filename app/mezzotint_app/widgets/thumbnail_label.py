@@ -1,4 +1,4 @@
-"""A small copy of a picture, in its shape, sharp on every screen."""
+"""A small copy of an image, in its shape, sharp on every screen."""
 
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPaintEvent

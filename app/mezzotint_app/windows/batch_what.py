@@ -1,4 +1,4 @@
-"""What a batch is made of: a folder of pictures, prompts, or both; and what is tried with several values."""
+"""What a batch is made of: a folder of images, prompts, or both; and what is tried with several values."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where the pictures of a batch go and what they are called; how they are made, in a line."""
+"""Where the images of a batch go and what they are called; how they are made, in a line."""
 
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 

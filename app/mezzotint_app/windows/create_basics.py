@@ -1,4 +1,4 @@
-"""Model, size, number of pictures and seed on the Create page."""
+"""Model, size, number of images and seed on the Create page."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QVBoxLayout, QWidget
@@ -20,12 +20,12 @@ class CreateBasics(QWidget):
     def __init__(self, model: CreateModel) -> None:
         super().__init__()
         self._model = model
-        self.model_box = ChoiceBox(self.tr("Model"), self.tr("The model that makes the picture"))
+        self.model_box = ChoiceBox(self.tr("Model"), self.tr("The model to generate with"))
         self.size_picker = SizePicker()
         self.count = QSpinBox()
         self.count.setRange(1, MOST_COUNT)
-        self.count.setAccessibleName(self.tr("Number of pictures"))
-        self.count.setToolTip(self.tr("How many pictures Generate asks for; their seeds count up"))
+        self.count.setAccessibleName(self.tr("Number of images"))
+        self.count.setToolTip(self.tr("How many images to generate; their seeds count up"))
         self.count.setKeyboardTracking(False)
         calm(self.count)
         indent(self.count)
@@ -33,7 +33,7 @@ class CreateBasics(QWidget):
         self._fields = {
             "model": Field(self.tr("Model"), self.model_box),
             "size": Field(self.tr("Size"), self.size_picker, resettable=True),
-            "count": Field(self.tr("Pictures"), self.count),
+            "count": Field(self.tr("Images"), self.count),
             "seed": Field(self.tr("Seed"), self.seed),
         }
         self._build()
@@ -56,7 +56,7 @@ class CreateBasics(QWidget):
         self.size_picker.show_lock(settings.aspect_locked)
         self._fields["size"].set_own(is_own)
         self.size_picker.setEnabled(not self._model.images.keeps_size())
-        kept = self.tr("The picture that it begins from decides the size.")
+        kept = self.tr("The init image decides the size.")
         self._fields["size"].set_hint(kept if self._model.images.keeps_size() else "")
         self.count.blockSignals(True)
         self.count.setValue(settings.count)

@@ -48,27 +48,21 @@ class CreateFolds(QWidget):
         self.loras = LoraList()
         self.loras.edited.connect(lambda loras: model.chosen.change(loras=loras))
         self.embeddings = PathList(
-            self.tr("Add learned words…"), self.tr("Textual-inversion files, used by their names")
+            self.tr("Add embeddings…"), self.tr("Textual inversion files, used by their names in the prompt")
         )
         self.embeddings.edited.connect(lambda paths: model.chosen.change(embeddings=paths))
         self.memory = CreateMemory(model)
         self._adapters = self._build_adapters()
         self._folds = {
-            "picture": Fold(
-                self.tr("Starting picture"), self.tr("Begin from a picture, or make a part of it anew"), self.picture
-            ),
-            "sampling": Fold(
-                self.tr("Steps and guidance"), self.tr("Steps, guidance, sampler and schedule"), self.sampling
-            ),
-            "cascade": Fold(
-                self.tr("Refiner and second pass"), self.tr("More than one stage for a picture"), self.cascade
-            ),
+            "picture": Fold(self.tr("Init image"), self.tr("Image to image, inpaint and outpaint"), self.picture),
+            "sampling": Fold(self.tr("Sampling"), self.tr("Steps, CFG scale, sampler and schedule"), self.sampling),
+            "cascade": Fold(self.tr("Refiner and hires fix"), self.tr("More than one stage per image"), self.cascade),
             "lora": Fold(self.tr("LoRA"), self.tr("Small files that add a style or a subject"), self._adapters),
-            "memory": Fold(self.tr("Memory"), self.tr("Precision of weights and use of memory"), self.memory),
+            "memory": Fold(self.tr("Memory"), self.tr("Weight precision and memory use"), self.memory),
         }
         self._kept = plain_label(role="muted", wrap=True)
-        self._forget = icon_button("undo", self.tr("Back to the model's own"))
-        self._all_own = QPushButton(icon("undo"), self.tr("All back to the model's own"))
+        self._forget = icon_button("undo", self.tr("Reset to model default"))
+        self._all_own = QPushButton(icon("undo"), self.tr("Reset to model defaults"))
         self._build()
         self.show_model()
 
@@ -109,7 +103,7 @@ class CreateFolds(QWidget):
     def _build_adapters(self) -> QWidget:
         self._adapter_fields = {
             "loras": Field(self.tr("LoRA files"), self.loras),
-            "embeddings": Field(self.tr("Learned words (embeddings)"), self.embeddings),
+            "embeddings": Field(self.tr("Embeddings (textual inversion)"), self.embeddings),
         }
         adapters = QWidget()
         layout = QVBoxLayout(adapters)
@@ -127,7 +121,7 @@ class CreateFolds(QWidget):
         self._forget.clicked.connect(lambda: self._model.chosen.reset(KEPT_FROM_PICTURES))
         self._all_own.setProperty("role", "quiet")
         self._all_own.setAccessibleName(self._all_own.text())
-        self._all_own.setToolTip(self.tr("Forget all that is set for this model; the prompt stays"))
+        self._all_own.setToolTip(self.tr("Reset all settings of this model; the prompt stays"))
         self._all_own.clicked.connect(self._model.chosen.reset_all)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -144,9 +138,9 @@ class CreateFolds(QWidget):
         names = {
             "prediction_type": self.tr("prediction type {value}"),
             "zero_terminal_snr": self.tr("zero terminal SNR {value}"),
-            "weights": self.tr("weights of {value}"),
-            "dtype": self.tr("numbers of {value}"),
-            "vae_tile": self.tr("tiles of {value} pixels"),
+            "weights": self.tr("{value} weights"),
+            "dtype": self.tr("{value} precision"),
+            "vae_tile": self.tr("{value}-pixel tiles"),
             "strict": self.tr("strict"),
         }
         kept = [
@@ -154,7 +148,7 @@ class CreateFolds(QWidget):
             for name in KEPT_FROM_PICTURES
             if self._model.chosen.is_set(name)
         ]
-        self._kept.setText(self.tr("From a picture: {names}").format(names=", ".join(kept)) if kept else "")
+        self._kept.setText(self.tr("From an image: {names}").format(names=", ".join(kept)) if kept else "")
         self._kept.setVisible(bool(kept))
         self._forget.setVisible(bool(kept))
 
@@ -162,10 +156,10 @@ class CreateFolds(QWidget):
         settings = self._model.chosen.settings()
         stages = [settings.refiner] if settings.refiner is not None else []
         if settings.second_pass:
-            stages.append(self.tr("second pass"))
+            stages.append(self.tr("hires fix"))
         used = len(loras_in_use(settings))
         return {
-            "picture": self.tr("one is used") if self._model.images.path() else "",
+            "picture": self.tr("1 in use") if self._model.images.path() else "",
             "sampling": self.sampling.summary(),
             "cascade": ", ".join(stages),
             "lora": self.tr("{count} in use").format(count=used) if used else "",

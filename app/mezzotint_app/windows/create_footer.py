@@ -27,7 +27,7 @@ class CreateFooter(QFrame):
         self._refused = plain_label(wrap=True, role="warning", selectable=True)
         self._reasons = plain_label(wrap=True, role="muted", selectable=True)
         self._reasons.hide()
-        self._why = icon_button("info", self.tr("Why it is planned so"), checkable=True)
+        self._why = icon_button("info", self.tr("Why this plan"), checkable=True)
         self._why.toggled.connect(self._show_plan)
         self._problem = plain_label(wrap=True, role="error")
         self._hint = plain_label(wrap=True, role="muted")  # nobody has done anything wrong yet
@@ -66,12 +66,12 @@ class CreateFooter(QFrame):
             label.setText(told)
             label.setVisible(is_shown and bool(told))
         count = self._model.pictures()
-        words = self.tr("Generate") if count == 1 else self.tr("Generate {count} pictures").format(count=count)
+        words = self.tr("Generate") if count == 1 else self.tr("Generate {count} images").format(count=count)
         self._generate.setText(words)
         self._generate.setAccessibleName(words)
         self._generate.setAccessibleDescription(told)
         self._generate.setToolTip(
-            plain_tooltip(self.tr("Put it into the queue (Ctrl+Enter); at the front of it (Ctrl+Shift+Enter)"))
+            plain_tooltip(self.tr("Add to the queue (Ctrl+Enter), or to its front (Ctrl+Shift+Enter)"))
         )
 
     def put_over_generate(self, widget: QWidget) -> None:
@@ -118,7 +118,7 @@ class CreateFooter(QFrame):
     def _build_more(self) -> QToolButton:
         more = icon_button("more", self.tr("More ways to generate"))
         menu = self._ways = QMenu(more)
-        front = menu.addAction(icon("up"), self.tr("Generate at the front of the queue"))
+        front = menu.addAction(icon("up"), self.tr("Generate next"))
         front.triggered.connect(lambda: self.generate_wanted.emit(True))
         copy = menu.addAction(icon("command"), self.tr("Copy as command line"))
         copy.triggered.connect(self.copy_wanted)

@@ -17,27 +17,26 @@ class CreateMemory(QWidget):
         super().__init__()
         self._model = model
         self.memory = ChoiceBox(
-            self.tr("Memory"), self.tr("How much quality and time may be given up to need less memory; for all models")
+            self.tr("Memory"), self.tr("How much quality and speed to trade for less memory; for all models")
         )
         self.quantization = ChoiceBox(
-            self.tr("Weights"), self.tr("Smaller weights need less memory; pictures differ a little")
+            self.tr("Weights"), self.tr("Quantized weights need less memory; images differ slightly")
         )
-        self.text_quantization = ChoiceBox(
-            self.tr("Weights of text encoders"), self.tr("The same for the part that reads the prompt")
-        )
-        self.compile = QCheckBox(self.tr("Compile the network"))
-        self.compile.setAccessibleName(self.tr("Compile the network"))
-        self.compile.setToolTip(self.tr("Minutes more for the first picture of a size, less time for the next ones"))
-        self.fast = QCheckBox(self.tr("float16 sums"))
-        self.fast.setAccessibleName(self.tr("Sum products in float16"))
-        self.fast.setToolTip(self.tr("Faster on NVIDIA GeForce cards, a little less exact; other devices do without"))
+        self.text_quantization = ChoiceBox(self.tr("Text encoder weights"), self.tr("The same for the text encoders"))
+        self.compile = QCheckBox(self.tr("Compile the model"))
+        self.compile.setAccessibleName(self.tr("Compile the model"))
+        self.compile.setToolTip(self.tr("The first image of a size takes minutes longer, the next ones less time"))
+        self.fast = QCheckBox(self.tr("float16 accumulation"))
+        self.fast.setAccessibleName(self.tr("Accumulate in float16"))
+        self.fast.setToolTip(self.tr("Faster on NVIDIA GeForce cards, slightly less exact; ignored on other devices"))
         self.cuda_graphs = ChoiceBox(
-            self.tr("CUDA graphs"), self.tr("A step launched as one, on an NVIDIA card that holds the whole network")
+            self.tr("CUDA graphs"),
+            self.tr("Launches each step as one CUDA graph, on NVIDIA cards that hold the whole model"),
         )
         self._fields = {
             "memory": Field(self.tr("Memory"), self.memory),
             "quantization": Field(self.tr("Weights"), self.quantization),
-            "text_quantization": Field(self.tr("Weights of text encoders"), self.text_quantization),
+            "text_quantization": Field(self.tr("Text encoder weights"), self.text_quantization),
             "cuda_graphs": Field(self.tr("CUDA graphs"), self.cuda_graphs),
         }
         layout = QVBoxLayout(self)
@@ -83,9 +82,9 @@ class CreateMemory(QWidget):
     def _policies(self) -> list[Choice]:
         names = {
             "auto": self.tr("Automatic"),
-            "fast": self.tr("Fast: the least time"),
+            "fast": self.tr("Fast: shortest time"),
             "balanced": self.tr("Balanced"),
-            "lowest": self.tr("Lowest: the least memory"),
+            "lowest": self.tr("Lowest: least memory"),
         }
         return [Choice(value=one, name=names[one]) for one in get_args(MemoryPolicy)]
 
@@ -95,11 +94,11 @@ class CreateMemory(QWidget):
 
     def _schemes(self) -> list[Choice]:
         names = {
-            "none": self.tr("As they are"),
+            "none": self.tr("Original"),
             "int8": self.tr("8 bits"),
-            "int8-weight": self.tr("8 bits, weights alone"),
+            "int8-weight": self.tr("8 bits, weights only"),
             "int4": self.tr("4 bits"),
-            "int4-lowrank": self.tr("4 bits with a correction"),
+            "int4-lowrank": self.tr("4 bits with low-rank correction"),
         }
-        own = Choice(value=None, name=self.tr("Automatic: as they are, if there is room"))
+        own = Choice(value=None, name=self.tr("Automatic: original where it fits"))
         return [own, *(Choice(value=one, name=names[one]) for one in get_args(Quantization) if one != "auto")]

@@ -1,4 +1,4 @@
-"""The Create page: the form at the left, the picture at the right."""
+"""The Create page: the form at the left, the image at the right."""
 
 from collections.abc import Callable
 
@@ -79,11 +79,11 @@ class CreatePage(QWidget):
             field.focus_control()
 
     def copy_command(self) -> None:
-        """Put the command that makes the same pictures on the clipboard."""
+        """Put the command that makes the same images on the clipboard."""
 
         def copy(text: str) -> None:
             QGuiApplication.clipboard().setText(text)
-            self.copied.emit(self.tr("The command line is on the clipboard."))
+            self.copied.emit(self.tr("Command copied to the clipboard."))
 
         self._model.copy_command(copy)
 
@@ -92,7 +92,7 @@ class CreatePage(QWidget):
         self.prompts.prompt.setFocus()
 
     def splitter(self) -> QSplitter:
-        """Between form and picture; its state can be kept."""
+        """Between form and image; its state can be kept."""
         return self._splitter
 
     def _timer(self, then: Callable[[], None]) -> QTimer:

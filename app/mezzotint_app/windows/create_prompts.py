@@ -59,13 +59,13 @@ class CreatePrompts(QWidget):
         self.prompt = PromptEdit(
             self.tr("Prompt"),
             self.tr(
-                "What the picture is to show. Ctrl+Up and Ctrl+Down: the word counts more or less; Alt+Up and Alt+Down:"
-                " earlier prompts; {red|blue}: both, one picture each; Ctrl+Enter: Generate"
+                "What the image is to show. Ctrl+Up and Ctrl+Down: the word counts more or less; Alt+Up and Alt+Down:"
+                " earlier prompts; {red|blue}: both, one image each; Ctrl+Enter: Generate"
             ),
             lines=5,
         )
         self.negative = PromptEdit(
-            self.tr("Negative prompt"), self.tr("What the picture is not to show; may stay empty"), lines=2
+            self.tr("Negative prompt"), self.tr("What the image should not show; optional"), lines=2
         )
         self._lines = TokenLine(self._words.tokens), TokenLine(self._words.negative_tokens)
         self._field = Field(self.tr("Prompt"), self.prompt)
@@ -88,13 +88,13 @@ class CreatePrompts(QWidget):
         self.prompt.show_text(words.prompt())
         self.negative.show_text(words.negative_prompt())
         count = words.alternatives.found().count
-        told = self.tr("{count} different prompts, one after the other").format(count=count)
+        told = self.tr("{count} different prompts, one after another").format(count=count)
         self._alternatives.setText(told if count > 1 else "")
         self._alternatives.setVisible(count > 1)
         for edit, tokens in ((self.prompt, words.tokens), (self.negative, words.negative_tokens)):
             edit.set_weighs(tokens.honours_weights() is not False)
         self._negative_field.set_hint(
-            "" if self._guided() else self.tr("Guidance is 1 or less: the negative prompt is not read.")
+            "" if self._guided() else self.tr("The negative prompt is ignored at a CFG scale of 1 or less.")
         )
 
     def fields(self) -> dict[str, Field]:
@@ -126,11 +126,11 @@ class CreatePrompts(QWidget):
             self.negative.show_text(self._words.negative_prompt())
 
     def _refused(self, count: int) -> None:
-        told = self.tr("The text would have {count} characters, and at most {most} can be read. Nothing was pasted.")
+        told = self.tr("The text would have {count} characters; the limit is {most}. Nothing was pasted.")
         self.told.emit(told.format(count=count, most=LONGEST))
 
     def _unread(self) -> str:
-        return self.tr("This model does not weigh words; nothing was changed.")
+        return self.tr("This model ignores prompt weights; nothing was changed.")
 
     def _guided(self) -> bool:
         own = self._model.chosen.own()

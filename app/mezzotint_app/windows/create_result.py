@@ -1,4 +1,4 @@
-"""The right side of the Create page: the picture, how far it is, and the last ones."""
+"""The right side of the Create page: the image, how far it is, and the last ones."""
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QImage
@@ -39,7 +39,7 @@ class CreateResult(QWidget):
         self._image = QImage()
         self._was_picture = False
         self.view = PictureView(pool=pool)
-        self.view.clear(self.tr("Write a prompt and press Generate. The picture appears here."))
+        self.view.clear(self.tr("Write a prompt and press Generate. The image appears here."))
         self.view.activated.connect(self._open_shown)
         self.view.customContextMenuRequested.connect(self._view_menu)
         self.strip = ResultStrip(thumbnails)
@@ -87,19 +87,19 @@ class CreateResult(QWidget):
         self._zoom = PictureBar(self.view)
         self._compare = icon_button("compare", self.tr("Compare with the first stage"), checkable=True)
         self._compare.toggled.connect(self._show_comparison)
-        self._whole = icon_button("full-screen", self.tr("Show on the whole screen"))
+        self._whole = icon_button("full-screen", self.tr("Full screen"))
         self._whole.clicked.connect(self._open_shown)
 
     def _build_progress(self) -> None:
         self._words = plain_label(wrap=True, selectable=True)
         self._notices = plain_label(wrap=True, role="warning", selectable=True)
-        self._notices.setAccessibleName(self.tr("What was done otherwise than asked"))
+        self._notices.setAccessibleName(self.tr("Adjustments"))
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
-        self._bar.setAccessibleName(self.tr("Progress of the picture"))
+        self._bar.setAccessibleName(self.tr("Progress of the image"))
         self._bar.setFixedHeight(8)
-        self._follow = QPushButton(icon("eye"), self.tr("Show what is being made"))
-        self._follow.setToolTip(self.tr("Back to the picture that is being made"))
+        self._follow = QPushButton(icon("eye"), self.tr("Show the current image"))
+        self._follow.setToolTip(self.tr("Back to the image being generated"))
         self._follow.setAccessibleName(self._follow.text())
         self._follow.clicked.connect(self._preview.follow)
         self._cancel = QPushButton(icon("cancel"), self.tr("Cancel"))
@@ -179,11 +179,11 @@ class CreateResult(QWidget):
         self._cancel.setEnabled(not self._preview.is_stopping())
         self._skip.setVisible(self._preview.can_skip())
         if working:
-            self._cancel.setAccessibleName(self.tr("Cancel the picture that is being made"))
-            self._cancel.setToolTip(self.tr("Stop now; pictures that are saved stay"))
+            self._cancel.setAccessibleName(self.tr("Cancel the current job"))
+            self._cancel.setToolTip(self.tr("Stop now; saved images are kept"))
         else:
             self._cancel.setAccessibleName(self.tr("Do not start the engine now"))
-            self._cancel.setToolTip(self.tr("Pictures wait in the queue until the engine is started"))
+            self._cancel.setToolTip(self.tr("Images wait in the queue until the engine is started"))
 
     def _stop(self) -> None:
         if self._preview.is_working():
@@ -210,15 +210,13 @@ class CreateResult(QWidget):
             self.menu_for(path).popup(where)
 
     def menu_for(self, path: str) -> QMenu:
-        """What can be done with a finished picture."""
+        """What can be done with a finished image."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction(icon("full-screen"), self.tr("Show on the whole screen"), lambda: self._open(path))
-        menu.addAction(
-            icon("picture"), self.tr("Begin from this picture"), lambda: self._model.images.set_picture(path)
-        )
+        menu.addAction(icon("full-screen"), self.tr("Full screen"), lambda: self._open(path))
+        menu.addAction(icon("picture"), self.tr("Use as init image"), lambda: self._model.images.set_picture(path))
         result = next((one for one in self._preview.results() if one.path == path), None)
         if result is not None:
-            menu.addAction(icon("reuse"), self.tr("Keep its seed"), lambda: self._model.seed.set(result.seed))
-        menu.addAction(icon("info"), self.tr("Its settings…"), lambda: self.settings_wanted.emit(path))
+            menu.addAction(icon("reuse"), self.tr("Reuse seed"), lambda: self._model.seed.set(result.seed))
+        menu.addAction(icon("info"), self.tr("Load settings…"), lambda: self.settings_wanted.emit(path))
         return menu

@@ -23,15 +23,15 @@ class CreateSampling(QWidget):
         self._model = model
         self.steps = SliderSpin(
             self.tr("Steps"),
-            self.tr("More steps take longer, and gain little beyond the model's own number"),
+            self.tr("More steps take longer and gain little beyond the model default"),
             low=1,
             high=MOST_STEPS,
             top=_USUAL_STEPS,
             step=1,
         )
         self.guidance = SliderSpin(
-            self.tr("Guidance"),
-            self.tr("How strictly the words are followed; 1 or less: the negative prompt is not read"),
+            self.tr("CFG scale"),
+            self.tr("How closely the prompt is followed; at 1 or less the negative prompt is ignored"),
             low=0,
             high=MOST_GUIDANCE,
             top=_USUAL_GUIDANCE,
@@ -39,28 +39,28 @@ class CreateSampling(QWidget):
             decimals=1,
         )
         self.rescale = SliderSpin(
-            self.tr("Guidance rescale"),
-            self.tr("Against overexposure by strong guidance"),
+            self.tr("CFG rescale"),
+            self.tr("Against overexposure at a high CFG scale"),
             low=0,
             high=1,
             step=0.05,
             decimals=2,
         )
-        self.sampler = ChoiceBox(self.tr("Sampler"), self.tr("The way down the noise"))
-        self.schedule = ChoiceBox(self.tr("Schedule"), self.tr("How the steps are spread over the noise"))
+        self.sampler = ChoiceBox(self.tr("Sampler"), self.tr("The sampling method"))
+        self.schedule = ChoiceBox(self.tr("Schedule"), self.tr("How the noise levels of the steps are spaced"))
         self.clip_skip = SliderSpin(
             self.tr("Clip skip"),
-            self.tr("Take the text encoder's output so many layers earlier"),
+            self.tr("Use the text encoder's output this many layers earlier"),
             low=0,
             high=_MOST_SKIPPED,
             step=1,
         )
         self._fields = {
             "steps": Field(self.tr("Steps"), self.steps, resettable=True),
-            "guidance_scale": Field(self.tr("Guidance"), self.guidance, resettable=True),
+            "guidance_scale": Field(self.tr("CFG scale"), self.guidance, resettable=True),
             "sampler": Field(self.tr("Sampler"), self.sampler),
             "schedule": Field(self.tr("Schedule"), self.schedule),
-            "guidance_rescale": Field(self.tr("Guidance rescale"), self.rescale, resettable=True),
+            "guidance_rescale": Field(self.tr("CFG rescale"), self.rescale, resettable=True),
             "clip_skip": Field(self.tr("Clip skip"), self.clip_skip, resettable=True),
         }
         layout = QVBoxLayout(self)
@@ -92,7 +92,7 @@ class CreateSampling(QWidget):
         settings = self._model.chosen.settings()
         told = [
             self.tr("{steps} steps").format(steps=round(self.steps.value())),
-            self.tr("guidance {guidance}").format(guidance=f"{self.guidance.value():g}"),
+            self.tr("CFG {guidance}").format(guidance=f"{self.guidance.value():g}"),
         ]
         if settings.sampler is not None:
             told.append(shown_name(settings.sampler))
@@ -106,7 +106,7 @@ class CreateSampling(QWidget):
         offered = [self._own_choice(), *map(_named, schedules_of(sampler))]
         kept = schedule is not None and not go_together(sampler, schedule)
         self.schedule.show_choices(offered, None if kept else schedule)
-        told = self.tr("{schedule} is kept for samplers that run it; {sampler} does not.")
+        told = self.tr("{schedule} is not supported by {sampler}; it is kept for samplers that support it.")
         hint = told.format(schedule=shown_name(schedule or ""), sampler=shown_name(sampler or "")) if kept else ""
         self._fields["schedule"].set_hint(hint)
 
@@ -122,7 +122,7 @@ class CreateSampling(QWidget):
             field.reset.connect(lambda name=name: reset([name]))
 
     def _own_choice(self) -> Choice:
-        return Choice(value=None, name=self.tr("The model's own"))
+        return Choice(value=None, name=self.tr("Model default"))
 
 
 def _named(name: str) -> Choice:

@@ -33,7 +33,7 @@ class Dialogs(QObject):
     What a dialog shows belongs to the dialog, and lives on until the last of its questions is answered.
     """
 
-    applied = Signal()  # settings of a picture were taken to the Create page
+    applied = Signal()  # settings of an image were taken to the Create page
     batch_wanted = Signal()  # something was taken to the Batch page
 
     def __init__(self, program: Program, window: QWidget) -> None:
@@ -117,7 +117,7 @@ class Dialogs(QObject):
         self._the_viewer().open_at(paths, index)
 
     def compare(self, one: str, other: str) -> None:
-        """Two pictures, one over the other."""
+        """Two images, one over the other."""
         viewer = self._the_viewer()
         viewer.open_at([one, other], 0)
         if self._viewed is not None:

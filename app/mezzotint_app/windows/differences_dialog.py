@@ -1,4 +1,4 @@
-"""A dropped picture's settings beside the present ones: take all of them, the prompt, the seed, or the picture."""
+"""A dropped image's settings beside the present ones: take all of them, the prompt, the seed, or the image."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QImage
@@ -32,7 +32,7 @@ _CELL, _TIP, _NAME, _CHECK = 160, 600, 200, 60  # characters that are shown
 
 
 class DifferencesDialog(QDialog):
-    """Shows a DifferencesModel; `loader`: for a small copy of the picture."""
+    """Shows a DifferencesModel; `loader`: for a small copy of the image."""
 
     def __init__(
         self, model: DifferencesModel, loader: PixelLoader | None = None, parent: QWidget | None = None
@@ -41,8 +41,8 @@ class DifferencesDialog(QDialog):
         self._model, self._loader = model, loader
         self._shown_path = ""
         self._loading = 0
-        self._broken = ""  # why there is no picture to be seen
-        self.setWindowTitle(self.tr("Settings of a picture"))
+        self._broken = ""  # why there is no image to be seen
+        self.setWindowTitle(self.tr("Settings of an image"))
         self.resize(760, 560)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 16, 16, 16)
@@ -58,13 +58,13 @@ class DifferencesDialog(QDialog):
 
     def _build_head(self) -> QHBoxLayout:
         self._thumbnail = ThumbnailLabel(_THUMBNAIL)
-        self._thumbnail.setAccessibleName(self.tr("Small copy of the picture"))
+        self._thumbnail.setAccessibleName(self.tr("Thumbnail"))
         self._name = ElidedLabel()
         self._name.setProperty("role", "heading")
         self._facts = plain_label(role="muted", wrap=True)
         self._note = plain_label(role="warning", wrap=True)
-        self._use = QPushButton(icon("picture"), self.tr("Use as starting picture"))
-        self._use.setToolTip(self.tr("Leave the settings and begin from this picture"))
+        self._use = QPushButton(icon("picture"), self.tr("Use as init image"))
+        self._use.setToolTip(self.tr("Ignore the settings and use this as the init image"))
         self._use.setAutoDefault(False)
         self._use.clicked.connect(self._use_picture)
         words = QVBoxLayout()
@@ -81,8 +81,8 @@ class DifferencesDialog(QDialog):
 
     def _build_middle(self) -> QSplitter:
         self._table = QTableWidget(0, 3)
-        self._table.setAccessibleName(self.tr("Differences to the present settings"))
-        self._table.setHorizontalHeaderLabels([self.tr("Setting"), self.tr("Now"), self.tr("In the picture")])
+        self._table.setAccessibleName(self.tr("Differences from the current settings"))
+        self._table.setHorizontalHeaderLabels([self.tr("Setting"), self.tr("Now"), self.tr("In the image")])
         self._table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self._table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self._table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -106,12 +106,12 @@ class DifferencesDialog(QDialog):
         return middle
 
     def _build_whole(self) -> QWidget:
-        self._now, self._there = _reader(self.tr("Now, in full")), _reader(self.tr("In the picture, in full"))
+        self._now, self._there = _reader(self.tr("Now, full text")), _reader(self.tr("In the image, full text"))
         whole = QWidget()
         row = QHBoxLayout(whole)
         row.setContentsMargins(0, 8, 0, 0)
         row.setSpacing(12)
-        for words, reader in ((self.tr("Now"), self._now), (self.tr("In the picture"), self._there)):
+        for words, reader in ((self.tr("Now"), self._now), (self.tr("In the image"), self._there)):
             column = QVBoxLayout()
             column.setSpacing(4)
             column.addWidget(plain_label(words, role="muted"))
@@ -123,7 +123,7 @@ class DifferencesDialog(QDialog):
         self._missing = QWidget()
         self._missing_words = plain_label(role="warning", wrap=True)
         self._take_nearest = QCheckBox()
-        self._take_nearest.setToolTip(self.tr("Another model makes another picture of the same settings"))
+        self._take_nearest.setToolTip(self.tr("The same settings give a different image with another model"))
         layout = QVBoxLayout(self._missing)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
@@ -132,15 +132,15 @@ class DifferencesDialog(QDialog):
         return self._missing
 
     def _build_end(self) -> QHBoxLayout:
-        self._all = self._button(self.tr("Apply all"), self.tr("Take over everything that is listed"), "all")
+        self._all = self._button(self.tr("Apply all"), self.tr("Apply everything in the list"), "all")
         self._all.setProperty("role", "primary")
         self._all.setDefault(True)
         self._prompt = self._button(
-            self.tr("Prompt only"), self.tr("Take over prompt and negative prompt, nothing else"), "prompt"
+            self.tr("Prompt only"), self.tr("Apply only the prompt and the negative prompt"), "prompt"
         )
-        self._seed = self._button(self.tr("Seed only"), self.tr("Take over the seed, nothing else"), "seed")
+        self._seed = self._button(self.tr("Seed only"), self.tr("Apply only the seed"), "seed")
         cancel = QPushButton(self.tr("Cancel"))
-        cancel.setToolTip(self.tr("Leave everything as it is (Esc)"))
+        cancel.setToolTip(self.tr("Keep the current settings (Esc)"))
         cancel.clicked.connect(self.reject)
         row = QHBoxLayout()
         row.setSpacing(8)
@@ -178,16 +178,16 @@ class DifferencesDialog(QDialog):
     def _facts_words(self) -> str:
         model, metadata = self._model, self._model.metadata()
         if model.state() == "reading":
-            return self.tr("Reading what the picture says…")
+            return self.tr("Reading metadata…")
         if metadata is None:
-            return self.tr("What the picture says could not be read.")
+            return self.tr("The metadata could not be read.")
         size = self.tr("{0} × {1} pixels").format(metadata.width, metadata.height) if metadata.width else ""
         if not model.says_anything():
-            return self.tr("{0}. It does not say how it was made.").format(size or self.tr("A picture"))
+            return self.tr("{0}. It has no generation metadata.").format(size or self.tr("An image"))
         program = program_name(metadata.program)
         made = self.tr("Made with {0}.").format(program) if program else ""
         if not model.found():
-            made = " ".join((made, self.tr("It says the same as the present settings.")))
+            made = " ".join((made, self.tr("Its settings are the same as the current ones.")))
         return " ".join(part for part in (made, size) if part)
 
     def _show_table(self, found: tuple[Difference, ...]) -> None:
@@ -209,7 +209,7 @@ class DifferencesDialog(QDialog):
         for reader, text in ((self._now, one.now if one else ""), (self._there, one.there if one else "")):
             shown, left_out = in_full(text)
             if left_out:
-                shown += "\n\n" + self.tr("(%n more character(s) are not shown; applying takes all)", "", left_out)
+                shown += "\n\n" + self.tr("(%n more character(s) not shown; Apply uses the full text)", "", left_out)
             reader.setPlainText(shown)
 
     def _show_missing(self) -> None:
@@ -217,10 +217,10 @@ class DifferencesDialog(QDialog):
         if not name:
             self._take_nearest.setChecked(False)
         self._missing.setVisible(bool(name))
-        self._missing_words.setText(self.tr("The model {0} is not here.").format(name))
+        self._missing_words.setText(self.tr("The model {0} is not installed.").format(name))
         self._take_nearest.setVisible(near is not None)
         if near is not None:
-            words = self.tr("Use the nearest by name instead: {0}").format(in_one_line(near.id, _CHECK))
+            words = self.tr("Use the closest match instead: {0}").format(in_one_line(near.id, _CHECK))
             self._take_nearest.setText(words.replace("&", "&&"))
             self._take_nearest.setAccessibleName(words)
 
@@ -240,7 +240,7 @@ class DifferencesDialog(QDialog):
 
     def _is_broken(self, failure: Failure) -> None:
         """What it says can be used all the same."""
-        self._broken = self.tr("The picture itself cannot be shown: {0}").format(failure.message)
+        self._broken = self.tr("The image cannot be shown: {0}").format(failure.message)
         self._show()
 
     # ---- what is done

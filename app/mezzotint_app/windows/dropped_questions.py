@@ -13,7 +13,7 @@ from mezzotint_app.viewmodel.folder_of_pictures import Pictures
 from mezzotint_app.viewmodel.foreign_text import in_lines
 from mezzotint_app.viewmodel.queue_words import pictures_count
 
-_FEW = 12  # pictures of a folder that become an entry of the queue; more are a batch
+_FEW = 12  # images of a folder that become an entry of the queue; more are a batch
 _MOST = 20  # questions from one drop; nobody answers more
 
 
@@ -22,8 +22,8 @@ class DroppedQuestions(QObject):
 
     model_accepted = Signal(str)  # the path of a model, or of a folder of models
     lora_accepted = Signal(str)
-    batch_accepted = Signal(object)  # Pictures
-    folder_accepted = Signal(object)  # Pictures, for the Batch page
+    batch_accepted = Signal(object)  # Images
+    folder_accepted = Signal(object)  # Images, for the Batch page
 
     def __init__(self, handler: DropHandler, window: QWidget) -> None:
         super().__init__(window)
@@ -59,7 +59,7 @@ class DroppedQuestions(QObject):
         )
 
     def ask_batch(self, pictures: Pictures) -> None:
-        """Whether to make each of these pictures anew; of a large folder the Batch page makes more."""
+        """Whether to make each of these images anew; of a large folder the Batch page makes more."""
         if pictures.folder and len(pictures.paths) > _FEW:
             self._ask_folder(pictures)
             return

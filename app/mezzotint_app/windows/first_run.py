@@ -1,4 +1,4 @@
-"""The first page a person sees: one click makes a picture with the bundled model."""
+"""The first page a person sees: one click makes an image with the bundled model."""
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
@@ -21,11 +21,11 @@ class FirstRun(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.prompt = QLineEdit(self.tr("a red house by the sea at dusk"))
-        self.prompt.setAccessibleName(self.tr("What the picture shows"))
-        self.prompt.setToolTip(self.tr("Say what the picture shows; the small bundled model knows simple scenes"))
+        self.prompt.setAccessibleName(self.tr("Prompt"))
+        self.prompt.setToolTip(self.tr("Describe the image; the small bundled model knows simple scenes"))
         self.prompt.setProperty("tall", True)
         self.make_button = self._button(
-            "create", self.tr("Make my first picture"), self.tr("Uses the small model that comes with Mezzotint")
+            "create", self.tr("Generate my first image"), self.tr("Uses the small bundled model")
         )
         self.make_button.setProperty("role", "primary")
         self.make_button.setIcon(icon_in("create", "accent_text"))
@@ -36,9 +36,9 @@ class FirstRun(QWidget):
             self.tr("A folder of models, of ComfyUI or of A1111; nothing is copied"),
         )
         self.get_button = self._button(
-            "download", self.tr("Get a model…"), self.tr("From a list, or from the Hugging Face hub")
+            "download", self.tr("Download a model…"), self.tr("From a list, or from Hugging Face")
         )
-        self.skip_button = self._button("right", self.tr("Look around first"), self.tr("Opens the Create page"))
+        self.skip_button = self._button("right", self.tr("Skip"), self.tr("Opens the Create page"))
         self._build()
         self.prompt.returnPressed.connect(self._make)
         self.make_button.clicked.connect(self._make)
@@ -54,9 +54,9 @@ class FirstRun(QWidget):
         column.setSpacing(12)
         column.addStretch(2)
         column.addWidget(mark)
-        title = plain_label(self.tr("Pictures from words, made on your own machine"), role="title", wrap=True)
+        title = plain_label(self.tr("Images from words, made on your own machine"), role="title", wrap=True)
         words = plain_label(
-            self.tr("No account, no cloud: what you write and what you make stays here. Begin with a sentence."),
+            self.tr("No account, no cloud: everything stays on this machine. Start with a sentence."),
             role="muted",
             wrap=True,
         )

@@ -8,7 +8,7 @@ from mezzotint_app.viewmodel.gallery import STARS, GalleryModel
 from mezzotint_app.widgets.flow_layout import FlowLayout
 from mezzotint_app.widgets.icon_button import icon_button
 
-SMALLEST, LARGEST = 96, 384  # points of a picture's side
+SMALLEST, LARGEST = 96, 384  # points of an image's side
 
 
 class GalleryBar(QFrame):

@@ -1,4 +1,4 @@
-"""The Gallery page: all pictures, by date, to be found, looked at, rated and used again."""
+"""The Gallery page: all images, by date, to be found, looked at, rated and used again."""
 
 from collections.abc import Callable
 
@@ -22,11 +22,11 @@ from mezzotint_app.windows.gallery_bar import LARGEST, SMALLEST, GalleryBar
 from mezzotint_app.windows.gallery_side_panel import GallerySidePanel
 from mezzotint_app.windows.gallery_status import GalleryStatus
 
-_NEIGHBOURS = 500  # pictures on either side that can be leafed through on the full screen
+_NEIGHBOURS = 500  # images on either side that can be leafed through on the full screen
 
 
 class GalleryPage(QWidget):
-    """A grid, filters above it, the current picture's settings beside it."""
+    """A grid, filters above it, the current image's settings beside it."""
 
     show_settings_of = Signal(str)  # opens the dialog with the differences to the present settings
     use_as_input = Signal(str)
@@ -63,7 +63,7 @@ class GalleryPage(QWidget):
         self._show_rows()
 
     def focus_first(self) -> None:
-        """The keyboard to the pictures, or to the way on where there are none."""
+        """The keyboard to the images, or to the way on where there are none."""
         (self.grid if self._stack.currentIndex() == 0 else self.empty.button).setFocus()
 
     def sizeHint(self) -> QSize:  # noqa: N802  Qt's name

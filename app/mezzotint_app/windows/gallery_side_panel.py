@@ -1,4 +1,4 @@
-"""How the picture that a person stands on was made, beside the grid."""
+"""How the image that a person stands on was made, beside the grid."""
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction

@@ -1,4 +1,4 @@
-"""Between filters and pictures: which date is in sight, how many there are, whether folders are being searched."""
+"""Between filters and images: which date is in sight, how many there are, whether folders are being searched."""
 
 from PySide6.QtCore import QLocale, QSize
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QToolButton, QWidget
@@ -11,7 +11,7 @@ from mezzotint_app.widgets.labels import plain_label
 
 
 class GalleryStatus(QWidget):
-    """The date stays here while its pictures are scrolled through."""
+    """The date stays here while its images are scrolled through."""
 
     def __init__(self, model: GalleryModel, scanner: GalleryScanner, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -34,7 +34,7 @@ class GetModelDialog(QDialog):
 
     def __init__(self, get: GetModel, vram_bytes: int | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Get a model"))
+        self.setWindowTitle(self.tr("Download a model"))
         self._get, self._vram_bytes = get, vram_bytes
         self._make_parts()
         self._build()
@@ -47,22 +47,20 @@ class GetModelDialog(QDialog):
 
     def _make_parts(self) -> None:
         self.list = QListWidget()
-        self.list.setAccessibleName(self.tr("Models that are known to work"))
+        self.list.setAccessibleName(self.tr("Models known to work"))
         self.list.setWordWrap(True)
         self.list.setSpacing(2)
         self.source = QLineEdit()
         self.source.setPlaceholderText(self.tr("owner/name, or https://…"))
-        self.source.setAccessibleName(self.tr("Model of the Hugging Face hub, or link"))
+        self.source.setAccessibleName(self.tr("Hugging Face model or link"))
         self.source.setToolTip(self.tr("An id such as stabilityai/sdxl-turbo, or a link to a .safetensors file"))
         self.token = QLineEdit()
         self.token.setEchoMode(QLineEdit.EchoMode.Password)
-        self.token.setPlaceholderText(self.tr("only where a model asks for it"))
+        self.token.setPlaceholderText(self.tr("only for gated models"))
         self.token.setAccessibleName(self.tr("Access token"))
-        self.token.setToolTip(self.tr("A token of your account on the hub; it is used for this download and not kept"))
-        self.look_button = QPushButton(icon("search"), self.tr("Look"))
-        self.look_button.setToolTip(
-            self.tr("Asks the hub how large it is and under which licence; fetches nothing yet")
-        )
+        self.token.setToolTip(self.tr("A Hugging Face access token; used for this download and not stored"))
+        self.look_button = QPushButton(icon("search"), self.tr("Check"))
+        self.look_button.setToolTip(self.tr("Shows size and licence; downloads nothing yet"))
         self.about = QFormLayout()
         self.about.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         self.about.setHorizontalSpacing(12)
@@ -87,7 +85,7 @@ class GetModelDialog(QDialog):
         right = QWidget()
         column = QVBoxLayout(right)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(plain_label(self.tr("Which one"), role="heading"))
+        column.addWidget(plain_label(self.tr("Variant"), role="heading"))
         row = QHBoxLayout()
         row.addWidget(self.source, 1)
         row.addWidget(self.look_button)
@@ -109,11 +107,11 @@ class GetModelDialog(QDialog):
 
     def _buttons(self) -> QDialogButtonBox:
         buttons = QDialogButtonBox()
-        self.get_button = buttons.addButton(self.tr("Get it"), QDialogButtonBox.ButtonRole.AcceptRole)
+        self.get_button = buttons.addButton(self.tr("Download"), QDialogButtonBox.ButtonRole.AcceptRole)
         self.get_button.setProperty("role", "primary")
-        self.get_button.setToolTip(self.tr("Fetches the files; you can go on working, and stop it at any time"))
+        self.get_button.setToolTip(self.tr("Downloads in the background; you can stop it at any time"))
         close = buttons.addButton(self.tr("Close"), QDialogButtonBox.ButtonRole.RejectRole)
-        close.setToolTip(self.tr("Fetches nothing"))
+        close.setToolTip(self.tr("Close without downloading"))
         buttons.accepted.connect(self._begin)
         buttons.rejected.connect(self.reject)
         return buttons
@@ -158,10 +156,10 @@ class GetModelDialog(QDialog):
 
     def _fits(self, known: KnownModel) -> str:
         if not known.runs:
-            return self.tr("not for this version")
+            return self.tr("not supported")
         least = bytes_text(known.smallest_vram_bytes)
         if self._vram_bytes is None:
-            return self.tr("from {least} of graphics memory").format(least=least)
+            return self.tr("from {least} of VRAM").format(least=least)
         if known.smallest_vram_bytes <= self._vram_bytes:
             return self.tr("fits your card")
         return self.tr("too large: needs {least}").format(least=least)
@@ -181,11 +179,11 @@ class GetModelDialog(QDialog):
     def _show_state(self) -> None:
         problem = self._get.problem or (self._get.offer.problem if self._get.offer is not None else "") or ""
         if self._get.looking:
-            text = self.tr("Asking the hub…")
+            text = self.tr("Checking…")
         elif problem:
             text = problem
         elif self._get.offer is None:
-            text = self.tr("“Look” asks for its size and licence; only “Get it” fetches.")
+            text = self.tr("“Check” shows size and licence; only “Download” downloads.")
         else:
             text = ""
         self.state.setProperty("role", "error" if problem else "muted")
@@ -193,25 +191,25 @@ class GetModelDialog(QDialog):
         self.state.setText(text)
 
     def _show_known(self, known: KnownModel) -> None:
-        self._row(self.tr("Good at"), known.good_at)
+        self._row(self.tr("Description"), known.good_at)
         self._row(self.tr("Licence"), f"{known.licence}\n{known.licence_url}")
         if known.gated:
-            self._row(self.tr("Access"), self.tr("Asks for an account and an agreement on the hub, and a token here."))
+            self._row(self.tr("Access"), self.tr("Gated: accept the licence on Hugging Face, then enter a token here."))
         self._row(self.tr("On this machine"), self._fits(known))
 
     def _show_offer(self, offer: Offer) -> None:
         if offer.licence:
             self._row(self.tr("Its own licence"), offer.licence)
         self._row(self.tr("Size"), self._size(offer))
-        self._row(self.tr("Free on the disk"), bytes_text(offer.free_bytes))
-        self._row(self.tr("Becomes"), offer.target)
+        self._row(self.tr("Free disk space"), bytes_text(offer.free_bytes))
+        self._row(self.tr("Installed as"), offer.target)
         shown = "\n".join(offer.files[:40])
         rest = len(offer.files) - 40
         self._row(self.tr("Files"), shown + (self.tr("\nand {n} more").format(n=rest) if rest > 0 else ""))
 
     def _size(self, offer: Offer) -> str:
         if offer.bytes_left < offer.bytes:
-            return self.tr("{all}, of which {left} are still to come").format(
+            return self.tr("{all}, {left} left to download").format(
                 all=bytes_text(offer.bytes), left=bytes_text(offer.bytes_left)
             )
         return bytes_text(offer.bytes)

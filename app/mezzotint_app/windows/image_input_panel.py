@@ -1,4 +1,4 @@
-"""The part of the Create page for a starting picture: drop, paste or choose one; strength; mask and frame."""
+"""The part of the Create page for a starting image: drop, paste or choose one; strength; mask and frame."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ class ImageInputPanel(DropArea):
     def __init__(self, model: ImageInputModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._model = model
-        self.setAccessibleName(self.tr("Starting picture"))
+        self.setAccessibleName(self.tr("Init image"))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -44,14 +44,14 @@ class ImageInputPanel(DropArea):
     # ---- what there is
 
     def _build_empty(self) -> QWidget:
-        hint = DropHint(self.tr("Drop a picture here to begin from it, or"))
+        hint = DropHint(self.tr("Drop an init image here, or"))
         choose = QPushButton(icon("open"), self.tr("Choose…"))
-        choose.setAccessibleName(self.tr("Choose a starting picture"))
-        choose.setToolTip(self.tr("Choose a file to begin from"))
+        choose.setAccessibleName(self.tr("Choose an init image"))
+        choose.setToolTip(self.tr("Choose an image file"))
         choose.clicked.connect(self.choose)
         paste = QPushButton(icon("paste"), self.tr("Paste"))
-        paste.setAccessibleName(self.tr("Paste a starting picture"))
-        paste.setToolTip(self.tr("Begin from the picture on the clipboard (Ctrl+V)"))
+        paste.setAccessibleName(self.tr("Paste an init image"))
+        paste.setToolTip(self.tr("Use the image on the clipboard (Ctrl+V)"))
         paste.clicked.connect(self.paste)
         row = QHBoxLayout()
         row.addStretch()
@@ -83,13 +83,13 @@ class ImageInputPanel(DropArea):
 
     def _build_head(self) -> QHBoxLayout:
         self._thumbnail = ThumbnailLabel(_THUMBNAIL)
-        self._thumbnail.setAccessibleName(self.tr("Small copy of the starting picture"))
+        self._thumbnail.setAccessibleName(self.tr("Thumbnail of the init image"))
         self._name = ElidedLabel()
         self._facts = plain_label(role="muted", wrap=True)
         self._problem = plain_label(role="error", wrap=True)
-        replace = icon_button("open", self.tr("Choose another picture"))
+        replace = icon_button("open", self.tr("Choose another image"))
         replace.clicked.connect(self.choose)
-        remove = icon_button("remove", self.tr("Remove the starting picture: begin from noise"))
+        remove = icon_button("remove", self.tr("Remove the init image"))
         remove.clicked.connect(self._model.clear)
         buttons = QHBoxLayout()
         buttons.setSpacing(4)
@@ -113,8 +113,8 @@ class ImageInputPanel(DropArea):
         self._slider = QSlider(Qt.Orientation.Horizontal)
         self._slider.setRange(0, _STEPS)
         self._slider.setPageStep(10)
-        self._slider.setAccessibleName(self.tr("Strength: how much of the picture is made anew"))
-        self._slider.setToolTip(self.tr("Left: stay close to the picture. Right: make more of it anew."))
+        self._slider.setAccessibleName(self.tr("Denoising strength"))
+        self._slider.setToolTip(self.tr("Low stays close to the image, high changes more of it."))
         self._slider.valueChanged.connect(self._slid)
         title = plain_label(self.tr("Strength"))
         title.setBuddy(self._slider)
@@ -135,14 +135,14 @@ class ImageInputPanel(DropArea):
         return box
 
     def _build_actions(self) -> QHBoxLayout:
-        self._edit = QPushButton(icon("brush"), self.tr("Mask and frame…"))
-        self._edit.setToolTip(self.tr("Paint the part that is made anew, or let the picture grow"))
+        self._edit = QPushButton(icon("brush"), self.tr("Inpaint / outpaint…"))
+        self._edit.setToolTip(self.tr("Paint a mask, or extend the canvas"))
         self._edit.clicked.connect(self.edit_mask)
         self._own = QPushButton(icon("crop"), self.tr("Use its size"))
         self._own.setProperty("role", "quiet")
-        self._own.setToolTip(self.tr("Make pictures of the size of this one"))
+        self._own.setToolTip(self.tr("Use the size of this image"))
         self._own.clicked.connect(self._model.want_own_size)
-        self._no_mask = icon_button("clear", self.tr("Remove mask and frame: all of the picture is made anew"))
+        self._no_mask = icon_button("clear", self.tr("Remove the mask and the extended canvas"))
         self._no_mask.clicked.connect(self._model.remove_mask)
         row = QHBoxLayout()
         row.setSpacing(4)
@@ -198,18 +198,18 @@ class ImageInputPanel(DropArea):
         elif what.image is not None:
             self._model.paste(what.image)
         elif what.elsewhere:
-            self.told.emit(self.tr("That is an address, not a file: save the picture first, then drop the file."))
+            self.told.emit(self.tr("That is a web address, not a file: save the image first, then drop the file."))
         else:
-            self.told.emit(self.tr("There is no picture to begin from."))
+            self.told.emit(self.tr("There is no init image."))
 
     def choose(self) -> QFileDialog:
         """Ask for a file."""
-        dialog = QFileDialog(self, self.tr("Choose a starting picture"), str(Path(self._model.path() or ".").parent))
+        dialog = QFileDialog(self, self.tr("Choose an init image"), str(Path(self._model.path() or ".").parent))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters(
             [
-                self.tr("Pictures") + " (*.png *.jpg *.jpeg *.webp *.avif *.tif *.tiff *.bmp *.gif)",
+                self.tr("Images") + " (*.png *.jpg *.jpeg *.webp *.avif *.tif *.tiff *.bmp *.gif)",
                 self.tr("All files") + " (*)",
             ]
         )
@@ -218,7 +218,7 @@ class ImageInputPanel(DropArea):
         return dialog
 
     def edit_mask(self) -> MaskEditor | None:
-        """Open the page with the mask and the frame; None while the picture is not there yet."""
+        """Open the page with the mask and the frame; None while the image is not there yet."""
         picture = self._model.picture()
         if picture is None:
             return None

@@ -1,4 +1,4 @@
-"""Sentences about a starting picture."""
+"""Sentences about a starting image."""
 
 from PySide6.QtCore import QCoreApplication
 
@@ -14,10 +14,10 @@ def strength_words(strength: float) -> str:
     if strength < 0.65:
         return QCoreApplication.translate("ImageInput", "Parts change, the composition stays")
     if strength < 0.85:
-        return QCoreApplication.translate("ImageInput", "Much changes, the picture guides it loosely")
+        return QCoreApplication.translate("ImageInput", "Much changes; the image is a loose guide")
     if strength < 1:
-        return QCoreApplication.translate("ImageInput", "Almost all is made anew")
-    return QCoreApplication.translate("ImageInput", "All is made anew")
+        return QCoreApplication.translate("ImageInput", "Almost everything changes")
+    return QCoreApplication.translate("ImageInput", "Everything changes")
 
 
 def size_words(model: ImageInputModel) -> str:
@@ -27,24 +27,24 @@ def size_words(model: ImageInputModel) -> str:
         return ""
     cut = model.cut()
     if cut is None:
-        text = QCoreApplication.translate("ImageInput", "The result will have {0} × {1} pixels.")
+        text = QCoreApplication.translate("ImageInput", "Result: {0} × {1} pixels.")
         return text.format(*result)
     if cut[0] == "sides":
         text = QCoreApplication.translate(
-            "ImageInput", "The result will have {0} × {1} pixels; {2} % of the picture is left out at the sides."
+            "ImageInput", "Result: {0} × {1} pixels; {2} % of the image is cropped at the sides."
         )
     else:
         text = QCoreApplication.translate(
-            "ImageInput", "The result will have {0} × {1} pixels; {2} % of the picture is left out at top and bottom."
+            "ImageInput", "Result: {0} × {1} pixels; {2} % of the image is cropped at top and bottom."
         )
     return text.format(*result, cut[1])
 
 
 def part_words(model: ImageInputModel) -> str:
-    """Which part is made anew; empty: all of the picture."""
+    """Which part is made anew; empty: all of the image."""
     parts = []
     if model.mask() is not None:
-        parts.append(QCoreApplication.translate("ImageInput", "Only the masked part is made anew."))
+        parts.append(QCoreApplication.translate("ImageInput", "Only the masked area is generated."))
     growth = model.growth()
     sides = (
         (QCoreApplication.translate("ImageInput", "left {0}"), growth.left),
@@ -54,5 +54,5 @@ def part_words(model: ImageInputModel) -> str:
     )
     grows = ", ".join(words.format(pixels) for words, pixels in sides if pixels)
     if grows:
-        parts.append(QCoreApplication.translate("ImageInput", "The picture grows: {0} pixels.").format(grows))
+        parts.append(QCoreApplication.translate("ImageInput", "Canvas extended: {0} pixels.").format(grows))
     return " ".join(parts)

@@ -1,4 +1,4 @@
-"""The page on which a mask is painted and a picture's frame is pushed outwards."""
+"""The page on which a mask is painted and an image's frame is pushed outwards."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,11 +18,11 @@ from mezzotint_app.widgets.mask_canvas import MaskCanvas
 from mezzotint_app.windows.mask_settings import MaskSettings
 from mezzotint_app.windows.mask_tools import MaskTools
 
-_BRUSH = 0.08  # of the picture's longer side, at first
+_BRUSH = 0.08  # of the image's longer side, at first
 
 
 class MaskEditor(QDialog):
-    """Edits the mask of an ImageInputModel; nothing changes before "Use"."""
+    """Edits the mask of an ImageInputModel; nothing changes before "Apply"."""
 
     def __init__(
         self, model: ImageInputModel, picture: Picture, parent: QWidget | None = None, *, pool: Runs | None = None
@@ -41,11 +41,11 @@ class MaskEditor(QDialog):
         self._load()
 
     def _build(self) -> None:
-        self.setWindowTitle(self.tr("Mask and frame"))
+        self.setWindowTitle(self.tr("Inpaint / outpaint"))
         side = QScrollArea()
         side.setWidget(self.settings)
         side.setWidgetResizable(True)
-        side.setAccessibleName(self.tr("Settings of mask and frame"))
+        side.setAccessibleName(self.tr("Inpaint settings"))
         side.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         side.setMinimumWidth(self.settings.minimumSizeHint().width() + 24)
         side.setMaximumWidth(340)
@@ -67,20 +67,20 @@ class MaskEditor(QDialog):
 
     def _build_end(self) -> QHBoxLayout:
         hint = plain_label(
-            self.tr("What is painted is made anew. Without a mouse: arrow keys move the brush, Space paints."),
+            self.tr("The painted area is generated. Without a mouse: arrow keys move the brush, Space paints."),
             role="muted",
             wrap=True,
         )
         self._buttons = QDialogButtonBox()
-        self._use = QPushButton(self.tr("Use"))
+        self._use = QPushButton(self.tr("Apply"))
         self._use.setProperty("role", "primary")
-        self._use.setAccessibleName(self.tr("Use this mask and frame"))
-        self._use.setToolTip(self.tr("Take over mask, frame and how they are filled (Ctrl+Enter)"))
+        self._use.setAccessibleName(self.tr("Apply mask and canvas"))
+        self._use.setToolTip(self.tr("Apply the mask, the canvas and the fill (Ctrl+Enter)"))
         self._use.setShortcut(QKeySequence("Ctrl+Return"))
         self._use.setDefault(False)
         self._use.setAutoDefault(False)
         cancel = QPushButton(self.tr("Cancel"))
-        cancel.setToolTip(self.tr("Leave everything as it was (Esc)"))
+        cancel.setToolTip(self.tr("Discard changes (Esc)"))
         cancel.setAutoDefault(False)
         self._buttons.addButton(cancel, QDialogButtonBox.ButtonRole.RejectRole)
         self._buttons.addButton(self._use, QDialogButtonBox.ButtonRole.AcceptRole)
@@ -92,12 +92,12 @@ class MaskEditor(QDialog):
         row.addWidget(self._buttons)
         return row
 
-    # ---- picture and mask come in
+    # ---- image and mask come in
 
     def _load(self) -> None:
         self._use.setEnabled(False)
         self.tools.setEnabled(False)
-        self.canvas.clear(self.tr("The picture is read…"))
+        self.canvas.clear(self.tr("Loading image…"))
         self._read(self._model.path(), self._picture_is_there, self._told)
 
     def _read(self, path: str, then: Callable[[QImage], None], failed: Callable[[Failure], None]) -> None:
@@ -155,4 +155,4 @@ class MaskEditor(QDialog):
         self._problem.setText(in_lines(failure.message))
         self._problem.show()
         if not self.canvas.has_image():
-            self.canvas.clear(self.tr("The picture could not be read."))
+            self.canvas.clear(self.tr("The image could not be read."))

@@ -1,4 +1,4 @@
-"""How a masked part is made anew, and by how much the picture grows, as a form."""
+"""How a masked part is made anew, and by how much the image grows, as a form."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QPushButton, QSpinBox, QVBoxLayout, QWidget
@@ -41,35 +41,33 @@ class MaskSettings(QWidget):
 
     def _build_painting(self, form: QFormLayout) -> None:
         for words, area in (
-            (self.tr("The whole picture"), "whole"),
-            (self.tr("Only the masked part"), "masked"),
+            (self.tr("Whole image"), "whole"),
+            (self.tr("Only masked"), "masked"),
         ):
             self._area.addItem(words, area)
         for words, fill in (
-            (self.tr("What is there"), "picture"),
-            (self.tr("Colours around it, blurred"), "blur"),
+            (self.tr("Original"), "picture"),
+            (self.tr("Surrounding colours, blurred"), "blur"),
             (self.tr("Noise"), "noise"),
         ):
             self._fill.addItem(words, fill)
         self._explanation = plain_label(role="muted", wrap=True)
         self._area.currentIndexChanged.connect(lambda _index: self._explain())
-        form.addRow(plain_label(self.tr("The masked part"), role="heading"))
+        form.addRow(plain_label(self.tr("Masked area"), role="heading"))
         self._add(
-            form, self.tr("Work on"), self._area, self.tr("What the model sees and works on at the size you ask for")
+            form, self.tr("Inpaint area"), self._area, self.tr("The area that the model works on at the chosen size")
         )
         form.addRow(self._explanation)
-        self._padding_name = self._add(
-            form, self.tr("Padding"), self._padding, self.tr("How much around the mask the model sees")
-        )
-        self._add(form, self.tr("Feather"), self._feather, self.tr("Over how much inside its edge old becomes new"))
-        self._add(form, self.tr("Begin from"), self._fill, self.tr("What the masked part begins from"))
+        self._padding_name = self._add(form, self.tr("Padding"), self._padding, self.tr("Context around the mask"))
+        self._add(form, self.tr("Feather"), self._feather, self.tr("Width of the soft edge inside the mask"))
+        self._add(form, self.tr("Fill"), self._fill, self.tr("What the masked area starts from"))
 
     def _build_growth(self, form: QFormLayout) -> None:
-        heading = plain_label(self.tr("Let the picture grow"), role="heading")
+        heading = plain_label(self.tr("Extend canvas"), role="heading")
         heading.setContentsMargins(0, 16, 0, 0)
         form.addRow(heading)
         hint = plain_label(
-            self.tr("Drag the edges of the frame, or say how much comes to each side."), role="muted", wrap=True
+            self.tr("Drag the edges of the frame, or enter pixels for each side."), role="muted", wrap=True
         )
         form.addRow(hint)
         names = {
@@ -79,11 +77,11 @@ class MaskSettings(QWidget):
             "bottom": self.tr("Bottom"),
         }
         for edge, box in self._sides.items():
-            self._add(form, names[edge], box, self.tr("How much comes to this side; it is made anew"))
-            box.setAccessibleName(self.tr("Grow: {0}").format(names[edge]))
+            self._add(form, names[edge], box, self.tr("Pixels to add on this side; they are generated"))
+            box.setAccessibleName(self.tr("Extend: {0}").format(names[edge]))
             box.valueChanged.connect(lambda value, edge=edge: self._typed(edge, value))
-        none = QPushButton(self.tr("Do not grow"))
-        none.setToolTip(self.tr("Put all edges back to the picture"))
+        none = QPushButton(self.tr("Reset canvas"))
+        none.setToolTip(self.tr("Reset all edges to the image"))
         none.clicked.connect(lambda: self._set_growth(Growth()))
         form.addRow(none)
 
@@ -130,9 +128,9 @@ class MaskSettings(QWidget):
         self._padding.setEnabled(masked)
         self._padding_name.setEnabled(masked)
         self._explanation.setText(
-            self.tr("The part around the mask is made at the full size that you ask for, then put back: fine details.")
+            self.tr("The area around the mask is generated at full size, then pasted back: fine details.")
             if masked
-            else self.tr("The model sees the whole picture: the new part fits in well.")
+            else self.tr("The model sees the whole image: the new area fits in well.")
         )
 
     def _typed(self, edge: str, value: int) -> None:

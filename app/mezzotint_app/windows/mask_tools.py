@@ -37,20 +37,18 @@ class MaskTools(QFrame):
         self._show()
 
     def _build_brush(self) -> None:
-        self._brush = icon_button("brush", self.tr("Brush: what it paints is made anew (B)"), checkable=True)
-        self._eraser = icon_button("eraser", self.tr("Eraser: what it takes away stays (E)"), checkable=True)
+        self._brush = icon_button("brush", self.tr("Brush: paints the mask (B)"), checkable=True)
+        self._eraser = icon_button("eraser", self.tr("Eraser: removes from the mask (E)"), checkable=True)
         group = QButtonGroup(self)
         for button, erase in ((self._brush, False), (self._eraser, True)):
             group.addButton(button)
             button.clicked.connect(lambda _on, erase=erase: self._change(erase=erase))
             self._row.addWidget(button)
-        self._size = self._slider(self.tr("Size of the brush"), self.tr("Size of the brush ([ and ])"), _POSITIONS)
+        self._size = self._slider(self.tr("Brush size"), self.tr("Brush size ([ and ])"), _POSITIONS)
         self._size.valueChanged.connect(lambda value: self._change(size=SMALLEST * _GROWTH**value))
         self._pixels = plain_label(role="muted")
         self._pixels.setMinimumWidth(self._pixels.fontMetrics().horizontalAdvance("1024 px"))
-        self._hardness = self._slider(
-            self.tr("Hardness of the brush"), self.tr("Hardness of the brush's edge (Shift+[ and Shift+])"), 100
-        )
+        self._hardness = self._slider(self.tr("Brush hardness"), self.tr("Brush hardness (Shift+[ and Shift+])"), 100)
         self._hardness.valueChanged.connect(lambda value: self._change(hardness=value / 100))
         self._percent = plain_label(role="muted")
         self._percent.setMinimumWidth(self._percent.fontMetrics().horizontalAdvance("100 %"))
@@ -79,7 +77,7 @@ class MaskTools(QFrame):
         self._redo = self._tool("redo", self.tr("Redo"), "Ctrl+Shift+Z", document.redo)
         self._row.addSpacing(8)
         self._tool("invert", self.tr("Invert the mask"), "Ctrl+I", document.invert)
-        self._tool("select-all", self.tr("Mask all of the picture"), "Ctrl+Shift+A", document.fill)
+        self._tool("select-all", self.tr("Mask the whole image"), "Ctrl+Shift+A", document.fill)
         self._tool("clear", self.tr("Clear the mask"), "Ctrl+Shift+D", document.clear)
 
     def _tool(self, name: str, words: str, shortcut: str, action: Callable[[], None]) -> QToolButton:

@@ -40,7 +40,7 @@ class ModelDetails(QFrame):
         """Show this one, or that there is none."""
         self._id = identity
         model = self._library.model(identity) if identity else None
-        self._title.setText(model.id if model else self.tr("No model is chosen"))
+        self._title.setText(model.id if model else self.tr("No model selected"))
         for button in self._buttons:
             button.setEnabled(model is not None)
         usable = model is not None and bool(model.family)
@@ -77,22 +77,18 @@ class ModelDetails(QFrame):
         column.addWidget(scroll, 1)
 
     def _make_buttons(self) -> None:
-        self.use_button = self._button(
-            "create", self.tr("Make pictures with it"), self.tr("Opens Create with this model")
-        )
+        self.use_button = self._button("create", self.tr("Use in Create"), self.tr("Open Create with this model"))
         self.quantize_button = self._button(
             "shrink",
-            self.tr("Make a smaller copy…"),
-            self.tr("Weights in 8 or 4 bits: less memory, nearly the same pictures"),
+            self.tr("Quantize…"),
+            self.tr("Weights in 8 or 4 bits: less memory, nearly the same images"),
         )
         self.verify_button = self._button(
-            "verify", self.tr("Check its files"), self.tr("Reads every file and compares it with its checksum")
+            "verify", self.tr("Verify files"), self.tr("Compare every file with its checksum")
         )
-        self.reveal_button = self._button(
-            "open", self.tr("Show in folder"), self.tr("Opens the folder that it lies in")
-        )
+        self.reveal_button = self._button("open", self.tr("Show in folder"), self.tr("Open the folder of its files"))
         self.remove_button = self._button(
-            "remove", self.tr("Take off the list"), self.tr("The model is listed no more; no file is deleted")
+            "remove", self.tr("Remove from list"), self.tr("Removes the model from the list; no file is deleted")
         )
         self.use_button.clicked.connect(lambda: self._with_id(self.use_asked.emit))
         self.quantize_button.clicked.connect(lambda: self._with_id(self.quantize_asked.emit))
@@ -116,11 +112,11 @@ class ModelDetails(QFrame):
         else:
             self._row(self.tr("Family"), f"{model.family} {model.variant}".strip())
             self._row(self.tr("Precision"), model.scheme or self.tr("full"))
-        self._row(self.tr("Size"), bytes_text(model.bytes) if model.bytes else self.tr("not known"))
+        self._row(self.tr("Size"), bytes_text(model.bytes) if model.bytes else self.tr("unknown"))
         if model.defaults is not None:
             best = self.tr("{width} × {height}, {steps} steps, guidance {guidance}")
             self._row(
-                self.tr("Best at"),
+                self.tr("Recommended"),
                 best.format(
                     width=model.defaults.width,
                     height=model.defaults.height,

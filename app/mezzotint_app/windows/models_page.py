@@ -28,7 +28,7 @@ _WIDTHS = (210, 105, 85, 80, 150, 110)  # pixels of the columns at first
 class ModelsPage(QWidget):
     """A table, the details of one model, and the jobs that are under way."""
 
-    use_asked = Signal(str)  # make pictures with this model
+    use_asked = Signal(str)  # make images with this model
     get_asked = Signal()
     quantize_asked = Signal(str)
     places_asked = Signal()
@@ -108,15 +108,15 @@ class ModelsPage(QWidget):
         row.setContentsMargins(16, 8, 16, 8)
         row.setSpacing(8)
         self._filter = QLineEdit()
-        self._filter.setPlaceholderText(self.tr("Find a model"))
-        self._filter.setAccessibleName(self.tr("Find a model"))
-        self._filter.setToolTip(self.tr("Shows the models whose name holds these letters"))
+        self._filter.setPlaceholderText(self.tr("Find models"))
+        self._filter.setAccessibleName(self.tr("Find models"))
+        self._filter.setToolTip(self.tr("Show models whose name contains this text"))
         self._filter.setClearButtonEnabled(True)
         row.addWidget(self._filter, 1)
         self.get_button = self._button(
             "download",
-            self.tr("Get a model…"),
-            self.tr("Choose one from a list, or name one of the Hugging Face hub"),
+            self.tr("Download a model…"),
+            self.tr("Choose from a list, or enter a Hugging Face model"),
             "primary",
         )
         self.add_button = self._button(
@@ -127,11 +127,9 @@ class ModelsPage(QWidget):
         self.places_button = self._button(
             "layers",
             self.tr("Folders…"),
-            self.tr("Which folders are searched for models, and which models were taken off the list"),
+            self.tr("Model folders, and models removed from the list"),
         )
-        self.refresh_button = self._button(
-            "retry", self.tr("Look again"), self.tr("Search all folders for models again")
-        )
+        self.refresh_button = self._button("retry", self.tr("Rescan"), self.tr("Search all folders again"))
         for button in (self.get_button, self.add_button, self.places_button, self.refresh_button):
             row.addWidget(button)
         return bar

@@ -29,15 +29,15 @@ class PlacesDialog(QDialog):
 
     def __init__(self, library: ModelLibrary, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Folders of models"))
+        self.setWindowTitle(self.tr("Model folders"))
         self._library = library
         self.list = QListWidget()
-        self.list.setAccessibleName(self.tr("Folders that are searched"))
+        self.list.setAccessibleName(self.tr("Searched folders"))
         self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.add_button = QPushButton(icon("add"), self.tr("Add folder…"))
         self.add_button.setToolTip(self.tr("A folder of models, or the root of ComfyUI or A1111; nothing is copied"))
-        self.remove_button = QPushButton(icon("remove"), self.tr("Take off"))
-        self.remove_button.setToolTip(self.tr("The folder is searched no more; nothing in it is deleted"))
+        self.remove_button = QPushButton(icon("remove"), self.tr("Remove"))
+        self.remove_button.setToolTip(self.tr("Stop searching the folder; nothing in it is deleted"))
         self._make_hidden()
         self._build()
         self.list.currentItemChanged.connect(self._chosen)
@@ -51,10 +51,10 @@ class PlacesDialog(QDialog):
 
     def _make_hidden(self) -> None:
         self.hidden = QListWidget()
-        self.hidden.setAccessibleName(self.tr("Models that were taken off the list"))
+        self.hidden.setAccessibleName(self.tr("Models removed from the list"))
         self.hidden.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.list_again_button = QPushButton(icon("undo"), self.tr("List again"))
-        self.list_again_button.setToolTip(self.tr("The model is listed and offered again"))
+        self.list_again_button = QPushButton(icon("undo"), self.tr("Restore"))
+        self.list_again_button.setToolTip(self.tr("Show the model in the list again"))
         self.list_again_button.clicked.connect(self._list_again)
         self.hidden.currentItemChanged.connect(lambda *_: self._hidden_chosen())
         self.hidden.itemActivated.connect(lambda _item: self._list_again())
@@ -62,9 +62,7 @@ class PlacesDialog(QDialog):
     def _build(self) -> None:
         column = QVBoxLayout(self)
         column.setContentsMargins(24, 16, 24, 16)
-        words = self.tr(
-            "Models are used where they lie. Folders without a mark here come with the system or Mezzotint."
-        )
+        words = self.tr("Models are used in place. Unmarked folders belong to the system or to Mezzotint.")
         column.addWidget(plain_label(words, role="muted", wrap=True))
         column.addWidget(self.list, 1)
         row = QHBoxLayout()
@@ -75,12 +73,12 @@ class PlacesDialog(QDialog):
         self._off = QWidget()
         off = QVBoxLayout(self._off)
         off.setContentsMargins(0, 8, 0, 0)
-        off.addWidget(plain_label(self.tr("Taken off the list"), role="heading"))
+        off.addWidget(plain_label(self.tr("Removed from the list"), role="heading"))
         off.addWidget(self.hidden, 1)
         off.addWidget(self.list_again_button, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._off, 1)
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        close.button(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Closes this list"))
+        close.button(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Close"))
         close.rejected.connect(self.reject)
         column.addWidget(close)
         self.resize(640, 360)

@@ -14,7 +14,7 @@ class QuantizeDialog(QDialog):
 
     def __init__(self, model: ModelInfo, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("A smaller copy"))
+        self.setWindowTitle(self.tr("Quantize model"))
         self._schemes = QButtonGroup(self)
         column = QVBoxLayout(self)
         column.setContentsMargins(24, 16, 24, 16)
@@ -42,7 +42,7 @@ class QuantizeDialog(QDialog):
         return cast(Quantization, chosen.property("scheme") if chosen is not None else "int8")
 
     def _now(self, model: ModelInfo) -> str:
-        return self.tr("It takes {size} now. The copy goes into your folder of models; this one stays.").format(
+        return self.tr("The model takes {size}. The copy goes into your model folder; this one is kept.").format(
             size=bytes_text(model.bytes)
         )
 
@@ -51,12 +51,12 @@ class QuantizeDialog(QDialog):
             (
                 "int8",
                 self.tr("8 bits (int8)"),
-                self.tr("About half the size, pictures that are hard to tell apart, and the fastest on most cards."),
+                self.tr("About half the size, hard to tell apart, and the fastest on most cards."),
             ),
             (
                 "int4-lowrank",
-                self.tr("4 bits with a correction (int4-lowrank)"),
-                self.tr("About a third of the size, close to the original. Making it takes several minutes."),
+                self.tr("4 bits with low-rank correction (int4-lowrank)"),
+                self.tr("About a third of the size, close to the original. Takes several minutes to make."),
             ),
             (
                 "int4",
@@ -65,18 +65,18 @@ class QuantizeDialog(QDialog):
             ),
             (
                 "int8-weight",
-                self.tr("8 bits, weights alone (int8-weight)"),
-                self.tr("Half the size, computed in full precision: for cards without fast 8-bit products."),
+                self.tr("8 bits, weights only (int8-weight)"),
+                self.tr("Half the size, computed in 16 bits: for cards without fast 8-bit products."),
             ),
         )
 
     def _buttons(self) -> QDialogButtonBox:
         buttons = QDialogButtonBox()
-        make = buttons.addButton(self.tr("Make the copy"), QDialogButtonBox.ButtonRole.AcceptRole)
+        make = buttons.addButton(self.tr("Quantize"), QDialogButtonBox.ButtonRole.AcceptRole)
         make.setProperty("role", "primary")
-        make.setToolTip(self.tr("Begins at once; you can go on working"))
+        make.setToolTip(self.tr("Starts in the background"))
         cancel = buttons.addButton(self.tr("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
-        cancel.setToolTip(self.tr("Makes nothing"))
+        cancel.setToolTip(self.tr("Close without quantizing"))
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         return buttons

@@ -26,7 +26,7 @@ _TASKS_HEIGHT = 160
 
 
 class QueueDetailsPane(QScrollArea):
-    """The words, the tasks with their errors, the pictures, and what can be done."""
+    """The words, the tasks with their errors, the images, and what can be done."""
 
     open_full_screen = Signal(list, int)  # paths, and which of them
 
@@ -46,7 +46,7 @@ class QueueDetailsPane(QScrollArea):
         self._show()
 
     def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
-        """Room for tasks and pictures."""
+        """Room for tasks and images."""
         return QSize(320, 480)
 
     def _build(self, actions: list[QAction]) -> None:

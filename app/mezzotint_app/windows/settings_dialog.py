@@ -52,7 +52,7 @@ class SettingsDialog(QDialog):
         self.pictures = PictureSettings(places)
         self.tabs = QTabWidget()
         self.tabs.setAccessibleName(self.tr("Settings"))
-        self.tabs.addTab(_tab(self._with_previews(self.pictures)), self.tr("Pictures"))
+        self.tabs.addTab(_tab(self._with_previews(self.pictures)), self.tr("Images"))
         self.tabs.addTab(_tab(_filled(self._looks())), self.tr("Window"))
         self.tabs.addTab(_tab(_filled(self._machine())), self.tr("Machine"))
         self.tabs.addTab(_tab(_filled(self._privacy())), self.tr("Privacy"))
@@ -61,7 +61,7 @@ class SettingsDialog(QDialog):
         column.setSpacing(12)
         column.addWidget(self.tabs, 1)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        buttons.button(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Everything is kept as it is set"))
+        buttons.button(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Changes are saved at once"))
         buttons.rejected.connect(self.reject)
         column.addWidget(buttons)
         self.resize(640, 480)
@@ -72,8 +72,8 @@ class SettingsDialog(QDialog):
         pictures.add(
             self._check(
                 "previews",
-                self.tr("Show pictures while they are made"),
-                self.tr("A small preview with every step; costs little"),
+                self.tr("Show previews"),
+                self.tr("A small preview at every step; costs little"),
             )
         )
         return pictures
@@ -85,18 +85,18 @@ class SettingsDialog(QDialog):
             self._choice(
                 "theme",
                 self.tr("Theme"),
-                ((self.tr("As the system"), "system"), (self.tr("Light"), "light"), (self.tr("Dark"), "dark")),
+                ((self.tr("System"), "system"), (self.tr("Light"), "light"), (self.tr("Dark"), "dark")),
             ),
         )
         form.addRow(
-            self.tr("When closed with work left"),
+            self.tr("When closed with jobs left"),
             self._choice(
                 "when_closed",
-                self.tr("When closed with work left"),
+                self.tr("When closed with jobs left"),
                 (
                     (self.tr("Ask"), "ask"),
-                    (self.tr("Go on without the window"), "go_on"),
-                    (self.tr("Stop, and offer the rest next time"), "stop"),
+                    (self.tr("Continue in background"), "go_on"),
+                    (self.tr("Quit and pause"), "stop"),
                 ),
             ),
         )
@@ -104,23 +104,25 @@ class SettingsDialog(QDialog):
             "",
             self._check(
                 "notify",
-                self.tr("Tell when the queue is done"),
-                self.tr("A notification of the system, if the window is not in front"),
+                self.tr("Notify when the queue is done"),
+                self.tr("A system notification, if the window is not in front"),
             ),
         )
         form.addRow(
             "",
             self._check(
-                "keep_awake", self.tr("Keep the computer awake while it works"), self.tr("The screen may still go dark")
+                "keep_awake",
+                self.tr("Keep the computer awake while generating"),
+                self.tr("The screen may still turn off"),
             ),
         )
         return form
 
     def _machine(self) -> QFormLayout:
         form = _form()
-        names = [(self.tr("The best there is"), "auto"), (self.tr("Processor"), "cpu")]
+        names = [(self.tr("Automatic"), "auto"), (self.tr("CPU"), "cpu")]
         names += [(device.name, device.id) for device in self._devices if device.id != "cpu"]
-        form.addRow(self.tr("Make pictures on"), self._choice("device", self.tr("Make pictures on"), names))
+        form.addRow(self.tr("Generate on"), self._choice("device", self.tr("Generate on"), names))
         form.addRow(
             self.tr("Memory"),
             self._choice(
@@ -128,16 +130,14 @@ class SettingsDialog(QDialog):
                 self.tr("Memory"),
                 (
                     (self.tr("Automatic"), "auto"),
-                    (self.tr("Fast: smaller weights rather than taking turns"), "fast"),
+                    (self.tr("Fast: smaller weights rather than streaming"), "fast"),
                     (self.tr("Balanced"), "balanced"),
-                    (self.tr("Lowest: as little as can be"), "lowest"),
+                    (self.tr("Lowest: as little memory as possible"), "lowest"),
                 ),
             ),
         )
-        form.addRow(
-            self.tr("Graphics memory at most"), self._limit("vram_limit_bytes", self.tr("Graphics memory at most"))
-        )
-        form.addRow(self.tr("RAM at most"), self._limit("ram_limit_bytes", self.tr("RAM at most")))
+        form.addRow(self.tr("VRAM limit"), self._limit("vram_limit_bytes", self.tr("VRAM limit")))
+        form.addRow(self.tr("RAM limit"), self._limit("ram_limit_bytes", self.tr("RAM limit")))
         form.addRow(
             self.tr("Attention"),
             self._choice(
@@ -158,27 +158,27 @@ class SettingsDialog(QDialog):
         form = _form()
         words = self.tr(
             "Nothing leaves this machine. Mezzotint uses the net only when you press “Look” or “Get it” for a model, "
-            "and sends nothing about you or your pictures."
+            "and sends nothing about you or your images."
         )
         form.addRow(plain_label(words, wrap=True))
         form.addRow(
             self._check(
                 "remember_prompts",
-                self.tr("Remember prompts"),
-                self.tr("For Alt+Up and Alt+Down in the prompt; kept on this machine alone"),
+                self.tr("Keep prompt history"),
+                self.tr("For Alt+Up and Alt+Down in the prompt; stays on this machine"),
             )
         )
-        forget = QPushButton(icon("trash"), self.tr("Forget all remembered prompts"))
-        forget.setToolTip(self.tr("Pictures keep the prompts that they were made with"))
+        forget = QPushButton(icon("trash"), self.tr("Clear prompt history"))
+        forget.setToolTip(self.tr("Images keep the prompts in their metadata"))
         forget.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         forget.clicked.connect(lambda: self._forget_prompts())
         form.addRow(forget)
         endpoint = QLineEdit(self._settings.value().hub_endpoint)
         endpoint.setPlaceholderText("https://huggingface.co")
-        endpoint.setAccessibleName(self.tr("Address of the model hub"))
+        endpoint.setAccessibleName(self.tr("Model hub address"))
         endpoint.setToolTip(self.tr("A mirror of the Hugging Face hub; empty: HF_ENDPOINT, or the hub itself"))
         endpoint.editingFinished.connect(lambda: self._settings.change(hub_endpoint=endpoint.text().strip()))
-        form.addRow(self.tr("Models come from"), endpoint)
+        form.addRow(self.tr("Model hub"), endpoint)
         return form
 
     # ---- controls
@@ -210,10 +210,10 @@ class SettingsDialog(QDialog):
         box.setSingleStep(0.5)
         box.setDecimals(1)
         box.setSuffix(" GB")
-        box.setSpecialValueText(self.tr("all there is"))
+        box.setSpecialValueText(self.tr("No limit"))
         box.setValue((getattr(self._settings.value(), field) or 0) / _GB)
         box.setAccessibleName(name)
-        box.setToolTip(self.tr("0: no limit but what the machine has"))
+        box.setToolTip(self.tr("0: no limit"))
         box.valueChanged.connect(lambda value: self._settings.change(**{field: int(value * _GB) or None}))
         box.setObjectName(field)
         indent(box)

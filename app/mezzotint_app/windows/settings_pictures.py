@@ -1,4 +1,4 @@
-"""Settings of where pictures go, how they are named, and what else the gallery shows."""
+"""Settings of where images go, how they are named, and what else the gallery shows."""
 
 from PySide6.QtWidgets import QFileDialog, QFormLayout, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
 
@@ -37,7 +37,7 @@ class PictureSettings(QWidget):
         self.template_problem = self._problem()
         self.others = FolderList(
             self.tr("Add a folder…"),
-            self.tr("Its pictures are shown in the gallery too; nothing is copied"),
+            self.tr("Also show its images in the gallery; nothing is copied"),
             endings=("",),
         )
         self._name()
@@ -50,18 +50,18 @@ class PictureSettings(QWidget):
 
     def _name(self) -> None:
         self.folder.setPlaceholderText(self._places.usual_folder())
-        self.folder.setAccessibleName(self.tr("Folder of pictures"))
-        self.folder.setToolTip(self.tr("Where new pictures go; empty: Mezzotint in your folder of pictures"))
+        self.folder.setAccessibleName(self.tr("Image folder"))
+        self.folder.setToolTip(self.tr("Where new images are saved; empty: Mezzotint in your pictures folder"))
         self.template.setPlaceholderText(DEFAULT_TEMPLATE)
-        self.template.setAccessibleName(self.tr("Names of pictures"))
+        self.template.setAccessibleName(self.tr("File names"))
         self.template.setToolTip(self.tr("A pattern such as [date]/[seed].png; existing files are never replaced"))
 
     def _build(self) -> None:
         choose = QPushButton(icon("folder"), self.tr("Choose…"))
         choose.setToolTip(self.tr("Choose the folder"))
         choose.clicked.connect(self._choose)
-        first = QPushButton(icon("reuse"), self.tr("As at first"))
-        first.setToolTip(self.tr("Back to {template}").format(template=DEFAULT_TEMPLATE))
+        first = QPushButton(icon("reuse"), self.tr("Reset"))
+        first.setToolTip(self.tr("Reset to {template}").format(template=DEFAULT_TEMPLATE))
         first.clicked.connect(lambda: self._places.set_template(DEFAULT_TEMPLATE))
         form = self._form = QFormLayout(self)
         form.setContentsMargins(8, 16, 8, 8)
@@ -71,8 +71,8 @@ class PictureSettings(QWidget):
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         form.addRow(self.tr("Folder"), _row(self.folder, choose))
         form.addRow("", self.folder_problem)
-        form.addRow(self.tr("Names"), _row(self.template, first))
-        words = self.tr("Made of: {tokens}; / begins a folder").format(tokens=_TOKENS)
+        form.addRow(self.tr("File names"), _row(self.template, first))
+        words = self.tr("Tokens: {tokens}; / starts a folder").format(tokens=_TOKENS)
         known = plain_label(words, role="muted", wrap=True)
         known.setMinimumWidth(_KNOWN)
         form.addRow("", known)
@@ -90,7 +90,7 @@ class PictureSettings(QWidget):
         return label
 
     def _choose(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self, self.tr("Folder of pictures"), self.folder.text())
+        folder = QFileDialog.getExistingDirectory(self, self.tr("Image folder"), self.folder.text())
         if folder:
             self._places.set_folder(folder)
 

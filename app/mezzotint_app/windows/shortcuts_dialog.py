@@ -21,7 +21,7 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                 ("Ctrl+,", QCoreApplication.translate("Shortcuts", "Settings")),
                 ("F1", QCoreApplication.translate("Shortcuts", "This list")),
                 ("Ctrl+L", QCoreApplication.translate("Shortcuts", "The engine's log")),
-                ("Ctrl+V", QCoreApplication.translate("Shortcuts", "Paste a picture")),
+                ("Ctrl+V", QCoreApplication.translate("Shortcuts", "Paste an image")),
                 ("Ctrl+Q", QCoreApplication.translate("Shortcuts", "Quit")),
             ),
         ),
@@ -29,24 +29,24 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
             QCoreApplication.translate("Shortcuts", "Create"),
             (
                 ("Ctrl+Return", QCoreApplication.translate("Shortcuts", "Generate")),
-                ("Ctrl+Shift+Return", QCoreApplication.translate("Shortcuts", "Generate, before all that waits")),
-                ("Ctrl+Up, Ctrl+Down", QCoreApplication.translate("Shortcuts", "More or less weight for words")),
-                ("Alt+Up, Alt+Down", QCoreApplication.translate("Shortcuts", "Earlier and later prompts")),
+                ("Ctrl+Shift+Return", QCoreApplication.translate("Shortcuts", "Generate next")),
+                ("Ctrl+Up, Ctrl+Down", QCoreApplication.translate("Shortcuts", "Change the weight of words")),
+                ("Alt+Up, Alt+Down", QCoreApplication.translate("Shortcuts", "Prompt history")),
                 ("Ctrl+Z, Ctrl+Shift+Z", QCoreApplication.translate("Shortcuts", "Undo, redo")),
             ),
         ),
         (
-            QCoreApplication.translate("Shortcuts", "Pictures"),
+            QCoreApplication.translate("Shortcuts", "Images"),
             (
-                ("+, -", QCoreApplication.translate("Shortcuts", "Larger, smaller")),
-                ("0, 1", QCoreApplication.translate("Shortcuts", "Whole picture, actual size")),
+                ("+, -", QCoreApplication.translate("Shortcuts", "Zoom in, zoom out")),
+                ("0, 1", QCoreApplication.translate("Shortcuts", "Fit to window, actual size")),
                 (
                     "Left, Right, Up, Down",
-                    QCoreApplication.translate("Shortcuts", "Move a picture that is larger than its place"),
+                    QCoreApplication.translate("Shortcuts", "Pan"),
                 ),
                 (
                     "Shift+Left, Shift+Right",
-                    QCoreApplication.translate("Shortcuts", "Move the line between two pictures"),
+                    QCoreApplication.translate("Shortcuts", "Move the divider"),
                 ),
                 ("Return", QCoreApplication.translate("Shortcuts", "Full screen")),
             ),
@@ -54,15 +54,15 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
         (
             QCoreApplication.translate("Shortcuts", "Full screen"),
             (
-                ("Left, Right", QCoreApplication.translate("Shortcuts", "Previous, next picture")),
-                ("Home, End", QCoreApplication.translate("Shortcuts", "First, last picture")),
+                ("Left, Right", QCoreApplication.translate("Shortcuts", "Previous, next image")),
+                ("Home, End", QCoreApplication.translate("Shortcuts", "First, last image")),
                 ("0, 1, 2, 3, 4, 5", QCoreApplication.translate("Shortcuts", "Stars")),
-                ("C", QCoreApplication.translate("Shortcuts", "Mark, to compare with others")),
+                ("C", QCoreApplication.translate("Shortcuts", "Mark for comparison")),
                 ("I", QCoreApplication.translate("Shortcuts", "How it was made")),
-                ("Z", QCoreApplication.translate("Shortcuts", "Whole picture, or actual size")),
-                ("Ctrl+C", QCoreApplication.translate("Shortcuts", "Copy the picture")),
+                ("Z", QCoreApplication.translate("Shortcuts", "Fit to window, or actual size")),
+                ("Ctrl+C", QCoreApplication.translate("Shortcuts", "Copy the image")),
                 ("Ctrl+Shift+C", QCoreApplication.translate("Shortcuts", "Copy its settings")),
-                ("Del", QCoreApplication.translate("Shortcuts", "Into the system's trash")),
+                ("Del", QCoreApplication.translate("Shortcuts", "Move to trash")),
                 ("Esc", QCoreApplication.translate("Shortcuts", "Close")),
             ),
         ),
@@ -72,56 +72,56 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                 ("[, ]", QCoreApplication.translate("Shortcuts", "Smaller, larger brush")),
                 ("{, }", QCoreApplication.translate("Shortcuts", "Softer, harder brush")),
                 ("B, E", QCoreApplication.translate("Shortcuts", "Brush, eraser")),
-                ("X", QCoreApplication.translate("Shortcuts", "The other of brush and eraser")),
+                ("X", QCoreApplication.translate("Shortcuts", "Switch between brush and eraser")),
                 (
                     "Left, Right, Up, Down",
                     QCoreApplication.translate("Shortcuts", "Move the brush; with Shift in small steps"),
                 ),
                 ("Space", QCoreApplication.translate("Shortcuts", "Paint where the brush is")),
-                ("Return", QCoreApplication.translate("Shortcuts", "Keep the brush down, and lift it")),
+                ("Return", QCoreApplication.translate("Shortcuts", "Hold or release the brush")),
                 ("Ctrl+Z, Ctrl+Shift+Z", QCoreApplication.translate("Shortcuts", "Undo, redo")),
                 ("Ctrl+I", QCoreApplication.translate("Shortcuts", "Invert")),
                 ("Ctrl+Shift+A", QCoreApplication.translate("Shortcuts", "Mask everything")),
                 ("Ctrl+Shift+D", QCoreApplication.translate("Shortcuts", "Clear the mask")),
-                ("Ctrl+Return", QCoreApplication.translate("Shortcuts", "Use it")),
-                ("Esc", QCoreApplication.translate("Shortcuts", "Leave it as it was")),
+                ("Ctrl+Return", QCoreApplication.translate("Shortcuts", "Apply")),
+                ("Esc", QCoreApplication.translate("Shortcuts", "Discard changes")),
             ),
         ),
         (
             QCoreApplication.translate("Shortcuts", "Gallery"),
             (
                 ("Return", QCoreApplication.translate("Shortcuts", "Full screen")),
-                ("0, 1, 2, 3, 4, 5", QCoreApplication.translate("Shortcuts", "Stars; 0 takes them away")),
+                ("0, 1, 2, 3, 4, 5", QCoreApplication.translate("Shortcuts", "Rating; 0 clears it")),
                 (".", QCoreApplication.translate("Shortcuts", "All stars, or those before")),
-                ("Ctrl++, Ctrl+-", QCoreApplication.translate("Shortcuts", "Larger, smaller")),
-                ("Ctrl+U", QCoreApplication.translate("Shortcuts", "Use its settings")),
-                ("Ctrl+E", QCoreApplication.translate("Shortcuts", "Begin from it")),
+                ("Ctrl++, Ctrl+-", QCoreApplication.translate("Shortcuts", "Zoom in, zoom out")),
+                ("Ctrl+U", QCoreApplication.translate("Shortcuts", "Load settings")),
+                ("Ctrl+E", QCoreApplication.translate("Shortcuts", "Use as init image")),
                 ("Ctrl+O", QCoreApplication.translate("Shortcuts", "Show in its folder")),
                 ("Ctrl+F", QCoreApplication.translate("Shortcuts", "Search")),
                 ("Ctrl+I", QCoreApplication.translate("Shortcuts", "How it was made")),
-                ("Ctrl+C", QCoreApplication.translate("Shortcuts", "Copy the picture")),
+                ("Ctrl+C", QCoreApplication.translate("Shortcuts", "Copy the image")),
                 ("Ctrl+Shift+C", QCoreApplication.translate("Shortcuts", "Copy its settings")),
                 ("C", QCoreApplication.translate("Shortcuts", "Compare two")),
-                ("Del", QCoreApplication.translate("Shortcuts", "Into the system's trash")),
+                ("Del", QCoreApplication.translate("Shortcuts", "Move to trash")),
             ),
         ),
         (
             QCoreApplication.translate("Shortcuts", "Queue"),
             (
-                ("Return", QCoreApplication.translate("Shortcuts", "Look at its pictures")),
-                ("Ctrl+Up, Ctrl+Down", QCoreApplication.translate("Shortcuts", "Earlier, later in the queue")),
-                ("Ctrl+Home", QCoreApplication.translate("Shortcuts", "To the front")),
+                ("Return", QCoreApplication.translate("Shortcuts", "Show its images")),
+                ("Ctrl+Up, Ctrl+Down", QCoreApplication.translate("Shortcuts", "Move up, move down")),
+                ("Ctrl+Home", QCoreApplication.translate("Shortcuts", "Move to front")),
                 ("Ctrl+Backspace", QCoreApplication.translate("Shortcuts", "Cancel")),
                 ("Ctrl+R", QCoreApplication.translate("Shortcuts", "Make what is missing")),
                 ("Ctrl+D", QCoreApplication.translate("Shortcuts", "Duplicate")),
-                ("F2", QCoreApplication.translate("Shortcuts", "Edit again on the Create page")),
-                ("Ctrl+O", QCoreApplication.translate("Shortcuts", "Open the folder of its pictures")),
+                ("F2", QCoreApplication.translate("Shortcuts", "Load settings in Create")),
+                ("Ctrl+O", QCoreApplication.translate("Shortcuts", "Open the output folder")),
                 ("Del", QCoreApplication.translate("Shortcuts", "Remove")),
             ),
         ),
         (
             QCoreApplication.translate("Shortcuts", "Models"),
-            (("Return", QCoreApplication.translate("Shortcuts", "Make pictures with it")),),
+            (("Return", QCoreApplication.translate("Shortcuts", "Use in Create")),),
         ),
     )
 
@@ -131,7 +131,7 @@ class ShortcutsDialog(QDialog):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Keys"))
+        self.setWindowTitle(self.tr("Shortcuts"))
         content = QWidget()
         content.setProperty("role", "form")
         self._fill(QGridLayout(content))
@@ -139,12 +139,12 @@ class ShortcutsDialog(QDialog):
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidget(content)
-        scroll.setAccessibleName(self.tr("Keys and what they do"))
+        scroll.setAccessibleName(self.tr("Keyboard shortcuts"))
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 16)
         column.addWidget(scroll, 1)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        buttons.button(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Closes this list"))
+        buttons.button(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Close"))
         buttons.rejected.connect(self.reject)
         column.addWidget(buttons)
         self.resize(560, 640)

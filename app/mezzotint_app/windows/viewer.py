@@ -1,4 +1,4 @@
-"""Pictures over the whole screen, with keys for everything."""
+"""Images over the whole screen, with keys for everything."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -62,7 +62,7 @@ class Viewer(QWidget):
         model.told.connect(self._say)
 
     def open_at(self, paths: Sequence[str], index: int) -> None:
-        """Show these pictures over the whole screen, beginning with that one."""
+        """Show these images over the whole screen, beginning with that one."""
         self._model.open(paths, index)
         self.showFullScreen()
         self.raise_()

@@ -80,7 +80,7 @@ def test_what_a_row_says(look, service):
     assert cells[1][INPUT] == "a house" and cells[1][SIZE] == cells[1][SEED] == cells[1][OUTPUT] == ""
     aloud = table.index(0, OUTPUT).data(Qt.ItemDataRole.AccessibleTextRole)
     assert aloud == "Output file: 3.png"
-    told = DryRows(rows=(dry_row(5, why="<b>no</b> picture"), dry_row(6)))
+    told = DryRows(rows=(dry_row(5, why="<b>no</b> image"), dry_row(6)))
     look.look({}, "/")
     service.event(told)
     service.answer(dry_totals())

@@ -311,8 +311,8 @@ def test_a_request_with_a_picture_brings_the_picture(kit):
 
 def test_a_picture_that_cannot_be_read_stands_in_the_way(kit):
     kit.write().images.set_picture("/some/where.png")
-    kit.librarian.fail("image_refused", "It is no picture.", method="pixels")
-    assert kit.create.problems() == {"picture": "It is no picture."}
+    kit.librarian.fail("image_refused", "It is no image.", method="pixels")
+    assert kit.create.problems() == {"picture": "It is no image."}
 
 
 # ---- long and odd words

@@ -1,4 +1,4 @@
-"""A folder of pictures becomes one entry of the queue, with what is set on the page."""
+"""A folder of images becomes one entry of the queue, with what is set on the page."""
 
 import pytest
 from create_page import kit_of
@@ -26,7 +26,7 @@ def test_a_batch_is_one_entry_with_each_picture_for_each_prompt(kit):
     ]
     assert {one.cascade.stages[0].sampling.steps for one in requests} == {7}
     assert all(one.strength is not None and one.inpaint is None for one in requests)
-    assert len({one.seed for one in requests}) <= 2 and any("2 picture" in told for told in kit.said)
+    assert len({one.seed for one in requests}) <= 2 and any("2 image" in told for told in kit.said)
 
 
 def test_a_batch_needs_no_prompt_and_no_starting_picture_of_the_page(kit):

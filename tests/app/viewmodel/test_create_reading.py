@@ -1,4 +1,4 @@
-"""What a picture says comes back into the form; what has no place there is told."""
+"""What an image says comes back into the form; what has no place there is told."""
 
 from dataclasses import replace
 
@@ -52,7 +52,7 @@ def test_a_request_of_the_page_comes_back_whole(form):
 
 
 def test_a_settled_request_with_every_value_said_comes_back():
-    """As pictures of ours carry it: sizes and samplings of all stages are there."""
+    """As images of ours carry it: sizes and samplings of all stages are there."""
     base = Sampling(sampler="euler", schedule="default", steps=9, guidance_scale=3.0, guidance_rescale=0.0, clip_skip=0)
     model = ModelRef(id="m", sha256="0" * 64)
     stages = (
@@ -77,8 +77,8 @@ def test_a_settled_request_with_every_value_said_comes_back():
 @pytest.mark.parametrize(
     ("stage", "transition", "told"),
     [
-        (Stage(width=999), Transition(scale=1.5, strength=0.5), "size of the second pass"),
-        (Stage(sampling=Sampling(steps=3)), Transition(scale=1.5, strength=0.5), "settings of the second pass"),
+        (Stage(width=999), Transition(scale=1.5, strength=0.5), "size of the hires fix"),
+        (Stage(sampling=Sampling(steps=3)), Transition(scale=1.5, strength=0.5), "settings of the hires fix"),
         (Stage(model=ModelRef(id="r"), sampling=Sampling(steps=3)), Transition(), "settings of the refiner"),
         (Stage(model=ModelRef(id="r")), Transition(strength=0.3), "stage 2"),
         (Stage(prompt="other"), Transition(strength=0.5), "prompts"),

@@ -1,4 +1,4 @@
-"""What a picture says is compared with what is set; nothing is applied by itself."""
+"""What an image says is compared with what is set; nothing is applied by itself."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What first stages made goes with the finished picture of the same job and place, whatever comes in between."""
+"""What first stages made goes with the finished image of the same job and place, whatever comes in between."""
 
 import pytest
 from create_page import generated
@@ -21,7 +21,7 @@ def saved(index, path):
 
 
 def painted(text):
-    """A picture whose colour is the text's."""
+    """An image whose colour is the text's."""
     image = QImage(2, 2, QImage.Format.Format_RGB32)
     image.fill(QColor(text))
     return image if text else QImage()

@@ -1,4 +1,4 @@
-"""Pictures in folders, in the order that people count, however many and whatever else lies there."""
+"""Images in folders, in the order that people count, however many and whatever else lies there."""
 
 import os
 from pathlib import Path
@@ -79,7 +79,7 @@ def test_a_folder_that_cannot_be_read_is_told_and_one_within_it_passed_over(tmp_
 
 
 def test_no_pictures_are_told():
-    with pytest.raises(StorageError, match="no pictures in empty"):
+    with pytest.raises(StorageError, match="no images in empty"):
         checked(Pictures(folder="/a/empty", paths=()))
     some = Pictures(folder="/a", paths=("/a/1.png",))
     assert checked(some) is some

@@ -1,4 +1,4 @@
-"""What is done with pictures: stars, trash, copies."""
+"""What is done with images: stars, trash, copies."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""How the picture that a person stands on was made."""
+"""How the image that a person stands on was made."""
 
 from dataclasses import replace
 

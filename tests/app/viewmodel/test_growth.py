@@ -1,4 +1,4 @@
-"""Edges are pushed outwards only, in steps, and never so far that the picture is too large."""
+"""Edges are pushed outwards only, in steps, and never so far that the image is too large."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The starting picture and its mask reach the request exactly as they were set, and come back from one."""
+"""The starting image and its mask reach the request exactly as they were set, and come back from one."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_an_unreadable_picture_says_why_and_stays_named(model, service):
     model.set_picture("/a/b.txt")
     service.fail("image_refused", "b.txt is text")
     assert model.problem() == "b.txt is text"
-    assert model.inputs(), "a request that leaves it out would make another picture than the one asked for"
+    assert model.inputs(), "a request that leaves it out would make another image than the one asked for"
     model.set_picture("/a/c.png")
     assert model.problem() == ""
 

@@ -38,7 +38,7 @@ def house(tmp_path, inline):
     house.access.close()
 
 
-# ---- pictures that are made but not decoded
+# ---- images that are made but not decoded
 
 
 def settled(request, seed):

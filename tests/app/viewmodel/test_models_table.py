@@ -110,7 +110,7 @@ def test_the_need_comes_when_the_engine_has_planned(qtbot, table, engine):
         (plan(peak_vram_bytes=0), "6.0 GB"),
         (plan(seconds=20.0), "4.0 GB, weights take turns"),
         (plan(fits=False), "does not fit: 3.0 GB at least"),
-        (Failure(kind="x", message="y"), "not known"),
+        (Failure(kind="x", message="y"), "unknown"),
     ],
 )
 def test_a_plan_in_a_few_words(need, text):

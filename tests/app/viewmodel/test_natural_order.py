@@ -8,8 +8,8 @@ from mezzotint_app.viewmodel.natural_order import natural
 
 @given(st.lists(st.integers(0, 10**30), min_size=2, max_size=20))
 def test_numbers_in_names_are_numbers(numbers):
-    names = [f"Picture {number}.png" for number in numbers]
-    assert sorted(names, key=natural) == [f"Picture {number}.png" for number in sorted(numbers)]
+    names = [f"Image {number}.png" for number in numbers]
+    assert sorted(names, key=natural) == [f"Image {number}.png" for number in sorted(numbers)]
 
 
 @given(st.lists(st.text(max_size=30), max_size=20))

@@ -1,4 +1,4 @@
-"""A name in a picture finds its model, or the nearest; hostile names find nothing and harm nothing."""
+"""A name in an image finds its model, or the nearest; hostile names find nothing and harm nothing."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Our own pictures hold what their names say, and go when nothing needs them."""
+"""Our own images hold what their names say, and go when nothing needs them."""
 
 import hashlib
 import os

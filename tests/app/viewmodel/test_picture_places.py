@@ -1,4 +1,4 @@
-"""Where pictures go: nothing is kept that the engine would refuse, and no picture leaves the gallery."""
+"""Where images go: nothing is kept that the engine would refuse, and no image leaves the gallery."""
 
 import os
 from pathlib import Path

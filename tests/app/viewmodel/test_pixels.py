@@ -1,4 +1,4 @@
-"""Rows of pixels come in whole or not at all; the newest picture wins; files are always deleted."""
+"""Rows of pixels come in whole or not at all; the newest image wins; files are always deleted."""
 
 import os
 

@@ -27,7 +27,7 @@ def test_one_line_says_what_it_needs_how_and_what_would_make_it_faster():
         ({}, "Needs 3.6 GB of 8.0 GB on the card, about 35 s"),
         ({"quantization": "int4-lowrank"}, "4-bit weights"),
         ({"text_quantization": "int8"}, "smaller text encoders"),
-        ({"vae_tile": 512}, "finished in tiles"),
+        ({"vae_tile": 512}, "tiled decoding"),
         ({"guidance": "sequential"}, "guidance in two passes"),
         ({"seconds": 70.0}, "about 35 s if all of it were on the card"),
         ({"components": (component(slots=3),)}, "weights streamed"),

@@ -67,9 +67,9 @@ def test_a_plan_that_fails_says_why(preflight, service, qtbot):
 @pytest.mark.parametrize(
     ("state", "reason", "line"),
     [
-        ("starting", "", "The engine is starting; what it needs is told in a moment."),
+        ("starting", "", "The engine is starting; the memory plan follows."),
         ("restarting", "The engine ran out of memory.", "The engine ran out of memory."),
-        ("given_up", "", "The engine does not run; pictures wait in the queue."),
+        ("given_up", "", "The engine is not running; images wait in the queue."),
         ("given_up", "It died five times.", "It died five times."),
     ],
 )

@@ -1,4 +1,4 @@
-"""The picture that sharpens: the newest wins, whatever arrives in whatever order."""
+"""The image that sharpens: the newest wins, whatever arrives in whatever order."""
 
 import base64
 
@@ -93,7 +93,7 @@ def test_the_finished_picture_takes_the_place_of_its_preview(kit):
     tell(kit, step(4, jpeg("green")))
     tell(kit, Saved(image=generated("/p.png"), images=2))
     kit.runner.saved.emit(kit.runner.task(), generated("/p.png"))
-    kit.pool.go()  # a preview that comes after the picture was saved
+    kit.pool.go()  # a preview that comes after the image was saved
     kit.librarian.answer(pixels_of(kit, "blue"), method="pixels")
     kit.pool.go()
     assert near(shown(kit), "blue")

@@ -71,7 +71,7 @@ def test_at_most_one_question_is_open_and_what_is_told_is_of_the_newest(qapp, ev
         assert len(service.open()) <= 1
     if service.asked:
         assert service.asked[-1].params.prompt == typed
-        assert tokens.line() in (f"{len(typed)} of 75 tokens", "The tokens could not be counted")
+        assert tokens.line() in (f"{len(typed)} of 75 tokens", "Tokens could not be counted")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_count_that_failed_says_so_and_the_next_is_asked(tokens, service, qtbo
     tokens.set("m", "a")
     asked(service, qtbot)
     service.fail("gone", "the librarian ended")
-    assert tokens.line() == "The tokens could not be counted"
+    assert tokens.line() == "Tokens could not be counted"
     tokens.set("m", "ab")
     asked(service, qtbot, 2)
     service.answer((count(1),))

@@ -75,7 +75,7 @@ def test_working_without_and_with_earlier_runs(made):
 
 def test_the_time_left_is_staged(made):
     made.change(lambda store: store.add([request("learn")]))
-    made.change(finish)  # load 8, encode 1, a picture 10 * 0.5 + 2 + 1
+    made.change(finish)  # load 8, encode 1, an image 10 * 0.5 + 2 + 1
     made.change(lambda store: store.add([request("a", 12)]))
     made.change(lambda store: store.add([request("b", 6)]))
     task = begin(made)

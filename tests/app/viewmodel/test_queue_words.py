@@ -87,8 +87,8 @@ def test_models_are_called_by_their_last_name(path, name):
 
 
 def test_an_entry_in_words():
-    view = entry_view(row(state="running", pictures=1), doing="Picture 2 of 4", fraction=0.4, left=90)
-    assert (view.word, view.note, view.fraction, view.busy) == ("Running", "Picture 2 of 4", 0.4, False)
+    view = entry_view(row(state="running", pictures=1), doing="Image 2 of 4", fraction=0.4, left=90)
+    assert (view.word, view.note, view.fraction, view.busy) == ("Running", "Image 2 of 4", 0.4, False)
     assert view.about == "1 of 4 images · m · about 2 min left"
     assert entry_view(row(state="running")).busy
     assert entry_view(row(), left=30).about.endswith("takes about 30 s")

@@ -27,7 +27,7 @@ def test_values_never_begin_a_line_of_their_own(model):
 
 def test_names_are_shown_with_their_values():
     shown = dict(shown_settings(metadata(model="m", seed=4, guidance_scale=5.5)))
-    assert shown == {"Model": "m", "Seed": "4", "Guidance": "5.5", "Made with": "Mezzotint"}
+    assert shown == {"Model": "m", "Seed": "4", "CFG scale": "5.5", "Made with": "Mezzotint"}
 
 
 def test_the_request_is_ours_or_what_carries_over():

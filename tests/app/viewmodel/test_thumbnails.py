@@ -1,4 +1,4 @@
-"""Small pictures: few at once, what is in sight first, no more memory than allowed."""
+"""Small images: few at once, what is in sight first, no more memory than allowed."""
 
 import pytest
 from fake_service import FakeService, InlineBackground
@@ -79,17 +79,17 @@ def test_what_one_list_shows_is_not_called_off_by_another():
 @pytest.mark.parametrize("where", ["librarian", "decoding"])
 def test_why_there_is_no_picture_is_told_and_not_asked_again(where):
     def broken(path):
-        raise ValueError("no picture")
+        raise ValueError("no image")
 
     service, thumbnails, _ = made(decode=broken if where == "decoding" else picture)
     told = []
     thumbnails.changed.connect(told.append)
     thumbnails.show([wanted(1)], "list")
     if where == "librarian":
-        service.fail("image_refused", "no picture")
+        service.fail("image_refused", "no image")
     else:
         answer_all(service)
-    assert thumbnails.why_broken(wanted(1)) == "no picture"
+    assert thumbnails.why_broken(wanted(1)) == "no image"
     assert told == ["/1.png"]
     thumbnails.show([wanted(1)], "list")
     assert asked(service) == []
@@ -136,7 +136,7 @@ def test_sizes_are_few_and_large_enough(pixels):
 
 
 def test_a_thumbnail_that_cannot_be_read_says_what_to_do(tmp_path):
-    (tmp_path / "x.jpg").write_bytes(b"no picture")
+    (tmp_path / "x.jpg").write_bytes(b"no image")
     with pytest.raises(ValueError, match="clear the cache"):
         decoded(str(tmp_path / "x.jpg"))
     picture().save(str(tmp_path / "y.png"))

@@ -1,4 +1,4 @@
-"""Pictures one after the other: the place, neighbours read ahead within a bound, stars, the bin, words."""
+"""Images one after the other: the place, neighbours read ahead within a bound, stars, the bin, words."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.requires_package("PySide6")
 
 @pytest.fixture
 def path(qtbot):
-    made = BatchPath("Folder", "Where pictures are", "folder")
+    made = BatchPath("Folder", "Where images are", "folder")
     made.told = []
     made.edited.connect(made.told.append)
     qtbot.addWidget(made)

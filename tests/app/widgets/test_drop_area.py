@@ -78,9 +78,9 @@ def test_pasting_with_the_keyboard_in_any_part_of_it(area, taken, qtbot):
 
 
 def test_the_hint_is_read_aloud_and_seen(qtbot):
-    hint = DropHint("Drop <b>a picture</b> here")
+    hint = DropHint("Drop <b>an image</b> here")
     qtbot.addWidget(hint)
     hint.add(QPushButton("Choose"))
     hint.grab()
-    assert hint.accessibleName() == "Drop <b>a picture</b> here"
+    assert hint.accessibleName() == "Drop <b>an image</b> here"
     assert hint.findChild(QPushButton).text() == "Choose"

@@ -5,7 +5,7 @@ from PySide6.QtGui import QIcon, QPixmap
 
 from mezzotint_app.widgets.elided_button import ElidedButton
 
-WORDS = "0 of 12 pictures, about 25 min left; then 3 entries"
+WORDS = "0 of 12 images, about 25 min left; then 3 entries"
 
 
 @pytest.fixture

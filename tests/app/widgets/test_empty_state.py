@@ -7,7 +7,7 @@ def test_words_are_whole_and_a_button_is_there_if_it_leads_somewhere(qtbot):
     state = EmptyState("gallery")
     qtbot.addWidget(state)
     state.resize(500, 500)
-    state.show_words("Your pictures appear here", "Every picture is kept. " * 8, "Create pictures")
+    state.show_words("Your images appear here", "Every image is kept. " * 8, "Create images")
     state.show()
     qtbot.waitExposed(state)
     words = state._words

@@ -1,4 +1,4 @@
-"""The picture on the screen: what lies under the pointer stays, its pixels are seen, keys do what the mouse does."""
+"""The image on the screen: what lies under the pointer stays, its pixels are seen, keys do what the mouse does."""
 
 import pytest
 from skip_rules import skip_module_without

@@ -1,4 +1,4 @@
-"""The last pictures in a row."""
+"""The last images in a row."""
 
 import pytest
 from create_page import kit_of

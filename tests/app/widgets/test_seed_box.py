@@ -32,8 +32,8 @@ def test_whatever_is_typed_only_digits_are_taken(box, text):
 def test_what_is_kept_is_said_without_colour(box):
     keep, _roll, reuse = box.buttons()
     box.show_seed(None, can_reuse=False)
-    assert (keep.accessibleName(), keep.isChecked(), reuse.isEnabled()) == ("Keep the seed", False, False)
+    assert (keep.accessibleName(), keep.isChecked(), reuse.isEnabled()) == ("Lock the seed", False, False)
     assert box.line().placeholderText()
     box.show_seed(0, can_reuse=True)
-    assert (keep.accessibleName(), keep.isChecked(), reuse.isEnabled()) == ("A new seed each time", True, True)
+    assert (keep.accessibleName(), keep.isChecked(), reuse.isEnabled()) == ("Random seed", True, True)
     assert box.line().text() == "0"

@@ -11,7 +11,7 @@ from mezzotint_app.widgets.slider_spin import SliderSpin
 
 @pytest.fixture
 def control(qtbot):
-    control = SliderSpin("Guidance", "tip", low=-100, high=100, bottom=-2, top=2, step=0.05, decimals=2)
+    control = SliderSpin("CFG scale", "tip", low=-100, high=100, bottom=-2, top=2, step=0.05, decimals=2)
     qtbot.addWidget(control)
     control.show()
     return control
@@ -51,5 +51,5 @@ def test_the_number_goes_further_than_the_slider(control):
 
 
 def test_both_have_names(control):
-    assert control.spin().accessibleName() == "Guidance"
+    assert control.spin().accessibleName() == "CFG scale"
     assert control.slider().accessibleName() == "Guidance, slider"

@@ -1,4 +1,4 @@
-"""A picture in a grid as it is painted."""
+"""An image in a grid as it is painted."""
 
 import pytest
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QRect, Qt

@@ -102,7 +102,7 @@ def test_looked_at_started_and_in_the_list(qtbot, page, works):
     page.show_model()
     click(qtbot, page.look_button)
     assert page.tabs.currentIndex() == LOOK and page.look.stop.isVisible()
-    works.librarian.event(DryRows(rows=(dry_row(1), dry_row(2, does="skip", why="no picture"))), method="batch_look")
+    works.librarian.event(DryRows(rows=(dry_row(1), dry_row(2, does="skip", why="no image"))), method="batch_look")
     works.librarian.answer(dry_totals(fits=False, skipped={"unreadable": 1}), method="batch_look")
     assert page.look.table.model().rowCount() == 2 and not page.look.stop.isVisible()
     assert page.look.words.text() == "1 to generate, 1 skipped (unreadable)."

@@ -111,7 +111,7 @@ ACTIONS = {
         lambda r: first(r).until,
         0.6,
     ),
-    "second pass": (
+    "hires fix": (
         lambda p, k: clicked(p.folds.cascade.second_pass()),
         lambda r: (r.cascade.transitions[0].scale, r.cascade.transitions[0].strength),
         (1.5, 0.5),

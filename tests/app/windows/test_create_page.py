@@ -79,7 +79,7 @@ def test_the_button_says_how_many(kit, page, qtbot):
     kit.create.chosen.change(count=3)
     page.prompts.prompt.selectAll()
     QTest.keyClicks(page.prompts.prompt, "a {red|blue} house")
-    qtbot.waitUntil(lambda: page.footer.generate_button().text() == "Generate 6 pictures")
+    qtbot.waitUntil(lambda: page.footer.generate_button().text() == "Generate 6 images")
 
 
 def test_the_command_is_put_on_the_clipboard(kit, page):

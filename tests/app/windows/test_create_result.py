@@ -1,4 +1,4 @@
-"""The picture on the Create page, and the last ones."""
+"""The image on the Create page, and the last ones."""
 
 import pytest
 from create_page import clicked, generated, kit_of, page_of
@@ -113,9 +113,9 @@ def test_results_can_be_shown_opened_and_begun_from(kit, page):
     QTest.keyClick(strip, Qt.Key.Key_Return)
     assert opened == [(("/2.png", "/1.png", "/0.png"), 1)]
     actions = {action.text(): action for action in page.result.menu_for("/0.png").actions()}
-    actions["Begin from this picture"].trigger()
-    actions["Keep its seed"].trigger()
-    actions["Its settings…"].trigger()
+    actions["Use as init image"].trigger()
+    actions["Reuse seed"].trigger()
+    actions["Load settings…"].trigger()
     request = kit.create.request()
     assert (request.images[0].path, request.seed, settings) == ("/0.png", 0, ["/0.png"])
 
@@ -131,7 +131,7 @@ def test_while_something_is_made_an_older_picture_can_be_looked_at(kit, page):
 
 def test_what_was_done_otherwise_than_asked_is_told_until_the_next_job(kit, page):
     running(kit)
-    told = ("torch's own attention is used: the kernels <b>failed</b>", "the picture is decoded in squares")
+    told = ("torch's own attention is used: the kernels <b>failed</b>", "the image is decoded in squares")
     for code, message in (("memory_plan", "memory: streamed"), ("attention", told[0]), ("memory_short", told[1])):
         for _ in range(2):
             kit.runner.progressed.emit(kit.runner.task(), Notice(code=code, message=message))

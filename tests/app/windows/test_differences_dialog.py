@@ -97,7 +97,7 @@ def test_the_picture_can_be_begun_from(dialog, model, service):
     model.use_as_input.connect(used.append)
     show(model, service, says("unknown", width=5, height=5))
     assert not button(dialog, "Apply all").isEnabled()
-    button(dialog, "Use as starting picture").click()
+    button(dialog, "Use as init image").click()
     assert used == ["/a/b.png"]
 
 
@@ -185,7 +185,7 @@ def test_a_small_copy_is_shown(qtbot, model, service, inline):
     told = []
     dialog._loader.load("/c.png", 5, told.append, told.append)
     service.fail(call=service.last("pixels").call)
-    assert len(told) == 1, "closing drops its own picture alone"
+    assert len(told) == 1, "closing drops its own image alone"
 
 
 def test_the_next_picture_is_not_applied_with_the_last_ones_tick(dialog, model, service):

@@ -1,4 +1,4 @@
-"""One click makes a picture."""
+"""One click makes an image."""
 
 import pytest
 from PySide6.QtCore import Qt

@@ -62,7 +62,7 @@ def about(dialog):
 def test_the_list_tells_what_fits(dialog):
     assert "fits your card" in rows(dialog)[0]
     assert "too large" in rows(dialog)[1]
-    assert "not for this version" in rows(dialog)[2]
+    assert "not supported" in rows(dialog)[2]
 
 
 def test_opening_and_choosing_fetch_nothing(dialog, service):

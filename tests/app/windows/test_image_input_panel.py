@@ -57,7 +57,7 @@ def button(panel, name):
 
 
 def test_an_empty_panel_asks_for_a_picture(panel):
-    assert any("Drop a picture" in text for text in words(panel))
+    assert any("Drop an image" in text for text in words(panel))
     assert not panel.findChild(QSlider).isVisible()
 
 
@@ -71,7 +71,7 @@ def test_a_dropped_file_is_begun_from(panel, model):
 
 def test_the_clipboard_is_pasted(panel, model, qtbot):
     QGuiApplication.clipboard().setImage(image())
-    qtbot.mouseClick(button(panel, "Paste a starting picture"), Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(button(panel, "Paste an init image"), Qt.MouseButton.LeftButton)
     assert model.path().endswith(".png")
 
 
@@ -115,8 +115,8 @@ def test_mask_and_frame_are_said_and_can_be_removed(panel, model, qtbot):
     mask.fill(255)
     model.use_mask(mask, Painting(), Growth(left=8, bottom=16), lambda: None, lambda _failure: None)
     assert any("masked part" in text and "left 8, bottom 16" in text for text in words(panel))
-    assert not button(panel, "Use its size").isVisible(), "a growing picture decides its size"
-    remove = "Remove mask and frame: all of the picture is made anew"
+    assert not button(panel, "Use its size").isVisible(), "a growing image decides its size"
+    remove = "Remove the mask and the extended canvas"
     qtbot.mouseClick(button(panel, remove), Qt.MouseButton.LeftButton)
     assert model.inpaint() is None
 
@@ -131,7 +131,7 @@ def test_a_picture_that_cannot_be_read_says_so_in_plain_text(panel, model, servi
 
 def test_it_can_be_removed(panel, model, qtbot):
     load(model)
-    qtbot.mouseClick(button(panel, "Remove the starting picture: begin from noise"), Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(button(panel, "Remove the init image"), Qt.MouseButton.LeftButton)
     assert model.path() == ""
 
 

@@ -80,7 +80,7 @@ def test_cancelling_changes_nothing(editor, model, qtbot):
 
 def test_the_form_is_the_way_of_painting(editor, model, qtbot):
     paint(qtbot, editor)
-    area, fill = named(editor, QComboBox, "Work on"), named(editor, QComboBox, "Begin from")
+    area, fill = named(editor, QComboBox, "Inpaint area"), named(editor, QComboBox, "Fill")
     padding = named(editor, QSpinBox, "Padding")
     assert not padding.isEnabled()
     area.setCurrentIndex(1)
@@ -104,7 +104,7 @@ def test_boxes_and_frame_are_one(editor, model):
 
 def test_all_edges_go_back(editor):
     editor.canvas.set_growth(Growth(right=64, top=32))
-    (none,) = [one for one in editor.findChildren(QAbstractButton) if one.text() == "Do not grow"]
+    (none,) = [one for one in editor.findChildren(QAbstractButton) if one.text() == "Reset canvas"]
     none.click()
     assert editor.canvas.growth() == Growth()
 
@@ -182,14 +182,14 @@ def test_a_page_that_is_closed_while_the_picture_is_read_is_told_nothing(qtbot, 
 
 
 def test_tools_follow_the_brush_and_change_it(editor, qtbot):
-    size, hardness = named(editor, QSlider, "Size of the brush"), named(editor, QSlider, "Hardness of the brush")
+    size, hardness = named(editor, QSlider, "Brush size"), named(editor, QSlider, "Brush hardness")
     hardness.setValue(35)
     assert editor.canvas.brush().hardness == 0.35
     before = editor.canvas.brush().size
     size.setValue(size.value() + 10)
     assert editor.canvas.brush().size > before
     qtbot.keyClicks(editor.canvas, "e]")
-    eraser = named(editor, QToolButton, "Eraser: what it takes away stays (E)")
+    eraser = named(editor, QToolButton, "Eraser: removes from the mask (E)")
     assert eraser.isChecked()
     assert size.value() > 0
 
@@ -206,7 +206,7 @@ def test_undo_redo_and_the_whole_mask(editor, qtbot):
     redo.click()
     named(editor, QToolButton, "Invert the mask").click()
     assert editor._document.image().pixelColor(200, 150).red() == 0
-    named(editor, QToolButton, "Mask all of the picture").click()
+    named(editor, QToolButton, "Mask the whole image").click()
     assert editor._document.image().pixelColor(200, 150).red() == 255
     named(editor, QToolButton, "Clear the mask").click()
     assert editor._document.image().pixelColor(200, 150).red() == 0

@@ -71,7 +71,7 @@ def named(dialog, name):
 @pytest.mark.parametrize(
     ("name", "field", "typed"),
     [
-        ("Address of the model hub", "hub_endpoint", "https://mirror.example.org"),
+        ("Model hub address", "hub_endpoint", "https://mirror.example.org"),
     ],
 )
 def test_lines(dialog, settings, name, field, typed):
@@ -95,4 +95,4 @@ def test_what_was_set_is_shown(qtbot, tmp_path, inline, service):
     assert dialog.findChild(QComboBox, "memory").currentData() == "fast"
     assert dialog.findChild(QDoubleSpinBox, "vram_limit_bytes").value() == 6
     assert not dialog.findChild(QCheckBox, "notify").isChecked()
-    assert named(dialog, "Folder of pictures").text() == "/x"
+    assert named(dialog, "Image folder").text() == "/x"

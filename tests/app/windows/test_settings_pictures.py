@@ -48,7 +48,7 @@ def test_a_bad_name_is_refused_in_the_engines_words_until_it_is_mended(qtbot, pa
     assert page.template.text() == "[colour].png"  # to be mended, not to be written again
     assert page.template.accessibleDescription() == "[colour] is no token"
     assert settings.value().name_template == DEFAULT_TEMPLATE
-    press(qtbot, page, "As at first")
+    press(qtbot, page, "Reset")
     service.answer(None)
     assert page.template.text() == DEFAULT_TEMPLATE and page.template_problem.isHidden()
 
