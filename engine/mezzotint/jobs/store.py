@@ -87,9 +87,9 @@ class JobStore:
         """One entry as lists show it. Raises UsageError when it was removed."""
         return listing.row(self._database, entry)
 
-    def given_pictures(self) -> frozenset[str]:
+    def request_images(self) -> frozenset[str]:
         """The paths of all images that entries begin from, whatever became of them."""
-        return listing.given_pictures(self._database)
+        return listing.request_images(self._database)
 
     def entry(self, entry: int) -> Entry:
         """One entry with all of its tasks. Raises UsageError when it was removed."""
