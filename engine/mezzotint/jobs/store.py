@@ -9,7 +9,19 @@ from typing import Self
 
 from mezzotint import paths
 from mezzotint.errors import StorageError
-from mezzotint.jobs import backups, claiming, editing, expectation, listing, opening, order, recovery, running, switches
+from mezzotint.jobs import (
+    backups,
+    claiming,
+    editing,
+    elsewhere,
+    expectation,
+    listing,
+    opening,
+    order,
+    recovery,
+    running,
+    switches,
+)
 from mezzotint.jobs.database import Database
 from mezzotint.jobs.expectation import seconds_of as seconds_of
 from mezzotint.jobs.lease import Held as Held
@@ -158,6 +170,10 @@ class JobStore:
         for task in claiming.tasks_of(self._database, entries):
             self._skipped.pop(task, None)
         editing.retry(self._database, entries, self._now)
+
+    def go_elsewhere(self, old: str, new: str) -> int:
+        """What waits to be made into templates that begin with `old` goes to `new` instead: how many entries."""
+        return elsewhere.go_elsewhere(self._database, old, new)
 
     def duplicate(self, entries: Collection[int]) -> tuple[int, ...]:
         """The same once more, last; a seed that was drawn is drawn again. The new ids."""
