@@ -159,6 +159,7 @@ class Program(QObject):
             self,
             life=self.engine,
         )
+        self.create.preview.count_as(self.queue.running)
         self.gallery = Gallery(
             self.librarian,
             self.files,

@@ -35,6 +35,18 @@ def step(number, count):
     return Step(image=0, images=count, stage=0, stages=1, step=number, steps=10, sigma=1.0, preview=None)
 
 
+def test_an_entry_of_several_tasks_is_counted_as_a_whole(made):
+    made.change(lambda store: store.add([request("a hare", 5), request("a boat", 5), request("a barn", 5)]))
+    made.change(finish)
+    task = begin(made)
+    made.runner.progressed.emit(task, step(3, 5))
+    assert "6" in made.queue.running.words() and "15" in made.queue.running.words()
+    made.runner.progressed.emit(task, Saved(image=image(task), images=5))
+    made.change(lambda store: store.saved(task.id, image(task)))
+    counted = made.queue.running.words()
+    assert "6" in counted and "15" in counted and text(made).startswith("6 of 15")
+
+
 def test_nothing(made):
     assert text(made) == "Nothing waits"
     assert not made.queue.summary.work_left()
