@@ -74,6 +74,7 @@ class Preview(QObject):
     image_changed = Signal()
     changed = Signal()  # words and progress
     results_changed = Signal()
+    ended = Signal()
     failed = Signal(str)  # a job that ended badly, in words
 
     def __init__(
@@ -268,6 +269,7 @@ class Preview(QObject):
             if failure.kind != "cancelled":
                 self.failed.emit(failure.message)
         self.changed.emit()
+        self.ended.emit()
 
     # ---- decoding
 

@@ -248,6 +248,11 @@ class JobStore:
         with self._database.writing():
             expectation.remember(self._database, expectation.key_id(self._database, key), seconds)
 
+    def learn_pace(self, request: GenerateRequest, step: float) -> None:
+        """Learn from a run that was cancelled in its steps: seconds a step."""
+        with self._database.writing():
+            expectation.remember_pace(self._database, request, step)
+
     def expected(self, request: GenerateRequest, *, loaded: bool = False) -> Expected:
         """How long a request will take; `loaded`: its model is where it works."""
         return expectation.expected(self._database, request, loaded=loaded)
