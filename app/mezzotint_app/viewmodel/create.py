@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QObject, Signal
 
-from mezzotint.jobs.store import expand
+from mezzotint.jobs.store import expand, title_of
 from mezzotint.protocol import GenerateRequest, ImageMetadata, MemoryPolicy, PlanRequest
 from mezzotint_app.background import Runs
 from mezzotint_app.service import Service
@@ -158,7 +158,9 @@ class CreateModel(QObject):
         self.words.remember()
 
         def add(store: "JobStore") -> int:
-            return store.add(expand(request), front=front)
+            wanted = expand(request)
+            # The first alternative does not stand for all.
+            return store.add(wanted, front=front, title=title_of(request) if len(wanted) > 1 else None)
 
         def refused(error: Exception) -> None:
             self.not_queued.emit(self.tr("Nothing was put into the queue: {0}").format(error))

@@ -488,3 +488,9 @@ def test_the_time_is_learned_from_earlier_images_of_the_model_size_and_steps(kit
     assert len(told) == asked  # which changes nothing of the time
     kit.create.chosen.set_model("dit")
     assert told[-1][1] is None
+
+
+def test_an_entry_of_alternatives_is_called_as_the_prompt_is_written(kit):
+    assert kit.write("{red|blue} house").create.generate()
+    assert kit.write("a house").create.generate()
+    assert [row.title for row in kit.queued()] == ["{red|blue} house", "a house"]
