@@ -35,6 +35,7 @@ from mezzotint_app.viewmodel.own_pictures import forget, masks_folder, pasted_fo
 from mezzotint_app.viewmodel.picture_places import PicturePlaces
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.queue_access import QueueAccess
+from mezzotint_app.viewmodel.queue_folder import QueueFolder
 from mezzotint_app.viewmodel.queue_parts import Queue
 from mezzotint_app.viewmodel.runner import QueueRunner
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
@@ -136,6 +137,7 @@ class Program(QObject):
         self.engine_state = EngineState(self.engine, self.runner, self.settings, parent=self, past=self.window_state)
         self.thumbnails = Thumbnails(self.librarian, self.pool, self)
         self.queue = Queue(self.access, self.runner, self.thumbnails, self.files, self)
+        self.queue_folder = QueueFolder(self.access, self.settings, self)
 
     def _make_models(self) -> None:
         self.create_state = self._stored(state_path("create"), CreateState)
@@ -157,6 +159,7 @@ class Program(QObject):
             self,
             life=self.engine,
         )
+        self.create.preview.count_as(self.queue.running)
         self.gallery = Gallery(
             self.librarian,
             self.files,
@@ -204,6 +207,7 @@ class Program(QObject):
         self.runner.told.connect(self.told)
         self.runner.over.connect(self.over)
         self.create.not_queued.connect(self.told)
+        self.queue_folder.told.connect(self.told)
         self.gallery.scanner.told.connect(self.told)
         self.access.unusable.connect(self.told)
         self.access.over.connect(self.over)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QObject, Signal
 
-from mezzotint.jobs.store import expand
+from mezzotint.jobs.store import expand, title_of
 from mezzotint.protocol import GenerateRequest, ImageMetadata, MemoryPolicy, PlanRequest
 from mezzotint_app.background import Runs
 from mezzotint_app.service import Service
@@ -61,6 +61,7 @@ class CreateModel(QObject):
         super().__init__(parent)
         self._queue, self._window, self._state, self._pool = queue, settings, state, pool
         self.images = images
+        self._timed: tuple[PlanRequest | None, int] | None = None  # what the time was asked of
         self.models = ModelChoices(librarian, self)
         self.chosen = ModelSettings(state, self.models, self)
         self.words = CreateWords(librarian, settings, state, pool, self)
@@ -71,6 +72,8 @@ class CreateModel(QObject):
         for signal in (state.changed, settings.changed, images.changed, self.models.changed):
             signal.connect(self._update)
         self.words.alternatives.changed.connect(self.changed)
+        self.changed.connect(lambda: self._ask_time(anew=False))
+        self.preview.ended.connect(lambda: self._ask_time(anew=True))
         self.words.refused.connect(self.noticed)
         self.models.failed.connect(self.noticed)
         self.queued.connect(lambda _entry: self.preview.forget_failure())
@@ -155,7 +158,9 @@ class CreateModel(QObject):
         self.words.remember()
 
         def add(store: "JobStore") -> int:
-            return store.add(expand(request), front=front)
+            wanted = expand(request)
+            # The first alternative does not stand for all.
+            return store.add(wanted, front=front, title=title_of(request) if len(wanted) > 1 else None)
 
         def refused(error: Exception) -> None:
             self.not_queued.emit(self.tr("Nothing was queued: {0}").format(error))
@@ -258,6 +263,24 @@ class CreateModel(QObject):
         self.images.set_target(settings.width, settings.height)
         self.preflight.set(self._plan_request())
         self.changed.emit()
+
+    def _ask_time(self, *, anew: bool) -> None:
+        """How long what Generate asks for will take, learned from what was made or begun."""
+        pictures = self.pictures()
+        wanted = (self._plan_request(), pictures)
+        if wanted == self._timed and not anew:
+            return
+        self._timed = wanted
+        request = replace(self.request(), count=pictures)
+
+        def read(store: "JobStore") -> float | None:
+            return store.expected(request).seconds
+
+        def told(seconds: float | None) -> None:
+            if self._timed == wanted:
+                self.preflight.expect(pictures, seconds)
+
+        self._queue.ask(read, told, lambda _error: self.preflight.expect(pictures, None))
 
     def _plan_request(self) -> PlanRequest | None:
         """The size is that of the largest stage."""

@@ -44,6 +44,7 @@ class ImageInputModel(QObject):
     """Everything about images that go in beside the words."""
 
     changed = Signal()
+    given = Signal()  # another image to begin from, from wherever it came
     told = Signal(str)  # what did not work, in words
     size_wanted = Signal(int, int)  # the person wants images of this size
 
@@ -72,6 +73,7 @@ class ImageInputModel(QObject):
         self._forget_shape()
         self._load()
         self.changed.emit()
+        self.given.emit()
 
     def clear(self) -> None:
         """Begin from noise again."""

@@ -27,7 +27,7 @@ class Segment:
     name: str  # for people
 
 
-def plan_line(plan: Plan, *, card: bool) -> str:
+def plan_line(plan: Plan, *, card: bool, seconds: float | None = None) -> str:
     """Such as: Needs 3.6 GB of 8.0 GB, about 35 s: 8-bit weights, streamed."""
     if not plan.fits:
         return _refusal(plan, card=card)
@@ -37,7 +37,7 @@ def plan_line(plan: Plan, *, card: bool) -> str:
         else translate("Plan", "Needs {need} of {have} VRAM")
     )
     line = needs.format(need=bytes_text(plan.peak_vram_bytes), have=bytes_text(plan.vram_bytes))
-    line += f", {about_text(plan.seconds)}"
+    line += f", {about_text(plan.seconds if seconds is None else seconds)}"
     ways = ", ".join(_ways(plan))
     faster = _faster(plan, card=card)
     return line + (f": {ways}" if ways else "") + (f"; {faster}" if faster else "")

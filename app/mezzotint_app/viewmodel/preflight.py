@@ -43,6 +43,8 @@ class Preflight(QObject):
         self._answers_to: PlanRequest | None = None
         self._plan: Plan | None = None
         self._problem = ""
+        self._pictures = 1
+        self._learned: float | None = None
         self._open: int | None = None
         self._waiting = QTimer(self)
         self._waiting.setSingleShot(True)
@@ -88,8 +90,17 @@ class Preflight(QObject):
         if state == "failed":
             return self._problem
         if self._plan is not None and state != "nothing":
-            return plan_line(self._plan, card=self.has_card())
+            return plan_line(self._plan, card=self.has_card(), seconds=self._seconds(self._plan))
         return self.tr("Planning memory...") if state == "asking" else ""
+
+    def expect(self, pictures: int, learned: float | None) -> None:
+        """How many are wanted, and how long earlier ones like them took; None: there were none."""
+        if (pictures, learned) != (self._pictures, self._learned):
+            self._pictures, self._learned = pictures, learned
+            self.changed.emit()
+
+    def _seconds(self, plan: Plan) -> float:
+        return plan.seconds * self._pictures if self._learned is None else self._learned
 
     def segments(self) -> tuple[Segment, ...]:
         """The parts of the bar, from the left."""

@@ -19,7 +19,7 @@ from mezzotint_app.service import Failure
 from mezzotint_app.viewmodel.first_stages import FirstStages
 from mezzotint_app.viewmodel.queue_access import QueueAccess
 from mezzotint_app.viewmodel.queue_progress import TaskProgress
-from mezzotint_app.viewmodel.queue_running import Runner
+from mezzotint_app.viewmodel.queue_running import QueueRunning, Runner
 
 MOST_RESULTS = 24
 MOST_NOTICES = 5
@@ -74,6 +74,7 @@ class Preview(QObject):
     image_changed = Signal()
     changed = Signal()  # words and progress
     results_changed = Signal()
+    ended = Signal()
     failed = Signal(str)  # a job that ended badly, in words
 
     def __init__(
@@ -98,6 +99,7 @@ class Preview(QObject):
         self._progress = TaskProgress()
         self._phases: PhaseSeconds | None = None
         self._results: tuple[Result, ...] = ()
+        self._running: QueueRunning | None = None
         self._shown_path = ""
         self._loading = ""
         self._pinned = self._stopping = False
@@ -140,7 +142,7 @@ class Preview(QObject):
         if self._stopping:
             return self.tr("Canceling…")
         left = left_text(self._seconds_left())
-        words = self._progress.words()
+        words = self._progress.words() if self._running is None else self._running.words()
         return self.tr("{words}, {left}").format(words=words, left=left) if left else words
 
     def notices(self) -> tuple[str, ...]:
@@ -149,7 +151,8 @@ class Preview(QObject):
 
     def _seconds_left(self) -> float | None:
         """Of the job; of loading, where nothing is known of the rest."""
-        left = self._progress.seconds_left(self._phases)
+        whole = None if self._running is None else self._running.entry_seconds_left()
+        left = self._progress.seconds_left(self._phases) if whole is None else whole
         return self._progress.load_left if left is None and self._progress.phase == "loading" else left
 
     def is_beginning(self) -> bool:
@@ -166,6 +169,11 @@ class Preview(QObject):
         self._before = QImage()
         self._load(path)
         self.changed.emit()
+
+    def count_as(self, running: QueueRunning) -> None:
+        """Tell one count and one time, those of the queue: of the whole entry."""
+        self._running = running
+        running.changed.connect(self.changed)
 
     def is_following(self) -> bool:
         """Whether what is being made is shown."""
@@ -261,6 +269,7 @@ class Preview(QObject):
             if failure.kind != "cancelled":
                 self.failed.emit(failure.message)
         self.changed.emit()
+        self.ended.emit()
 
     # ---- decoding
 

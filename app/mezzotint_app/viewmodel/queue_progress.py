@@ -26,6 +26,8 @@ class TaskProgress:
     load_left: float | None = None  # seconds until the model is loaded, as it went so far
     image: int = 0  # of the images of this task, from 0
     images: int = 1
+    before: int = 0  # images of the entry that were there when the task began
+    whole: int = 0  # images that the entry asks for; 0: not known yet
     stage: int = 0  # from 0
     stages: int = 1
     step: int = 0  # of the stage
@@ -141,8 +143,8 @@ class TaskProgress:
                     "Image {picture} of {pictures}, stage {stage} of {stages}: step {step} of {steps}",
                 )
                 return told.format(
-                    picture=self.image + 1,
-                    pictures=self.images,
+                    picture=self.before + self.image + 1,
+                    pictures=max(self.whole, self.images),
                     stage=self.stage + 1,
                     stages=self.stages,
                     step=self.step,
@@ -150,14 +152,17 @@ class TaskProgress:
                 )
             case "steps":
                 return translate("QueueProgress", "Image {picture} of {pictures}: step {step} of {steps}").format(
-                    picture=self.image + 1, pictures=self.images, step=self.step, steps=self.steps
+                    picture=self.before + self.image + 1,
+                    pictures=max(self.whole, self.images),
+                    step=self.step,
+                    steps=self.steps,
                 )
             case "decoding":
                 return translate("QueueProgress", "Decoding image {picture} of {pictures}").format(
-                    picture=self.image + 1, pictures=self.images
+                    picture=self.before + self.image + 1, pictures=max(self.whole, self.images)
                 )
             case "saved":
                 return translate("QueueProgress", "{done} of {pictures} images saved").format(
-                    done=self.saved, pictures=self.images
+                    done=self.before + self.saved, pictures=max(self.whole, self.images)
                 )
         return translate("QueueProgress", "Starting")

@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from PySide6.QtCore import QObject, Signal, SignalInstance
 
-from mezzotint.jobs.store import Expected, JobStore, PhaseSeconds, Task
+from mezzotint.jobs.store import EntryRow, Expected, JobStore, PhaseSeconds, Task
 from mezzotint.protocol import Event
 from mezzotint_app.viewmodel.queue_access import QueueAccess
 from mezzotint_app.viewmodel.queue_progress import TaskProgress
@@ -137,8 +137,15 @@ class QueueRunning(QObject):
         self._progress = TaskProgress(images=task.request.count)
         request = task.request
         self._access.ask(lambda store: store.expected(request), lambda found: self._expect(task, found), _unknown)
+        self._access.ask(lambda store: store.row(task.entry), lambda row: self._count(task, row), _unknown)
         self._ask_left()
         self.changed.emit()
+
+    def _count(self, task: Task, row: EntryRow) -> None:
+        """The images of the whole entry are counted, as in the list."""
+        if self._task is not None and self._task.id == task.id:
+            self._progress = replace(self._progress, before=row.pictures, whole=row.pictures_asked)
+            self.changed.emit()
 
     def _expect(self, task: Task, found: Expected) -> None:
         if self._task is not None and self._task.id == task.id:
@@ -151,7 +158,10 @@ class QueueRunning(QObject):
         self._progress = self._progress.after(event, self._now())
         self.changed.emit()
 
-    def _ended(self, _task: Task, _result: object, _failure: object) -> None:
+    def _ended(self, task: Task, result: object, _failure: object) -> None:
+        pace = self._progress.pace
+        if result is None and pace is not None and self._progress.stages == 1:
+            self._access.ask(lambda store: store.learn_pace(task.request, pace), None, _unknown)
         self._task, self._phases, self._progress = None, None, TaskProgress()
         self._ask_left()
         self.changed.emit()

@@ -130,6 +130,7 @@ class CreateFolds(QWidget):
             fold.set_open(name in self._model.open_folds())
             fold.toggled.connect(lambda on, name=name: self._model.remember_fold(name, on))
             layout.addWidget(fold)
+        self._model.images.given.connect(lambda: self._folds["picture"].set_open(True))
         layout.addLayout(kept)
         layout.addWidget(self._all_own, 0, Qt.AlignmentFlag.AlignLeft)
 

@@ -51,7 +51,7 @@ class PictureSettings(QWidget):
     def _name(self) -> None:
         self.folder.setPlaceholderText(self._places.usual_folder())
         self.folder.setAccessibleName(self.tr("Image folder"))
-        self.folder.setToolTip(self.tr("Where new images are saved; empty: Mezzotint in your pictures folder"))
+        self.folder.setToolTip(self.tr("Where new images are saved; empty: Mezzotint in your images folder"))
         self.template.setPlaceholderText(DEFAULT_TEMPLATE)
         self.template.setAccessibleName(self.tr("File names"))
         self.template.setToolTip(self.tr("A pattern such as [date]/[seed].png; existing files are never replaced"))

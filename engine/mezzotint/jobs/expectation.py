@@ -64,6 +64,16 @@ def remember(database: Database, key: int, seconds: PhaseSeconds) -> None:
     )
 
 
+def remember_pace(database: Database, request: GenerateRequest, step: float) -> None:
+    """Learn from steps alone; of the rest it says what is known. Inside `writing()`."""
+    key = run_key(request)
+    known = _known(database, key)
+    phases = PhaseSeconds(load=0, encode=0, step=0, decode=0, save=0) if known is None else known[0]
+    steps = steps_of(request) or phases.steps
+    if steps:
+        remember(database, key_id(database, key), replace(phases, step=step, steps=steps))
+
+
 def expected(database: Database, request: GenerateRequest, *, loaded: bool = False) -> Expected:
     """How long a request will take; `loaded`: its model is where it works."""
     known = _known(database, run_key(request))

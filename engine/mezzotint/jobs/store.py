@@ -9,7 +9,19 @@ from typing import Self
 
 from mezzotint import paths
 from mezzotint.errors import StorageError
-from mezzotint.jobs import backups, claiming, editing, expectation, listing, opening, order, recovery, running, switches
+from mezzotint.jobs import (
+    backups,
+    claiming,
+    editing,
+    elsewhere,
+    expectation,
+    listing,
+    opening,
+    order,
+    recovery,
+    running,
+    switches,
+)
 from mezzotint.jobs.database import Database
 from mezzotint.jobs.expectation import seconds_of as seconds_of
 from mezzotint.jobs.lease import Held as Held
@@ -18,6 +30,7 @@ from mezzotint.jobs.lease import owner_is_alive as owner_is_alive
 from mezzotint.jobs.matrix import alternatives as alternatives
 from mezzotint.jobs.matrix import expand as expand
 from mezzotint.jobs.requests import run_key as run_key
+from mezzotint.jobs.requests import title_of as title_of
 from mezzotint.jobs.space import is_full as is_full
 from mezzotint.jobs.tasks import Entry as Entry
 from mezzotint.jobs.tasks import EntryRow as EntryRow
@@ -159,6 +172,10 @@ class JobStore:
             self._skipped.pop(task, None)
         editing.retry(self._database, entries, self._now)
 
+    def go_elsewhere(self, old: str, new: str) -> int:
+        """What waits to be made into templates that begin with `old` goes to `new` instead: how many entries."""
+        return elsewhere.go_elsewhere(self._database, old, new)
+
     def duplicate(self, entries: Collection[int]) -> tuple[int, ...]:
         """The same once more, last; a seed that was drawn is drawn again. The new ids."""
         return editing.duplicate(self._database, entries, self._now)
@@ -231,6 +248,11 @@ class JobStore:
         """Learn from a run; `finish` does so by itself."""
         with self._database.writing():
             expectation.remember(self._database, expectation.key_id(self._database, key), seconds)
+
+    def learn_pace(self, request: GenerateRequest, step: float) -> None:
+        """Learn from a run that was cancelled in its steps: seconds a step."""
+        with self._database.writing():
+            expectation.remember_pace(self._database, request, step)
 
     def expected(self, request: GenerateRequest, *, loaded: bool = False) -> Expected:
         """How long a request will take; `loaded`: its model is where it works."""

@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mezzotint.images.naming import _parse
+from mezzotint.jobs.requests import run_key
+from mezzotint.jobs.store import PhaseSeconds
 from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, ModelRef, Output
 from mezzotint_app.stored import read, write
 from mezzotint_app.viewmodel.create_request import Form, request_of
@@ -468,3 +470,27 @@ def test_nothing_is_asked_of_a_thread_of_the_window(tmp_path, qapp):
     held.go()
     assert len(kit.entries) == 1
     kit.close()
+
+
+def test_the_time_is_learned_from_earlier_images_of_the_model_size_and_steps(kit):
+    kit.write()
+    kit.create.chosen.change(steps=10, count=4, width=512, height=512)
+    seconds = PhaseSeconds(load=2, encode=1, step=0.5, decode=1, save=1, steps=10)
+    kit.queue.change(lambda store: store.record(run_key(kit.create.request()), seconds))
+    told = []
+    kit.create.preflight.expect = lambda pictures, learned: told.append((pictures, learned))
+    kit.create.preview.ended.emit()
+    assert told[-1] == (4, 2 + 1 + 4 * 7)
+    kit.create.chosen.change(steps=20)
+    assert told[-1] == (4, 2 + 1 + 4 * 12)
+    asked = len(told)
+    kit.write("another prompt")
+    assert len(told) == asked  # which changes nothing of the time
+    kit.create.chosen.set_model("dit")
+    assert told[-1][1] is None
+
+
+def test_an_entry_of_alternatives_is_called_as_the_prompt_is_written(kit):
+    assert kit.write("{red|blue} house").create.generate()
+    assert kit.write("a house").create.generate()
+    assert [row.title for row in kit.queued()] == ["{red|blue} house", "a house"]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from made_plans import GB, plan
 
 from mezzotint.protocol import DeviceInfo, EngineInfo, PlanRequest
+from mezzotint_app.amounts import about_text
 from mezzotint_app.viewmodel.preflight import Preflight
 
 CARD = DeviceInfo(id="cuda:0", name="card", memory_bytes=8 * GB)
@@ -134,3 +135,15 @@ def test_one_question_is_open_and_the_last_plan_is_of_the_last_request(qapp, eve
         assert preflight.plan().seconds == last.width
     else:
         assert preflight.state() == "failed"
+
+
+def test_the_time_is_that_of_all_images_and_of_earlier_ones_where_there_are(preflight, service, qtbot):
+    preflight.set(wanted(64))
+    qtbot.waitUntil(lambda: bool(service.asked))
+    service.answer(plan(seconds=20.0))
+    preflight.expect(30, None)
+    assert about_text(600.0) in preflight.line()
+    preflight.expect(30, 240.0)
+    assert about_text(240.0) in preflight.line()
+    preflight.expect(1, None)
+    assert about_text(20.0) in preflight.line()

@@ -6,7 +6,7 @@ import pytest
 from create_page import generated, kit_of
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QBuffer, QByteArray
+from PySide6.QtCore import QBuffer, QByteArray, QObject, Signal
 from PySide6.QtGui import QColor, QImage
 
 from mezzotint.library_protocol import Pixels
@@ -240,3 +240,24 @@ def test_how_the_last_ended_is_old_once_another_waits(kit):
     assert kit.create.preview.line()
     assert kit.create.generate()
     assert kit.create.preview.line() == ""
+
+
+def test_count_and_time_are_those_of_the_queue(kit):
+    class Running(QObject):
+        changed = Signal()
+
+        def words(self):
+            return "Image 4 of 15"
+
+        def entry_seconds_left(self):
+            return 120.0
+
+    running, told = Running(), []
+    kit.create.preview.count_as(running)
+    assert kit.create.preview.line() == ""
+    begin(kit)
+    tell(kit, step(1, None))
+    assert kit.create.preview.line() == "Image 4 of 15, about 2 min left"
+    kit.create.preview.changed.connect(lambda: told.append(True))
+    running.changed.emit()
+    assert told

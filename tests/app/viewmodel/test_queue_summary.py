@@ -35,6 +35,18 @@ def step(number, count):
     return Step(image=0, images=count, stage=0, stages=1, step=number, steps=10, sigma=1.0, preview=None)
 
 
+def test_an_entry_of_several_tasks_is_counted_as_a_whole(made):
+    made.change(lambda store: store.add([request("a hare", 5), request("a boat", 5), request("a barn", 5)]))
+    made.change(finish)
+    task = begin(made)
+    made.runner.progressed.emit(task, step(3, 5))
+    assert "6" in made.queue.running.words() and "15" in made.queue.running.words()
+    made.runner.progressed.emit(task, Saved(image=image(task), images=5))
+    made.change(lambda store: store.saved(task.id, image(task)))
+    counted = made.queue.running.words()
+    assert "6" in counted and "15" in counted and text(made).startswith("6 of 15")
+
+
 def test_nothing(made):
     assert text(made) == "Queue empty"
     assert not made.queue.summary.work_left()
@@ -146,3 +158,16 @@ def test_a_queue_that_cannot_be_opened_is_no_empty_one(made):
     assert text(made) == "Blocked: it is from a newer Mezzotint"
     made.access.opened.emit(None)
     assert text(made) == "Queue empty"
+
+
+def test_a_run_that_was_cancelled_teaches_its_pace(made):
+    asked = request("a hare", 2)
+    made.change(lambda store: store.add([asked, asked]))
+    task = begin(made)
+    now = iter(range(100))
+    made.queue.running._now = lambda: float(next(now))
+    for number in range(1, 6):
+        made.runner.progressed.emit(task, step(number, 2))
+    made.runner.end(failure=Failure(kind="cancelled", message="cancelled"))
+    assert made.store.expected(asked).phases.step == 1.0
+    assert made.store.expected(asked).seconds == 20

@@ -283,3 +283,12 @@ def test_learned_words_are_added_and_taken_out(kit, page):
     page.show_model()
     clicked(page.folds.embeddings.rows()[0].remove_button())
     assert kit.create.chosen.settings().embeddings == ("/b.safetensors",)
+
+
+def test_an_image_to_begin_from_opens_its_section(kit, page):
+    fold = page.folds.folds()["picture"]
+    fold.set_open(False)
+    kit.images.clear()
+    assert not fold.is_open()
+    kit.images.set_picture("/pictures/a.png")
+    assert fold.is_open()

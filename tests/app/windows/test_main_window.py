@@ -6,8 +6,9 @@ import pytest
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRect, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 
-from mezzotint.jobs.store import JobStore
+from mezzotint.jobs.store import JobStore, Task
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
+from mezzotint_app.amounts import left_text
 from mezzotint_app.program import Program
 from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
 from mezzotint_app.windows.paused_notice import PausedNotice
@@ -243,3 +244,18 @@ def test_what_is_true_no_more_is_told_no_more(window, program):
     program.runner.told.emit("something else")
     program.runner.over.emit("The queue is paused: the disk is full")
     assert window.notice.text() == "something else"
+
+
+def test_the_create_page_and_the_status_line_tell_one_count_and_one_time(window, program, monkeypatch):
+    stage = Stage(model=ModelRef(id="starter-dit"))
+    request = GenerateRequest(prompt="a boat", seed=5, count=5, cascade=Cascade(stages=(stage,)))
+    task = Task(
+        id=1, entry=1, index=0, request=request, state="running", attempts=1, error_kind=None, error=None, images=(),
+        seconds=None,
+    )  # fmt: skip
+    program.runner.started.emit(task)
+    monkeypatch.setattr(program.queue.running, "words", lambda: "4 of 15")
+    monkeypatch.setattr(program.queue.running, "entry_seconds_left", lambda: 120.0)
+    assert program.create.preview.line().startswith("4 of 15")
+    assert left_text(120.0) in program.create.preview.line()
+    assert left_text(120.0) in program.queue.summary.text()

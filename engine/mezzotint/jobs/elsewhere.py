@@ -1,0 +1,44 @@
+"""Entries that are not made yet go to another folder than they were asked for."""
+
+from mezzotint import codec
+from mezzotint.errors import ProtocolError
+from mezzotint.jobs.database import Database
+
+
+def go_elsewhere(database: Database, old: str, new: str) -> int:
+    """Images of entries that wait and whose output begins with `old` go to `new` instead: how many entries.
+
+    Both are beginnings of templates, with the separator that ends the folder.
+    """
+    moved = set()
+    with database.writing():
+        waiting = database.rows(
+            "SELECT entry, request FROM requests JOIN entries ON entries.id = entry "
+            "WHERE running = 0 AND waiting + interrupted > 0"
+        )
+        for entry, request in waiting:
+            there = _moved(request, old, new)
+            if there is not None:
+                database.change("UPDATE requests SET request = ? WHERE entry = ?", there, entry)
+                moved.add(entry)
+            for task, changes in database.rows("SELECT id, changes FROM tasks WHERE entry = ?", entry):
+                other = _moved(changes, old, new)
+                if other is not None:
+                    database.change("UPDATE tasks SET changes = ? WHERE id = ?", other, task)
+                    moved.add(entry)
+    return len(moved)
+
+
+def _moved(written: str, old: str, new: str) -> str | None:
+    """A request, or what a task has otherwise, with the other folder; None where nothing changes."""
+    try:
+        values = codec.parse_json(written)
+    except ProtocolError:
+        return None  # damage is told when its turn comes
+    output = values.get("output") if isinstance(values, dict) else None
+    path = output.get("path") if isinstance(output, dict) else None
+    if not isinstance(values, dict) or not isinstance(output, dict) or not isinstance(path, str):
+        return None
+    if not path.startswith(old):
+        return None
+    return codec.to_json(values | {"output": output | {"path": new + path.removeprefix(old)}})
