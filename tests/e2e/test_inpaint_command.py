@@ -65,9 +65,9 @@ def test_a_picture_grows_with_its_own_words(command, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--mask", "MASK"), 2, "--mask says which part of an init image"),
-        (("--outpaint", "1,2,3,4"), 2, "--outpaint makes an init image larger"),
-        (("--init", "INIT", "--inpaint-feather", "3"), 2, "--inpaint-feather is about inpainting"),
+        (("--mask", "MASK"), 2, "--mask requires an init image"),
+        (("--outpaint", "1,2,3,4"), 2, "--outpaint requires an init image"),
+        (("--init", "INIT", "--inpaint-feather", "3"), 2, "--inpaint-feather requires --mask or --outpaint"),
         (("--init", "INIT", "--mask", "MASK", "--inpaint-feather", "300"), 2, "from 0 to 256"),
         (("--init", "INIT", "--mask", "BLACK"), 2, "nothing to make anew: the lightest pixel .* is 40 of 255"),
         (("--init", "INIT", "--mask", "WIDE"), 2, "is 64x32, the image 64x64: they must have the same shape"),

@@ -211,6 +211,6 @@ def _check_space(folder: Path, count: int) -> None:
     if free < needed:
         have, need = free / (1 << 20), needed / (1 << 20)
         raise StorageError(
-            f"{shown(folder)} has {have:.0f} MB free and {count} picture(s) may need {need:.0f} MB: "
+            f"{shown(folder)} has {have:.0f} MB free and {count} image(s) may need {need:.0f} MB: "
             "free some space, or choose another folder"
         )

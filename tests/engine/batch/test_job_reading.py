@@ -108,7 +108,7 @@ def test_what_is_not_said_is_as_the_job_has_it():
         ("sampler = [", "init = [", "matrix.init"),
         ("[output]", "[outputs]", "outputs: is not known here; did you mean output"),
         ("version = 1", "version = 2", "newer Mezzotint"),
-        ("version = 1", "version = true", "no version"),
+        ("version = 1", "version = true", "not a version"),
         ("version = 1", "", "does not say its version"),
         ('list = ["a tree"]', 'list = ["a tree", 7]', "prompts.list"),
         ('title = "Trees"', 'title = "Tre\\u0007es"', "title"),
@@ -133,7 +133,7 @@ def test_a_wrong_field_is_named_with_its_line(old, new, words):
         ('version = 1\n[[request]]\nprompt = "a"\nwishes = 3', "wishes"),
         ('version = 1\nprompts.list = "a"\nsettings.seed = 3\nmatrix.seed = [1]', "seed"),
         ("version = 1\nrequest = 3", "[[request]]"),
-        ("version = 1\nsettings = 3", "no table"),
+        ("version = 1\nsettings = 3", "not a table"),
         (f"version = 1\nprompts.list='a'\n[matrix]\nseed = {list(range(101))}\nsteps = {list(range(1, 101))}", "10100"),
     ],
 )

@@ -105,7 +105,7 @@ def test_rows_of_a_table_say_settings_and_names(tmp_path):
 def test_settings_that_do_not_go_together_are_told_before_anything(tmp_path):
     with pytest.raises(UsageError, match="--refiner"):
         tasks_of(words("a", settings=Options(refiner_at=0.5)), base=tmp_path)
-    with pytest.raises(UsageError, match="second pass"):
+    with pytest.raises(UsageError, match="--hires"):
         tasks_of(words("a", matrix=(("hires-strength", (0.5,)),)), base=tmp_path)
     with pytest.raises(UsageError, match="nothing to make"):
         tasks_of(JobFile(), base=tmp_path)

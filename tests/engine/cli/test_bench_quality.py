@@ -73,7 +73,7 @@ def test_layers_are_told_without_pictures(capsys):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("--schemes", "int3"), "'int3' is no scheme"),
+        (("--schemes", "int3"), "'int3' is not a scheme"),
         (("--plot", "loss.gif"), "a plot is a .png"),
         (("-m", "nobody"), "nobody"),
     ],

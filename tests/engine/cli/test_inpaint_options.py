@@ -85,12 +85,12 @@ def test_every_option_has_its_place():
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ({"mask": "m.png"}, "--mask says"),
-        ({"outpaint": (0, 0, 8, 0)}, "--outpaint makes"),
-        ({"inpaint_area": "masked"}, "--inpaint-area is about"),
-        ({"init": "a.png", "inpaint_padding": 0}, "--inpaint-padding is about"),
-        ({"init": "a.png", "inpaint_feather": 8}, "--inpaint-feather is about"),
-        ({"init": "a.png", "inpaint_fill": "blur"}, "--inpaint-fill is about"),
+        ({"mask": "m.png"}, "--mask requires"),
+        ({"outpaint": (0, 0, 8, 0)}, "--outpaint requires"),
+        ({"inpaint_area": "masked"}, "--inpaint-area requires"),
+        ({"init": "a.png", "inpaint_padding": 0}, "--inpaint-padding requires"),
+        ({"init": "a.png", "inpaint_feather": 8}, "--inpaint-feather requires"),
+        ({"init": "a.png", "inpaint_fill": "blur"}, "--inpaint-fill requires"),
     ],
 )
 def test_an_option_about_what_is_not_there_is_refused(said, message):

@@ -81,7 +81,7 @@ def test_adding_what_a_picture_says(queue, store):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "a prompt is missing"),
+        ([], "no prompt given"),
         (["x", "--seeds", "1,x"], "--seeds"),
         (["x", "--seeds", "1", "--seed", "2"], "--seed and --seeds"),
         (["{a|b}" * 20], "more than a billion|at most 10000"),
