@@ -168,7 +168,7 @@ class JobStore:
 
     def retry(self, entries: Collection[int]) -> None:
         """What failed, was cancelled, set aside or interrupted waits again; pictures that are there stay."""
-        for task in claiming.tasks_of(self._database, entries):
+        for task in claiming.tasks_of(self._database, entries) if self._skipped else ():
             self._skipped.pop(task, None)
         editing.retry(self._database, entries, self._now)
 
