@@ -170,7 +170,7 @@ def works(driven):
 def again(driven):
     program, page, runner = driven.program, driven.page, driven.program.runner
     driven.wait("the other program", lambda: runner.state == "elsewhere")
-    driven.wait("how far it is", lambda: f" of {MANY} pictures" in program.queue.summary.text())
+    driven.wait("how far it is", lambda: f" of {MANY} images" in program.queue.summary.text())
     driven.window.show_page(QUEUE)
     driven.wait("the list", lambda: driven.model.peek(0) is not None)
     entry = driven.model.peek(0).id
