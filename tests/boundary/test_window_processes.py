@@ -196,7 +196,7 @@ def test_a_hang_is_ended_from_outside_and_the_queue_goes_on(window, monkeypatch)
     fake.add("a house")
     fake.until(lambda: len(fake.ended) == 3)
     assert fake.states() == ["set_aside", "done"]
-    assert "did not answer" in fake.engine.reason()
+    assert "stopped responding" in fake.engine.reason()
 
 
 def test_a_job_is_cancelled_and_the_next_is_made(window):

@@ -34,7 +34,7 @@ def test_a_folder_is_made_by_the_window_alone(tmp_path):
         assert not Path(dropped["output"]).exists()  # nothing was made
 
         runs = first.told("runs")
-        assert "made" in runs["line"] and runs["tab"]
+        assert "generated" in runs["line"] and runs["tab"]
         assert runs["queue"].startswith("A batch is running; the queue continues after it")
 
         stopped = first.told("stopped")

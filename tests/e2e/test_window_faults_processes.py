@@ -90,7 +90,7 @@ def test_a_slow_engine_is_waited_for(qtbot, monkeypatch):
     ("prompt", "words"),
     [
         ("crash-once {folder}", "crashed"),
-        ("garbage-once {folder}", "nobody understands"),
+        ("garbage-once {folder}", "an invalid response"),
     ],
 )
 def test_a_job_that_ends_the_engine_once_is_made_by_the_next(qtbot, monkeypatch, tmp_path, prompt, words):

@@ -39,7 +39,7 @@ def test_a_queue_is_worked_through_with_and_without_the_window(tmp_path):
         assert times["seconds"] > 0 and times["line"] == "Paused; 2 jobs waiting"
 
         told = first.told("told")
-        assert told["saved"] == 3 and "made" in told["text"]
+        assert told["saved"] == 3 and "generated" in told["text"]
         assert first.told("asked")["visible"]  # closing asks, and the window stays until it is answered
         closed = first.told("closed")
         assert closed["code"] == 0 and closed["without_window"]

@@ -118,7 +118,7 @@ def works():
     driven.window.show_page(CREATE)
     driven.type_prompt("a blue boat")
     driven.press_generate()
-    driven.wait("the queue to say so", lambda: "batch is being made" in program.queue.summary.text())
+    driven.wait("the queue to say so", lambda: "batch is running" in program.queue.summary.text())
     tell(part="runs", line=line, queue=program.queue.summary.text(), tab=page.tabs.currentIndex() == BATCHES)
     driven.window.show_page(BATCH)
     driven.click(card.stop)

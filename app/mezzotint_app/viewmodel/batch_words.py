@@ -151,7 +151,7 @@ def status_words(status: BatchStatus) -> str:
 def does_words(does: str) -> str:
     """What would become of one row."""
     return {
-        "generate": translate("Batch", "generate"),
+        "make": translate("Batch", "generate"),
         "rename": translate("Batch", "generate, rename"),
         "overwrite": translate("Batch", "overwrite"),
         "done": translate("Batch", "already done"),
