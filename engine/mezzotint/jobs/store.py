@@ -167,7 +167,7 @@ class JobStore:
         self._skipped.setdefault(task, set()).add(seed)
 
     def retry(self, entries: Collection[int]) -> None:
-        """What failed, was cancelled, set aside or interrupted waits again; pictures that are there stay."""
+        """What failed, was cancelled, set aside or interrupted waits again; images that are there stay."""
         for task in claiming.tasks_of(self._database, entries) if self._skipped else ():
             self._skipped.pop(task, None)
         editing.retry(self._database, entries, self._now)

@@ -292,7 +292,7 @@ def test_our_own_picture_comes_back_as_the_same_request(kit):
 
 def test_what_could_not_be_taken_over_is_told(kit):
     kit.create.apply_metadata(replace(METADATA, model="unheard-of", sampler="restart"), "all")
-    assert kit.said == ["Not taken over: model unheard-of, sampler restart."]
+    assert kit.said == ["Not copied: model unheard-of, sampler restart."]
     kit.create.apply_request(request_of(Form(model="elsewhere", prompt="a")))
     assert "elsewhere" in kit.said[-1]
     assert kit.create.chosen.model() == "base"

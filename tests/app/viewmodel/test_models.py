@@ -123,7 +123,7 @@ def test_a_job_that_ends_early_says_why(library, service, kind, state):
 @pytest.mark.parametrize(
     ("ok", "against", "words"),
     [
-        (True, "checksums", "what they should be"),
+        (True, "checksums", "match their checksums"),
         (True, "structure", "no checksums"),
         (False, "checksums", "wrong sum"),
     ],

@@ -108,8 +108,8 @@ def test_the_need_comes_when_the_engine_has_planned(qtbot, table, engine):
     [
         (plan(), "4.0 GB"),
         (plan(peak_vram_bytes=0), "6.0 GB"),
-        (plan(seconds=20.0), "4.0 GB, weights take turns"),
-        (plan(fits=False), "does not fit: 3.0 GB at least"),
+        (plan(seconds=20.0), "4.0 GB, streamed"),
+        (plan(fits=False), "does not fit: needs at least 3.0 GB"),
         (Failure(kind="x", message="y"), "unknown"),
     ],
 )

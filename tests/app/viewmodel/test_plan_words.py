@@ -16,20 +16,19 @@ def test_one_line_says_what_it_needs_how_and_what_would_make_it_faster():
         card=True,
     )
     assert line == (
-        "Needs 3.6 GB of 8.0 GB on the card, about 35 s: 8-bit weights, weights streamed, from disk; "
-        "14 GB of RAM would make it faster"
+        "Needs 3.6 GB of 8.0 GB VRAM, about 35 s: 8-bit weights, weights streamed, from disk; faster with 14 GB of RAM"
     )
 
 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({}, "Needs 3.6 GB of 8.0 GB on the card, about 35 s"),
+        ({}, "Needs 3.6 GB of 8.0 GB VRAM, about 35 s"),
         ({"quantization": "int4-lowrank"}, "4-bit weights"),
         ({"text_quantization": "int8"}, "smaller text encoders"),
         ({"vae_tile": 512}, "tiled decoding"),
         ({"guidance": "sequential"}, "guidance in two passes"),
-        ({"seconds": 70.0}, "about 35 s if all of it were on the card"),
+        ({"seconds": 70.0}, "about 35 s if everything fit in VRAM"),
         ({"components": (component(slots=3),)}, "weights streamed"),
     ],
 )
@@ -44,8 +43,8 @@ def test_without_a_card_it_is_memory():
 @pytest.mark.parametrize(
     ("fields", "card", "words"),
     [
-        ({"smallest_vram_bytes": 9 * GB}, True, "Does not fit: it needs 9.0 GB on the card and 3.0 GB of RAM"),
-        ({"smallest_ram_bytes": 99 * GB}, False, "Does not fit: it needs 99.0 GB of RAM, of 16.0 GB"),
+        ({"smallest_vram_bytes": 9 * GB}, True, "Does not fit: needs 9.0 GB of VRAM and 3.0 GB of RAM"),
+        ({"smallest_ram_bytes": 99 * GB}, False, "Does not fit: needs 99.0 GB of RAM, of 16.0 GB"),
         ({"smallest_vram_bytes": 9 * GB}, True, "the memory setting Lowest"),
         ({"smallest_vram_bytes": 9 * GB, "memory": "lowest"}, True, "A smaller size needs less"),
         ({}, True, "Close other programs"),

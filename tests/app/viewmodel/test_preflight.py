@@ -36,7 +36,7 @@ def test_the_newest_is_planned_after_a_moment(preflight, service, qtbot):
     assert [one.params.width for one in service.asked] == [80]
     service.answer(plan())
     assert preflight.state() == "planned"
-    assert preflight.line().startswith("Needs 3.6 GB of 8.0 GB on the card")
+    assert preflight.line().startswith("Needs 3.6 GB of 8.0 GB VRAM")
     assert preflight.reasons() == ("needs 9.1 GB with everything in place",)
     assert preflight.fits()
     preflight.set(wanted(80))
@@ -105,7 +105,7 @@ def test_whether_there_is_a_card(service, qtbot, devices, made, card):
     qtbot.waitUntil(lambda: bool(service.asked))
     service.answer(plan(**made))
     assert preflight.has_card() is card
-    assert ("on the card" in preflight.line()) is card
+    assert ("VRAM" in preflight.line()) is card
 
 
 @given(

@@ -78,7 +78,7 @@ def test_at_most_one_question_is_open_and_what_is_told_is_of_the_newest(qapp, ev
     ("counts", "line", "over"),
     [
         ((count(77, chunks=2),), "77 of 75 tokens: read in 2 parts", False),
-        ((count(310, limit=300, cut=10, weights=False),), "310 of 300 tokens: beyond 300 they are cut", True),
+        ((count(310, limit=300, cut=10, weights=False),), "310 of 300 tokens: truncated after 300", True),
         ((count(4), count(4, encoder="text_encoder_2")), "4 of 75 tokens", False),
         (
             (count(4), count(5, encoder="text_encoder_2")),

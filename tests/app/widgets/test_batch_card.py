@@ -86,7 +86,7 @@ def test_a_batch_without_a_picture_has_another_sign_than_one_that_is_done(card):
 def test_how_far_it_is(card):
     show(card, replace(RESTS, stage="running", progress=progress(25, total=100), step=step()))
     assert card.bar.value() == card.bar.maximum() / 4
-    assert "25 of 100 made" in card.words.text() and "step 1 of 8" in card.now.whole_text()
+    assert "25 of 100 generated" in card.words.text() and "step 1 of 8" in card.now.whole_text()
     show(card, replace(RESTS, stage="running"))
     assert card.bar.maximum() == 0  # it moves, and says nothing
     show(card, replace(RESTS, stage="waiting"))
@@ -95,7 +95,7 @@ def test_how_far_it_is(card):
 
 def test_trouble_is_told_and_goes_again(card):
     show(card, replace(RESTS, stage="running", notice="the disk is full", silent=True))
-    assert "the disk is full" in card.problem.text() and "Nothing has been heard" in card.problem.text()
+    assert "the disk is full" in card.problem.text() and "not responded" in card.problem.text()
     show(card, replace(RESTS, problem="The batch crashed."))
     assert card.problem.text() == "The batch crashed."
     show(card, RESTS)

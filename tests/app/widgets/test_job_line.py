@@ -25,7 +25,7 @@ def words(line):
 def test_progress_is_shown_in_bytes_with_the_time_left(line):
     progress = Progress(what="unet", done=1 << 30, total=4 << 30, unit="bytes", seconds_left=120)
     line.show_job(LibraryJob(call=1, kind="get", subject="owner/name", progress=progress))
-    for part in ("Getting owner/name", "unet", "1.0 GB of 4.0 GB", "2 min left"):
+    for part in ("Downloading owner/name", "unet", "1.0 GB of 4.0 GB", "2 min left"):
         assert part in words(line)
     bar = line.findChild(QProgressBar)
     assert bar.value() * 4 == bar.maximum()
@@ -41,7 +41,7 @@ def test_without_a_total_the_bar_only_moves(line, progress):
     ("state", "shown", "again"),
     [
         ("done", "Done. all is well", False),
-        ("failed", "did not work. all is well", True),
+        ("failed", "Failed. all is well", True),
         ("cancelled", "Stopped.", True),
     ],
 )

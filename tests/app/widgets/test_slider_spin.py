@@ -52,4 +52,4 @@ def test_the_number_goes_further_than_the_slider(control):
 
 def test_both_have_names(control):
     assert control.spin().accessibleName() == "CFG scale"
-    assert control.slider().accessibleName() == "Guidance, slider"
+    assert control.slider().accessibleName() == "CFG scale, slider"

@@ -219,7 +219,7 @@ def test_the_models_own_values_stand_in_the_fields(kit, page, qtbot):
     assert sampling_.guidance.value() == 1.0
     assert kit.create.chosen.settings() == CreateSettings()
     assert page.basics.size_picker.parts()["width"].value() == 512
-    assert "not read" in page.prompts.fields()["negative_prompt"].hint()
+    assert "ignored" in page.prompts.fields()["negative_prompt"].hint()
 
 
 def test_models_that_cannot_be_run_are_listed_with_the_reason(page):

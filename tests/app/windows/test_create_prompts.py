@@ -32,7 +32,7 @@ def test_tokens_and_weights_that_nobody_reads(kit, page, qtbot):
     before = kit.create.words.prompt()
     QTest.keyClick(page.prompts.prompt, Qt.Key.Key_Up, Qt.KeyboardModifier.ControlModifier)
     assert kit.create.words.prompt() == before
-    assert "does not weigh" in page.prompts.token_lines()[0].words()
+    assert "ignores prompt weights" in page.prompts.token_lines()[0].words()
 
 
 def test_history_by_the_keyboard(kit, page):

@@ -57,7 +57,7 @@ def button(panel, name):
 
 
 def test_an_empty_panel_asks_for_a_picture(panel):
-    assert any("Drop an image" in text for text in words(panel))
+    assert any("Drop an init image" in text for text in words(panel))
     assert not panel.findChild(QSlider).isVisible()
 
 
@@ -114,7 +114,7 @@ def test_mask_and_frame_are_said_and_can_be_removed(panel, model, qtbot):
     mask = QImage(40, 30, QImage.Format.Format_Grayscale8)
     mask.fill(255)
     model.use_mask(mask, Painting(), Growth(left=8, bottom=16), lambda: None, lambda _failure: None)
-    assert any("masked part" in text and "left 8, bottom 16" in text for text in words(panel))
+    assert any("masked area" in text and "left 8, bottom 16" in text for text in words(panel))
     assert not button(panel, "Use its size").isVisible(), "a growing image decides its size"
     remove = "Remove the mask and the extended canvas"
     qtbot.mouseClick(button(panel, remove), Qt.MouseButton.LeftButton)

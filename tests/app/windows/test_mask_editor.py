@@ -93,10 +93,10 @@ def test_the_form_is_the_way_of_painting(editor, model, qtbot):
 
 
 def test_boxes_and_frame_are_one(editor, model):
-    named(editor, QSpinBox, "Grow: Right").setValue(64)
+    named(editor, QSpinBox, "Extend: Right").setValue(64)
     assert editor.canvas.growth() == Growth(right=64)
     editor.canvas.set_growth(Growth(right=64, top=32))
-    assert named(editor, QSpinBox, "Grow: Top").value() == 32
+    assert named(editor, QSpinBox, "Extend: Top").value() == 32
     editor.use()
     assert model.inpaint() == Inpaint(right=64, top=32)
     assert len(model.inputs()) == 1, "nothing was painted: only the new parts are made"

@@ -82,7 +82,7 @@ def test_lines(dialog, settings, name, field, typed):
 
 
 def test_prompts_can_be_forgotten(dialog, forgotten):
-    next(one for one in dialog.findChildren(QPushButton) if one.text().startswith("Forget")).click()
+    next(one for one in dialog.findChildren(QPushButton) if one.text().startswith("Clear")).click()
     assert forgotten == [True]
 
 

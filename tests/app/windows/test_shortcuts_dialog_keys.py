@@ -127,7 +127,7 @@ def test_keys_of_the_prompt(window, qtbot):
     assert set(BY_THE_TEXT) <= set(LISTED["Create"])
 
 
-@pytest.mark.parametrize("key", LISTED["Pictures"])
+@pytest.mark.parametrize("key", LISTED["Images"])
 def test_keys_of_a_picture(qtbot, key):
     view = PictureView()
     qtbot.addWidget(view)

@@ -68,4 +68,4 @@ def test_a_seed_and_a_count_are_those_of_each_row(capsys):
     batch = told("batch", "run")
     assert "seed of the first image of each row; the next ones count up (default: each row has its own" in batch
     assert "number of images of each row" in batch
-    assert "(default: drawn, and told)" in told("generate")
+    assert "(default: random)" in told("generate")
