@@ -134,7 +134,7 @@ def leave_trouble(folder: Path) -> None:
     """In the queue: an entry that ended the engine twice, and nothing else that is not done; no later images."""
     use_folders(folder)
     first = set((folder / "made").read_text("utf-8").splitlines())
-    for path in (folder / "Images").rglob("*.png"):
+    for path in (folder / "Pictures").rglob("*.png"):
         if path.name not in first:
             path.unlink()
     with JobStore.open().store as store:
@@ -264,7 +264,7 @@ def _batch_look(stage: Stage) -> QWidget:
 
 def _fill_batch(stage: Stage) -> None:
     stage.page(BATCH)
-    given = Path.home() / "Images" / "Holiday"
+    given = Path.home() / "Pictures" / "Holiday"
     if not given.exists():
         given.mkdir(parents=True)
         for number, path in enumerate(sorted(_SAMPLES.glob("*.png")) * _COPIES):

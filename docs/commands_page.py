@@ -10,10 +10,11 @@ from mezzotint.cli.parser import make_parser
 
 
 def on_files(files: Files, config: Any) -> Files:  # noqa: ANN401  MkDocsConfig, which has no types of its own
-    """Add commands.md, which is no file, and screenshots/, which lie elsewhere."""
+    """Add commands.md, which is no file, and images, which lie elsewhere."""
     files.append(File.generated(config, "commands.md", content=page(make_parser())))
-    for path in sorted((Path(config.config_file_path).parent / "assets" / "screenshots").glob("*.webp")):
-        files.append(File.generated(config, f"screenshots/{path.name}", abs_src_path=str(path)))
+    assets = Path(config.config_file_path).parent / "assets"
+    for path in sorted((*assets.glob("screenshots/*.webp"), *assets.glob("samples/*.png"))):
+        files.append(File.generated(config, f"{path.parent.name}/{path.name}", abs_src_path=str(path)))
     return files
 
 

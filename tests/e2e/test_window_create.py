@@ -209,7 +209,7 @@ def test_tokens_weights_history_and_settings_are_those_of_the_model(driven):
     assert driven.create.chosen.size() == (2 * wide[1], 2 * wide[0])
     driven.choose(driven.page.basics.model_box, "starter-dit")
     driven.wait("the count", lambda: "75" not in lines[0].words() and "tokens" in lines[0].words())
-    assert "does not weigh" in lines[0].words()
+    assert "ignores prompt weights" in lines[0].words()
     QTest.keyClick(prompt, Qt.Key.Key_Up, Qt.KeyboardModifier.ControlModifier)
     assert prompt.text() == "a red (house:1.1)" and "nothing was changed" in lines[0].words()
     assert driven.create.chosen.size() == (128, 128) and driven.create.chosen.settings() == CreateSettings()

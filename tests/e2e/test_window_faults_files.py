@@ -132,7 +132,7 @@ def test_a_queue_that_cannot_be_opened_is_told_and_used_as_soon_as_it_can_be(qtb
         assert TROUBLES[how] in faulty.window.queue_page.problem.text()
         faulty.type_prompt("a house")
         faulty.generate()
-        faulty.until(lambda: "Nothing was put into the queue" in faulty.notice())
+        faulty.until(lambda: "Nothing was queued" in faulty.notice())
         assert faulty.program.create.words.prompt() == "a house"
         mend()
         faulty.until(lambda: "Nothing is lost" not in faulty.notice())
@@ -148,7 +148,7 @@ def test_a_disk_that_is_full_for_the_queue_is_told_and_the_words_stay(qtbot, mon
         words = "a house with a garden " * 2000
         faulty.program.create.words.set_prompt(words)
         faulty.generate()
-        faulty.until(lambda: "Nothing was put into the queue" in faulty.notice())
+        faulty.until(lambda: "Nothing was queued" in faulty.notice())
         assert "the disk is full: free some space" in faulty.notice()
         assert faulty.program.create.words.prompt() == words
         limit(faulty, "PRAGMA max_page_count = 1000000")

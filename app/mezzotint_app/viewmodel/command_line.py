@@ -33,7 +33,7 @@ def command_line(request: GenerateRequest) -> CommandLine:
     reading = read_request(request)
     left_out = list(reading.left_out)
     if any(one.role not in ("init", "mask") for one in request.images):
-        left_out.append(translate("Create", "guiding images"))
+        left_out.append(translate("Create", "reference images"))
     words = ["mezzotint", "generate", *_options(request, reading)]
     words += ["--", request.prompt] if request.prompt.startswith("-") else [request.prompt]
     return CommandLine(words=tuple(words), left_out=tuple(left_out))

@@ -74,6 +74,7 @@ class CreateModel(QObject):
         self.words.alternatives.changed.connect(self.changed)
         self.changed.connect(lambda: self._ask_time(anew=False))
         self.preview.ended.connect(lambda: self._ask_time(anew=True))
+        queue.opened.connect(lambda _notice: self._ask_time(anew=True))
         self.words.refused.connect(self.noticed)
         self.models.failed.connect(self.noticed)
         self.queued.connect(lambda _entry: self.preview.forget_failure())
@@ -268,7 +269,7 @@ class CreateModel(QObject):
         """How long what Generate asks for will take, learned from what was made or begun."""
         pictures = self.pictures()
         wanted = (self._plan_request(), pictures)
-        if wanted == self._timed and not anew:
+        if not self._queue.is_open or (wanted == self._timed and not anew):
             return
         self._timed = wanted
         request = replace(self.request(), count=pictures)

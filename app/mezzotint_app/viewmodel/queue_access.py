@@ -40,7 +40,12 @@ class QueueAccess(QObject):
         self._problem = ""  # why it could not be opened; known on its own thread
         self._told = ""  # the same, as it was told on the window's
         self._again: Wait | None = None
-        self._closed = False
+        self._is_open, self._closed = False, False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be asked: it was opened, and is not closed."""
+        return self._is_open and not self._closed
 
     def open(self) -> None:
         """Open it; nothing is asked before. Where that fails, it is tried until it is closed."""
@@ -73,6 +78,7 @@ class QueueAccess(QObject):
         self._background.run(self._close)
 
     def _now_open(self, notice: str | None) -> None:
+        self._is_open = True
         told, self._told = self._told, ""
         if told:
             self.over.emit(self._words(told))

@@ -122,7 +122,7 @@ class CreateFooter(QFrame):
         front.triggered.connect(lambda: self.generate_wanted.emit(True))
         copy = menu.addAction(icon("command"), self.tr("Copy as command line"))
         copy.triggered.connect(self.copy_wanted)
-        save = menu.addAction(icon("save"), self.tr("Save as job…"))
+        save = menu.addAction(icon("save"), self.tr("Save job file…"))
         save.triggered.connect(self.save_wanted)
         more.clicked.connect(lambda: menu.popup(more.mapToGlobal(QPoint(0, -menu.sizeHint().height()))))
         return more

@@ -144,7 +144,7 @@ def test_a_job_that_was_dropped_is_opened(qtbot, window, program, asked):
 def test_the_create_page_is_kept_as_a_job(window, program, asked):
     program.create.words.set_prompt("a boat")
     ways = {action.text(): action for action in window.create_page.footer.actions_of_more()}
-    ways["Save as job…"].trigger()
+    ways["Save job file…"].trigger()
     (dialog,) = opened(window)
     dialog.fileSelected.emit("/jobs/boat.toml")
     dialog.reject()

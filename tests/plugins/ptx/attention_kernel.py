@@ -88,7 +88,7 @@ class AttentionKernel:
         if self.kind == SHORT_KEYS:
             words += self._numbers[1:]
         else:
-            words += ["Aspect ratio", *self.shape, int(self.masked)]
+            words += ["Shape", *self.shape, int(self.masked)]
         if self.kind == FORWARD:
             words.append(self.slice_dim)
         return ".".join(map(str, words)) + "."
