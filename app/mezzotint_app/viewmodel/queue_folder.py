@@ -34,7 +34,7 @@ class QueueFolder(QObject):
     def _look(self) -> None:
         old, self._folder = self._folder, beginning(self._settings.value())
         new = self._folder
-        if old != new:
+        if old != new and self._access.is_open:
             self._access.change(lambda store: _go_elsewhere(store, old, new), self._gone, self._failed)
 
     def _failed(self, error: Exception) -> None:

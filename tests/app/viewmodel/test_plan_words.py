@@ -16,7 +16,8 @@ def test_one_line_says_what_it_needs_how_and_what_would_make_it_faster():
         card=True,
     )
     assert line == (
-        "Needs 3.6 GB of 8.0 GB VRAM, about 35 s: 8-bit weights, weights streamed, read from disk; faster with 14 GB of RAM"
+        "Needs 3.6 GB of 8.0 GB VRAM, about 35 s: 8-bit weights, weights streamed, read from disk; "
+        "faster with 14 GB of RAM"
     )
 
 
