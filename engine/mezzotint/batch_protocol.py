@@ -212,7 +212,7 @@ class BatchStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchPreview:
-    """Line `preview`, with --previews: an image that is being made, as it looks now."""
+    """Line `preview`, with --jsonl-previews: an image that is being made, as it looks now."""
 
     output: str
     jpeg: str  # base64

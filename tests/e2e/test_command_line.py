@@ -78,7 +78,7 @@ def test_an_init_picture_and_a_preview_of_each_step(generate, tiny_sdxl_folder, 
     Image.linear_gradient("L").resize((64, 64)).save(tmp_path / "init.png")
     result = generate(
         "a house", "-m", tiny_sdxl_folder, "--init", tmp_path / "init.png", "--strength", 0.5, "--steps", 6,
-        "--preview", tmp_path / "steps",
+        "--preview-dir", tmp_path / "steps",
     )  # fmt: skip
     assert result["strength"] == 0.5 and len(result["stages"][0]["timesteps"]) == 3
     assert len(list((tmp_path / "steps").iterdir())) == 3

@@ -70,7 +70,7 @@ def _options(request: GenerateRequest, reading: Reading) -> Iterator[str]:
     yield from _path("--output", request.output.path)
     if request.output.overwrite:
         yield "--overwrite"
-    yield from _path("--preview", request.output.preview_folder)
+    yield from _path("--preview-dir", request.output.preview_folder)
 
 
 def _pictures(request: GenerateRequest) -> Iterator[str]:

@@ -17,7 +17,7 @@ MOST_SEEDS = 10_000
 EXAMPLES = """\
   mezzotint batch photos -o out --prompt "at night, snow" --strength 0.5
   mezzotint batch photos -o out --recursive --glob "*.png" --sidecars --existing skip
-  mezzotint batch old -o new --again --hires 2
+  mezzotint batch old -o new --regenerate --hires 2
   mezzotint batch --prompts words.txt -o out --seeds 1,2,3
   mezzotint batch --table animals.csv --template "a {colour} {animal}" -o out --dry-run
   mezzotint batch photos -o out --prompt "at dusk" --devices 0,1 --watch
@@ -89,6 +89,7 @@ def _input_of(arguments: argparse.Namespace) -> InputFolder | None:
     if arguments.input is None:
         for name in ("recursive", "glob", "limit", "masks", "sidecars", "again"):
             if getattr(arguments, name):
+                name = "regenerate" if name == "again" else name
                 raise UsageError(f"--{name} requires an input folder: name it")
         return None
     return InputFolder(
@@ -144,7 +145,10 @@ def _add_input(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--limit", metavar="N", type=integer(1, 10**9, 10), help="only the first N files")
     group.add_argument("--masks", metavar="DIR", help="a folder with a mask of the same name for each image")
     group.add_argument("--sidecars", action="store_true", help="read prompts from NAME.txt beside NAME.png")
-    group.add_argument("--again", action="store_true", help="make each anew from what it says about itself")
+    group.add_argument(
+        "--regenerate", dest="again", action="store_true", help="make each image again from its metadata"
+    )
+    group.add_argument("--again", action="store_true", help=argparse.SUPPRESS)  # its name in 0.1
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
@@ -228,7 +232,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--json", action="store_true", help="print one JSON object at the end; for a dry run, all rows"
     )
     programs.add_argument("--jsonl", action="store_true", help="print JSON lines as the run goes on")
-    group.add_argument("--previews", action="store_true", help="of JSON lines: with small images of what is made")
+    group.add_argument(
+        "--jsonl-previews", dest="previews", action="store_true", help="with --jsonl: include preview images"
+    )
+    group.add_argument("--previews", action="store_true", help=argparse.SUPPRESS)  # its name in 0.1
     group.add_argument(
         "--stop-with-input",
         action="store_true",

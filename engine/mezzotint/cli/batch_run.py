@@ -54,7 +54,7 @@ def run_job(job: JobFile, base: Path, arguments: argparse.Namespace, context: Co
     if arguments.ray is not None and devices is not None:
         raise UsageError("--ray and --devices both say who works: leave one of them out")
     if arguments.previews and form != "jsonl":
-        raise UsageError("--previews puts small images into JSON lines: ask for those with --jsonl")
+        raise UsageError("--jsonl-previews requires --jsonl")
     if arguments.watch and job.input is None:
         raise UsageError("--watch waits for images in a folder: name that folder")
     if arguments.stop_with_input:

@@ -181,7 +181,10 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         help="a folder, a file name or a template with [tokens]; .png, .jpg, .webp (default: [date]-[time]-[seed].png)",
     )
     group.add_argument("--overwrite", action="store_true", help="replace an existing file (default: use another name)")
-    group.add_argument("--preview", metavar="DIR", help="write a preview image of each step into this folder")
+    group.add_argument(
+        "--preview-dir", dest="preview", metavar="DIR", help="write a preview image of each step into this folder"
+    )
+    group.add_argument("--preview", help=argparse.SUPPRESS)  # its name in 0.1
     group.add_argument(
         "--save-job",
         metavar="FILE",

@@ -30,7 +30,7 @@ def save_job(job: JobFile, path: Path, context: Context, base: Path | None = Non
 def save_request(request: GenerateRequest, path: Path, context: Context) -> int:
     """Write the job that makes what a request asks for."""
     if request.output.preview_folder is not None:
-        raise UsageError("small images of steps are no part of a job: leave --preview out")
+        raise UsageError("previews of steps are not part of a job: leave --preview-dir out")
     return save_job(job_of([request], output=output_of(request)), path, context)
 
 

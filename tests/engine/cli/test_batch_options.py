@@ -36,6 +36,25 @@ def test_everything_about_words_folders_and_names():
     assert said.matrix == (("seed", (3, 1)),)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (["batch", "run", "in", "-o", "o", "--again"], ["batch", "run", "in", "-o", "o", "--regenerate"]),
+        (["run", "job.toml", "--previews"], ["run", "job.toml", "--jsonl-previews"]),
+        (["generate", "a", "--preview", "d"], ["generate", "a", "--preview-dir", "d"]),
+    ],
+)
+def test_names_of_the_version_before_are_understood_and_not_shown(old, new, capsys):
+    parse = make_parser().parse_args
+    assert parse(old) == parse(new)
+    with pytest.raises(SystemExit):
+        parse([*(word for word in old[:2] if word != "job.toml"), "--help"])
+    shown = capsys.readouterr().out.split()
+    assert (
+        new[-1 if old[-1].startswith("-") else -2] in shown and old[-1 if old[-1].startswith("-") else -2] not in shown
+    )
+
+
 def test_how_many_together():
     def said(*words):
         return make_parser().parse_args(["run", "job.toml", *words]).batch_size
@@ -51,7 +70,7 @@ def test_how_many_together():
     [
         ["--prompt", "a house", "--steps", "4", "--size", "64x64", "--hires", "1.5", "--lora", "ink.safetensors:0.5"],
         ["in", "--prompt", "at night", "--strength", "0.5", "-m", "starter-dit", "--device", "cpu", "--seeds", "1,2"],
-        ["in", "--again", "--guidance", "3"],
+        ["in", "--regenerate", "--guidance", "3"],
     ],
 )
 def test_written_as_a_job_file_they_say_the_same(words):

@@ -126,7 +126,7 @@ def test_asked_twice_it_ends_at_once_and_the_task_is_not_blamed(start, tmp_path)
         told, code = one.rest()
     assert code == 130 and "ended" not in told and pictures(tmp_path) == 0
     (tmp_path / "go").touch()
-    with start("--previews") as again:
+    with start("--jsonl-previews") as again:
         told, code = again.rest()
     assert (code, told["ended"]["progress"]["done"], told["preview"]["jpeg"]) == (0, 2, "abcd")
     assert all(record.attempts == 1 for record in read_ledger(tmp_path / "out").records().values())

@@ -41,7 +41,7 @@ def test_every_option_reaches_the_request(command):
         "--schedule karras --clip-skip 1 --prediction-type v_prediction --zero-terminal-snr --seed 7 --count 2 "
         "--init i.png --strength 0.4 --embedding a.safetensors --embedding b.safetensors "
         "--lora c.safetensors:-0.5 --lora d.safetensors --device cpu "
-        "--dtype float32 --attention sdpa --preview steps -o out/ --overwrite --models-folder /m"
+        "--dtype float32 --attention sdpa --preview-dir steps -o out/ --overwrite --models-folder /m"
     )
     done = command("generate", *shlex.split(words), "a barn")
     sampling = Sampling(

@@ -112,7 +112,7 @@ def test_what_is_there_is_not_replaced(command, here):
         (["batch", "-o", "out", "--save-job", "job.toml"], "nothing to make"),
         (["batch", "--prompt", "a", "-o", "out", "--name", "[date]", "--save-job", "job.toml"], "[date]"),
         (["generate", "a", "-o", "[date].png", "--save-job", "job.toml"], "date"),
-        (["generate", "a", "--preview", "steps", "--save-job", "job.toml"], "--preview"),
+        (["generate", "a", "--preview-dir", "steps", "--save-job", "job.toml"], "--preview-dir"),
     ],
 )
 def test_what_cannot_be_saved_is_told(command, here, words, complaint):
