@@ -49,7 +49,7 @@ def test_a_folder_dry_then_made_then_settled(tiny_sdxl_folder, photos, tmp_path)
     ]
     assert not (tmp_path / "out").exists()
     out, errors = mezzotint(*words)
-    assert "passed over: broken.png" in errors
+    assert "skipped: broken.png" in errors
     assert len(out.splitlines()) == 2
     manifest = tmp_path / "out" / "mezzotint-manifest.jsonl"
     made = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*.png")}

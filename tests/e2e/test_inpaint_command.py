@@ -69,7 +69,7 @@ def test_a_picture_grows_with_its_own_words(command, capsys, tmp_path):
         (("--outpaint", "1,2,3,4"), 2, "--outpaint requires an init image"),
         (("--init", "INIT", "--inpaint-feather", "3"), 2, "--inpaint-feather requires --mask or --outpaint"),
         (("--init", "INIT", "--mask", "MASK", "--inpaint-feather", "300"), 2, "from 0 to 256"),
-        (("--init", "INIT", "--mask", "BLACK"), 2, "nothing to make anew: the lightest pixel .* is 40 of 255"),
+        (("--init", "INIT", "--mask", "BLACK"), 2, "nothing to inpaint: the lightest pixel .* is 40 of 255"),
         (("--init", "INIT", "--mask", "WIDE"), 2, "is 64x32, the image 64x64: they must have the same shape"),
         (("--init", "INIT", "--mask", "TEXT"), 7, "TEXT holds text, not an image"),
         (("--init", "INIT", "--mask", "NOTHING"), 7, "NOTHING"),

@@ -55,8 +55,9 @@ class QueueAccess(QObject):
     def ask(
         self, work: "Callable[[JobStore], T]", then: Callable[[T], None] | None = None, failed: Failed | None = None
     ) -> None:
-        """Read something."""
-        self._background.run(lambda: work(self._opened()), then, failed)
+        """Read something; once it is closed nobody waits for that."""
+        if not self._closed:
+            self._background.run(lambda: work(self._opened()), then, failed)
 
     def change(
         self, work: "Callable[[JobStore], T]", then: Callable[[T], None] | None = None, failed: Failed | None = None

@@ -164,7 +164,7 @@ def summary(totals: DryTotals) -> str:
     """The totals in words."""
     parts = [f"{totals.to_make} to make of {totals.tasks}"]
     parts += [f"{totals.does[does]} {words}" for does, words in _FATES if totals.does.get(does)]
-    parts += [f"{count} passed over ({kind})" for kind, count in sorted(totals.skipped.items())]
+    parts += [f"{count} skipped ({kind})" for kind, count in sorted(totals.skipped.items())]
     time = "time not known" if totals.seconds is None else f"about {_duration(totals.seconds)} ({totals.how_known})"
     room = f"about {size(totals.bytes)}"
     if totals.free_bytes is not None:

@@ -108,7 +108,7 @@ def lines_of(status: BatchStatus) -> list[str]:
         f"made         {status.done}{_of_how_many(status)}",
         f"failed       {failed}{f' ({kinds})' if kinds else ''}",
     ]
-    lines += [f"passed over  {status.skipped}"] if status.skipped else []
+    lines += [f"skipped      {status.skipped}"] if status.skipped else []
     lines += [f"gone         {status.gone}, which the next run makes again"] if status.gone else []
     lines += [f"shards       {', '.join(status.shards)}"] if status.shards else []
     lines += [f"missing      shards {', '.join(status.shards_missing)}"] if status.shards_missing else []

@@ -102,7 +102,7 @@ class Show:
 
 
 def _told(record: Record) -> str:
-    what = {"failed": "failed", "set_aside": "set aside", "skipped": "passed over"}[record.status]
+    what = {"failed": "failed", "set_aside": "crashed twice", "skipped": "skipped"}[record.status]
     return f"{what}: {plain(record.input or record.output, 300)}: {plain(record.error or '', 500)}"
 
 
@@ -111,8 +111,8 @@ def summary(progress: Progress) -> str:
     parts = [
         (progress.done, "made"),
         (progress.failed, "failed"),
-        (progress.set_aside, "set aside"),
-        (progress.skipped, "passed over"),
+        (progress.set_aside, "crashed twice"),
+        (progress.skipped, "skipped"),
         (progress.already, "settled before"),
         (progress.left_failed, "failed before (--retry-failed tries them again)"),
     ]

@@ -49,7 +49,7 @@ def add(commands: "Commands") -> None:
     pause.add_argument("--after-this", action="store_true", help="finish what is being made first")
     add_command(below, "resume", "Go on, also with what a crash has interrupted.", _with_queue(_resume))
     for name, summary, act, number in (
-        ("retry", "Try again what has failed, was set aside or interrupted (default: all of it).", _retry, "*"),
+        ("retry", "Retry what failed, crashed twice or was interrupted (default: all of it).", _retry, "*"),
         ("cancel", "Stop entries, also one that is being made; images that are there stay.", _cancel, "+"),
         ("remove", "Take entries out of the queue; images stay.", _remove, "+"),
     ):

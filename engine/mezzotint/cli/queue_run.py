@@ -55,7 +55,7 @@ def _recover(store: "JobStore", arguments: argparse.Namespace, context: Context)
     recovered = store.recover()
     for tasks, what in (
         (recovered.done, "had just been made when its program ended: done"),
-        (recovered.set_aside, "ended its program twice and was set aside: `mezzotint queue retry` tries it again"),
+        (recovered.set_aside, "crashed its process twice and is skipped: `mezzotint queue retry` retries it"),
     ):
         for task in tasks:
             context.terminal.talk(f"notice: task {task} {what}")

@@ -19,8 +19,8 @@ _EXAMPLES = """\
 Paths in the file are from the folder that it is in. Run again, it makes what is missing.
 
 --jsonl prints {"kind": K, K: {...}} in each line, K being begun, notice, step, preview (with --jsonl-previews), settled
-(a task that ended, once that is on the disk), progress (the figures, twice a second), ended, and error for what ended the
-run before its end. mezzotint/batch_protocol.py says what each holds.
+(a task that ended, once that is on the disk), progress (the figures, twice a second), ended, and error for what ended
+the run before its end. mezzotint/batch_protocol.py says what each holds.
 """
 
 

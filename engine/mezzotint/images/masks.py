@@ -34,8 +34,8 @@ def read_mask(path: Path, size: tuple[int, int]) -> Image.Image:
     mask = light.point(lambda value: 255 if value >= LIGHT else 0)
     if mask.getbbox() is None:
         raise UsageError(
-            f"there is nothing to make anew: the lightest pixel of the mask {shown(path)} is {lightest} of 255, and "
-            f"from {LIGHT} on it is made anew; paint that part white"
+            f"there is nothing to inpaint: the lightest pixel of the mask {shown(path)} is {lightest} of 255, and "
+            f"from {LIGHT} on it is inpainted; paint that part white"
         )
     return mask
 

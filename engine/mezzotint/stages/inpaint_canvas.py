@@ -187,7 +187,7 @@ def _grown(
 def _found(mask: Image.Image) -> Box:
     found = mask.getbbox()
     if found is None:  # masks that are empty are refused as they are read
-        raise UsageError("there is nothing to make anew: the mask is black; paint what is to be made anew white")
+        raise UsageError("there is nothing to inpaint: the mask is black; paint the area to inpaint white")
     return found
 
 

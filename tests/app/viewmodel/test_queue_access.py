@@ -107,11 +107,18 @@ def test_a_change_that_fails_is_told_to_who_asked_and_changes_nothing(inline):
     access.close()
 
 
-@pytest.mark.parametrize("closed", [True, False])
-def test_to_ask_when_it_is_not_open_is_a_bug(inline, closed):
+def test_to_ask_before_it_is_opened_is_a_bug(inline):
     access = QueueAccess(inline, JobStore.open)
-    if closed:
-        access.open()
-        access.close()
     with pytest.raises(RuntimeError, match="opened"):
         access.ask(JobStore.paused)
+
+
+def test_once_it_is_closed_nothing_is_asked_and_a_change_is_a_bug(inline):
+    access, told = QueueAccess(inline, JobStore.open), []
+    access.open()
+    assert access.is_open
+    access.close()
+    access.ask(JobStore.paused, told.append, told.append)
+    assert told == [] and not access.is_open
+    with pytest.raises(RuntimeError, match="closed"):
+        access.change(JobStore.paused)

@@ -126,9 +126,7 @@ def test_what_a_crash_left_behind_is_told(queue, store, add):
         store.resume_interrupted()
         store.claim("dead/x")
         done = queue("--until-empty")
-    assert (
-        "notice: task 1 ended its program twice and was set aside: `mezzotint queue retry` tries it again" in done.err
-    )
+    assert "notice: task 1 crashed its process twice and is skipped: `mezzotint queue retry` retries it" in done.err
 
 
 def test_one_program_at_a_time(queue, store, add):
