@@ -92,7 +92,7 @@ def test_the_starter_s_pictures_are_those_made_alone(engine, requests_for, tmp_p
 
 @pytest.mark.slow
 def test_a_limit_that_has_room_for_one_alone_has_them_made_one_by_one(engine, requests_for, tiny_sdxl_folder, tmp_path):
-    requests = requests_for(tiny_sdxl_folder, size=128, vram_limit_bytes=512 * MIB)
+    requests = requests_for(tiny_sdxl_folder, size=128, vram_limit_bytes=1536 * MIB)
     ample = together(engine, requests)
     assert [result.together for result in ample] == [4] * 4
     stage = next(phase for phase in ample[0].memory.phases if phase.name == "stage 1")
@@ -125,7 +125,7 @@ def test_a_batch_that_runs_short_is_halved_before_anything_else_gives(
 
     monkeypatch.setattr(UNet2DConditionModel, "forward", short)
     events = []
-    requests = requests_for(tiny_sdxl_folder, count=6, size=64, vram_limit_bytes=512 * MIB)
+    requests = requests_for(tiny_sdxl_folder, count=6, size=64, vram_limit_bytes=1536 * MIB)
     results = together(engine, requests, events)
     assert rows[:4] == [12, 12, 6, 4] and max(rows[3:]) == 4
     told = [event.event for event in events if isinstance(event.event, Notice) and event.event.code == "memory_short"]
