@@ -87,7 +87,8 @@ def test_the_kernels_make_the_picture(request_for, stand_in, request, model, ask
     result = run(engine, request_for(folder, attention=asked, dtype="bfloat16"), events)
     assert result.attention == ("flash" if asked == "auto" else asked)
     assert (result.attention_asked, result.attention_fallbacks, notices(events)) == (asked, (), [])
-    assert {launch.flags for launch in kernels.launches} == {2 if asked == "int8" else 0}
+    large = [launch for launch in kernels.launches if not launch.nk <= 128 < launch.nq]  # few keys: in 16 bits
+    assert {launch.flags for launch in large} == {2 if asked == "int8" else 0}
     assert is_of_autoencoder(kernels.launches[-1])
     difference = np.abs(pixels(result.images[0]) - pixels(plain.images[0]))
     assert 0 < difference.mean() < 4

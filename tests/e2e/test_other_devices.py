@@ -3,17 +3,25 @@
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from card_jobs import pixels, request_of, run
 from card_kernels import CardNf4, card_backends
 from fake_card.install import fake_card
+from PIL import Image
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.memory.machine_probe import Card, Surroundings, machine_facts
 
 GIB = 2**30
+
+
+def apart(result, other):
+    """The largest difference of two images, of 255."""
+    pair = [np.asarray(Image.open(each.images[0].path)).astype(int) for each in (result, other)]
+    return int(np.abs(pair[0] - pair[1]).max())
 
 
 def told(result):
@@ -39,7 +47,8 @@ def test_apple_s_makes_the_very_picture_of_the_processor(request, tmp_path, mode
         result = run(replace(job, device="mps"))
         assert told(result) == 1
         assert (result.device, result.device_name, result.attention) == ("mps", "Apple GPU", "sdpa")
-        assert pixels(result) == pixels(plain)
+        # Weights of 4 bits are multiplied by kernels of its own on a processor, whose sums run in another order.
+        assert apart(result, plain) <= (job.quantization == "int4")
         assert card.operations["copy from host"] > 0
 
 

@@ -57,10 +57,10 @@ def generator() -> torch.Generator:
     return torch.Generator("cpu").manual_seed(SEED)
 
 
-def same(picture: Image.Image, mine: np.ndarray) -> None:
+def same(picture: Image.Image, mine: np.ndarray, *, apart: int = 0) -> None:
     theirs = np.array(picture)
     assert theirs.std() > 1  # two grey images would prove nothing
-    np.testing.assert_array_equal(theirs, mine)
+    np.testing.assert_allclose(theirs.astype(int), mine.astype(int), rtol=0, atol=apart)
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def scheduler_of(pipeline, **asked):
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("sampler", ["euler_a", "heun", "dpmpp_2m", "dpmpp_2m_sde", "ddim", "unipc", "lcm"])
-def test_every_sampler_is_walked_alike(tiny_sdxl_folder, tmp_path, sampler):
+def test_every_sampler_is_walked_alike(tiny_sdxl_folder, tmp_path, sampler, every_device):
     from diffusers import StableDiffusionXLImg2ImgPipeline, StableDiffusionXLPipeline
 
     for pipeline_class in (StableDiffusionXLPipeline, StableDiffusionXLImg2ImgPipeline):
@@ -121,7 +121,9 @@ def test_every_sampler_is_walked_alike(tiny_sdxl_folder, tmp_path, sampler):
             Image.linear_gradient("L").resize((SIDE, SIDE)).convert("RGB").save(tmp_path / "init.png")
             theirs |= {"image": Image.open(tmp_path / "init.png"), "strength": 0.5}
             mine |= {"images": (ImageInput(path=str(tmp_path / "init.png")),), "strength": 0.5}
-        same(pipeline(PROMPT, **theirs).images[0], ours(tiny_sdxl_folder, tmp_path, **mine))
+        # A group norm on a card gives up channels last, which an encoded image has, and rounds in another order.
+        apart = every_device != "cpu" and "images" in mine
+        same(pipeline(PROMPT, **theirs).images[0], ours(tiny_sdxl_folder, tmp_path, **mine), apart=apart)
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ def starter(tmp_path):
 @pytest.mark.parametrize("model", ["starter-dit", "starter-xl"])
 def test_a_copy_paints_as_the_model_does_that_is_quantized_while_it_is_loaded(call, pixels, tmp_path, model, scheme):
     output = tmp_path / "small"
-    code, out, err = call("quantize", model, "--scheme", scheme, "-o", output, "--json", "--dtype", "float32")
+    code, out, err = call("quantize", model, "--scheme", scheme, "-o", output, "--json")
     assert code == 0, err
     report = json.loads(out)
     assert report["bytes_after"] < 0.8 * report["bytes_before"]

@@ -181,7 +181,7 @@ def test_a_prompt_that_grows_beyond_what_can_be_read_stops_there(faulty, qtbot):
     faulty.until(lambda: edit.text() == longest)
     edit.moveCursor(edit.textCursor().MoveOperation.End)
     qtbot.keyClicks(edit, "x")
-    faulty.until(lambda: "at most 65536 can be read" in faulty.line())
+    faulty.until(lambda: "the limit is 65536" in faulty.line())
     assert edit.text() == faulty.program.create.words.prompt() == longest
     faulty.works(longest)
 

@@ -171,7 +171,7 @@ BUGS = {
         text="        m = fmaxf(m, shuffle_xor(m, 1));\n",
         becomes="        if (thread_index() % 2) m = fmaxf(m, shuffle_xor(m, 1));\n",
         problems=(RAGGED,),
-        error="different instructions",
+        error="deadlock",
     ),
     "few keys: no barrier before queries are read": Bug(
         file=SHORT_KEYS,
@@ -257,8 +257,10 @@ BUGS = {
         file=MAINLOOP,
         text="        wait_copies<Architecture, 0>();\n"
         "        barrier();  // K(j) is there for all, and all are done with V(j+1)\n"
+        "        const MaskBytes<T> bytes(sight, tile * Shape::tile_n);\n"
         "        load_values(tile);\n",
-        becomes="        wait_copies<Architecture, 0>();\n        load_values(tile);\n        barrier();\n",
+        becomes="        wait_copies<Architecture, 0>();\n        load_values(tile);\n        barrier();\n"
+        "        const MaskBytes<T> bytes(sight, tile * Shape::tile_n);\n",
         problems=STUBBORN,
     ),
     "the last tile of keys is left out": Bug(

@@ -31,7 +31,7 @@ def built(toolchain, root):
     """The library of all kernels, kept from one run to the next; what has not changed is not compiled again."""
     folder = root / "build" / "kernels-test"
     build_library(toolchain, architectures="75-virtual", folder=folder)
-    return next(path for path in folder.iterdir() if path.suffix in {".so", ".dll"})
+    return next(path for path in folder.glob("*mezzotint_kernels.*") if path.suffix in {".so", ".dll"})
 
 
 @pytest.mark.slow
