@@ -68,8 +68,10 @@ class DryRun:
         )
 
     def _skip(self, skipped: Skipped) -> DryRow:
-        self._skipped[skipped.kind] += 1
-        return DryRow(does="skip", input=skipped.input, output=None, why=skipped.reason, kind=skipped.kind)
+        if not skipped.is_failure:
+            self._skipped[skipped.kind] += 1
+        does: DryDoes = "refuse" if skipped.is_failure else "skip"
+        return DryRow(does=does, input=skipped.input, output=None, why=skipped.reason, kind=skipped.kind)
 
     def _row(self, task: BatchTask) -> DryRow:
         does, why = self._fate(task)

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mezzotint.batch.skipped import Skipped
+from mezzotint.batch.skipped import IMAGE_SUFFIXES, Skipped
 from mezzotint.batch.words import is_text
 from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited
 from mezzotint.errors import ModelRefused, StorageError, UsageError
 from mezzotint.trouble import meaning, shown, storage_error
 
-PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".tif", ".tiff", ".bmp", ".gif")
 _MOST_SIDECAR = 256 << 10  # bytes
 _TURNS_AROUND = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")  # with these gnp.exe reads exe.png
 
@@ -161,7 +160,7 @@ def _is_name(relative: str) -> bool:
 def _fits(search: Search, relative: str) -> bool:
     name = relative.rpartition("/")[2]
     if not search.glob:
-        return name.lower().endswith(PICTURE_SUFFIXES)
+        return name.lower().endswith(IMAGE_SUFFIXES)
     return any(fnmatch.fnmatchcase(relative if "/" in glob else name, glob) for glob in search.glob)
 
 
@@ -189,7 +188,7 @@ def _safe(relative: str) -> str:
 def mask_of(found: Found, masks: Path) -> Path | Skipped:
     """The mask of the same stem, in the same folder below that of the masks."""
     stem = masks / found.relative.rpartition(".")[0]
-    there = _pictures_of(stem, PICTURE_SUFFIXES) or _pictures_of(stem, tuple(map(str.upper, PICTURE_SUFFIXES)))
+    there = _pictures_of(stem, IMAGE_SUFFIXES) or _pictures_of(stem, tuple(map(str.upper, IMAGE_SUFFIXES)))
     if len(there) == 1:
         return there[0]
     if there:

@@ -39,19 +39,21 @@ class KnownTasks:
         self._tasks: dict[str, Known] = {}
         self._outputs: dict[str, str] = {}  # of images that are there, and of those that failed
         self._failed: set[str] = set()
+        self._unreadable: dict[str, bool] = {}  # inputs of the manifest read last; whether its last run said so
         self.damaged = 0  # lines that could not be read
 
     @classmethod
-    def read(cls, folder: Path) -> "KnownTasks":
-        """All manifests of an output folder; those of shards may be growing at the moment."""
+    def read(cls, folder: Path, own: Path | None = None) -> "KnownTasks":
+        """All manifests of an output folder; those of shards may be growing. `own`: the one that is to be resumed."""
         known = cls()
-        for path in manifests_in(folder):
+        for path in sorted(manifests_in(folder), key=lambda path: path == own):
             known.read_file(path)
         known._end_all()
         return known
 
     def read_file(self, path: Path) -> None:
         """One manifest."""
+        self._unreadable = {}
         try:
             for line in read_lines(path):
                 if line.value is None:
@@ -68,8 +70,9 @@ class KnownTasks:
         for what, value in line.items():
             if isinstance(value, str):
                 self.mark(what, value)
-            elif what == "run" and isinstance(value, dict):
+            elif isinstance(value, dict):
                 _check_version(value.get("schema_version"), path)
+                self.note(what)
 
     def _end_all(self) -> None:
         """What was under way when its process ended has ended it, as far as anyone knows."""
@@ -84,6 +87,14 @@ class KnownTasks:
     def add(self, record: Record) -> None:
         """A new last word."""
         self._settle(record.key, record.status, record.output, record.attempts)
+
+    def note(self, what: str) -> None:
+        """A run begins, or has gone through all of its tasks: inputs that it did not find unreadable are so no more."""
+        if what == "run":
+            self._unreadable = dict.fromkeys(self._unreadable, False)
+        elif what == "ended":
+            self._failed -= {key for key, is_confirmed in self._unreadable.items() if not is_confirmed}
+            self._unreadable = {key: True for key, is_confirmed in self._unreadable.items() if is_confirmed}
 
     def mark(self, what: str, key: str) -> None:
         """One of the marks that the manifest has; anything else is for other readers."""
@@ -107,6 +118,8 @@ class KnownTasks:
         self._failed.discard(key)
         if status in FAILURES:
             self._failed.add(key)
+        if status == "failed" and not output:
+            self._unreadable[key] = True
         if output and status != "skipped":
             before = self._outputs.get(output)
             if before is not None and before != key:

@@ -16,7 +16,15 @@ from mezzotint.trouble import shown, storage_error
 _NAMES = tuple(one.name for one in fields(Record))
 _TEXTS = ("input", "input_hash", "settings_hash", "kind", "error", "pixels_sha256", "time")
 _LARGEST = 1 << 63
-_OF_FILES = {"image_refused", "link", "name", "no_mask", "not_a_file", "storage"}  # why all of a file is passed over
+_OF_FILES = {
+    "image_refused",
+    "not_an_image",
+    "link",
+    "name",
+    "no_mask",
+    "not_a_file",
+    "storage",
+}  # of a whole file
 
 Keep = Callable[[dict[str, Any]], Record]
 
@@ -29,12 +37,13 @@ class Journal:
     shard: Shard | None
     records: dict[str, Record] = field(default_factory=dict)  # the last one of each task, in the order they ended
     outputs: dict[str, str] = field(default_factory=dict)  # the task whose image each was last
-    passed_over: dict[str, list[str]] = field(default_factory=dict)  # the records that say so of each input
+    no_tasks: dict[str, str] = field(default_factory=dict)  # by input: it was skipped or unreadable
     run: dict[str, Any] = field(default_factory=dict)  # how its last run began
     total: int | None = None  # tasks of its last run, where it has counted them
     is_ended: bool = False  # its last run went through all of its tasks
     damaged: int = 0  # lines that cannot be read
     end: int = 0  # bytes that were read
+    unconfirmed: set[str] = field(default_factory=set)  # inputs that its last run has not yet found unreadable again
 
     def read_on(self, keep: "Keep | None" = None) -> Iterator[None]:
         """Take the lines that are new, one at each step. `keep`: the record of a line. StorageError."""
@@ -53,6 +62,7 @@ class Journal:
             self._settle(keep(line))
         elif isinstance(line.get("run"), dict):
             self.run, self.total, self.is_ended = line["run"], None, False
+            self.unconfirmed = {key for key, record in self.records.items() if record.is_unreadable_input}
         elif isinstance(line.get("replaced"), str):
             self.records.pop(line["replaced"], None)  # another's image was about to take its place
         else:
@@ -64,23 +74,29 @@ class Journal:
             self.records.pop(before, None)  # it had this name, and was replaced
         self.records.pop(record.key, None)
         self.records[record.key] = record
+        self.unconfirmed.discard(record.key)
         if record.output:
             self.outputs[record.output] = record.key
         if record.input:
             self._look_at_input(record, record.input)
 
     def _look_at_input(self, record: Record, name: str) -> None:
-        """An image that was mended and made was passed over once, and is no more."""
-        if record.status == "skipped" and record.kind in _OF_FILES:
-            self.passed_over.setdefault(name, []).append(record.key)
-        elif record.status == "done":
-            for key in self.passed_over.pop(name, ()):
-                self.records.pop(key, None)
+        """The last word on an input that was skipped or unreadable: it may have been mended, and made."""
+        is_of_input = record.is_unreadable_input or (record.status == "skipped" and record.kind in _OF_FILES)
+        if is_of_input or record.status == "done":
+            before = self.no_tasks.pop(name, None)
+            if before is not None and before != record.key:
+                self.records.pop(before, None)
+        if is_of_input:
+            self.no_tasks[name] = record.key
 
     def _take_total(self, line: dict[str, Any]) -> None:
         ended, counted = line.get("ended"), line.get("counted")
         if isinstance(ended, dict):
             self.is_ended = True
+            for key in self.unconfirmed:  # they were mended, or taken away
+                self.records.pop(key, None)
+            self.unconfirmed = set()
             self.total = _whole_number(ended.get("total")) if "total" in ended else self.total
         elif isinstance(counted, dict) and not self.is_ended:  # a short run ends before all are counted
             self.total = _whole_number(counted.get("total"))

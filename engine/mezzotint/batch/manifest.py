@@ -79,7 +79,7 @@ class Manifest:
         except OSError as error:
             raise storage_error("open", path, error) from error
         try:
-            known = KnownTasks.read(folder)
+            known = KnownTasks.read(folder, path)
         except BaseException:
             os.close(handle)
             raise
@@ -148,6 +148,7 @@ class Manifest:
     def note(self, what: str, facts: Mapping[str, object]) -> None:
         """How the run goes: `run` and `ended`."""
         with self._lock:
+            self._known.note(what)
             self._append(json.dumps({what: dict(facts)}).encode("ascii") + b"\n")
 
     def _mark(self, what: str, key: str) -> None:

@@ -11,7 +11,7 @@ from mezzotint.batch.cells import THE_INPUT, THE_MASK
 from mezzotint.batch.inputs import Found, Listdir, Search, mask_of, scan, sidecar_of
 from mezzotint.batch.job import InputFolder, JobFile
 from mezzotint.batch.pruned import pruned
-from mezzotint.batch.skipped import Skipped
+from mezzotint.batch.skipped import Skipped, kind_of_refused
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.errors import MezzotintError, UsageError
@@ -112,7 +112,7 @@ def _of_picture(found: Found, asked: InputFolder, masks: Path | None) -> Materia
         if asked.work == "again":
             return replace(material, over=_recorded(found))
     except MezzotintError as error:
-        return Skipped(input=found.relative, reason=str(error), kind=error.kind)
+        return Skipped(input=found.relative, reason=str(error), kind=kind_of_refused(found.relative, error.kind))
     if masks is None:
         return material
     mask = mask_of(found, masks)

@@ -41,10 +41,10 @@ class Tally:
         self.already = self.left_failed = 0
         self.total: int | None = None
 
-    def settled(self, status: Status) -> None:
-        """One has ended, and that is on the disk."""
+    def settled(self, status: Status, *, was_tried: bool = True) -> None:
+        """One has ended, and that is on the disk; what was not tried took no time."""
         self._counts[status] += 1
-        if status in ("done", "failed"):
+        if status in ("done", "failed") and was_tried:
             self._times.append(self._clock())
 
     def took(self, vram_bytes: int | None) -> None:

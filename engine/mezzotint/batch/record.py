@@ -37,6 +37,11 @@ class Record:
     engine: dict[str, str] = field(default_factory=dict)  # what it was made with: device, model, versions
     time: str = ""  # UTC, when it was written
 
+    @property
+    def is_unreadable_input(self) -> bool:
+        """Whether it is about an input that could not be read; each run looks, and says so again."""
+        return self.status == "failed" and not self.output
+
 
 def line_of(record: Record) -> bytes:
     """The record as a line of the manifest."""

@@ -47,11 +47,11 @@ def passed_over_record(task: BatchTask) -> Record:
 
 
 def no_task_record(skipped: Skipped) -> Record:
-    """A file or a row that is no task."""
-    name = f"{skipped.kind} {skipped.input} {skipped.reason}".encode("utf-8", "surrogatepass")
+    """A file or a row that is no task; an input that cannot be read has failed, whatever the reason is next time."""
+    name = f"unreadable: {skipped.input}" if skipped.is_failure else f"{skipped.kind} {skipped.input} {skipped.reason}"
     return Record(
-        key=hashlib.sha256(b"no task: " + name).hexdigest(),
-        status="skipped",
+        key=hashlib.sha256(f"no task: {name}".encode("utf-8", "surrogatepass")).hexdigest(),
+        status="failed" if skipped.is_failure else "skipped",
         output="",
         input=skipped.input,
         kind=skipped.kind,

@@ -162,7 +162,7 @@ class Run:
 
     def _sync(self) -> None:
         for record in self._manifest.sync():
-            self._tally.settled(record.status)
+            self._tally.settled(record.status, was_tried=not record.is_unreadable_input)
             self._listener.settled(record, self._tally.progress())
 
     # ---- what is heard
@@ -222,7 +222,7 @@ class Run:
     def _no_task(self, item: Skipped) -> None:
         self._ahead.settled()
         record = no_task_record(item)
-        if self._manifest.known(record.key).status == "skipped":
+        if not item.is_failure and self._manifest.known(record.key).status == "skipped":
             self._tally.already += 1
         else:
             self._manifest.add(record)

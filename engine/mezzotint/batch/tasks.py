@@ -18,6 +18,7 @@ from mezzotint.batch.prompts import Row, drawn_text, rows_of, texts_of
 from mezzotint.batch.rooted import whole
 from mezzotint.batch.seen import Seen
 from mezzotint.batch.skipped import Skipped as Skipped
+from mezzotint.batch.skipped import kind_of_refused
 from mezzotint.batch.wildcards import Wildcards
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import MezzotintError, UsageError
@@ -257,7 +258,9 @@ class _Pictures:
             found = self._known[key] = looked_at(self._material, images)
         except MezzotintError as error:
             self._known[key] = None
-            return Skipped(input=self._material.input or "", reason=plain(error, 500), kind=error.kind)
+            name = self._material.input or ""
+            kind = kind_of_refused(name, error.kind) if name else error.kind
+            return Skipped(input=name, reason=plain(error, 500), kind=kind)
         return found
 
 

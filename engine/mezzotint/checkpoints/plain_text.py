@@ -19,7 +19,7 @@ def size(count: int) -> str:
 def size_at_least(count: int) -> str:
     """The same, rounded up, so that what is told is enough: `15.64 MB`."""
     unit, scale = _unit(count)
-    return f"{-(-count * 100 // scale) / 100:g} {unit}"
+    return f"{-(-count * 100 // scale) / 100:.2f}".rstrip("0").rstrip(".") + f" {unit}"
 
 
 def size_of(done: int, total: int) -> str:

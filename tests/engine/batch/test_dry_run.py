@@ -59,7 +59,7 @@ def test_every_fate_is_told(dry, tmp_path, existing):
         "a.png": "done",
         "b.png": "make",
         "B.webp": "make",
-        "bad.png": "skip",
+        "bad.png": "refuse",
         "c.png": existing,
     }
     twins = {rows[name].output: rows[name].why for name in ("b.png", "B.webp")}
@@ -69,7 +69,7 @@ def test_every_fate_is_told(dry, tmp_path, existing):
     assert (rows["b.png"].width, rows["b.png"].height, rows["b.png"].seed) == (128, 64, 3)
     made = 2 if existing == "skip" else 3
     totals = run.totals()
-    assert (totals.tasks, totals.to_make, totals.skipped) == (4, made, {"image_refused": 1})
+    assert (totals.tasks, totals.to_make, totals.skipped) == (5, made, {})
     assert (totals.seconds, totals.how_known) == (10 + 2.0 * made, "measured")
     assert totals.bytes == made * rows["b.png"].bytes
     assert totals.fits
@@ -97,7 +97,7 @@ def test_rows_come_as_they_are_found(dry, tmp_path):
     rows = dry(job).rows()
     assert next(rows).input == "a.png"
     (tmp_path / "in" / "c.png").unlink()
-    assert [row.does for row in rows] == ["make", "make", "skip", "skip"]
+    assert [row.does for row in rows] == ["make", "make", "refuse", "refuse"]
 
 
 def test_a_full_disk_is_told(dry, monkeypatch):

@@ -109,8 +109,8 @@ def test_files_that_are_none_are_told_with_their_reason(looking, tmp_path):
     job = {"prompts": {"list": ["snow"]}, "settings": {"strength": 0.5}, "input": {"folder": "photos"}}
     totals, groups = looking(job)
     rows = [row for group in groups for row in group]
-    assert {row.input: row.does for row in rows} == {"a.png": "make", "broken.png": "skip", "loop.png": "skip"}
-    assert totals.skipped == {"image_refused": 1, "link": 1}
+    assert {row.input: row.does for row in rows} == {"a.png": "make", "broken.png": "refuse", "loop.png": "skip"}
+    assert (totals.skipped, totals.tasks) == ({"link": 1}, 2)
     (made,) = (row for row in rows if row.does == "make")
     assert made.width % 8 == made.height % 8 == 0
 

@@ -24,8 +24,10 @@ def test_of_how_many_that_many_are_made(tmp_path):
     run(tmp_path, 3)
     assert "made         3 of 3" in lines_of(status_of(read_ledger(tmp_path)))
     broken = Skipped(input="x.png", reason="it is cut off", kind="image_refused")
-    run(tmp_path, 4, stream=[*(task(number, tmp_path) for number in range(3)), broken])
-    assert "made         3 of 3" in lines_of(status_of(read_ledger(tmp_path)))  # and passed over 1
+    text = Skipped(input="x.txt", reason="it is no image", kind="not_an_image")
+    run(tmp_path, 5, stream=[*(task(number, tmp_path) for number in range(3)), broken, text])
+    lines = lines_of(status_of(read_ledger(tmp_path)))
+    assert lines[:3] == ["made         3 of 4", "failed       1 (1 image_refused)", "skipped      1"]
     run(tmp_path, 5, stream=[task(0, tmp_path)])  # the job has become shorter: the others are of an older one
     assert "made         3" in lines_of(status_of(read_ledger(tmp_path)))
 

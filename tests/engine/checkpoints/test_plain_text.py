@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mezzotint.checkpoints.plain_text import plain, size, size_at_least, size_of
@@ -33,6 +33,7 @@ def test_what_would_move_the_cursor_is_spelled_out(text, shown):
 
 
 @given(st.integers(0, 2**45))
+@example(10_000 * 2**30 + 1)
 def test_what_is_told_as_enough_is_enough(count):
     number, unit = size_at_least(count).split()
     scale = {"bytes": 1, "kB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}[unit]

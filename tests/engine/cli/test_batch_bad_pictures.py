@@ -115,7 +115,7 @@ def bad_pictures(folder):
     head = struct.pack(">IIBBBBB", 20_000, 20_000, 1, 0, 0, 0, 0)
     pixels = chunk(b"IDAT", zlib.compress(bytes(2501) * 20_000, 9))
     text = chunk(b"zTXt", b"k\0\0" + zlib.compress(bytes(1 << 20), 9)) * 100
-    passed_over = {
+    unreadable = {
         "bomb.png": png[:8] + chunk(b"IHDR", head) + pixels + png[-12:],
         "texts.png": png[:33] + text + png[33:],
         "empty.png": b"",
@@ -127,10 +127,9 @@ def bad_pictures(folder):
         "cut.jpg": jpeg[: len(jpeg) // 2],
         "late-texts.png": png[:-12] + text + png[-12:],  # after the pixels: nobody meets them before
     }
-    for name, data in (passed_over | failed).items():
+    for name, data in (unreadable | failed).items():
         (folder / name).write_bytes(data)
-    told = dict.fromkeys(passed_over, ("skipped", "image_refused"))
-    return told | dict.fromkeys(failed, ("failed", "image_refused"))
+    return dict.fromkeys(unreadable | failed, ("failed", "image_refused"))
 
 
 @pytest.mark.parametrize("together", ["1", "4"])
@@ -146,6 +145,37 @@ def test_bad_pictures_are_told_and_odd_ones_made(batch, photos, tmp_path, togeth
     }
     again = batch("--batch-size", together)
     assert (again.code, again.out, again.engine.requests) == (3, "", [])
+
+
+def test_an_input_that_cannot_be_read_fails_until_it_is_mended_or_taken_away(batch, command, photos, tmp_path):
+    Image.new("RGB", (8, 8)).save(photos / "a.png")
+    (photos / "notes.txt").write_text("no image")
+    for name in ("mended.png", "removed.png"):
+        (photos / name).write_bytes(b"")
+    said = ("--glob", "*")
+    assert (batch(*said).code, batch(*said).code) == (3, 3)  # again with nothing left to make
+    status = command("batch", "status", "out").out.splitlines()
+    assert "failed       2 (2 image_refused)" in status and "skipped      1" in status
+    Image.new("RGB", (8, 8)).save(photos / "mended.png")
+    assert batch(*said).code == 3
+    (photos / "removed.png").unlink()
+    assert batch(*said).code == 0
+    assert what_became(tmp_path) == {
+        "a.png": ("done", None),
+        "mended.png": ("done", None),
+        "notes.txt": ("skipped", "not_an_image"),
+    }
+
+
+def test_a_manifest_that_skipped_unreadable_inputs_goes_on(batch, photos, tmp_path):
+    (photos / "broken.png").write_bytes(b"")
+    assert batch().code == 3
+    (path,) = (tmp_path / "out").glob("*.jsonl")
+    lines = path.read_text("utf-8").replace('"status": "failed"', '"status": "skipped"').splitlines(keepends=True)
+    path.write_text("".join(lines), "utf-8")  # as 0.1 wrote it
+    assert what_became(tmp_path) == {"broken.png": ("skipped", "image_refused")}
+    assert batch().code == 3
+    assert what_became(tmp_path) == {"broken.png": ("failed", "image_refused")}
 
 
 @POSIX
