@@ -1,7 +1,19 @@
-"""`python -m mezzotint_app` opens the window."""
+"""`python -m mezzotint_app` and `mezzotint-app` open the window, or say in one line what it needs."""
 
+import importlib.util
 import sys
 
-from mezzotint_app.main import main
+from mezzotint.errors import NoPySide6
 
-sys.exit(main())
+
+def main() -> int | str:
+    """Open the window; what `sys.exit` takes."""
+    if importlib.util.find_spec("PySide6") is None:
+        return f"mezzotint: error: {NoPySide6()}"
+    from mezzotint_app.main import main as open_window
+
+    return open_window()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

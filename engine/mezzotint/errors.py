@@ -1,5 +1,7 @@
 """Every error a person can cause or meet: what happened, the value seen, what to do."""
 
+import sys
+
 
 class MezzotintError(Exception):
     """An error that is told in one line and ends a command with `exit_code`."""
@@ -98,3 +100,11 @@ class Locked(MezzotintError):
 
     kind = "locked"
     exit_code = 8
+
+
+class NoPySide6(MezzotintError):
+    """The window is asked for where PySide6 is not installed."""
+
+    def __init__(self) -> None:
+        install = f'{sys.executable} -m pip install "PySide6-Essentials>=6.8,<6.12"'
+        super().__init__(f"the window needs PySide6, which is not installed: {install}")

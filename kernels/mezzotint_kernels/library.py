@@ -45,8 +45,7 @@ class Library:
             raise KernelsUnavailable(f"{path} is no library of Mezzotint's kernels: {error}") from error
         if self.abi != ABI_VERSION:
             raise KernelsUnavailable(
-                f"{path} has ABI version {self.abi}, and this package needs {ABI_VERSION}: "
-                "install mezzotint-kernels of the same version, or run make kernels"
+                f"{path} has ABI version {self.abi}, and this package needs {ABI_VERSION}: run make kernels"
             )
         self._declare(handle)
 
@@ -104,5 +103,5 @@ def find_library(
             return place / name
     raise KernelsUnavailable(
         f"the compiled kernels are not here ({name} is in none of {', '.join(map(str, places))}): "
-        f"pip install mezzotint-kernels, run make kernels, or name the file in {VARIABLE}"
+        f"run make kernels, or name the file in {VARIABLE}"
     )

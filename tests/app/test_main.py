@@ -10,8 +10,10 @@ from PySide6.QtWidgets import QMessageBox
 from window_parts import NOWHERE
 
 from mezzotint import __version__
+from mezzotint.errors import NoPySide6
 from mezzotint_app import main as started
 from mezzotint_app import theme
+from mezzotint_app.__main__ import main as entry_point
 from mezzotint_app.program import Program
 
 
@@ -90,3 +92,8 @@ def test_work_begins_once_the_window_is_there(qapp, qtbot, monkeypatch):
     QTimer.singleShot(0, lambda: None)
     qtbot.waitUntil(lambda: begun == [True])
     program.finish()
+
+
+def test_without_pyside6_it_ends_with_the_words_of_mezzotint_app(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert entry_point() == f"mezzotint: error: {NoPySide6()}"

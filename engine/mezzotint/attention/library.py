@@ -11,7 +11,7 @@ Arguments: TypeAlias = Any  # a ctypes structure with the fields of MztAttention
 Calls: TypeAlias = Any  # mezzotint_kernels.AttentionCalls of torch's tensors
 
 PACKAGE = "mezzotint_kernels"
-INSTALL = "pip install mezzotint-kernels, or run make kernels"
+INSTALL = "run make kernels"
 
 
 class Unavailable(Exception):

@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mezzotint.cli.command_options import add_command
-from mezzotint.errors import MezzotintError
+from mezzotint.errors import MezzotintError, NoPySide6
 
 if TYPE_CHECKING:
     from mezzotint.cli.command_options import Commands
-
-INSTALL = '"PySide6-Essentials>=6.8,<6.12"'
 
 
 def add(commands: "Commands") -> None:
@@ -28,9 +26,7 @@ def open_window(
 ) -> int:
     """Open the window and wait until it is closed."""
     if not is_there("PySide6"):
-        raise MezzotintError(
-            f"the window needs PySide6, which is not installed: {sys.executable} -m pip install {INSTALL}"
-        )
+        raise NoPySide6
     if not is_there("mezzotint_app"):
         raise MezzotintError("the window's part of Mezzotint, mezzotint_app, is not installed; install mezzotint again")
     code = call([sys.executable, "-P", "-m", "mezzotint_app", *paths])

@@ -6,7 +6,7 @@ import pytest
 
 from mezzotint.cli.app import open_window
 from mezzotint.cli.parser import make_parser
-from mezzotint.errors import MezzotintError
+from mezzotint.errors import MezzotintError, NoPySide6
 
 
 def test_the_window_is_a_process_of_its_own():
@@ -23,7 +23,7 @@ def test_what_is_to_be_opened_is_passed_on():
 
 
 def test_a_missing_package_is_told_with_the_line_that_installs_it():
-    with pytest.raises(MezzotintError, match=r"-m pip install .PySide6-Essentials"):
+    with pytest.raises(NoPySide6, match=r"-m pip install .PySide6-Essentials"):
         open_window(is_there=lambda name: name != "PySide6", call=lambda words: 0)
     with pytest.raises(MezzotintError, match="mezzotint_app"):
         open_window(is_there=lambda name: name == "PySide6", call=lambda words: 0)
