@@ -1,7 +1,7 @@
 """Make the footprints that come with the program: `python bench/footprints.py [NAME ...]`.
 
 Networks are built without weights from the configurations of `footprint_models.json` and of the bundled models, traced,
-and written to `engine/mezzotint/memory/data`. Each takes seconds.
+and written to `engine/mezzotint/memory/footprints/data`. Each takes seconds.
 """
 
 import inspect
@@ -17,14 +17,14 @@ from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.families.detection import detect
 from mezzotint.families.footprints import footprint_of, graph_of
 from mezzotint.families.known import family_of
-from mezzotint.memory.component_footprint import component_footprint, role_of
-from mezzotint.memory.footprint import ComponentFootprint, ModelFootprint
-from mezzotint.memory.footprint_json import component_to_json, model_to_json
-from mezzotint.memory.graph_hash import does_matter, graph_hash
+from mezzotint.memory.footprints.component import component_footprint, role_of
+from mezzotint.memory.footprints.footprint import ComponentFootprint, ModelFootprint
+from mezzotint.memory.footprints.footprint_json import component_to_json, model_to_json
+from mezzotint.memory.footprints.graph_hash import does_matter, graph_hash
 from mezzotint.paths import assets_folder
 
 RECIPES = Path(__file__).with_name("footprint_models.json")
-DATA = Path(__file__).parents[1] / "engine" / "mezzotint" / "memory" / "data"
+DATA = Path(__file__).parents[1] / "engine" / "mezzotint" / "memory" / "footprints" / "data"
 LARGEST = 100_000  # bytes of a file
 
 

@@ -31,8 +31,8 @@ CORE = (
     ("mezzotint.images.metadata",),
     # The store hands nearly everything on: these do it.
     ("mezzotint.jobs.store", "mezzotint.jobs.claiming", "mezzotint.jobs.editing", "mezzotint.jobs.running"),
-    ("mezzotint.memory.planner",),
-    ("mezzotint.memory.search",),
+    ("mezzotint.memory.planning.planner",),
+    ("mezzotint.memory.planning.search",),
     ("mezzotint.batch.manifest",),
     ("mezzotint.batch.tasks",),
     ("mezzotint.codec",),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Self
 from mezzotint import machine
 from mezzotint.attention.selection import AttentionBackends
 from mezzotint.catalog.catalog import Catalog
-from mezzotint.memory.machine_probe import machine_facts
+from mezzotint.memory.machine.probe import machine_facts
 from mezzotint.protocol import (
     SCHEMA_VERSION,
     DecodeRequest,
@@ -20,16 +20,16 @@ from mezzotint.protocol import (
     Plan,
     PlanRequest,
 )
-from mezzotint.quantization.product_selection import ProductBackends
+from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.stages.error_translation import translate_errors
-from mezzotint.stages.finishing import finish
+from mezzotint.stages.images.finishing import finish
 from mezzotint.stages.job import EngineResources, Job
 from mezzotint.stages.many import Many
 from mezzotint.stages.planning import planned
 
 if TYPE_CHECKING:
     from mezzotint.stages.job_plan import Facts
-    from mezzotint.stages.model_cache import ModelCache
+    from mezzotint.stages.models.model_cache import ModelCache
 
 
 def _ignore(_: object) -> None:
@@ -120,7 +120,7 @@ class Engine:
         return planned(request, lambda: self._catalog)
 
     def _room(self) -> "ModelCache":
-        from mezzotint.stages.model_cache import ModelCache
+        from mezzotint.stages.models.model_cache import ModelCache
 
         if self._model_cache is None:
             self._model_cache = ModelCache()

@@ -113,7 +113,7 @@ def _versions() -> dict[str, str]:
 
 
 def _memory_now() -> object:
-    from mezzotint.memory.memory_now import memory_now
+    from mezzotint.memory.machine.memory_now import memory_now
 
     return memory_now()
 

@@ -15,8 +15,8 @@ from torch.nn import functional
 
 from mezzotint.memory.copying import Copier, Copy, Mark, StreamCopier
 from mezzotint.memory.device import open_device
+from mezzotint.memory.machine.rates import measured_link
 from mezzotint.memory.pinning import CudaLocker
-from mezzotint.memory.rates import measured_link
 from mezzotint.memory.streaming import StreamedNetwork
 
 GB = 2**30

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mezzotint.jobs.store import JobStore
-from mezzotint.library.gallery import Gallery
+from mezzotint.library.gallery.gallery import Gallery
 from mezzotint.library_protocol import GalleryQuery, GalleryScan
 
 

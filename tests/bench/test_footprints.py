@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mezzotint.memory.shipped import shipped_names
+from mezzotint.memory.footprints.shipped import shipped_names
 
 NAMES = ("starter-xl", "sdxl")
 

@@ -20,11 +20,11 @@ from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.errors import UsageError
 from mezzotint.images.metadata import read_metadata
-from mezzotint.memory.calibration import load_calibration
+from mezzotint.memory.machine.calibration import load_calibration
 from mezzotint.protocol import LoraRef, Step
-from mezzotint.quantization import products
-from mezzotint.quantization.product_selection import ProductBackends
-from mezzotint.quantization.product_self_test import CASES
+from mezzotint.quantization.products import products
+from mezzotint.quantization.products.selection import ProductBackends
+from mezzotint.quantization.products.self_test import CASES
 
 GIB = 2**30
 SELF_TEST = len(CASES["bitsandbytes"])  # products

@@ -17,8 +17,9 @@ from mezzotint.protocol import (
     Inpaint,
     Step,
 )
-from mezzotint.stages import model_cache, pipeline
-from mezzotint.stages.pending_decode import undecoded
+from mezzotint.stages import pipeline
+from mezzotint.stages.images.pending_decode import undecoded
+from mezzotint.stages.models import model_cache
 
 pytestmark = pytest.mark.usefixtures("every_device")
 

@@ -12,8 +12,8 @@ from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.memory.streaming import StreamedNetwork
 from mezzotint.protocol import LoraRef
-from mezzotint.stages import model_cache
-from mezzotint.stages.placement import network_key
+from mezzotint.stages.models import model_cache
+from mezzotint.stages.models.placement import network_key
 
 MIB = 2**20
 

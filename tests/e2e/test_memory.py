@@ -31,8 +31,8 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
-from mezzotint.stages import model_cache, placement
-from mezzotint.stages.pending_decode import undecoded
+from mezzotint.stages.images.pending_decode import undecoded
+from mezzotint.stages.models import model_cache, placement
 
 MIB = 2**20
 AMPLE = 512 * MIB

@@ -13,7 +13,7 @@ from PIL import Image
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.memory.machine_probe import Card, Surroundings, machine_facts
+from mezzotint.memory.machine.probe import Card, Surroundings, machine_facts
 
 GIB = 2**30
 

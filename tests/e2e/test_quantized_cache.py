@@ -10,7 +10,7 @@ from lora_files import kohya_tensors, random_lora, write_lora
 
 from mezzotint.checkpoints.write import SafetensorsWriter
 from mezzotint.cli import main
-from mezzotint.families import quantized_cache
+from mezzotint.families.loading import quantized_cache
 from mezzotint.paths import cache_folder
 
 pytestmark = pytest.mark.usefixtures("every_device")
@@ -56,7 +56,7 @@ def lora(tiny_sdxl_folder, tmp_path):
 @pytest.fixture
 def kept(monkeypatch):
     """The cache keeps small networks too; gives its files."""
-    monkeypatch.setattr("mezzotint.stages.bringing.QuantizedCache", SmallToo)
+    monkeypatch.setattr("mezzotint.stages.models.bringing.QuantizedCache", SmallToo)
     folder = cache_folder() / "quantized"
     return lambda: sorted(folder.iterdir()) if folder.exists() else []
 

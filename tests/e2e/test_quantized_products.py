@@ -11,7 +11,7 @@ from PIL import Image
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Notice, Output, ProductFallback, Sampling, Stage
-from mezzotint.quantization.product_self_test import CASES
+from mezzotint.quantization.products.self_test import CASES
 
 pytestmark = pytest.mark.usefixtures("every_device")
 

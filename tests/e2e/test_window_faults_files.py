@@ -16,7 +16,7 @@ from PySide6.QtGui import QImage  # noqa: E402
 from mezzotint import paths  # noqa: E402
 from mezzotint.jobs import database, opening  # noqa: E402
 from mezzotint.jobs.store import JobStore, queue_path  # noqa: E402
-from mezzotint.library import gallery_schema  # noqa: E402
+from mezzotint.library.gallery import schema as gallery_schema  # noqa: E402
 from mezzotint_app import stored  # noqa: E402
 from mezzotint_app.settings import Settings, settings_path, state_path  # noqa: E402
 from mezzotint_app.viewmodel import queue_access  # noqa: E402

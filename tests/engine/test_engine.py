@@ -466,7 +466,8 @@ def test_numbers_that_overflow_make_no_picture(engine, request_for, tiny_sdxl_fo
 
 
 def test_an_autoencoder_that_overflows_makes_no_picture(engine, request_for, tiny_sdxl_folder, monkeypatch, tmp_path):
-    monkeypatch.setattr("mezzotint.stages.decode.decode_latents", lambda vae, latents, tile: latents * float("nan"))
+    decoded = "mezzotint.stages.images.decode.decode_latents"
+    monkeypatch.setattr(decoded, lambda vae, latents, tile: latents * float("nan"))
     with pytest.raises(MezzotintError, match="autoencoder made not-a-number"):
         run(engine, request_for(tiny_sdxl_folder))
     assert not list(tmp_path.glob("out/*"))

@@ -10,9 +10,9 @@ from fake_kernels import FakeKernels
 from fake_products import FakeProducts, no_bitsandbytes
 
 from mezzotint.attention.selection import AttentionBackends
-from mezzotint.quantization.bitsandbytes_products import BitsAndBytesLinear
 from mezzotint.quantization.nf4 import Nested, dequantize_nf4, unnest
-from mezzotint.quantization.product_selection import ProductBackends
+from mezzotint.quantization.products.bitsandbytes import BitsAndBytesLinear
+from mezzotint.quantization.products.selection import ProductBackends
 
 _ITEM = {0: 2, 1: 2, 2: 4}  # bytes, by MztDtype
 _ALIGNMENT = 16

@@ -10,7 +10,7 @@ from emulator_build import LEFT_OUT, Conditions, build
 from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
 from mezzotint.quantization.int4 import to_int8
 from mezzotint.quantization.int8 import quantize_rows
-from mezzotint.quantization.product_selection import ProductBackends
+from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.quantization.rotation import rotate
 from mezzotint_kernels.abi import LinearArgs, Preparation, QuantizeArgs
 

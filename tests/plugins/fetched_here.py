@@ -8,7 +8,9 @@ from huggingface_hub import set_client_factory
 from huggingface_hub.utils._http import default_client_factory
 
 from mezzotint.codec import decode_event, encode
-from mezzotint.library import download, download_transfer, fetching, offer
+from mezzotint.library import fetching, offer
+from mezzotint.library.downloads import download
+from mezzotint.library.downloads import transfer as download_transfer
 
 
 @pytest.fixture

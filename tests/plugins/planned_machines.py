@@ -4,9 +4,9 @@ import math
 
 from hypothesis import strategies as st
 
-from mezzotint.memory.footprint import BlockFootprint, ComponentFootprint, Law, ModelFootprint
-from mezzotint.memory.machine_facts import MachineFacts
-from mezzotint.memory.task import StageTask, Task
+from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootprint, Law, ModelFootprint
+from mezzotint.memory.machine.facts import MachineFacts
+from mezzotint.memory.planning.task import StageTask, Task
 
 MB, GB = 2**20, 2**30
 SHARES = {"none": 1.0, "int8": 0.51, "int8-weight": 0.51, "int4-lowrank": 0.31, "int4": 0.27}

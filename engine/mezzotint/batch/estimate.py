@@ -13,7 +13,7 @@ from mezzotint.errors import MezzotintError
 from mezzotint.jobs.requests import run_key, steps_of
 from mezzotint.jobs.tasks import Expected, RunKey
 from mezzotint.protocol import GenerateRequest, ModelRef, Plan, PlanRequest
-from mezzotint.stages.request_images import grown_size
+from mezzotint.stages.images.request_images import grown_size
 from mezzotint.stages.setup import CascadeSetup, Find, set_up
 
 Size = tuple[int, int]

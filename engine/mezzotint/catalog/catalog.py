@@ -22,7 +22,7 @@ from mezzotint.checkpoints.regular_file import is_file, is_folder
 from mezzotint.errors import ModelRefused, StorageError, UnknownModel, UsageError
 from mezzotint.families.detection import Detected, detect
 from mezzotint.families.known import family_of
-from mezzotint.families.precision import parts_of, scheme_of
+from mezzotint.families.loading.precision import parts_of, scheme_of
 from mezzotint.protocol import ModelInfo, ModelRef
 
 DEFAULT_MODEL = "starter-dit"

@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Collection
 
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.memory.cards import known_card
+from mezzotint.memory.machine.cards import known_card
 from mezzotint.protocol import LoraRef
 
 _SIZE = re.compile(r"([0-9]{1,6})[xX\u00d7]([0-9]{1,6})")

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
 from mezzotint.errors import OutOfMemory
-from mezzotint.memory.machine_probe import CONTEXT
+from mezzotint.memory.machine.probe import CONTEXT
 
 _PATIENCE = 60.0  # seconds for a process to begin and to take memory
 

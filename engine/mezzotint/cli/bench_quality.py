@@ -203,7 +203,7 @@ class _Bench:
 
 def _weight_bytes(catalog: "Catalog", model: str, scheme: Quantization) -> int:
     from mezzotint.families.known import family_of
-    from mezzotint.families.network_bytes import network_bytes
+    from mezzotint.families.loading.network_bytes import network_bytes
     from mezzotint.quantization.policy import Choice
 
     found = catalog.find(ModelRef(id=model))

@@ -55,7 +55,7 @@ def add(commands: "Commands") -> None:
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Finish the images, or list them."""
-    from mezzotint.stages.pending_decode import undecoded
+    from mezzotint.stages.images.pending_decode import undecoded
 
     waiting = undecoded(paths.undecoded_folder())
     files = [*arguments.files, *(waiting if arguments.all else [])]

@@ -9,11 +9,11 @@ from mezzotint import machine
 from mezzotint.attention.library import LibraryFacts, Unavailable, library_facts
 from mezzotint.attention.selection import COMPILED, PLAIN, AttentionBackends
 from mezzotint.protocol import Attention, DeviceInfo
-from mezzotint.quantization.product_selection import ProductBackend, ProductBackends
+from mezzotint.quantization.products.selection import ProductBackend, ProductBackends
 
 if TYPE_CHECKING:
     from mezzotint.attention.self_test import SelfTest
-    from mezzotint.quantization.product_self_test import SelfTest as ProductSelfTest
+    from mezzotint.quantization.products.self_test import SelfTest as ProductSelfTest
 
 PRODUCTS, NF4 = "products", "NF4 products"
 _NO_DEVICE = "there is no device here that the kernels run on"

@@ -54,7 +54,7 @@ def get_model(arguments: argparse.Namespace, context: Context) -> int:
         return _list_known(arguments, context)
     if arguments.source is None:
         raise UsageError("name a model as owner/name, or a link; `mezzotint models get --list` shows some that run")
-    from mezzotint.library.download import take
+    from mezzotint.library.downloads.download import take
     from mezzotint.library.offer import prepare
 
     prepared = prepare(_request(arguments), context.interrupt.asked)

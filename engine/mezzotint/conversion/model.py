@@ -20,13 +20,13 @@ from mezzotint.conversion.report import ComponentReport, ConversionReport, Layer
 from mezzotint.conversion.weights import Target, check, convert_file, quantize_layer
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.family import ModelSources
-from mezzotint.families.loading import empty_network
-from mezzotint.families.routing import route
-from mezzotint.families.sources import tensor_bytes
-from mezzotint.families.stored_layers import StoredLayers
+from mezzotint.families.loading.networks import empty_network
+from mezzotint.families.loading.routing import route
+from mezzotint.families.loading.sources import tensor_bytes
+from mezzotint.families.loading.stored_layers import StoredLayers
 from mezzotint.quantization.formats import Format
+from mezzotint.quantization.layouts.stored import diffusers_quantization_config
 from mezzotint.quantization.policy import Choice, formats_for
-from mezzotint.quantization.stored import diffusers_quantization_config
 from mezzotint.quantization.swap import layers_of
 
 PARTIAL_SUFFIX = ".mezzotint-part"

@@ -12,7 +12,7 @@ from mezzotint.checkpoints.write import WRITABLE, SafetensorsWriter, header_room
 from mezzotint.conversion.report import LayerReport
 from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import Format
-from mezzotint.quantization.stored import encode_layer, file_metadata
+from mezzotint.quantization.layouts.stored import encode_layer, file_metadata
 
 if TYPE_CHECKING:
     import torch

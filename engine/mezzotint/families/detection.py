@@ -12,7 +12,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ModelRefused
 from mezzotint.families.distilled import LcmUnet, Recipe, recipe_of
 from mezzotint.families.foreign import SUPPORTED, missing_parts, why_not_whole
-from mezzotint.families.stored_layers import logical_header
+from mezzotint.families.loading.stored_layers import logical_header
 from mezzotint.protocol import ModelDefaults, PredictionType
 
 _SDXL_PIPELINES = ("StableDiffusionXLPipeline", "StableDiffusionXLImg2ImgPipeline")

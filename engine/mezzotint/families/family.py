@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from mezzotint.checkpoints.opening import Checkpoint
 from mezzotint.families.detection import Detected
-from mezzotint.families.prompt_cache import PromptCache
+from mezzotint.families.text.prompt_cache import PromptCache
 from mezzotint.protocol import GuidancePasses
 
 if TYPE_CHECKING:

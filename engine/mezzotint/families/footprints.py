@@ -11,17 +11,17 @@ from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.weight_file import is_gguf
 from mezzotint.families.family import ComponentSource, ModelSources
 from mezzotint.families.known import family_of
-from mezzotint.families.original_names import layout_of, place
+from mezzotint.families.loading.original_names import layout_of, place
+from mezzotint.families.loading.routing import route
+from mezzotint.families.loading.stored_layers import find_layers
 from mezzotint.families.pixart import MAX_TOKENS
-from mezzotint.families.routing import route
-from mezzotint.families.stored_layers import find_layers
-from mezzotint.memory.footprint import BlockFootprint, ComponentFootprint, ModelFootprint
-from mezzotint.memory.graph_hash import graph_hash
-from mezzotint.memory.shipped import known_graph
-from mezzotint.memory.traced_cache import TracedCache
+from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootprint, ModelFootprint
+from mezzotint.memory.footprints.graph_hash import graph_hash
+from mezzotint.memory.footprints.shipped import known_graph
+from mezzotint.memory.footprints.traced_cache import TracedCache
 
 if TYPE_CHECKING:
-    from mezzotint.quantization.stored import StoredLayer
+    from mezzotint.quantization.layouts.stored import StoredLayer
 
 CLIP_TOKENS = 77
 _ORDER = ("text_encoder", "text_encoder_2", "unet", "transformer", "vae")
@@ -99,8 +99,8 @@ def _component(
 
 
 def _traced(source: ComponentSource, tokens: int, on_progress: Callable[[float], None]) -> ComponentFootprint:
-    from mezzotint.families.loading import empty_network
-    from mezzotint.memory.component_footprint import component_footprint
+    from mezzotint.families.loading.networks import empty_network
+    from mezzotint.memory.footprints.component import component_footprint
 
     network = empty_network(source)
     if hasattr(network, "tie_weights"):
@@ -113,7 +113,7 @@ def _traced(source: ComponentSource, tokens: int, on_progress: Callable[[float],
 def _float32(source: ComponentSource) -> bool:
     import torch
 
-    from mezzotint.families.loading import component_dtype
+    from mezzotint.families.loading.networks import component_dtype
 
     return component_dtype(source, torch.float16) == torch.float32
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 import torch
 
-from mezzotint.families.conditionings import part_of
 from mezzotint.families.family import Conditioning
+from mezzotint.families.text.conditionings import part_of
 from mezzotint.protocol import GuidancePasses
 
 Ask = Callable[[torch.Tensor, Mapping[str, torch.Tensor]], torch.Tensor]  # a network, with a sample for each row

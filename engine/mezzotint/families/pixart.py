@@ -8,7 +8,7 @@ from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.errors import ModelRefused
 from mezzotint.families.detection import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, PromptInputs
-from mezzotint.families.sources import folder_sources
+from mezzotint.families.loading.sources import folder_sources
 
 if TYPE_CHECKING:
     import torch
@@ -74,7 +74,7 @@ class PixArt:
 
         Padding that none of them has words in is left out: masked, it has no part in any image.
         """
-        from mezzotint.families.conditionings import joined
+        from mezzotint.families.text.conditionings import joined
 
         together = joined(conditionings)
         if len(conditionings) == 1 or "lengths" not in together.tensors:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.families.detection import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, PromptInputs
-from mezzotint.families.sources import folder_sources, single_file_sources
+from mezzotint.families.loading.sources import folder_sources, single_file_sources
 
 if TYPE_CHECKING:
     import torch
 
-    from mezzotint.families.clip_encode import ClipEncoder
+    from mezzotint.families.text.clip_encode import ClipEncoder
 
 AESTHETIC_SCORE = 6.0  # what the refiner is told an image is worth, and a bad one: arXiv 2307.01952, appendix C
 NEGATIVE_AESTHETIC_SCORE = 2.5
@@ -43,8 +43,8 @@ class Sdxl:
         """Turn words into `text` `(k, n, d)`, `pooled` `(k, d)` and `time_ids` `(k, 6 or 5)`, k of 1 or 2."""
         import torch
 
-        from mezzotint.families.clip_encode import encode_pair
         from mezzotint.families.guidance import guidance_embedding
+        from mezzotint.families.text.clip_encode import encode_pair
 
         unet = model.networks["unet"]
         guided = inputs.guidance_scale > 1 and unet.config.time_cond_proj_dim is None
@@ -76,7 +76,7 @@ class Sdxl:
 
     def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
         """That of several images, which are denoised together, of conditionings of one shape."""
-        from mezzotint.families.conditionings import joined
+        from mezzotint.families.text.conditionings import joined
 
         return joined(conditionings)
 
@@ -100,7 +100,7 @@ class Sdxl:
 
 
 def _encoders(model: LoadedModel) -> "list[ClipEncoder]":
-    from mezzotint.families.clip_encode import ClipEncoder
+    from mezzotint.families.text.clip_encode import ClipEncoder
 
     pairs = (("tokenizer", "text_encoder"), ("tokenizer_2", "text_encoder_2"))
     return [

@@ -22,7 +22,7 @@ from mezzotint.families.foreign import kind_of_file
 from mezzotint.families.lora.file import open_lora
 from mezzotint.images.comfyui import is_graph
 from mezzotint.images.metadata import read_metadata
-from mezzotint.library.gallery_walk import SUFFIXES
+from mezzotint.library.gallery.walk import SUFFIXES
 from mezzotint.library_protocol import Dropped, DroppedKind
 
 MOST_ENTRIES = 5000  # of folders, that are looked at for images

@@ -14,11 +14,11 @@ from typing import BinaryIO
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.codec import encode, from_json, to_json
 from mezzotint.errors import MezzotintError
-from mezzotint.library.download_look import look_at_hub, look_at_link
-from mezzotint.library.download_messages import Fetch, Fetched, LookAtHub, LookAtLink
-from mezzotint.library.download_net import headers, prepare_client, token_for
-from mezzotint.library.download_partial import Partial
-from mezzotint.library.download_transfer import bring
+from mezzotint.library.downloads.look import look_at_hub, look_at_link
+from mezzotint.library.downloads.messages import Fetch, Fetched, LookAtHub, LookAtLink
+from mezzotint.library.downloads.net import headers, prepare_client, token_for
+from mezzotint.library.downloads.partial import Partial
+from mezzotint.library.downloads.transfer import bring
 from mezzotint.protocol import Progress
 
 _TELL_EVERY = 0.1  # seconds

@@ -7,7 +7,7 @@ from typing import Any
 
 from mezzotint.families.known import FAMILIES
 from mezzotint.library_protocol import KnownModel
-from mezzotint.memory.shipped import is_shipped, shipped
+from mezzotint.memory.footprints.shipped import is_shipped, shipped
 
 _LIST = "known_models.toml"
 _SMALLEST_MACHINE = 2**50  # bytes of RAM: only the card's memory is asked about
@@ -41,9 +41,9 @@ def _known(entry: dict[str, Any], families: set[str]) -> KnownModel:
 @functools.cache
 def _smallest_vram(name: str) -> int:
     """With which it can be run at all, at its own size, however slowly."""
-    from mezzotint.memory.machine_probe import ordinary_machine
-    from mezzotint.memory.planner import plan
-    from mezzotint.memory.task import task_of
+    from mezzotint.memory.machine.probe import ordinary_machine
+    from mezzotint.memory.planning.planner import plan
+    from mezzotint.memory.planning.task import task_of
 
     machine = ordinary_machine(2**40, _SMALLEST_MACHINE)
     return plan(task_of([shipped(name)]), machine, policy="lowest").smallest_vram_bytes

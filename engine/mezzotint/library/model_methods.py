@@ -76,7 +76,7 @@ class _ModelMethods:
         return offer(request, cancelled)
 
     def get(self, request: GetRequest, tell: OnEvent, cancelled: IsCancelled) -> ModelInfo:
-        from mezzotint.library.download import get
+        from mezzotint.library.downloads.download import get
 
         return get(request, self._make_catalog, tell, cancelled)
 

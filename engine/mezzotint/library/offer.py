@@ -12,8 +12,8 @@ from mezzotint.checkpoints.regular_file import is_file, is_folder
 from mezzotint.codec import decode, to_json
 from mezzotint.errors import AccessRefused, DownloadFailed, MezzotintError, ModelRefused, StorageError, UsageError
 from mezzotint.library.child import ChildCommand, own_environment, run_child
-from mezzotint.library.download_choice import choose
-from mezzotint.library.download_messages import (
+from mezzotint.library.downloads.choice import choose
+from mezzotint.library.downloads.messages import (
     HubFile,
     HubListing,
     LinkFacts,
@@ -21,11 +21,11 @@ from mezzotint.library.download_messages import (
     LookAtLink,
     WantedFile,
 )
-from mezzotint.library.download_partial import Partial, key_of
-from mezzotint.library.download_record import read_record
-from mezzotint.library.download_source import HUB, HubSource, LinkSource, endpoint_of, source_of
-from mezzotint.library.download_space import free_bytes, why_no_room
-from mezzotint.library.download_transfer import denied
+from mezzotint.library.downloads.partial import Partial, key_of
+from mezzotint.library.downloads.record import read_record
+from mezzotint.library.downloads.source import HUB, HubSource, LinkSource, endpoint_of, source_of
+from mezzotint.library.downloads.space import free_bytes, why_no_room
+from mezzotint.library.downloads.transfer import denied
 from mezzotint.library_protocol import GetRequest, Offer
 from mezzotint.protocol import Event, IsCancelled
 

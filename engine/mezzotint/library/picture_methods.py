@@ -21,7 +21,7 @@ from mezzotint.rpc import Method
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
-    from mezzotint.library.gallery import Gallery
+    from mezzotint.library.gallery.gallery import Gallery
     from mezzotint.library.pixels import PixelFiles
     from mezzotint.library.thumbnails import Thumbnails
     from mezzotint.library.tokens import TokenCounter
@@ -45,7 +45,7 @@ class Desk:
     @property
     def gallery(self) -> "Gallery":
         """The index of images."""
-        from mezzotint.library.gallery import Gallery
+        from mezzotint.library.gallery.gallery import Gallery
 
         with self._making:
             self._gallery = self._gallery or Gallery()

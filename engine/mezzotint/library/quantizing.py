@@ -12,7 +12,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.errors import UsageError
 from mezzotint.library.child import ChildCommand, own_environment, run_child
-from mezzotint.library.download_pace import Pace
+from mezzotint.library.downloads.pace import Pace
 from mezzotint.library_protocol import QuantizeRequest
 from mezzotint.protocol import Event, IsCancelled, Loading, ModelInfo, ModelRef, OnEvent, Progress
 from mezzotint.trouble import storage_error

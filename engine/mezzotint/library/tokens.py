@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 from mezzotint.catalog.catalog import FoundModel
 from mezzotint.errors import UsageError
-from mezzotint.families.clip_prompt import (
+from mezzotint.families.family import ComponentSource, ModelSources
+from mezzotint.families.known import family_of
+from mezzotint.families.lora.prompt_tags import without_lora_tags
+from mezzotint.families.pixart import MAX_TOKENS
+from mezzotint.families.text.clip_prompt import (
     CHUNK_CAPACITY,
     CHUNK_LIMIT,
     PROMPT_LIMIT,
@@ -16,10 +20,6 @@ from mezzotint.families.clip_prompt import (
     chunk,
     parse,
 )
-from mezzotint.families.family import ComponentSource, ModelSources
-from mezzotint.families.known import family_of
-from mezzotint.families.lora.prompt_tags import without_lora_tags
-from mezzotint.families.pixart import MAX_TOKENS
 from mezzotint.library.tokenizer_files import TextTokenizer, read_tokenizer, stamps
 from mezzotint.library_protocol import TokenCount, TokenRequest
 from mezzotint.protocol import ModelRef

@@ -12,9 +12,9 @@ from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.checkpoints.regular_file import is_folder, open_regular
 from mezzotint.errors import Cancelled, MezzotintError, ModelRefused, StorageError
-from mezzotint.library.download_names import is_confined
-from mezzotint.library.download_pace import Pace
-from mezzotint.library.download_record import read_record
+from mezzotint.library.downloads.names import is_confined
+from mezzotint.library.downloads.pace import Pace
+from mezzotint.library.downloads.record import read_record
 from mezzotint.library_protocol import Verified
 from mezzotint.protocol import IsCancelled, ModelRef, OnEvent, Progress
 

@@ -12,8 +12,8 @@ from mezzotint.gpu import gpu
 from mezzotint.memory.accounting import ByteAccount, ByteLedger, Refuse, Workspace
 from mezzotint.memory.arena import DeviceArena
 from mezzotint.memory.copying import Copier, DirectCopier, StreamCopier, Streams
-from mezzotint.memory.machine_probe import is_wsl
-from mezzotint.memory.rates import THREADS
+from mezzotint.memory.machine.probe import is_wsl
+from mezzotint.memory.machine.rates import THREADS
 
 _LITTLE = 50  # a part, as a divisor, that is left over from phases before
 

@@ -18,14 +18,14 @@ from torch.nn import functional
 from mezzotint.attention.benchmark import Wanted
 from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
 from mezzotint.attention.stopwatch import milliseconds
-from mezzotint.quantization.compiled import CompiledLinear
 from mezzotint.quantization.drawn_weights import drawn_weight
 from mezzotint.quantization.formats import Format, Int8, LowRank4
 from mezzotint.quantization.int8 import quantize_rows
-from mezzotint.quantization.library import Preparation, open_products
 from mezzotint.quantization.linear import Branch, QuantizedWeight, joined, linear
 from mezzotint.quantization.product_peers import LINEAR, Run, peers
 from mezzotint.quantization.product_shapes import SHAPES, LinearShape, ProductShape, RowsShape
+from mezzotint.quantization.products.compiled import CompiledLinear
+from mezzotint.quantization.products.library import Preparation, open_products
 from mezzotint.quantization.rotation import best_group, rotate
 
 OURS = ("mezzotint int8", "mezzotint int8, 3 LoRAs", "mezzotint int4-lowrank")

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from mezzotint.quantization.formats import Int8
 from mezzotint.quantization.layers import QuantizedLinear
-from mezzotint.quantization.library import Preparation
-from mezzotint.quantization.operation import Products, prepared
+from mezzotint.quantization.products.library import Preparation
+from mezzotint.quantization.products.operation import Products, prepared
 
 Activation: TypeAlias = Any  # diffusers' GEGLU or GELU, which publish no types
 

@@ -15,7 +15,7 @@ from mezzotint.errors import Cancelled, MezzotintError
 from mezzotint.families.family import Conditioning, Family, LoadedModel, Scheduler
 from mezzotint.families.samplers import denoised
 from mezzotint.protocol import IsCancelled
-from mezzotint.stages.latent_mask import LatentMask
+from mezzotint.stages.images.latent_mask import LatentMask
 from mezzotint.stages.sampler_state import Generators, SamplerState
 from mezzotint.stages.schedule import StageSchedule
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, TypeVar
 from mezzotint.errors import Cancelled, DeviceLost, MezzotintError
 from mezzotint.protocol import GenerateResult, IsCancelled, ManyOutcome, MemoryReport, Notice, Timings
 from mezzotint.stages.error_translation import translate_errors
-from mezzotint.stages.input_images import InputImages
+from mezzotint.stages.images.input_images import InputImages
+from mezzotint.stages.images.saving import Saver
 from mezzotint.stages.job import EngineResources, Job
-from mezzotint.stages.loras import JobLoras
 from mezzotint.stages.member import Member, ToRequests, failed
+from mezzotint.stages.models.loras import JobLoras
 from mezzotint.stages.result import JobImages, LoadedJob, result_of
-from mezzotint.stages.saving import Saver
 from mezzotint.stages.together import TOGETHER
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Group(Job):
         """Those whose words became tensors of one shape, together."""
         import torch
 
-        from mezzotint.families.conditionings import moved, shape_of
+        from mezzotint.families.text.conditionings import moved, shape_of
 
         alike: dict[Hashable, list[Member]] = {}
         for member in self._members:

@@ -11,8 +11,8 @@ from mezzotint import machine, paths
 from mezzotint.attention.selection import AttentionBackends, torch_attention
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import Cancelled, StorageError
-from mezzotint.families.clip_prompt import has_weights
 from mezzotint.families.lora.prompt_tags import has_lora_tags
+from mezzotint.families.text.clip_prompt import has_weights
 from mezzotint.gpu import gpu
 from mezzotint.images.naming import check_output
 from mezzotint.protocol import (
@@ -31,15 +31,15 @@ from mezzotint.protocol import (
     OnEvent,
     Saved,
 )
-from mezzotint.quantization.product_selection import ProductBackends
+from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.stages.clock import Clock
-from mezzotint.stages.input_images import InputImages, picture_size, read_inputs
-from mezzotint.stages.loras import JobLoras
-from mezzotint.stages.pending_decode import PendingDecode, write_latents
-from mezzotint.stages.precision import Schemes, settle_schemes
-from mezzotint.stages.recovery import Recovery
+from mezzotint.stages.images.input_images import InputImages, picture_size, read_inputs
+from mezzotint.stages.images.pending_decode import PendingDecode, write_latents
+from mezzotint.stages.images.saving import JobRecord, Saver, files_sha256, save_picture, with_memory
+from mezzotint.stages.models.loras import JobLoras
+from mezzotint.stages.models.precision import Schemes, settle_schemes
+from mezzotint.stages.models.recovery import Recovery
 from mezzotint.stages.result import JobImages, LoadedJob, ResolvedJob, result_of
-from mezzotint.stages.saving import JobRecord, Saver, files_sha256, save_picture, with_memory
 from mezzotint.stages.setup import CascadeSetup, Find, all_words, set_up
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from mezzotint.acceleration.compiled_blocks import CompiledBlocks
     from mezzotint.attention.session import AttentionSession
     from mezzotint.stages.job_plan import Facts
-    from mezzotint.stages.model_cache import ModelCache
+    from mezzotint.stages.models.model_cache import ModelCache
     from mezzotint.stages.pipeline import Pipeline
 
 
@@ -222,8 +222,8 @@ class Job:
                 return
 
     def _load(self, job: ResolvedJob, loras: JobLoras) -> "Pipeline":
-        from mezzotint.stages.bringing import bring
-        from mezzotint.stages.model_cache import ModelRequest
+        from mezzotint.stages.models.bringing import bring
+        from mezzotint.stages.models.model_cache import ModelRequest
         from mezzotint.stages.pipeline import Pipeline, components_needed
 
         wanted = ModelRequest(
@@ -295,7 +295,7 @@ class Job:
         undecoded = saver.begin(index, painter.resolved(), replace(at, attention=begun_with))
         with self._kept(latents, undecoded):
             image = self._finish(work, undecoded, given, latents, self._request, index)
-        from mezzotint.stages.first_stage import shown_first_stage
+        from mezzotint.stages.images.first_stage import shown_first_stage
 
         shown = shown_first_stage(painter, given, index)
         if shown is not None:

@@ -11,16 +11,16 @@ from mezzotint.checkpoints.plain_text import size_at_least
 from mezzotint.errors import OutOfMemory
 from mezzotint.families.footprints import footprint_of
 from mezzotint.gpu import gpu
-from mezzotint.memory.batching import widest
-from mezzotint.memory.calibration import Calibration, exact_calibration, load_calibration, store_calibration
-from mezzotint.memory.footprint import ModelFootprint
-from mezzotint.memory.machine_facts import MachineFacts
-from mezzotint.memory.machine_probe import measured_rates, sample_file
-from mezzotint.memory.phases import parts_of
-from mezzotint.memory.problem import Problem
-from mezzotint.memory.rates import measured_disk, measured_link
-from mezzotint.memory.step_times import learned_steps
-from mezzotint.memory.task import Numbers, StageTask, Task
+from mezzotint.memory.footprints.footprint import ModelFootprint
+from mezzotint.memory.machine.calibration import Calibration, exact_calibration, load_calibration, store_calibration
+from mezzotint.memory.machine.facts import MachineFacts
+from mezzotint.memory.machine.probe import measured_rates, sample_file
+from mezzotint.memory.machine.rates import measured_disk, measured_link
+from mezzotint.memory.machine.step_times import learned_steps
+from mezzotint.memory.planning.batching import widest
+from mezzotint.memory.planning.phases import parts_of
+from mezzotint.memory.planning.problem import Problem
+from mezzotint.memory.planning.task import Numbers, StageTask, Task
 from mezzotint.protocol import DeviceInfo, Dtype, GenerateRequest, PhaseMemory, Plan, PlannedComponent
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 

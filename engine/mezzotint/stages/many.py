@@ -15,7 +15,7 @@ from mezzotint.protocol import (
 )
 from mezzotint.stages.error_translation import translate_errors
 from mezzotint.stages.group import Group
-from mezzotint.stages.input_images import picture_size
+from mezzotint.stages.images.input_images import picture_size
 from mezzotint.stages.job import EngineResources, Job
 from mezzotint.stages.member import Member, ToRequests, failed
 from mezzotint.stages.setup import set_up

@@ -17,8 +17,8 @@ from mezzotint.protocol import (
     OnEvent,
     Told,
 )
-from mezzotint.stages.input_images import InputImages
-from mezzotint.stages.saving import JobRecord, Saver
+from mezzotint.stages.images.input_images import InputImages
+from mezzotint.stages.images.saving import JobRecord, Saver
 from mezzotint.stages.setup import CascadeSetup
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from mezzotint.acceleration.compiled_blocks import CompiledBlocks
 from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
 from mezzotint.errors import Cancelled, OutOfMemory
-from mezzotint.families.conditionings import moved
 from mezzotint.families.family import Conditioning, LoadedModel, Network, PromptInputs
+from mezzotint.families.text.conditionings import moved
 from mezzotint.gpu import gpu
 from mezzotint.images.canvas import fit
 from mezzotint.images.writing import write_preview
@@ -33,17 +33,17 @@ from mezzotint.protocol import (
     Step,
 )
 from mezzotint.quantization.branched import merged_branches
-from mezzotint.quantization.products import nf4_layers
+from mezzotint.quantization.products.products import nf4_layers
 from mezzotint.stages.clock import Clock
-from mezzotint.stages.decode import to_latents, to_picture
 from mezzotint.stages.denoise import Denoised, denoise
-from mezzotint.stages.fingerprints import model_used
-from mezzotint.stages.inpaint_canvas import InpaintCanvas
-from mezzotint.stages.input_images import InputImages
-from mezzotint.stages.latent_mask import LatentMask
-from mezzotint.stages.loras import JobLoras
-from mezzotint.stages.placement import Placement
-from mezzotint.stages.preview import Previewer, as_text
+from mezzotint.stages.images.decode import to_latents, to_picture
+from mezzotint.stages.images.inpaint_canvas import InpaintCanvas
+from mezzotint.stages.images.input_images import InputImages
+from mezzotint.stages.images.latent_mask import LatentMask
+from mezzotint.stages.images.preview import Previewer, as_text
+from mezzotint.stages.models.fingerprints import model_used
+from mezzotint.stages.models.loras import JobLoras
+from mezzotint.stages.models.placement import Placement
 from mezzotint.stages.prompts import encoded, prompt_inputs
 from mezzotint.stages.resolving import resolved_stage
 from mezzotint.stages.sampler_state import Generators

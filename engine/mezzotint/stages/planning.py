@@ -4,14 +4,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mezzotint.errors import UnknownModel
-from mezzotint.memory.footprint import ModelFootprint
-from mezzotint.memory.machine_facts import MachineFacts
-from mezzotint.memory.shipped import is_shipped, shipped, shipped_names
+from mezzotint.memory.footprints.footprint import ModelFootprint
+from mezzotint.memory.footprints.shipped import is_shipped, shipped, shipped_names
+from mezzotint.memory.machine.facts import MachineFacts
 from mezzotint.protocol import ModelRef, Plan, PlanRequest
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
-    from mezzotint.memory.calibration import Calibration
+    from mezzotint.memory.machine.calibration import Calibration
 
     MakeCatalog = Callable[[], Catalog]
 
@@ -21,9 +21,9 @@ def planned(request: PlanRequest, make_catalog: "MakeCatalog", tell: Callable[[s
 
     `tell` hears what a person should know of the machine. Raises UnknownModel, or ModelRefused.
     """
-    from mezzotint.memory.machine_probe import usual_dtype
-    from mezzotint.memory.planner import plan
-    from mezzotint.memory.task import task_of
+    from mezzotint.memory.machine.probe import usual_dtype
+    from mezzotint.memory.planning.planner import plan
+    from mezzotint.memory.planning.task import task_of
 
     machine, calibration = _machine(request, tell)
     task = task_of(
@@ -39,8 +39,8 @@ def planned(request: PlanRequest, make_catalog: "MakeCatalog", tell: Callable[[s
 
 
 def _machine(request: PlanRequest, tell: Callable[[str], None]) -> "tuple[MachineFacts, Calibration | None]":
-    from mezzotint.memory.cards import known_card
-    from mezzotint.memory.machine_probe import ordinary_machine
+    from mezzotint.memory.machine.cards import known_card
+    from mezzotint.memory.machine.probe import ordinary_machine
 
     if request.vram_bytes is None:
         machine, calibration = this_machine(request.ram_bytes)
@@ -53,7 +53,7 @@ def _machine(request: PlanRequest, tell: Callable[[str], None]) -> "tuple[Machin
 
 def this_ram() -> int:
     """Bytes that a process may have here."""
-    from mezzotint.memory.machine_probe import machine_facts
+    from mezzotint.memory.machine.probe import machine_facts
 
     return machine_facts("cpu").ram_bytes
 
@@ -62,8 +62,8 @@ def this_machine(ram_limit: int | None) -> "tuple[MachineFacts, Calibration]":
     """This machine with its best device, and what was learned of that."""
     from mezzotint import paths
     from mezzotint.machine import devices
-    from mezzotint.memory.calibration import load_calibration
-    from mezzotint.memory.machine_probe import machine_facts
+    from mezzotint.memory.machine.calibration import load_calibration
+    from mezzotint.memory.machine.probe import machine_facts
 
     device = devices()[0].id
     calibration = load_calibration(paths.cache_folder(), machine_facts(device).device_name)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mezzotint.families.conditionings import moved
 from mezzotint.families.family import Conditioning, LoadedModel, PromptInputs
+from mezzotint.families.text.conditionings import moved
 from mezzotint.protocol import LoraUsed
 from mezzotint.stages.setup import StageSetup
 

@@ -13,10 +13,10 @@ from mezzotint.protocol import (
     MemoryReport,
     Timings,
 )
-from mezzotint.quantization.products import ProductSession
-from mezzotint.stages.input_images import InputImages
-from mezzotint.stages.precision import Schemes
-from mezzotint.stages.saving import JobRecord
+from mezzotint.quantization.products.products import ProductSession
+from mezzotint.stages.images.input_images import InputImages
+from mezzotint.stages.images.saving import JobRecord
+from mezzotint.stages.models.precision import Schemes
 from mezzotint.stages.setup import CascadeSetup
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from mezzotint.errors import UsageError
 from mezzotint.families.autoencoder_space import latent_space
 from mezzotint.families.family import Family, ModelSources
 from mezzotint.families.known import family_of
+from mezzotint.families.loading.sources import with_weights
 from mezzotint.families.lora.prompt_tags import without_lora_tags
 from mezzotint.families.samplers import ResolvedScheduler, own_prediction, resolve_scheduler
-from mezzotint.families.sources import with_weights
 from mezzotint.protocol import (
     GenerateRequest,
     ModelRef,
@@ -21,8 +21,8 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
-from mezzotint.stages.request_images import RequestImages, Size, request_images
-from mezzotint.stages.sizes import check_size, nearest_multiple
+from mezzotint.stages.images.request_images import RequestImages, Size, request_images
+from mezzotint.stages.images.sizes import check_size, nearest_multiple
 
 Find = Callable[[ModelRef], FoundModel]
 

@@ -12,10 +12,10 @@ from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reference import attention_reference
 from mezzotint.quantization.benchmark import kernels_for as products_for
-from mezzotint.quantization.compiled import CompiledLinear
 from mezzotint.quantization.drawn_weights import drawn_weight
 from mezzotint.quantization.formats import Int8, LowRank4
-from mezzotint.quantization.library import Preparation
+from mezzotint.quantization.products.compiled import CompiledLinear
+from mezzotint.quantization.products.library import Preparation
 
 _ALLOWED = 0.05  # of the exact values' root mean square
 _SIZES = {  # queries, keys, head size

@@ -14,8 +14,8 @@ from mezzotint.attention import shapes as attention_shapes
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.shapes import Shape
 from mezzotint.quantization import product_shapes
-from mezzotint.quantization.compiled import CompiledLinear
 from mezzotint.quantization.product_shapes import LinearShape
+from mezzotint.quantization.products.compiled import CompiledLinear
 
 Found = TypeVar("Found")
 _EVERY = 12  # of shapes one is measured

@@ -17,8 +17,8 @@ from mezzotint.attention.library import KernelPlan, Unsupported
 from mezzotint.attention.shapes import Shape
 from mezzotint.quantization import benchmark as linear_benchmark
 from mezzotint.quantization.benchmark import measure_products
-from mezzotint.quantization.compiled import CompiledLinear
 from mezzotint.quantization.product_shapes import LinearShape
+from mezzotint.quantization.products.compiled import CompiledLinear
 
 
 class OneAttention:
@@ -136,7 +136,7 @@ def _installed_attention() -> tuple[Any, Instances]:
 
 
 def _installed_products() -> tuple[Any, Instances]:
-    from mezzotint.quantization.library import open_products
+    from mezzotint.quantization.products.library import open_products
     from mezzotint_kernels.library import library
 
     return open_products(), CompiledInstances(library())

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from mezzotint.errors import UsageError
 from mezzotint.protocol import GenerateRequest
+from mezzotint.stages.images.sizes import LARGEST_AREA, SMALLEST, check_size
 from mezzotint.stages.setup import MAX_COUNT, MAX_LORA_WEIGHT, MAX_LORAS, MAX_PROMPT, _check_request
-from mezzotint.stages.sizes import LARGEST_AREA, SMALLEST, check_size
 from mezzotint_app.viewmodel import create_checks, sizes
 from mezzotint_app.viewmodel.create_checks import Checked, problems
 from mezzotint_app.viewmodel.create_reading import LARGEST_SEED, MOST_GUIDANCE, MOST_STEPS

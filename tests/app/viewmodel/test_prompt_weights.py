@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mezzotint.families.clip_prompt import Fragment, parse
+from mezzotint.families.text.clip_prompt import Fragment, parse
 from mezzotint_app.viewmodel.prompt_weights import FINE_STEP, STEP, changed_weight, groups, has_weights, word_at
 
 HARD = st.text(st.sampled_from(list("ab c,()[]\\:.1 2-{|}\nBREAK")), max_size=40)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.protocol import ModelDefaults, ModelInfo
-from mezzotint.stages.sizes import check_size
+from mezzotint.stages.images.sizes import check_size
 from mezzotint_app.viewmodel import sizes
 
 

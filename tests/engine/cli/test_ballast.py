@@ -5,7 +5,7 @@ from other_process import ends_taking, keeps_nothing, takes
 
 from mezzotint.cli.ballast import ballast
 from mezzotint.errors import OutOfMemory
-from mezzotint.memory.machine_probe import CONTEXT
+from mezzotint.memory.machine.probe import CONTEXT
 
 
 def test_another_process_holds_it_until_the_end(tmp_path, monkeypatch):

@@ -17,8 +17,8 @@ from PIL import Image, ImageCms
 from mezzotint.batch.inputs import folded
 from mezzotint.batch.ledger import read_ledger
 from mezzotint.images.naming import NameFields, check_output, picture_path
-from mezzotint.stages.input_images import read_inputs
-from mezzotint.stages.request_images import request_images
+from mezzotint.stages.images.input_images import read_inputs
+from mezzotint.stages.images.request_images import request_images
 
 ORIENTATION = 0x0112
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="names, links and pipes of POSIX")

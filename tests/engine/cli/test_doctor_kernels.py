@@ -9,8 +9,8 @@ from mezzotint import machine
 from mezzotint.attention.library import LibraryFacts, Unavailable
 from mezzotint.cli.doctor_kernels import kernel_report
 from mezzotint.protocol import DeviceInfo
-from mezzotint.quantization.bitsandbytes_products import BitsAndBytesLinear
-from mezzotint.quantization.product_selection import ProductBackends
+from mezzotint.quantization.products.bitsandbytes import BitsAndBytesLinear
+from mezzotint.quantization.products.selection import ProductBackends
 
 CPU = DeviceInfo(id="cpu", name="a stand-in for a card", memory_bytes=1)
 OTHER = DeviceInfo(id="mps", name="another", memory_bytes=1)

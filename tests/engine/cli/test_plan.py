@@ -7,8 +7,8 @@ import pytest
 
 from mezzotint.cli.plan import models_of
 from mezzotint.codec import decode
-from mezzotint.memory.calibration import Calibration
-from mezzotint.memory.machine_probe import machine_facts, ordinary_machine
+from mezzotint.memory.machine.calibration import Calibration
+from mezzotint.memory.machine.probe import machine_facts, ordinary_machine
 from mezzotint.protocol import Plan
 from mezzotint.stages import planning
 

@@ -16,7 +16,7 @@ from mezzotint.errors import Cancelled, ModelRefused, StorageError, UsageError
 from mezzotint.families.detection import detect
 from mezzotint.families.family import LoadedModel
 from mezzotint.families.known import family_of
-from mezzotint.families.loading import load_components
+from mezzotint.families.loading.networks import load_components
 from mezzotint.protocol import ModelRef
 from mezzotint.quantization.policy import Choice
 from mezzotint.quantization.swap import quantized_layers

@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 from mezzotint.checkpoints.header import read_header
 from mezzotint.conversion.weights import Target, convert_file, quantize_layer
 from mezzotint.errors import Cancelled, ModelRefused
-from mezzotint.families.stored_layers import StoredLayers
+from mezzotint.families.loading.stored_layers import StoredLayers
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
 
 FORMATS = {

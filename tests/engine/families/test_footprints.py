@@ -10,9 +10,9 @@ from mezzotint.conversion.model import Conversion, convert
 from mezzotint.families.detection import detect
 from mezzotint.families.footprints import footprint_of, graph_of
 from mezzotint.families.known import family_of
-from mezzotint.families.sources import with_weights
-from mezzotint.memory import component_footprint
-from mezzotint.memory.shipped import shipped
+from mezzotint.families.loading.sources import with_weights
+from mezzotint.memory.footprints import component as component_footprint
+from mezzotint.memory.footprints.shipped import shipped
 from mezzotint.paths import assets_folder
 from mezzotint.quantization.policy import Choice
 

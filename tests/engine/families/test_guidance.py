@@ -5,9 +5,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.families.conditionings import joined
 from mezzotint.families.family import Conditioning
 from mezzotint.families.guidance import guidance_embedding, guide, guided_output
+from mezzotint.families.text.conditionings import joined
 
 
 def halves(seed: int = 0) -> torch.Tensor:

@@ -2,9 +2,9 @@
 
 from urllib.parse import urlsplit
 
-from mezzotint.library.download_source import HubSource, source_of
+from mezzotint.library.downloads.source import HubSource, source_of
 from mezzotint.library.known_models import known_models
-from mezzotint.memory.shipped import shipped
+from mezzotint.memory.footprints.shipped import shipped
 from mezzotint.protocol import PlanRequest
 from mezzotint.stages.planning import planned
 

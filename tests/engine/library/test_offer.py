@@ -9,7 +9,7 @@ from model_server import COMMIT, Served
 
 from mezzotint import paths
 from mezzotint.errors import AccessRefused, DownloadFailed, UsageError
-from mezzotint.library.download_partial import Partial
+from mezzotint.library.downloads.partial import Partial
 from mezzotint.library.offer import fetching_command, offer, prepare
 from mezzotint.library_protocol import GetRequest
 

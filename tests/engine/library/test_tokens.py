@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from mezzotint.catalog import Catalog
 from mezzotint.errors import ModelRefused, StorageError, UnknownModel, UsageError
-from mezzotint.families.clip_encode import ClipEncoder, _chunks, token_count
-from mezzotint.families.clip_prompt import CHUNK_CAPACITY, PROMPT_LIMIT
 from mezzotint.families.family import ComponentSource
 from mezzotint.families.known import family_of
-from mezzotint.families.loading import _tokenizer
+from mezzotint.families.loading.networks import _tokenizer
 from mezzotint.families.lora.prompt_tags import without_lora_tags
+from mezzotint.families.text.clip_encode import ClipEncoder, _chunks, token_count
+from mezzotint.families.text.clip_prompt import CHUNK_CAPACITY, PROMPT_LIMIT
 from mezzotint.library.tokenizer_files import read_tokenizer
 from mezzotint.library.tokens import TokenCounter
 from mezzotint.library_protocol import TokenRequest

@@ -11,9 +11,9 @@ from mezzotint import codec
 from mezzotint.attention.benchmark import quiet
 from mezzotint.quantization import benchmark, product_peers
 from mezzotint.quantization.benchmark import OURS, REFERENCE, ProductRow, choose, kernels_for, measure
-from mezzotint.quantization.compiled import CompiledLinear
-from mezzotint.quantization.library import Preparation
 from mezzotint.quantization.product_shapes import GROUPS, SHAPES, LinearShape, RowsShape
+from mezzotint.quantization.products.compiled import CompiledLinear
+from mezzotint.quantization.products.library import Preparation
 
 CPU = torch.device("cpu")
 TINY = LinearShape(group="sdxl", name="tiny", rows=20, columns=128, outputs=64)

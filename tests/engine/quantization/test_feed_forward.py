@@ -7,9 +7,9 @@ from fake_products import FakeProducts, fake_product_backends
 from quantized_weights import relative, seeded
 
 from mezzotint.quantization.formats import Int8, LowRank4
-from mezzotint.quantization.library import Preparation
 from mezzotint.quantization.linear import Branch
-from mezzotint.quantization.product_self_test import CASES
+from mezzotint.quantization.products.library import Preparation
+from mezzotint.quantization.products.self_test import CASES
 from mezzotint.quantization.swap import quantized_layers, swap_in
 
 KINDS = {"geglu": Preparation.GEGLU, "gelu-approximate": Preparation.GELU_TANH}

@@ -13,7 +13,7 @@ from mezzotint.acceleration.text_cache import cached_text
 from mezzotint.quantization import formats
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
 from mezzotint.quantization.linear import Branch
-from mezzotint.quantization.product_self_test import CASES
+from mezzotint.quantization.products.self_test import CASES
 from mezzotint.quantization.shared_rounding import rounded, sharing
 from mezzotint.quantization.swap import quantized_layers, swap_in
 

@@ -4,9 +4,9 @@ import pytest
 from planned_machines import GB, card, component, model
 
 from mezzotint.errors import OutOfMemory
-from mezzotint.memory.calibration import Calibration, load_calibration
-from mezzotint.memory.planner import plan
-from mezzotint.memory.task import StageTask, Task
+from mezzotint.memory.machine.calibration import Calibration, load_calibration
+from mezzotint.memory.planning.planner import plan
+from mezzotint.memory.planning.task import StageTask, Task
 from mezzotint.protocol import PhaseMemory
 from mezzotint.stages.job_plan import JobPlan, _check
 

@@ -28,9 +28,9 @@ from mezzotint.protocol import (
     Stage,
     Step,
 )
-from mezzotint.stages.pending_decode import undecoded
+from mezzotint.stages.images.pending_decode import undecoded
+from mezzotint.stages.images.saving import Saver
 from mezzotint.stages.pipeline import Pipeline
-from mezzotint.stages.saving import Saver
 
 SIDE = 64
 WORDS = ("a red house", "two green hills under a dark blue sky", "nothing", "a yellow boat", "one tall tree")

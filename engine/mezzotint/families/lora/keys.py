@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from mezzotint.families.original_names import UNET, Layout, place
+from mezzotint.families.loading.original_names import UNET, Layout, place
 
 Place = Literal["denoiser", "text_encoder", "text_encoder_2", "text_encoder_3"]
 Part = Literal["down", "up", "mid", "alpha"]

@@ -9,7 +9,7 @@ from fake_products import FakeProducts
 from kernel_build.card import small_set_worker, stub
 from kernel_build.card.protocol import Row, Teller, told
 from mezzotint.attention.compiled import CompiledAttention
-from mezzotint.quantization.compiled import CompiledLinear
+from mezzotint.quantization.products.compiled import CompiledLinear
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,73 @@
+"""How many bits a model's weights have, told by what its files say of themselves."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from mezzotint.checkpoints.folder import FolderCheckpoint
+from mezzotint.checkpoints.header import TensorSpec, read_header
+from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
+from mezzotint.families.family import ModelSources
+from mezzotint.families.loading.original_names import layout_of, place
+from mezzotint.families.loading.stored_layers import find_layers
+from mezzotint.protocol import ModelPart
+
+_SCHEMES = ("int8", "int8-weight", "int4", "int4-lowrank")
+_DENOISERS = ("unet", "transformer")
+_MARKS = {".mezzotint_quant": "int4-lowrank", ".bitsandbytes__nf4": "int4", ".comfy_quant": "int8"}
+_DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+_WEIGHT = "weight"
+
+
+def scheme_of(checkpoint: Checkpoint) -> str:
+    """The scheme of the network that makes images, empty where it is not quantized; no file is read for it."""
+    if isinstance(checkpoint, FileCheckpoint):
+        kinds = {name[name.rfind(".") :] for name in checkpoint.header.tensors}
+        found = next((scheme for mark, scheme in _MARKS.items() if mark in kinds), "")
+        return found or ("int8" if "_quantization_metadata" in checkpoint.header.metadata else "")
+    return next(filter(None, (_scheme_of_part(checkpoint, name) for name in _DENOISERS)), "")
+
+
+def _scheme_of_part(folder: FolderCheckpoint, name: str) -> str:
+    said = folder.settings.get("quantization")
+    scheme = said.get(name) if isinstance(said, Mapping) else None
+    if scheme in _SCHEMES:
+        return str(scheme)
+    config = folder.components[name].config.get("quantization_config") if name in folder.components else None
+    return "int4" if isinstance(config, Mapping) and config.get("load_in_4bit") is True else ""
+
+
+def parts_of(sources: ModelSources) -> tuple[ModelPart, ...]:
+    """Each network's bytes, and how many of its layers have weights of which precision; only headers are read."""
+    counted: dict[str, Counter[str]] = {name: Counter() for name, part in sources.components.items() if part.files}
+    sizes: Counter[str] = Counter()
+    for files in dict.fromkeys(sources.components[name].files for name in counted):
+        tensors = {name: spec for path in files for name, spec in read_header(path).tensors.items()}
+        owner = _owners(sources, files, tensors)
+        for name, precision, size in _layers(files, tensors):
+            for component in owner.get(name, ()):
+                sizes[component] += size
+                counted[component].update([precision] if precision else [])
+    return tuple(ModelPart(name=name, bytes=sizes[name], layers=dict(counts)) for name, counts in counted.items())
+
+
+def _owners(sources: ModelSources, files: tuple[Path, ...], tensors: Mapping[str, TensorSpec]) -> dict[str, set[str]]:
+    """The components that each tensor is part of."""
+    if not isinstance(sources.checkpoint, FileCheckpoint):
+        owners = {name for name, part in sources.components.items() if part.files == files}
+        return dict.fromkeys(tensors, owners)
+    layout = layout_of(tensors)
+    return {name: {part.component for part in place(name, layout)} for name in tensors}
+
+
+def _layers(files: Sequence[Path], tensors: Mapping[str, TensorSpec]) -> Iterator[tuple[str, str, int]]:
+    """What the files hold: a tensor's name, the precision where it is a layer's weight, and bytes."""
+    stored = find_layers(files)
+    parts = {part: layer.name for layer in stored.values() for part in layer.names.values()}
+    for name, layer in stored.items():
+        size = sum(tensors[part].end - tensors[part].start for part in set(layer.names.values()))
+        yield f"{name}.{_WEIGHT}", layer.format.scheme, size
+    for name, spec in tensors.items():
+        if name not in parts:
+            precision = _DTYPES.get(spec.dtype, spec.dtype.lower()) if name.endswith(_WEIGHT) else ""
+            yield name, precision, spec.end - spec.start

@@ -1,0 +1,74 @@
+"""Where each tensor of a file belongs: names that older versions of the libraries wrote are understood."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mezzotint.checkpoints.header import read_header
+from mezzotint.checkpoints.opening import FileCheckpoint
+from mezzotint.checkpoints.weight_file import weight_specs
+from mezzotint.families.family import ModelSources
+from mezzotint.families.loading.original_names import UNET, Placement, layout_of, place
+
+Names = Mapping[str, Collection[str]]  # of the parameters of each component
+
+_OLD_ATTENTION = {".query.": ".to_q.", ".key.": ".to_k.", ".value.": ".to_v.", ".proj_attn.": ".to_out.0."}
+_PREFIX = "text_model."  # transformers has had it in CLIP's names, and not
+
+
+def route(sources: ModelSources, components: Sequence[str], names: Names) -> dict[str, tuple[Placement, ...]]:
+    """From each tensor name in the components' files to the parameters it fills; tensors of no use are left out."""
+    if len(components) == 1 and sources.components[components[0]].replaced:
+        return _route_replaced(sources.components[components[0]].files, components[0], names)
+    if isinstance(sources.checkpoint, FileCheckpoint):
+        return _route_single_file(sources.checkpoint, names)
+    (component,) = components
+    routed: dict[str, tuple[Placement, ...]] = {}
+    for path in sources.components[component].files:
+        for tensor in read_header(path).tensors:
+            known = [alias for alias in _aliases(tensor) if alias in names[component]]
+            if known:
+                routed[tensor] = (Placement(component=component, name=known[0], form="whole"),)
+    return routed
+
+
+def _route_replaced(files: Sequence[Path], component: str, names: Names) -> dict[str, tuple[Placement, ...]]:
+    """A network alone in a file, with diffusers' names or the original ones, with or without their prefix."""
+    tensors = [name for path in files for name in weight_specs(path)]
+    layout = layout_of([UNET + name.removeprefix(UNET) for name in tensors])
+    routed: dict[str, tuple[Placement, ...]] = {}
+    for tensor in tensors:
+        known = [alias for alias in _aliases(tensor) if alias in names[component]]
+        if known:
+            routed[tensor] = (Placement(component=component, name=known[0], form="whole"),)
+            continue
+        placed = [_known(part, names[component]) for part in place(UNET + tensor.removeprefix(UNET), layout)]
+        whole = tuple(part for part in placed if part is not None and part.component == component)
+        if whole:
+            routed[tensor] = whole
+    return routed
+
+
+def _route_single_file(checkpoint: FileCheckpoint, names: Names) -> dict[str, tuple[Placement, ...]]:
+    layout = layout_of(checkpoint.header.tensors)
+    routed = {}
+    for tensor in checkpoint.header.tensors:
+        parts = (_known(part, names.get(part.component, ())) for part in place(tensor, layout))
+        placed = tuple(part for part in parts if part is not None)
+        if placed:
+            routed[tensor] = placed
+    return routed
+
+
+def _known(part: Placement, names: Collection[str]) -> Placement | None:
+    known = next((alias for alias in _aliases(part.name) if alias in names), None)
+    return None if known is None else replace(part, name=known)
+
+
+def _aliases(name: str) -> Iterator[str]:
+    yield name
+    yield _PREFIX + name
+    yield name.removeprefix(_PREFIX)
+    for old, new in _OLD_ATTENTION.items():
+        if old in name:
+            yield name.replace(old, new)

@@ -1,0 +1,133 @@
+"""The parts of a checkpoint as a family names them, whatever the layout on disk."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mezzotint.checkpoints.folder import Component, FolderCheckpoint
+from mezzotint.checkpoints.foreign_kind import is_pickle_name, pickle_advice
+from mezzotint.checkpoints.header import Header, read_header
+from mezzotint.checkpoints.opening import FileCheckpoint
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.weight_file import weight_specs
+from mezzotint.errors import ModelRefused
+from mezzotint.families.detection import Detected
+from mezzotint.families.family import ComponentSource, ModelSources
+from mezzotint.families.loading.original_names import layout_of, place
+from mezzotint.families.loading.original_sdxl import PIPELINE_SETTINGS, TOKENIZERS, component_configs, is_refiner
+from mezzotint.families.loading.stored_layers import logical_header
+
+_RENAMED_CLASSES = {"Transformer2DModel": "PixArtTransformer2DModel"}  # what PixArt's first files still say
+
+
+def folder_sources(checkpoint: FolderCheckpoint, detected: Detected, needed: Sequence[str]) -> ModelSources:
+    """The parts of a diffusers folder; ModelRefused when one that is needed is missing."""
+    absent = [name for name in (*needed, "scheduler") if name not in checkpoint.components]
+    if absent:
+        raise ModelRefused(f"{checkpoint.path}: the folder lacks {', '.join(absent)}; the download is incomplete")
+    components = {name: _component(checkpoint.components[name]) for name in needed}
+    for source in components.values():
+        if not source.files and not source.name.startswith("tokenizer"):
+            raise ModelRefused(f"{checkpoint.path}: {source.name} has no safetensors weights; download it again")
+    _check_fit(checkpoint, components)
+    return ModelSources(
+        family=detected.family,
+        detected=detected,
+        checkpoint=checkpoint,
+        components=components,
+        scheduler=checkpoint.components["scheduler"].config,
+        settings=checkpoint.options,
+    )
+
+
+def _check_fit(checkpoint: FolderCheckpoint, components: Mapping[str, ComponentSource]) -> None:
+    """Parts of unlike models would fail only after minutes of work."""
+    channels = components["vae"].config.get("latent_channels", 4)
+    for name in ("unet", "transformer"):
+        if name in components and components[name].config.get("in_channels", 4) != channels:
+            raise ModelRefused(
+                f"{checkpoint.path}: {name} takes {components[name].config.get('in_channels')} channels, its vae makes "
+                f"{channels}; the parts belong to different models"
+            )
+
+
+def single_file_sources(checkpoint: FileCheckpoint, detected: Detected) -> ModelSources:
+    """The parts of a single-file SDXL checkpoint; its tokenizers are bundled, for no file holds them."""
+    configs = component_configs(
+        logical_header(checkpoint.header),
+        prediction_type=detected.prediction_type,
+        zero_terminal_snr=detected.zero_terminal_snr,
+    )
+    scheduler = configs.pop("scheduler")
+    sizes = _bytes_by_component(checkpoint.header)
+    components = {
+        name: ComponentSource(
+            name=name,
+            library="transformers" if name.startswith("text_encoder") else "diffusers",
+            class_name=_class_of(config),
+            config=config,
+            folder=None,
+            files=(checkpoint.path,),
+            bytes=sizes.get(name, 0),
+        )
+        for name, config in configs.items()
+    }
+    for name, settings in TOKENIZERS.items():
+        if name.replace("tokenizer", "text_encoder") in components:
+            components[name] = ComponentSource(
+                name=name,
+                library="transformers",
+                class_name="CLIPTokenizer",
+                config=settings,
+                folder=None,
+                files=(),
+                bytes=0,
+            )
+    return ModelSources(
+        family=detected.family,
+        detected=detected,
+        checkpoint=checkpoint,
+        components=components,
+        scheduler=scheduler,
+        settings=PIPELINE_SETTINGS[is_refiner(checkpoint.header)],
+    )
+
+
+def _class_of(config: Mapping[str, object]) -> str:
+    architectures = config.get("architectures")
+    return str(architectures[0] if isinstance(architectures, list) else config["_class_name"])
+
+
+def _bytes_by_component(header: Header) -> dict[str, int]:
+    layout = layout_of(header.tensors)
+    sizes: dict[str, int] = {}
+    for name, tensor in header.tensors.items():
+        for component in {part.component for part in place(name, layout)}:
+            sizes[component] = sizes.get(component, 0) + tensor.end - tensor.start
+    return sizes
+
+
+def tensor_bytes(header: Header) -> int:
+    """Bytes of a file's tensors, its header not counted."""
+    return sum(tensor.end - tensor.start for tensor in header.tensors.values())
+
+
+def with_weights(sources: ModelSources, component: str, path: Path) -> ModelSources:
+    """The parts of a model with one network's weights from another file; ModelRefused when it holds none."""
+    if is_pickle_name(path):
+        raise ModelRefused(f"{plain(path, 300)}: {pickle_advice()}")
+    size = sum(tensor.bytes for tensor in weight_specs(path).values())
+    source = replace(sources.components[component], files=(path,), bytes=size, replaced=True)
+    return replace(sources, components={**sources.components, component: source})
+
+
+def _component(component: Component) -> ComponentSource:
+    return ComponentSource(
+        name=component.name,
+        library=component.library,
+        class_name=_RENAMED_CLASSES.get(component.class_name, component.class_name),
+        config=component.config,
+        folder=component.folder,
+        files=component.files,
+        bytes=sum(tensor_bytes(read_header(path)) for path in component.files),
+    )

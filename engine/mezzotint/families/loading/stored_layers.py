@@ -1,0 +1,111 @@
+"""Layers that are quantized in their files, put together as their tensors come by."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.header import Header, TensorSpec, read_header
+from mezzotint.checkpoints.read import read_tensors
+from mezzotint.checkpoints.weight_file import is_gguf
+
+if TYPE_CHECKING:
+    import torch
+
+    from mezzotint.quantization.formats import Format, Tensors
+    from mezzotint.quantization.layouts.stored import StoredLayer
+
+_WEIGHT = ".weight"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeLayer:
+    """A quantized layer of which all tensors have come."""
+
+    weight_name: str  # of the weight, as if it were not quantized
+    format: "Format"
+    shape: tuple[int, ...]  # of the weight
+    tensors: "Tensors"
+    bytes: int  # in the file
+
+
+class StoredLayers:
+    """The quantized layers of some files; `names` are all tensors that they take."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._layers = find_layers(files)
+        self._layer_of = {name: layer for layer in self._layers.values() for name in layer.names.values()}
+        self._waiting: dict[str, dict[str, torch.Tensor]] = {name: {} for name in self._layers}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Of tensors that belong to quantized layers."""
+        return frozenset(self._layer_of)
+
+    def weight_of(self, name: str) -> str:
+        """The weight, as if it were not quantized, of the layer that a tensor belongs to."""
+        return self._layer_of[name].name + _WEIGHT
+
+    def take(self, name: str, tensor: "torch.Tensor") -> WholeLayer | None:
+        """Keep a tensor; gives its layer once that is whole."""
+        from mezzotint.quantization.layouts.stored import decode_layer
+
+        layer = self._layer_of.get(name)
+        if layer is None:
+            return None
+        parts = self._waiting[layer.name]
+        parts[name] = tensor
+        if len(parts) < len(set(layer.names.values())):
+            return None
+        size = sum(part.nbytes for part in parts.values())
+        tensors = decode_layer(layer, parts)
+        self._waiting[layer.name] = {}
+        name = layer.name + _WEIGHT
+        return WholeLayer(weight_name=name, format=layer.format, shape=layer.shape, tensors=tensors, bytes=size)
+
+
+def logical_header(header: Header) -> Header:
+    """A file's header as if nothing in it were quantized: whole shapes, and no tensors that only help to turn back."""
+    if not _has_quantized(header.tensors, header.metadata):
+        return header
+    layers = find_layers([header.path])
+    parts = {name for layer in layers.values() for name in layer.names.values()}
+    tensors = {name: spec for name, spec in header.tensors.items() if name not in parts}
+    for layer in layers.values():
+        weight = layer.name + _WEIGHT
+        tensors[weight] = replace(header.tensors[weight], shape=layer.shape)
+    return replace(header, tensors=tensors)
+
+
+def find_layers(files: Sequence[Path]) -> "dict[str, StoredLayer]":
+    """The quantized layers of some files, by name; ModelRefused names one that makes no sense."""
+    if any(map(is_gguf, files)):
+        return {}  # what is packed there comes turned back
+    headers = [read_header(path) for path in files]
+    tensors: dict[str, TensorSpec] = {}
+    metadata: dict[str, str] = {}
+    for header in headers:
+        tensors |= header.tensors
+        metadata |= header.metadata
+    if not _has_quantized(tensors, metadata):
+        return {}
+    from mezzotint.quantization.layouts.stored import find_stored_layers
+
+    return find_stored_layers(tensors, metadata, _descriptions(files, tensors).__getitem__)
+
+
+def _has_quantized(tensors: Iterable[str], metadata: Mapping[str, str]) -> bool:
+    return "_quantization_metadata" in metadata or any(map(_says_quantized, tensors))
+
+
+def _says_quantized(name: str) -> bool:
+    return name.endswith((".comfy_quant", ".mezzotint_quant", ".SCB")) or ".quant_state." in name
+
+
+def _descriptions(files: Sequence[Path], tensors: Mapping[str, TensorSpec]) -> "dict[str, torch.Tensor]":
+    """What describes layers, read at once: a file has hundreds of them, and each reading begins with its header."""
+    from mezzotint.quantization.layouts.stored import LARGEST_DESCRIPTION
+
+    small = {name for name, spec in tensors.items() if spec.end - spec.start <= LARGEST_DESCRIPTION}
+    names = {name for name in small if _says_quantized(name)}
+    return dict(read_tensors(files, on_bytes=lambda _: None, cancelled=lambda: False, names=names))

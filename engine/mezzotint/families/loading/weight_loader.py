@@ -1,0 +1,164 @@
+"""A network's weights as they arrive: each put where it belongs, and quantized there and then where that was chosen."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+
+from mezzotint.errors import ModelRefused
+from mezzotint.families.family import ComponentSource, Network
+from mezzotint.families.loading.original_names import Placement
+from mezzotint.families.loading.quantized_entry import PlannedLayer, QuantizedEntry
+from mezzotint.families.loading.stored_layers import WholeLayer
+from mezzotint.memory.host import Source
+from mezzotint.quantization.formats import Format, Tensors
+from mezzotint.quantization.layers import buffer_name
+from mezzotint.quantization.policy import Choice, formats_for
+from mezzotint.quantization.swap import layers_of, quantized_layers, swap_in
+
+_WEIGHT = ".weight"
+
+
+class WeightLoader:
+    """One network, empty at first."""
+
+    def __init__(
+        self,
+        source: ComponentSource,
+        network: Network,
+        dtype: torch.dtype,
+        device: torch.device,
+        choice: Choice | None,
+        home: torch.device | None = None,
+    ) -> None:
+        """`device` does the quantizing; at `home`, without one there too, weights stay."""
+        self.source, self.dtype = source, dtype
+        self.network, self._device, self._home = network, device, home or device
+        self.on_disk: dict[str, Source] = {}  # by the names in the network: what is read from files each time
+        self._formats: dict[str, Format] = {}
+        self._filled: dict[str, torch.Tensor] = {}
+        self.shapes = {name: tensor.shape for name, tensor in network.state_dict().items()}
+        layers = {layer.name: layer for layer in layers_of(network)}
+        self._layers = {name: layer.shape for name, layer in layers.items()}
+        if choice is not None:
+            self._formats = dict(formats_for(source.class_name, tuple(layers.values()), choice))
+        self.entry: QuantizedEntry | None = None  # what the cache may have of it
+        if choice is not None:
+            planned = {name: PlannedLayer(shape=layers[name], format=each) for name, each in self._formats.items()}
+            self.entry = QuantizedEntry(source=source, choice=choice, layers=planned, device=device)
+
+    def put(self, placed: Placement, tensor: torch.Tensor, file: Path) -> None:
+        """Take in a tensor of a file; ModelRefused when its shape or its numbers cannot be."""
+        if self.is_quantized(placed.name):
+            self._keep(placed.name.removesuffix(_WEIGHT), self.quantize(placed, tensor, file))
+        else:
+            part = _checked(placed.take(tensor), self.shapes[placed.name], placed, file)
+            self._filled[placed.name] = moved(part, self.dtype, self._home)
+
+    def is_quantized(self, name: str) -> bool:
+        """Whether a parameter is to be quantized as it comes."""
+        return name.endswith(_WEIGHT) and name.removesuffix(_WEIGHT) in self._formats
+
+    def quantize(self, placed: Placement, tensor: torch.Tensor, file: Path) -> Tensors:
+        """A weight quantized; ModelRefused when its shape or its numbers cannot be."""
+        part = _checked(placed.take(tensor), self.shapes[placed.name], placed, file)
+        try:
+            return self._formats[placed.name.removesuffix(_WEIGHT)].quantize(part.to(self._device))
+        except ModelRefused as error:
+            raise ModelRefused(f"{file}: {placed.name}: {error}") from None
+
+    def checked_shape(self, placed: Placement, shape: tuple[int, ...], file: Path) -> tuple[int, ...]:
+        """What becomes of a file's tensor of a shape; ModelRefused when that cannot be."""
+        wanted = self.shapes[placed.name]
+        _checked(placed.take(torch.empty(shape, device="meta")), wanted, placed, file)
+        return tuple(wanted)
+
+    def put_on_disk(self, name: str, source: Source) -> None:
+        """Have a parameter or buffer read from its file whenever it is needed."""
+        self.on_disk[name] = source
+        self._filled[name] = torch.empty(source.form.shape, dtype=source.form.dtype, device="meta")
+
+    def put_quantized_on_disk(
+        self, layer: str, format_: Format, shape: tuple[int, ...], sources: Mapping[str, Source]
+    ) -> bool:
+        """The same for a quantized layer; False: the network has no such layer, or its file has it in another form."""
+        wanted = self._layers.get(layer)
+        if wanted != shape or format_.fits(shape) is not None or set(sources) != set(format_.described(shape)):
+            return False
+        self._formats[layer] = format_
+        for name, source in sources.items():
+            self.put_on_disk(buffer_name(layer, name), source)
+        return True
+
+    def put_quantized(self, placed: Placement, whole: WholeLayer, file: Path) -> None:
+        """Take in a layer that is quantized in its file; ModelRefused when the network has no such layer."""
+        layer = placed.name.removesuffix(_WEIGHT)
+        shape = self._layers.get(layer)
+        if shape is None or placed.form != "whole" or whole.format.fits(shape) is not None:
+            raise ModelRefused(f"{file}: {placed.name} is quantized, which cannot be for that layer")
+        if whole.shape != shape:
+            raise ModelRefused(
+                f"{file}: {placed.name} of {placed.component} has shape {whole.shape}, its configuration says "
+                f"{shape}; the file belongs to another model"
+            )
+        self._formats[layer] = whole.format
+        self._keep(layer, whole.tensors)
+
+    def tensors_of(self, layer: str) -> Tensors:
+        """Those of a quantized layer that has come."""
+        names = self._formats[layer].described(self._layers[layer])
+        return {name: self._filled[buffer_name(layer, name)] for name in names}
+
+    def finish(self) -> Network:
+        """The network with all that came; ModelRefused when something did not."""
+        network = self.network
+        missing = [name for name in self._formats if buffer_name(name, "weight") not in self._filled]
+        swap_in(network, {name: self._formats[name] for name in self._formats if name not in missing})
+        network.load_state_dict(self._filled, strict=False, assign=True)
+        if hasattr(network, "tie_weights"):
+            network.tie_weights()
+        self._share_sources()
+        states = (*network.named_parameters(), *network.named_buffers())
+        empty = [name for name, tensor in states if tensor.is_meta and name not in self.on_disk]
+        if empty:
+            raise ModelRefused(
+                f"{self.source.files[0]}: {len(empty)} tensors of {self.source.name} are missing, the first is "
+                f"{empty[0]}; the download is incomplete or belongs to another model"
+            )
+        network.requires_grad_(False).eval()
+        exact = {id(layer) for _, layer in quantized_layers(network)}
+        for module in network.modules():
+            for name, buffer in module.named_buffers(recurse=False):
+                if id(module) not in exact and not buffer.is_meta:
+                    setattr(module, name, moved(buffer, self.dtype, self._home))  # what no file holds
+        return network
+
+    def _share_sources(self) -> None:
+        """Parameters that are one, under two names, come from one place."""
+        names: dict[int, list[str]] = {}
+        for name, parameter in self.network.named_parameters(remove_duplicate=False):
+            names.setdefault(id(parameter), []).append(name)
+        for same in names.values():
+            source = next((self.on_disk[name] for name in same if name in self.on_disk), None)
+            if source is not None:
+                self.on_disk |= dict.fromkeys(same, source)
+
+    def _keep(self, layer: str, tensors: Tensors) -> None:
+        for name, tensor in tensors.items():
+            self._filled[buffer_name(layer, name)] = tensor.to(self._home)
+
+
+def moved(tensor: torch.Tensor, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """On a device; numbers with a fraction in a format."""
+    return tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
+
+
+def _checked(part: torch.Tensor, shape: torch.Size, placed: Placement, file: Path) -> torch.Tensor:
+    if part.shape == shape:
+        return part
+    if part.shape[: len(shape)] == shape and part.numel() == shape.numel():
+        return part.reshape(shape)  # a linear layer written as a 1x1 convolution
+    raise ModelRefused(
+        f"{file}: tensor {placed.name} of {placed.component} has shape {tuple(part.shape)}, "
+        f"its configuration says {tuple(shape)}; the file belongs to another model"
+    )

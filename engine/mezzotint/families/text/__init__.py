@@ -1,0 +1,1 @@
+"""Words into conditioning: prompt weights, CLIP, textual inversion."""

@@ -1,0 +1,173 @@
+"""Words into the tensors that SDXL networks are conditioned on, through one or two CLIP text encoders.
+
+What is read: `hidden_states[-(2 + clip_skip)]` of each encoder, side by side on the feature axis, and the projected
+pooled output of the last encoder's first chunk. With no weights and at most 75 tokens the tensors are those of
+diffusers' `StableDiffusionXLPipeline.encode_prompt` bit for bit, except that `clip_skip` holds for the negative prompt
+too (diffusers leaves that at the usual layer).
+
+Weights follow A1111's original emphasis, `modules/sd_emphasis.py`, `EmphasisOriginal`: the encoder's output is
+multiplied token by token, then scaled as a whole so that its mean is what it was, for each chunk and encoder apart.
+The pooled output is not weighted. Chunks are encoded one by one and joined on the token axis.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from mezzotint.errors import UsageError
+from mezzotint.families.text.clip_prompt import CHUNK_CAPACITY, Break, Chunk, Fragment, chunk, parse
+from mezzotint.families.text.textual_inversion import Inversion, Vocabulary, load_inversions, vectors_in_place
+
+if TYPE_CHECKING:
+    import torch
+
+_EMPTY = Chunk((), ())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClipEncoder:
+    """A transformers CLIP text model with its tokenizer."""
+
+    tokenizer: Any
+    model: Any
+
+    @property
+    def key(self) -> Literal["clip_l", "clip_g"]:
+        """Which of SDXL's two encoders it is: only the large one projects its pooled output."""
+        return "clip_g" if hasattr(self.model, "text_projection") else "clip_l"
+
+    @property
+    def width(self) -> int:
+        """Numbers in a token's vector."""
+        return int(self.model.config.hidden_size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SdxlConditioning:
+    """`embeds` is `(1, 77 per chunk, width of all encoders)`, `pooled` is `(1, projection)`."""
+
+    embeds: "torch.Tensor"
+    pooled: "torch.Tensor"
+
+
+def encode_pair(
+    prompt: str,
+    negative: str | None,
+    *,
+    encoders: Sequence[ClipEncoder],
+    clip_skip: int,
+    zero_empty_negative: bool,
+    embeddings: Sequence[Path] = (),
+) -> tuple[SdxlConditioning, SdxlConditioning]:
+    """Prompt and negative prompt, padded with empty chunks to one length.
+
+    No negative prompt (None: guidance is off) leaves the prompt as long as it is; zeros stand in for the other.
+    An empty one becomes zeros where `zero_empty_negative` is set (`force_zeros_for_empty_prompt` of the
+    pipeline: base yes, refiner no), as diffusers does for `negative_prompt=None`; otherwise it is encoded as "".
+    `embeddings` are textual-inversion files, of which each serves the encoders whose width it has.
+    """
+    import torch
+
+    _check_clip_skip(clip_skip, encoders)
+    inversions = load_inversions(embeddings, {encoder.key: encoder.width for encoder in encoders})
+    positive_chunks = _chunks(prompt, encoders, inversions)
+    if negative is None or (zero_empty_negative and not negative.strip()):
+        positive = _encode(positive_chunks, encoders, inversions, clip_skip)
+        zeros = SdxlConditioning(embeds=torch.zeros_like(positive.embeds), pooled=torch.zeros_like(positive.pooled))
+        return positive, zeros
+    negative_chunks = _chunks(negative, encoders, inversions)
+    length = max(len(positive_chunks[0]), len(negative_chunks[0]))
+    return (
+        _encode(_padded(positive_chunks, length), encoders, inversions, clip_skip),
+        _encode(_padded(negative_chunks, length), encoders, inversions, clip_skip),
+    )
+
+
+def token_count(prompt: str, tokenizer: Any) -> int:  # noqa: ANN401  # a tokenizer of transformers has no public type
+    """How many CLIP tokens the prompt takes, without begin, end, padding and the weight grammar."""
+    return sum(len(_token_ids(tokenizer, part.text)) for part in parse(prompt) if isinstance(part, Fragment))
+
+
+# ---- tokens
+
+
+def _token_ids(tokenizer: Any, text: str) -> list[int]:  # noqa: ANN401
+    return list(tokenizer(text, add_special_tokens=False, verbose=False).input_ids)
+
+
+def _chunks(
+    prompt: str, encoders: Sequence[ClipEncoder], inversions: Sequence[Inversion]
+) -> tuple[tuple[Chunk, ...], ...]:
+    """For each encoder its chunks, as many for all: a learned word may be longer for one than for the other."""
+    fragments = parse(prompt)
+    chunks = tuple(_encoder_chunks(fragments, encoder, inversions) for encoder in encoders)
+    return _padded(chunks, max(map(len, chunks)))
+
+
+def _encoder_chunks(
+    fragments: Sequence[Fragment | Break], encoder: ClipEncoder, inversions: Sequence[Inversion]
+) -> tuple[Chunk, ...]:
+    vocabulary = Vocabulary(inversions, encoder.key)
+    return chunk(fragments, lambda text: vocabulary.tokenize(text, lambda rest: _token_ids(encoder.tokenizer, rest)))
+
+
+def _padded(chunks: tuple[tuple[Chunk, ...], ...], length: int) -> tuple[tuple[Chunk, ...], ...]:
+    return tuple(row + (_EMPTY,) * (length - len(row)) for row in chunks)
+
+
+# ---- tensors
+
+
+def _check_clip_skip(clip_skip: int, encoders: Sequence[ClipEncoder]) -> None:
+    most = min(int(encoder.model.config.num_hidden_layers) for encoder in encoders) - 1
+    if not 0 <= clip_skip <= most:
+        raise UsageError(f"clip skip {clip_skip} is outside 0..{most}, the layers that this model's encoders can skip.")
+
+
+def _encode(
+    chunks: tuple[tuple[Chunk, ...], ...],
+    encoders: Sequence[ClipEncoder],
+    inversions: Sequence[Inversion],
+    clip_skip: int,
+) -> SdxlConditioning:
+    import torch
+
+    rows, pooled = [], []
+    with torch.no_grad():
+        for encoder, row in zip(encoders, chunks, strict=True):
+            vectors = Vocabulary(inversions, encoder.key).vectors
+            outputs = [_run(encoder, part, vectors, clip_skip) for part in row]
+            rows.append(torch.cat([embeds for embeds, _ in outputs], dim=1))
+            pooled.append(outputs[0][1])
+        embeds = torch.cat(rows, dim=-1).to(dtype=encoders[-1].model.dtype)
+    return SdxlConditioning(embeds=embeds, pooled=pooled[-1])
+
+
+def _run(
+    encoder: ClipEncoder, part: Chunk, vectors: "Sequence[torch.Tensor]", clip_skip: int
+) -> "tuple[torch.Tensor, torch.Tensor]":
+    """A chunk's hidden states `(1, 77, d)` and the encoder's first output: pooled `(1, p)` where it projects."""
+    import torch
+
+    tokenizer, model = encoder.tokenizer, encoder.model
+    padding = CHUNK_CAPACITY - len(part.ids)
+    ids = [tokenizer.bos_token_id, *part.ids, tokenizer.eos_token_id, *[tokenizer.pad_token_id] * padding]
+    with vectors_in_place(model, ids, vectors) as plain_ids:
+        output = model(torch.tensor([plain_ids], device=model.device), output_hidden_states=True)
+    hidden = output.hidden_states[-(2 + clip_skip)]
+    if any(weight != 1.0 for weight in part.weights):
+        hidden = _emphasized(hidden, (1.0, *part.weights, *[1.0] * (1 + padding)))
+    return hidden, output[0]
+
+
+def _emphasized(hidden: "torch.Tensor", weights: Sequence[float]) -> "torch.Tensor":
+    """Hidden states `(1, n, d)` times n weights, with the mean of before, unless the new mean is zero."""
+    import torch
+
+    wide = hidden.float()
+    weighted = wide * torch.tensor(weights, device=wide.device)[None, :, None]
+    ratio = wide.mean() / weighted.mean()
+    if torch.isfinite(ratio):
+        weighted = weighted * ratio
+    return weighted.to(hidden.dtype)

@@ -1,0 +1,177 @@
+"""Textual inversion: words that a person adds, each a few vectors at the text encoder's input (arXiv 2208.01618).
+
+Files are safetensors only. SDXL files hold `clip_l` and `clip_g`; any other file with one tensor of vectors serves the
+one encoder whose width it has. The word is the file's name without its ending; in a prompt it is found as a whole word,
+large and small letters alike, and stands for its vectors in order. An encoder that a file has no vectors for reads the
+word as plain text. The model is not changed: the vectors take their places for the length of one call.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mezzotint.checkpoints.header import Header, TensorSpec, read_header
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.read import read_tensors
+from mezzotint.errors import ModelRefused, UsageError
+from mezzotint.families.text.clip_prompt import CHUNK_CAPACITY
+
+if TYPE_CHECKING:
+    import torch
+
+_KEYS = ("clip_l", "clip_g")
+_DTYPES = ("F16", "BF16", "F32")
+_LARGEST_FILE = 16 * 2**20  # bytes; 75 vectors for both encoders are under one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inversion:
+    """A learned word: for each encoder's key its vectors `(n, width)`."""
+
+    word: str
+    path: Path
+    vectors: "Mapping[str, torch.Tensor]"
+
+
+def load_inversions(paths: Sequence[Path], widths: Mapping[str, int]) -> tuple[Inversion, ...]:
+    """Read the files for encoders of these widths; `ModelRefused` names a file that fits none."""
+    inversions = tuple(_load(Path(path), widths) for path in paths)
+    by_word: dict[str, Inversion] = {}
+    for inversion in inversions:
+        other = by_word.setdefault(inversion.word.lower(), inversion)
+        if other is not inversion:
+            both = f"{plain(other.path, 300)} and {plain(inversion.path, 300)}"
+            raise UsageError(
+                f"Two embeddings have the name '{plain(inversion.word, 60)}': {both}. Rename or leave out one."
+            )
+    return inversions
+
+
+class Vocabulary:
+    """The learned words of one encoder: an id below zero, -1 - i, stands for `vectors[i]`."""
+
+    def __init__(self, inversions: Sequence[Inversion], key: str) -> None:
+        self.vectors: list[torch.Tensor] = []
+        self._ids: dict[str, list[int]] = {}
+        for inversion in inversions:
+            if key in inversion.vectors:
+                first = len(self.vectors)
+                self.vectors.extend(inversion.vectors[key])
+                self._ids[inversion.word.lower()] = [-1 - index for index in range(first, len(self.vectors))]
+        longest_first = sorted(self._ids, key=len, reverse=True)
+        words = "|".join(map(re.escape, longest_first))
+        self._pattern = re.compile(rf"(?<!\w)({words})(?!\w)", re.IGNORECASE) if words else None
+
+    def tokenize(self, text: str, tokenize: Callable[[str], Sequence[int]]) -> list[int]:
+        """Token ids of the text between learned words, and theirs."""
+        if self._pattern is None:
+            return list(tokenize(text))
+        ids: list[int] = []
+        for number, piece in enumerate(self._pattern.split(text)):
+            learned = self._ids.get(piece.lower()) if number % 2 else None
+            ids.extend(tokenize(piece) if learned is None else learned)
+        return ids
+
+
+@contextmanager
+def vectors_in_place(
+    model: Any,  # noqa: ANN401  # a transformers model: its classes are not importable here
+    ids: Sequence[int],
+    vectors: "Sequence[torch.Tensor]",
+) -> Iterator[list[int]]:
+    """Token ids that the model knows; while the block runs, its input layer gives `vectors` where ids were below zero.
+
+    For batches of one. The stand-in id is 0, the lowest, so that the end token stays the highest, which is how CLIP
+    finds the place of its pooled output.
+    """
+    places = [place for place, token in enumerate(ids) if token < 0]
+    plain_ids = [max(token, 0) for token in ids]
+    if not places:
+        yield plain_ids
+        return
+
+    def put(_module: object, _inputs: object, output: "torch.Tensor") -> "torch.Tensor":
+        output = output.clone()
+        for place in places:
+            output[0, place] = vectors[-1 - ids[place]].to(output)
+        return output
+
+    hook = model.get_input_embeddings().register_forward_hook(put)
+    try:
+        yield plain_ids
+    finally:
+        hook.remove()
+
+
+# ---- files
+
+
+def _load(path: Path, widths: Mapping[str, int]) -> Inversion:
+    header = read_header(path)
+    if header.bytes > _LARGEST_FILE:
+        raise ModelRefused(
+            f"{plain(path, 300)} has {header.bytes} bytes; an embedding has at most {_LARGEST_FILE}. Is it a model?"
+        )
+    names = _names_by_key(path, header, widths)
+    for name in names.values():
+        _check_count(path, header.tensors[name])
+    vectors = {}
+    wanted = {name: key for key, name in names.items()}
+    for name, tensor in read_tensors([path], on_bytes=lambda _: None, cancelled=lambda: False, names=wanted):
+        vectors[wanted[name]] = _finite(path, tensor.reshape(-1, tensor.shape[-1]))
+    return Inversion(word=path.stem, path=path, vectors=vectors)
+
+
+def _names_by_key(path: Path, header: Header, widths: Mapping[str, int]) -> dict[str, str]:
+    """For each encoder's key the name of its tensor in the file."""
+    named = {key: key for key in _KEYS if key in header.tensors}
+    if named:
+        fitting = {key: name for key, name in named.items() if key in widths}
+        for key in fitting:
+            if _width(header.tensors[key]) != widths[key]:
+                raise _mismatch(path, header, widths)
+        if fitting:
+            return fitting
+        raise _mismatch(path, header, widths)
+    tables = [name for name, spec in header.tensors.items() if 1 <= len(spec.shape) <= 2]
+    name = "emb_params" if "emb_params" in tables else tables[0] if len(tables) == 1 else None
+    if name is None:
+        raise ModelRefused(
+            f"{plain(path, 300)} is no textual-inversion file: it holds neither clip_l, clip_g nor one embedding."
+        )
+    for key, width in widths.items():
+        if _width(header.tensors[name]) == width:
+            return {key: name}
+    raise _mismatch(path, header, widths)
+
+
+def _width(spec: TensorSpec) -> int:
+    return spec.shape[-1] if spec.shape else 0
+
+
+def _check_count(path: Path, spec: TensorSpec) -> None:
+    count = spec.shape[0] if len(spec.shape) == 2 else 1
+    if len(spec.shape) > 2 or not 1 <= count <= CHUNK_CAPACITY or spec.dtype not in _DTYPES:
+        raise ModelRefused(
+            f"{plain(path, 300)} holds {spec.dtype} of shape {spec.shape};"
+            f" an embedding is 1 to {CHUNK_CAPACITY} vectors of {', '.join(_DTYPES)}."
+        )
+
+
+def _finite(path: Path, vectors: "torch.Tensor") -> "torch.Tensor":
+    import torch
+
+    if not torch.isfinite(vectors).all():
+        raise ModelRefused(f"{plain(path, 300)} holds numbers that are not finite; it is damaged. Download it again.")
+    return vectors
+
+
+def _mismatch(path: Path, header: Header, widths: Mapping[str, int]) -> ModelRefused:
+    has = ", ".join(f"{plain(name, 60)} {_width(spec)} wide" for name, spec in list(header.tensors.items())[:4])
+    takes = ", ".join(f"{key} {width}" for key, width in widths.items())
+    return ModelRefused(
+        f"Embedding {plain(path, 300)} does not fit this model: it has {has}; the encoders take {takes}."
+    )

@@ -1,0 +1,1 @@
+"""Models fetched from the net."""

@@ -1,0 +1,138 @@
+"""Fetch a model: look, ask the disk, receive, check, give it its name, and see what it is."""
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from mezzotint.atomic import publish_new, retry_sharing
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.codec import decode
+from mezzotint.errors import MezzotintError, StorageError
+from mezzotint.library.child import run_child
+from mezzotint.library.downloads.messages import Fetch, Fetched, WantedFile
+from mezzotint.library.downloads.pace import Pace
+from mezzotint.library.downloads.partial import Partial
+from mezzotint.library.downloads.record import RECORD_FILE, SourceRecord, record_path, write_record
+from mezzotint.library.downloads.space import free_bytes
+from mezzotint.library.offer import FreeBytes, Prepared, fetching_command, prepare
+from mezzotint.library_protocol import GetRequest
+from mezzotint.protocol import Event, IsCancelled, ModelInfo, OnEvent, Progress
+from mezzotint.trouble import storage_error
+
+
+def get(
+    request: GetRequest,
+    make_catalog: Callable[[], Catalog],
+    tell: OnEvent,
+    cancelled: IsCancelled,
+    *,
+    free: FreeBytes = free_bytes,
+) -> ModelInfo:
+    """The model, as the catalog lists it; what is whole but cannot be run says why in `problem`, and is kept."""
+    prepared = prepare(request, cancelled, free=free)
+    return take(prepared, request.token, make_catalog, tell, cancelled)
+
+
+def take(
+    prepared: Prepared,
+    token: str | None,
+    make_catalog: Callable[[], Catalog],
+    tell: OnEvent,
+    cancelled: IsCancelled,
+) -> ModelInfo:
+    """Fetch what was offered. Stopped or broken off, what came is kept, and resumed next time."""
+    target = prepared.target
+    if prepared.problem is not None or target is None:
+        raise prepared.problem or MezzotintError(f"{plain(prepared.offer.source)} cannot be fetched")
+    partial = Partial.beside(target)
+    with partial.held():
+        _salvage(prepared, partial)
+        fetched = _fetch(prepared, partial, token, tell, cancelled)
+        record = SourceRecord(
+            source=prepared.offer.source,
+            revision=prepared.offer.revision,
+            licence=prepared.offer.licence,
+            sums={_name(file, prepared): fetched.sums[file.key] for file in prepared.files},
+        )
+        try:
+            _publish(prepared, partial, target, record)
+        except FileExistsError:
+            raise StorageError(
+                f"{plain(target, 300)} has come to be in the meantime; what was fetched is kept"
+            ) from None
+        except OSError as error:
+            raise storage_error("write", target, error) from None
+    partial.remove()
+    return make_catalog().at(target)
+
+
+def _fetch(prepared: Prepared, partial: Partial, token: str | None, tell: OnEvent, cancelled: IsCancelled) -> Fetched:
+    question = Fetch(
+        folder=str(partial.folder),
+        repository=prepared.repository,
+        commit=prepared.offer.revision or None,
+        endpoint=prepared.endpoint,
+        token=token,
+        environment=prepared.environment,
+        files=_once(prepared.files),
+    )
+    pace = Pace()
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, Progress):
+            event = replace(event, seconds_left=pace.seconds_left(event.done, event.total))
+        tell(event)
+
+    command = fetching_command("files", question, token, prepared.endpoint)
+    return decode(Fetched, run_child(command, on_event, cancelled))
+
+
+def _once(files: tuple[WantedFile, ...]) -> tuple[WantedFile, ...]:
+    """Files of the same content are fetched once: both tokenizers of a model, often."""
+    return tuple({file.key: file for file in files}.values())
+
+
+def _name(file: WantedFile, prepared: Prepared) -> str:
+    return file.name if prepared.is_folder else PurePosixPath(file.name).name
+
+
+def _publish(prepared: Prepared, partial: Partial, target: Path, record: SourceRecord) -> None:
+    """Names for the files, and at last the model's own: from then on it is there, all of it."""
+    if target.exists():
+        raise FileExistsError
+    if not prepared.is_folder:
+        write_record(record_path(target), record)
+        publish_new(partial.whole(prepared.files[0].key), target)
+        return
+    assembled = partial.assembled
+    uses = Counter(file.key for file in prepared.files)
+    for file in prepared.files:
+        place = assembled / file.name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        _give_name(partial.whole(file.key), place, only=uses[file.key] == 1)
+    write_record(assembled / RECORD_FILE, record)
+    retry_sharing(os.rename, assembled, target)
+
+
+def _give_name(source: Path, place: Path, *, only: bool) -> None:
+    """A second name for the same bytes; on disks that know no such thing, the only name or a copy."""
+    try:
+        place.hardlink_to(source)
+    except OSError:
+        if only:
+            retry_sharing(os.replace, source, place)
+        else:
+            shutil.copyfile(source, place)
+
+
+def _salvage(prepared: Prepared, partial: Partial) -> None:
+    """What a try that broke off while names were given has left goes back; it is checked before it is used."""
+    for file in prepared.files if prepared.is_folder else ():
+        place, whole = partial.assembled / file.name, partial.whole(file.key)
+        if place.is_file() and not whole.exists():
+            retry_sharing(os.replace, place, whole)
+    shutil.rmtree(partial.assembled, ignore_errors=True)

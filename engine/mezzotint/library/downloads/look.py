@@ -1,0 +1,159 @@
+"""What is there to be fetched: the files of a model of the hub, or the file at a link. Done in the fetching process."""
+
+import re
+from collections.abc import Mapping
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import unquote, urlsplit
+
+from mezzotint.checkpoints.foreign_kind import foreign_kind
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import AccessRefused, DownloadFailed, MezzotintError, UnknownModel
+from mezzotint.library.downloads.messages import HubFile, HubListing, LinkFacts, LookAtHub, LookAtLink
+from mezzotint.library.downloads.names import is_confined
+from mezzotint.library.downloads.net import TIMEOUT, headers, prepare_client, token_for
+from mezzotint.library.downloads.sink import Sink
+from mezzotint.library.downloads.source import SUFFIXES
+from mezzotint.library.downloads.transfer import status_of, told
+
+if TYPE_CHECKING:
+    from huggingface_hub.hf_api import ModelInfo as HubModel
+
+MAX_INDEX = 256 * 2**10
+MAX_FILES = 20_000
+_FILE_NAME = re.compile(r'filename="?([^";]+)"?')
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+
+
+def look_at_hub(asked: LookAtHub) -> HubListing:
+    """What a model of the hub consists of, at the newest commit or that of a revision."""
+    from httpx2 import HTTPError
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
+
+    prepare_client(asked.endpoint)
+    token = token_for(asked.endpoint, asked.token, environment=asked.environment)
+    api = HfApi(endpoint=asked.endpoint, token=token or False, library_name="mezzotint")
+    try:
+        model = api.model_info(asked.repository, revision=asked.revision, files_metadata=True, timeout=TIMEOUT)
+    except RevisionNotFoundError:
+        raise UnknownModel(f"{asked.repository} has no revision '{plain(asked.revision)}'") from None
+    except RepositoryNotFoundError:
+        raise UnknownModel(_unknown(asked, token)) from None
+    except HTTPError as error:
+        if status_of(error) == 404:
+            raise UnknownModel(_unknown(asked, token)) from None
+        raise told(error, asked.repository) from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DownloadFailed(f"{asked.endpoint} does not answer as the hub does ({type(error).__name__})") from None
+    return _listing(model, asked, token)
+
+
+def _unknown(asked: LookAtHub, token: str | None) -> str:
+    private = "" if token else ", or shows it only to those with a token (HF_TOKEN, or `hf auth login`)"
+    return f"{asked.endpoint} has no model '{asked.repository}'{private}"
+
+
+def _listing(model: "HubModel", asked: LookAtHub, token: str | None) -> HubListing:
+    commit = model.sha or ""
+    if not _COMMIT.fullmatch(commit):
+        raise DownloadFailed(f"{asked.endpoint} does not say which commit of {asked.repository} is the newest")
+    siblings = (model.siblings or [])[:MAX_FILES]
+    files = tuple(
+        HubFile(
+            name=str(one.rfilename),
+            bytes=one.size,
+            sha256=one.lfs.sha256 if one.lfs is not None else None,
+            blob=one.blob_id if one.lfs is None else None,
+        )
+        for one in siblings
+        if type(one.size) is int and one.size >= 0
+    )
+    locked, index = False, None
+    for file in files:
+        if file.name == "model_index.json" and file.bytes <= MAX_INDEX:
+            locked, index = _index(asked, commit, file, token)
+    return HubListing(
+        repository=asked.repository, commit=commit, files=files, licence=_licence(model), locked=locked, index=index
+    )
+
+
+def _licence(model: "HubModel") -> str:
+    """What the model's page names as its licence."""
+    card = model.card_data
+    said = card.get("license_name") or card.get("license") if card is not None else None
+    link = card.get("license_link") if card is not None else None
+    name = plain(said) if isinstance(said, str) else "not stated"
+    return f"{name} ({plain(link, 200)})" if isinstance(link, str) and link.startswith("https://") else name
+
+
+def _index(asked: LookAtHub, commit: str, file: HubFile, token: str | None) -> tuple[bool, str | None]:
+    """Whether files are withheld, and else what the model says it consists of."""
+    from httpx2 import HTTPError
+    from huggingface_hub import hf_hub_url
+    from huggingface_hub.file_download import http_get
+
+    url = hf_hub_url(asked.repository, file.name, revision=commit, endpoint=asked.endpoint)
+    taken = BytesIO()
+    sink = Sink(taken, file.bytes)
+    try:
+        http_get(url, cast("Any", sink), headers=headers(token), expected_size=file.bytes, displayed_filename="file")
+    except HTTPError as error:
+        try:
+            raise told(error, f"{asked.repository}/{file.name}") from None
+        except AccessRefused:
+            return True, None
+    except OSError:
+        raise DownloadFailed(f"{asked.repository}/{file.name} is not as large as was announced") from None
+    return False, taken.getvalue().decode("utf-8", "replace")
+
+
+def look_at_link(asked: LookAtLink) -> LinkFacts:
+    """How large the file at a link is, what it is called, and whether it begins as a model does."""
+    from httpx2 import HTTPError
+    from huggingface_hub import get_session
+
+    prepare_client(asked.url)
+    asking = {**headers(None), "Range": "bytes=0-511"}
+    try:
+        with get_session().stream("GET", asked.url, headers=asking, timeout=TIMEOUT) as response:
+            if response.status_code >= 400:
+                raise _refusal(response.status_code, str(response.url.host))
+            start = next(response.iter_bytes(512), b"")
+            return LinkFacts(
+                name=_name(response.headers, str(response.url), asked.url),
+                bytes=_whole_size(response.headers, response.status_code),
+                validator=_validator(response.headers),
+                problem=None if start.startswith(b"GGUF") else foreign_kind(start),
+            )
+    except HTTPError as error:
+        raise told(error, "the link") from None
+
+
+def _refusal(status: int, host: str) -> MezzotintError:
+    if status in (401, 403):
+        return AccessRefused(
+            f"{plain(host)} gives this file only to those who are logged in there: fetch it by browser"
+        )
+    return DownloadFailed(f"{plain(host)} answers {status}: check the link")
+
+
+def _whole_size(said: Mapping[str, str], status: int) -> int:
+    """Bytes of the whole file."""
+    count = said.get("content-range", "").rpartition("/")[2] if status == 206 else said.get("content-length", "")
+    if said.get("content-encoding", "identity") != "identity" or not count.isdigit() or not int(count):
+        raise DownloadFailed("the server does not say how large the file is: fetch it by browser, then add its folder")
+    return int(count)
+
+
+def _validator(said: Mapping[str, str]) -> str:
+    """A strong etag: only by that a part can be resumed."""
+    etag = said.get("etag", "")
+    return etag if etag.startswith('"') and etag.isascii() and len(etag) <= 200 else ""
+
+
+def _name(said: Mapping[str, str], *urls: str) -> str:
+    """What the file is called: by its server, or by the link; empty where that is no proper name."""
+    named = _FILE_NAME.search(said.get("content-disposition", ""))
+    names = [unquote(urlsplit(url).path.rpartition("/")[2]) for url in reversed(urls)] + ([named[1]] if named else [])
+    return next((name for name in names if name.lower().endswith(SUFFIXES) and is_confined(name)), "")

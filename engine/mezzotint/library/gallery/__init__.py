@@ -1,0 +1,1 @@
+"""The gallery: an index of the images in the output folders."""

@@ -1,0 +1,183 @@
+"""The gallery: the images of the output folders, found by words, model and stars."""
+
+import sqlite3
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mezzotint.catalog.place import at_home
+from mezzotint.errors import Cancelled, StorageError, UsageError
+from mezzotint.library.gallery.reading import folded, read_facts
+from mezzotint.library.gallery.scanning import forget, put, row_of, scan, take_in
+from mezzotint.library.gallery.schema import GalleryDatabase
+from mezzotint.library.gallery.stars import StarJournal
+from mezzotint.library.gallery.walk import FileStamp
+from mezzotint.library_protocol import (
+    GalleryItem,
+    GalleryPage,
+    GalleryQuery,
+    GalleryScan,
+    GalleryScanned,
+    Rating,
+)
+from mezzotint.paths import state_folder
+from mezzotint.protocol import IsCancelled, Notice, OnEvent
+from mezzotint.trouble import shown, storage_error
+
+MOST_STARS = 5
+LARGEST_PAGE = 500  # images in one answer, which is to stay a line of a few megabytes
+_MOST_WORDS = 16
+_WAIT = 0.1  # seconds between looks at whether a scan that waits for another is still wanted
+_COLUMNS = "id, path, width, height, bytes, made, prompt, model, seed, rating"
+_ORDERS = {"newest": "made DESC, id DESC", "oldest": "made, id", "best": "rating DESC, made DESC, id DESC"}
+
+Value = str | int
+
+
+class Gallery:
+    """The index, and the stars beside it; safe from several threads."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        folder = folder or state_folder()
+        self._stars = StarJournal(folder / "gallery-stars.jsonl")
+        self._scanning = threading.Lock()
+        self._told = 0  # of the notices
+        self._database = GalleryDatabase(folder / "gallery.db", on_open=self._take_over_stars)
+
+    def scan(self, request: GalleryScan, tell: OnEvent, cancelled: IsCancelled) -> GalleryScanned:
+        """Look through the folders, one scan after the other: each decides which images there are.
+
+        Files that are named are taken in at once, also during a scan.
+        """
+        if request.files:
+            return take_in(self._database, request, tell, cancelled)
+        while not self._scanning.acquire(timeout=_WAIT):
+            if cancelled():
+                raise Cancelled("stopped")
+        try:
+            result = scan(self._database, request, tell, cancelled)
+            for notice in self.notices()[self._told :]:
+                self._told += 1
+                tell(Notice(code="gallery", message=notice))
+            return result
+        finally:
+            self._scanning.release()
+
+    def query(self, query: GalleryQuery) -> GalleryPage:
+        """A page of what is found, and how much that is in all."""
+        where, values = _condition(query)
+        order = _ORDERS[query.order]
+        limit, offset = max(0, min(query.limit, LARGEST_PAGE)), max(0, query.offset)
+
+        def ask(connection: sqlite3.Connection) -> GalleryPage:
+            total = connection.execute(f"SELECT count(*) FROM pictures WHERE {where}", values).fetchone()[0]  # noqa: S608  our own words
+            found = connection.execute(
+                f"SELECT {_COLUMNS} FROM pictures WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",  # noqa: S608
+                [*values, limit, offset],
+            )
+            return GalleryPage(total=total, items=tuple(_item(*row) for row in found))
+
+        return self._database.run(ask)
+
+    def rate(self, rating: Rating) -> None:
+        """Give images stars: first to the journal, so that the index may be lost."""
+        if not 0 <= rating.rating <= MOST_STARS:
+            raise UsageError(f"{rating.rating} stars are asked for; there are 0 to {MOST_STARS}")
+        known = self._database.run(lambda connection: _contents(connection, rating.paths))
+        contents = [known.get(path) or self._take_in(path) for path in rating.paths]
+        stars = dict.fromkeys(contents, rating.rating)
+        self._stars.add(stars)
+        self._database.run(lambda connection: self._set_stars(connection, stars))
+
+    def forget(self, paths: tuple[str, ...]) -> None:
+        """Take images out, whose files are gone; their stars wait for them."""
+        self._database.run(lambda connection: forget(connection, paths))
+
+    def models(self) -> tuple[str, ...]:
+        """Each model's name once."""
+        question = "SELECT DISTINCT model FROM pictures WHERE readable AND model <> '' ORDER BY model"
+        return self._database.run(lambda connection: tuple(name for (name,) in connection.execute(question)))
+
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know of the index."""
+        return self._database.notices()
+
+    def close(self) -> None:
+        """Let the files go."""
+        self._database.close()
+
+    def _take_in(self, path: str) -> str:
+        """Read an image that no scan has met yet; by what it is known."""
+        try:
+            status = Path(path).stat()
+        except (OSError, ValueError) as error:
+            raise storage_error("read", path, error if isinstance(error, OSError) else OSError(str(error))) from error
+        stamp = FileStamp(changed=status.st_mtime_ns, bytes=status.st_size)
+        facts = read_facts(Path(path), stamp)
+        if facts is None:
+            raise StorageError(f"{shown(path)} cannot be read as an image, so it gets no stars")
+        self._database.run(lambda connection: put(connection, [row_of(path, stamp, facts)]))
+        return facts.content
+
+    def _set_stars(self, connection: sqlite3.Connection, stars: Mapping[str, int]) -> None:
+        connection.executemany("INSERT OR REPLACE INTO ratings VALUES (?, ?)", stars.items())
+        connection.executemany(
+            "UPDATE pictures SET rating = ? WHERE content = ?", [(number, content) for content, number in stars.items()]
+        )
+        connection.execute("INSERT OR REPLACE INTO facts VALUES ('stars', ?)", (self._stars.size(),))
+
+    def _take_over_stars(self, connection: sqlite3.Connection) -> None:
+        """Into a new index, and after a process that ended between the journal and the index."""
+        known = connection.execute("SELECT value FROM facts WHERE name = 'stars'").fetchone()
+        if (known[0] if known else 0) != self._stars.size():
+            self._set_stars(connection, self._stars.read())
+
+
+def _contents(connection: sqlite3.Connection, paths: Sequence[str]) -> dict[str, str]:
+    """By what the images of the index are known."""
+    question = "SELECT path, content FROM pictures WHERE path = ? AND readable"
+    return dict(row for path in paths for row in connection.execute(question, (path,)).fetchall())
+
+
+def _condition(query: GalleryQuery) -> tuple[str, list[Value]]:
+    terms, values = ["readable"], list[Value]()
+    for word in folded(query.search).split()[:_MOST_WORDS]:
+        terms.append("instr(words, ?) > 0")
+        values.append(word)
+    if query.model is not None:
+        terms.append("model = ?")
+        values.append(query.model)
+    if query.rating > 0:
+        terms.append("rating >= ?")
+        values.append(query.rating)
+    if query.folder is not None:
+        inside = str(at_home(Path(query.folder)).absolute() / "x")[:-1]  # ends with what parts folders
+        terms.append("path >= ? AND path < ?")
+        values += [inside, inside[:-1] + chr(ord(inside[-1]) + 1)]
+    return " AND ".join(terms), values
+
+
+def _item(
+    number: int,
+    path: str,
+    width: int,
+    height: int,
+    size: int,
+    made: float,
+    prompt: str,
+    model: str,
+    seed: str | None,
+    rating: int,
+) -> GalleryItem:
+    return GalleryItem(
+        id=number,
+        path=path,
+        width=width,
+        height=height,
+        bytes=size,
+        made=made,
+        prompt=prompt,
+        model=model,
+        seed=None if seed is None else int(seed),
+        rating=rating,
+    )

@@ -1,0 +1,58 @@
+"""The footprint of one network, from the network itself, built without memory for its weights."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from torch import nn
+
+from mezzotint.acceleration.text_cache import kept_width
+from mezzotint.memory.blocks import blocks_of
+from mezzotint.memory.footprints.footprint import ComponentFootprint, Law, Role
+from mezzotint.memory.footprints.forward_calls import can_trace, is_text, used_part
+from mezzotint.memory.footprints.tracing import trace
+from mezzotint.memory.footprints.weight_bytes import weight_bytes
+
+
+def component_footprint(
+    network: nn.Module,
+    *,
+    name: str,
+    class_name: str,
+    tokens: int,
+    on_progress: Callable[[float], None] = lambda _: None,
+) -> ComponentFootprint:
+    """Count its weights and trace it; the network, whose weights have no memory, is used up by that.
+
+    Blocks stand in the order in which they run. Those that no pass goes through are part of what lies outside, as are
+    all of an autoencoder, which is never streamed: its activations are many times its weights.
+    """
+    prefix = used_part(class_name)
+    part = network.get_submodule(prefix)
+    found = tuple(block for block in blocks_of(network) if not prefix or block.startswith(f"{prefix}."))
+    inside = () if role_of(class_name) == "vae" else found
+    lead = f"{prefix}." if prefix else ""
+    counted = weight_bytes(part, class_name, tuple(block.removeprefix(lead) for block in inside))
+    sizes = {lead + block.name: replace(block, name=lead + block.name) for block in counted.blocks}
+    live, work, order = Law(), Law(), tuple(sizes)
+    if can_trace(class_name):
+        traced = trace(network, class_name, tokens, on_progress)
+        live, work, order = traced.live, traced.work, tuple(block for block in traced.order if block in sizes)
+    kept = kept_width(part) if role_of(class_name) == "denoiser" else 0
+    idle = [sizes[block].bytes for block in sizes if block not in order]
+    return ComponentFootprint(
+        name=name,
+        role=role_of(class_name),
+        class_name=class_name,
+        blocks=tuple(sizes[block] for block in order),
+        outside={scheme: size + sum(each[scheme] for each in idle) for scheme, size in counted.outside.items()},
+        live=live,
+        work=work,
+        kept_text=kept,
+    )
+
+
+def role_of(class_name: str) -> Role:
+    """What a class of networks is for."""
+    if class_name.startswith("Autoencoder"):
+        return "vae"
+    return "text" if is_text(class_name) else "denoiser"

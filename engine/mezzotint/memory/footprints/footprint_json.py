@@ -1,0 +1,97 @@
+"""Footprints to JSON and back, compactly: blocks as rows of numbers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootprint, Law, ModelFootprint, Role, Scheme
+
+_SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+_LAW = (
+    "constant",
+    "per_item",
+    "per_position",
+    "per_position_squared",
+    "once_per_position",
+    "once_per_position_squared",
+)
+_PLAIN = ("name", "role", "class_name", "float32", "kept_text", "shared")
+_MODEL = ("id", "family", "vae_factor", "text_tokens", "width", "height", "steps", "guided")
+
+
+def model_to_json(model: ModelFootprint) -> dict[str, Any]:
+    """What `model_from_json` reads."""
+    plain = {key: getattr(model, key) for key in _MODEL}
+    return {**plain, "components": [component_to_json(part) for part in model.components]}
+
+
+def model_from_json(told: Mapping[str, Any]) -> ModelFootprint:
+    """ValueError where it is not what was written."""
+    try:
+        return ModelFootprint(
+            **{key: _is(told[key], type_) for key, type_ in _types(ModelFootprint, _MODEL).items()},
+            components=tuple(component_from_json(part) for part in told["components"]),
+        )
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"no footprint: {error!r}") from error
+
+
+def component_to_json(part: ComponentFootprint) -> dict[str, Any]:
+    """What `component_from_json` reads."""
+    return {
+        **{key: getattr(part, key) for key in _PLAIN},
+        "live": _law_to_json(part.live),
+        "work": _law_to_json(part.work),
+        "outside": _row(part.outside),
+        "blocks": [[block.name, *_row(block.bytes)] for block in part.blocks],
+    }
+
+
+def component_from_json(told: Mapping[str, Any]) -> ComponentFootprint:
+    """ValueError where it is not what was written."""
+    try:
+        if type(told["blocks"]) is not list:
+            raise ValueError(f"no footprint: blocks are {told['blocks']!r}")
+        blocks = tuple(BlockFootprint(name=_is(row[0], str), bytes=_sizes(row[1:])) for row in told["blocks"])
+        if told["role"] not in get_args(Role):
+            raise ValueError(f"no footprint: the role {told['role']!r}")
+        return ComponentFootprint(
+            **{key: _is(told[key], type_) for key, type_ in _types(ComponentFootprint, _PLAIN).items()},
+            blocks=blocks,
+            outside=_sizes(told["outside"]),
+            live=_law_from_json(told["live"]),
+            work=_law_from_json(told["work"]),
+        )
+    except (KeyError, TypeError, IndexError) as error:
+        raise ValueError(f"no footprint: {error!r}") from error
+
+
+def _row(sizes: Mapping[Scheme, int]) -> list[int | None]:
+    return [sizes.get(scheme) for scheme in _SCHEMES]
+
+
+def _sizes(row: Sequence[object]) -> dict[Scheme, int]:
+    if len(row) != len(_SCHEMES) or row[0] is None:
+        raise ValueError(f"no footprint: {row}")
+    return {scheme: _is(size, int) for scheme, size in zip(_SCHEMES, row, strict=True) if size is not None}
+
+
+def _law_to_json(law: Law) -> list[float]:
+    return [float(f"{getattr(law, term):.7g}") for term in _LAW]
+
+
+def _law_from_json(told: Sequence[object]) -> Law:
+    if len(told) != len(_LAW):
+        raise ValueError(f"no law: {told}")
+    return Law(**{term: float(_is(value, int, float)) for term, value in zip(_LAW, told, strict=True)})
+
+
+def _types(owner: type, keys: Sequence[str]) -> dict[str, type]:
+    """Of the plain fields; a role is a string."""
+    plain = {"int": int, "bool": bool, int: int, bool: bool}
+    return {key: plain.get(owner.__annotations__[key], str) for key in keys}
+
+
+def _is(value: Any, *types: type) -> Any:  # noqa: ANN401  of one of the types
+    if type(value) not in types or (not isinstance(value, str) and value < 0):
+        raise ValueError(f"no footprint: {value!r} stands where a {types[0].__name__} should")
+    return value

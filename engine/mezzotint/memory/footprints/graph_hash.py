@@ -1,0 +1,74 @@
+"""Whether two networks are of one graph, told by their configurations: no network is built and no library imported."""
+
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib import resources
+
+VERSION = 1  # of how graphs are traced and bytes are counted
+
+# What changes numbers and no shapes.
+_NO_MATTER = frozenset(
+    {
+        "architectures", "attention_dropout", "bos_token_id", "classifier_dropout", "decoder_start_token_id",
+        "downscale_freq_shift", "dropout", "dropout_rate", "dtype", "eos_token_id", "flip_sin_to_cos", "force_upcast",
+        "freq_shift", "initializer_factor", "initializer_range", "interpolation_scale", "is_decoder",
+        "is_encoder_decoder", "latents_mean", "latents_std", "layer_norm_eps", "layer_norm_epsilon",
+        "logit_scale_init_value", "mid_block_scale_factor", "model_type", "n_positions", "norm_eps",
+        "num_decoder_layers", "num_embeds_ada_norm", "output_attentions", "output_hidden_states", "output_past",
+        "pad_token_id", "quantization_config", "resnet_out_scale_factor", "return_dict", "rms_norm_eps",
+        "scale_decoder_outputs", "scaling_factor", "shift_factor", "task_specific_params", "tie_word_embeddings",
+        "torch_dtype", "transformers_version", "use_cache",
+    }
+)  # fmt: skip
+_NO_MATTER_IN = {
+    "UNet2DConditionModel": {"sample_size"},
+    "AutoencoderKL": {"sample_size", "down_block_types"},
+    "CLIPTextModel": {"projection_dim"},
+    "T5EncoderModel": {"dense_act_fn", "is_gated_act"},  # both follow from feed_forward_proj
+}
+_OF_LEVELS = ("layers_per_block", "transformer_layers_per_block", "attention_head_dim", "num_attention_heads")
+
+
+def graph_hash(class_name: str, config: Mapping[str, object], tokens: int) -> str:
+    """The same for networks of a class that take memory alike; `tokens`: of the prompts that a denoiser is traced with.
+
+    What a configuration does not say is what the class takes it to be, and what the class does not know is left out.
+    """
+    known = _defaults().get(class_name)
+    told = dict(config) if known is None else {key: config.get(key, default) for key, default in known.items()}
+    matters = {key: value for key, value in told.items() if value is not None and does_matter(class_name, key)}
+    if class_name == "UNet2DConditionModel":
+        matters |= _by_level(matters)
+    text = json.dumps([VERSION, class_name, matters, tokens], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def does_matter(class_name: str, key: str) -> bool:
+    """Whether memory depends on a setting."""
+    return not key.startswith("_") and key not in _NO_MATTER and key not in _NO_MATTER_IN.get(class_name, ())
+
+
+def _by_level(config: Mapping[str, object]) -> dict[str, object]:
+    """One number for all levels of a U-Net is one for each; depths of levels without attention are of no use."""
+    downs = config.get("down_block_types")
+    if not isinstance(downs, list | tuple):
+        return {}
+    told = {key: config[key] for key in _OF_LEVELS if key in config}
+    spread = {
+        key: list(value) if isinstance(value, list | tuple) else [value] * len(downs) for key, value in told.items()
+    }
+    depths = spread.get("transformer_layers_per_block", [])
+    for level, kind in enumerate(downs[:-1]):  # the last is the middle block's too
+        if "CrossAttn" not in str(kind) and level < len(depths):
+            depths[level] = 1
+    return dict(spread)
+
+
+@functools.cache
+def _defaults() -> dict[str, dict[str, object]]:
+    """What the classes of networks take for granted, by name; the libraries would take seconds to tell."""
+    path = resources.files("mezzotint.memory.footprints") / "data" / "defaults.json"
+    found: dict[str, dict[str, object]] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    return found

@@ -1,0 +1,100 @@
+"""Bytes of a network's weights, block by block and scheme by scheme, told by their shapes alone.
+
+Networks that quantization has a policy for are counted as it would quantize them. Of others, which cannot be quantized
+yet, each linear layer of a block is counted in the scheme's own format, or in 8 bits where that does not fit, and all
+else in 16 bits: so planning can say what they would need.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from torch import nn
+
+from mezzotint.errors import ModelRefused
+from mezzotint.memory.footprints.footprint import BlockFootprint, Scheme
+from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
+from mezzotint.quantization.policy import RANK, Choice, LayerShape, can_quantize, formats_for
+from mezzotint.quantization.swap import layers_of
+
+SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+HALF = 2  # bytes of a number in 16 bits
+_WEIGHT = ".weight"
+_OWN: Mapping[str, Format] = {
+    "int8": Int8(dynamic=True),
+    "int8-weight": Int8(dynamic=False),
+    "int4": Nf4(),
+    "int4-lowrank": LowRank4(rank=RANK),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightBytes:
+    """What the weights of a network take."""
+
+    blocks: tuple[BlockFootprint, ...]
+    outside: Mapping[Scheme, int]
+
+
+def weight_bytes(network: nn.Module, class_name: str, blocks: Sequence[str]) -> WeightBytes:
+    """Count them; `blocks` name modules, none of which lies in another. A weight in two places counts once."""
+    sizes = dict(_sizes(network))
+    layers = tuple(layer for layer in layers_of(network) if layer.name + _WEIGHT in sizes)
+    inside: dict[str, dict[Scheme, int]] = {name: {} for name in blocks}
+    outside: dict[Scheme, int] = {}
+    for scheme in SCHEMES:
+        changed = _quantized(layers, class_name, scheme, blocks)
+        if changed is None:
+            continue
+        for name in blocks:
+            inside[name][scheme] = 0
+        outside[scheme] = 0
+        for name, size in (sizes | changed).items():
+            block = block_of(name, inside)
+            (outside if block is None else inside[block])[scheme] += size
+    footprints = tuple(BlockFootprint(name=name, bytes=sizes) for name, sizes in inside.items())
+    return WeightBytes(blocks=footprints, outside=outside)
+
+
+def block_of(name: str, blocks: Mapping[str, object]) -> str | None:
+    """The block that a tensor of that name lies in."""
+    while name:
+        name = name.rpartition(".")[0]
+        if name in blocks:
+            return name
+    return None
+
+
+def _sizes(network: nn.Module) -> Iterator[tuple[str, int]]:
+    for name, tensor in [*network.named_parameters(), *network.named_buffers()]:
+        yield name, tensor.numel() * (HALF if tensor.is_floating_point() else tensor.element_size())
+
+
+def _quantized(
+    layers: tuple[LayerShape, ...], class_name: str, scheme: Scheme, blocks: Sequence[str]
+) -> dict[str, int] | None:
+    """Bytes of the weights that a scheme changes; None: it fits no layer."""
+    if scheme == "none":
+        return {}
+    try:
+        formats = _formats(layers, class_name, scheme, blocks)
+    except ModelRefused:
+        return None
+    shapes = {layer.name: layer.shape for layer in layers}
+    described = {name: each.described(shapes[name]).values() for name, each in formats.items()}
+    return {name + _WEIGHT: sum(tensor.bytes for tensor in tensors) for name, tensors in described.items()}
+
+
+def _formats(
+    layers: tuple[LayerShape, ...], class_name: str, scheme: str, blocks: Sequence[str]
+) -> Mapping[str, Format]:
+    if can_quantize(class_name):
+        return formats_for(class_name, layers, Choice(scheme=scheme))  # type: ignore[arg-type]
+    names = dict.fromkeys(blocks)
+    inside = [each for each in layers if not each.is_convolution and block_of(each.name, names) is not None]
+    fitting = {layer.name: _first_that_fits(layer, (_OWN[scheme], _OWN["int8"])) for layer in inside}
+    return {name: each for name, each in fitting.items() if each is not None}
+
+
+def _first_that_fits(layer: LayerShape, formats: Sequence[Format]) -> Format | None:
+    return next((each for each in formats if each.fits(layer.shape) is None), None)

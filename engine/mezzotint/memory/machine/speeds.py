@@ -1,0 +1,123 @@
+"""How fast machines are, where nothing has been measured: expected figures, never results.
+
+A pass takes what its products take, or reading its weights once, or starting its kernels, whichever is longest.
+Products in 16 bits with sums in 32, per multiprocessor, by NVIDIA's white papers of the Turing (RTX 2080 Ti: 53.8
+TFLOPS, 68), Ampere (A100: 312, 108; RTX 3090: 71, 82), Ada (RTX 4090: 165, 128), Hopper (H100: 990, 132) and
+Blackwell (B200: 2250, 148; RTX 5090: 209, 170) architectures; bandwidth by the same cards' data sheets. Which part of
+that torch reaches in whole networks is taken from times that others published; `docs/quality.md` lists these beside
+what comes of it. Gains of 8-bit products are those of whole networks as their users published them: 1.26 to 1.99 on an
+RTX 3090, 1.4 on a 4060 Ti, none to 1.3 on Blackwell's small cards, 1.07 on Hopper.
+"""
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+from mezzotint.memory.footprints.footprint import Scheme
+
+_GIGA = 1e9
+# Seconds of the host for a block of layers, whose kernels torch starts one by one. The U-Net of Stable Diffusion 1.5
+# has 44 blocks and takes 32 to 40 ms at 512x512 on an A100, an RTX 4080 and an RTX 4090 alike, so that none of these is
+# what it waits for (fal-ai/stable-diffusion-benchmarks, the README of chengzeyi/stable-fast).
+LAUNCH_SECONDS = 0.75e-3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Architecture:
+    """A generation of cards."""
+
+    flops: float  # per multiprocessor, 16 bits
+    reached: float  # of that, in networks
+    bandwidth: float  # of the card's memory, bytes per second, per multiprocessor
+    processors: int  # of an ordinary card
+    int8_speedup: float
+    pcie: int  # generation
+
+
+class Computing(TypedDict):
+    """What bounds the passes of networks, as `MachineFacts` names it."""
+
+    speed: float
+    int8_speedup: float
+    bandwidth: float
+    launch_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """Bytes per second from host to device."""
+
+    pinned: float
+    pageable: float
+
+
+ARCHITECTURES = {
+    "sm_75": Architecture(flops=0.79e12, reached=0.65, bandwidth=9e9, processors=36, int8_speedup=1.5, pcie=3),
+    "sm_80": Architecture(flops=2.9e12, reached=0.4, bandwidth=18e9, processors=108, int8_speedup=1.3, pcie=4),
+    "sm_86": Architecture(flops=0.87e12, reached=0.75, bandwidth=12e9, processors=28, int8_speedup=1.5, pcie=4),
+    "sm_89": Architecture(flops=1.29e12, reached=0.68, bandwidth=9e9, processors=34, int8_speedup=1.4, pcie=4),
+    "sm_90": Architecture(flops=7.5e12, reached=0.38, bandwidth=30e9, processors=132, int8_speedup=1.05, pcie=5),
+    "sm_100": Architecture(flops=15.2e12, reached=0.38, bandwidth=54e9, processors=148, int8_speedup=1.05, pcie=5),
+    "sm_103": Architecture(flops=15.2e12, reached=0.38, bandwidth=54e9, processors=148, int8_speedup=1.05, pcie=5),
+    "sm_120": Architecture(flops=1.23e12, reached=0.65, bandwidth=11e9, processors=36, int8_speedup=1.2, pcie=5),
+}
+# Of others, by how the names of their architectures begin, as their makers publish them: RX 6800 XT (41 TFLOPS, 36
+# of what torch counts), RX 7900 XTX (123, 48), RX 9070 XT (195, 32), MI250X (192 of each half, 110), Arc A770 (137,
+# 32), a small M-series chip as a whole. A 7900 XTX takes 1.3 times as long for SDXL as an RTX 4070 Ti Super
+# (Visionatrix' hardware tests), which is a third of its figure. Without kernels of ours 8 bits are no gain.
+OTHERS = {
+    "gfx10": Architecture(flops=1.15e12, reached=0.35, bandwidth=14e9, processors=36, int8_speedup=0.5, pcie=4),
+    "gfx11": Architecture(flops=2.56e12, reached=0.35, bandwidth=20e9, processors=48, int8_speedup=0.5, pcie=4),
+    "gfx12": Architecture(flops=6.1e12, reached=0.35, bandwidth=20e9, processors=32, int8_speedup=0.5, pcie=5),
+    "gfx": Architecture(flops=1.75e12, reached=0.35, bandwidth=14e9, processors=110, int8_speedup=0.5, pcie=4),
+    "xe": Architecture(flops=4.3e12, reached=0.35, bandwidth=17e9, processors=32, int8_speedup=0.5, pcie=4),
+    "apple": Architecture(flops=7.3e12, reached=0.55, bandwidth=120e9, processors=1, int8_speedup=0.5, pcie=4),
+}
+ORDINARY = "sm_86"  # an RTX 3060: what people have
+LINKS = {
+    3: Link(pinned=12 * _GIGA, pageable=6 * _GIGA),
+    4: Link(pinned=24 * _GIGA, pageable=9 * _GIGA),
+    5: Link(pinned=50 * _GIGA, pageable=14 * _GIGA),
+}
+DISK_RATE = 2 * _GIGA  # an ordinary NVMe disk, reading one large file in order
+LOCK_RATE = 2 * _GIGA  # of page locking: 1 to 2 by openvm-org/stark-backend#384, 5 by rapidsai/dask-cuda#98
+RAM_RATE = 8 * _GIGA  # of copying in RAM, one thread
+PROCESSOR_FLOPS = 25 * _GIGA  # of one core with AVX2, 32 bits, in networks
+PROCESSOR_INT8 = 0.6  # without a product of its own, 8 bits are turned back first
+
+# Speed of products with weights of a scheme over those in 16 bits; int8 has the architecture's own.
+_SCHEMES: dict[Scheme, float] = {"none": 1.0, "int8-weight": 0.95, "int4": 0.85, "int4-lowrank": 0.8}
+
+
+def of_architecture(name: str) -> Architecture:
+    """Its figures; of one that is not listed those of the nearest before it."""
+    other = next((figures for begin, figures in OTHERS.items() if name.startswith(begin)), None)
+    if other is not None:
+        return other
+    number = _number(name)
+    known = [listed for listed in ARCHITECTURES if _number(listed) <= number]
+    return ARCHITECTURES[max(known, key=_number, default=ORDINARY)]
+
+
+def speed_of(architecture: Architecture, processors: int | None = None) -> float:
+    """Operations per second that networks reach in 16 bits."""
+    return architecture.flops * (processors or architecture.processors) * architecture.reached
+
+
+def computing_of(architecture: Architecture, processors: int | None = None) -> Computing:
+    """What bounds the passes of networks on a card."""
+    return Computing(
+        speed=speed_of(architecture, processors),
+        int8_speedup=architecture.int8_speedup,
+        bandwidth=architecture.bandwidth * (processors or architecture.processors),
+        launch_seconds=LAUNCH_SECONDS,
+    )
+
+
+def scheme_speed(scheme: Scheme, int8_speedup: float) -> float:
+    """Of a denoiser with such weights, over one in 16 bits."""
+    return int8_speedup if scheme == "int8" else _SCHEMES[scheme]
+
+
+def _number(name: str) -> int:
+    digits = name.removeprefix("sm_").rstrip("abcdef")
+    return int(digits) if digits.isdigit() else 0

@@ -1,0 +1,57 @@
+"""How many images may be denoised together: as many as leave the weights where they are for one."""
+
+from dataclasses import replace
+
+from mezzotint.memory.machine.calibration import Calibration
+from mezzotint.memory.machine.facts import MachineFacts
+from mezzotint.memory.planning.planner import plan
+from mezzotint.memory.planning.task import Task
+from mezzotint.protocol import MemoryPolicy, Plan
+
+
+def with_batch(task: Task, batch: int) -> Task:
+    """The same task, with so many images denoised together in every stage."""
+    return replace(task, stages=tuple(replace(stage, batch=batch) for stage in task.stages))
+
+
+def widest(
+    task: Task, machine: MachineFacts, calibration: Calibration, policy: MemoryPolicy, most: int
+) -> tuple[Task, Plan]:
+    """The task with the largest batch of at most `most` that is as exact as one, and streams no more; and its plan.
+
+    What takes pixels apart (precision, tiles) is as the plan for one has it, and is not chosen anew.
+    """
+    task = replace(task, count=max(task.count, most))
+    best = (task, plan(task, machine, calibration, policy))
+    alone = best[1]
+    if not alone.fits:
+        return best
+    settled = replace(
+        task,
+        quantization=alone.quantization,
+        text_quantization=alone.text_quantization,
+        vae_tile=alone.vae_tile,
+    )
+    low, high = 1, most
+    while low < high:  # what fits as ten fits as nine
+        middle = (low + high + 1) // 2
+        wider = with_batch(settled, middle)
+        found = plan(wider, machine, calibration, policy)
+        if found.fits and streams_no_more(found, alone):
+            low, best = middle, (wider, found)
+        else:
+            high = middle - 1
+    return best
+
+
+def streams_no_more(plan: Plan, other: Plan) -> bool:
+    """Whether every network has as much on the device and waits where it does in another plan, in like passes."""
+    places = {(part.model, part.name): part for part in other.components}
+    pairs = [(part, places[part.model, part.name]) for part in plan.components]
+    settled = (plan.guidance, plan.vae_tile, plan.quantization, plan.text_quantization)
+    return settled == (other.guidance, other.vae_tile, other.quantization, other.text_quantization) and all(
+        part.resident_blocks >= before.resident_blocks
+        and part.host == before.host
+        and (not part.slots or part.pinned_bytes >= before.pinned_bytes)
+        for part, before in pairs
+    )

@@ -1,0 +1,263 @@
+"""Everything that a choice of plan rests on, computed once: layouts, frontiers, activations, limits."""
+
+import itertools
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from mezzotint.memory.footprints.footprint import Scheme
+from mezzotint.memory.machine.calibration import Calibration
+from mezzotint.memory.machine.facts import MachineFacts
+from mezzotint.memory.machine.speeds import scheme_speed
+from mezzotint.memory.planning.costs import Layout, Route, largest_block, layouts, pass_seconds, total_bytes
+from mezzotint.memory.planning.page_locks import Moving, allotted
+from mezzotint.memory.planning.phases import Part, Work, activations, is_guided, parts_of, phase_names
+from mezzotint.memory.planning.task import Task
+from mezzotint.memory_protocol import HostTier
+from mezzotint.protocol import GuidancePasses
+
+MARGIN = 128 * 2**20  # bytes of small things that nobody counts
+_MARGIN_SIMULATED = 2**20
+_TIERS: tuple[HostTier, ...] = ("ram", "disk")
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """Schemes of the denoisers and of the text encoders."""
+
+    denoiser: Scheme
+    text: Scheme
+
+    def of(self, part: Part) -> Scheme:
+        """That of one network; autoencoders are never quantized."""
+        roles: dict[str, Scheme] = {"denoiser": self.denoiser, "text": self.text}
+        return roles.get(part.component.role, "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bytes that may be used."""
+
+    vram: int
+    ram: int
+    pinned: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """Where weights wait: those of text encoders, and all others; how much of each network is page-locked there."""
+
+    text: HostTier
+    others: HostTier
+    locked: Mapping[str, int] = field(default_factory=dict)  # bytes, by the networks' keys
+
+    def of(self, part: Part) -> HostTier:
+        """That of one network."""
+        return self.text if part.component.role == "text" else self.others
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """Layouts that no other beats: each takes more of the device than the one before, and less time."""
+
+    bytes: tuple[int, ...]
+    seconds: tuple[float, ...]
+    layouts: tuple[Layout, ...]
+
+    def within(self, room: int) -> int:
+        """The index of the fastest that takes at most that much; -1: none."""
+        return bisect_right(self.bytes, room) - 1
+
+
+class Problem:
+    """A task on a machine."""
+
+    def __init__(self, task: Task, machine: MachineFacts, calibration: Calibration) -> None:
+        self.task, self.machine, self.calibration = task, machine, calibration
+        self.guidances: tuple[GuidancePasses, ...] = ("batched", "sequential") if is_guided(task) else ("batched",)
+        self._parts: dict[tuple[GuidancePasses, int], tuple[Part, ...]] = {}
+        self._activations: dict[tuple[GuidancePasses, int], tuple[int, ...]] = {}
+        self._layouts: dict[tuple[str, Scheme], tuple[Layout, ...]] = {}
+        self._totals: dict[tuple[str, Scheme], int] = {}
+        self._frontiers: dict[tuple[object, ...], Frontier] = {}
+
+    @cached_property
+    def phases(self) -> tuple[str, ...]:
+        """Their names."""
+        return phase_names(self.task)
+
+    @cached_property
+    def fixed_bytes(self) -> int:
+        """On the device in every phase: context and margin."""
+        return self.machine.context_bytes + (_MARGIN_SIMULATED if self.machine.one_memory else MARGIN)
+
+    def parts(self, guidance: GuidancePasses, tile: int) -> tuple[Part, ...]:
+        """The networks, and how often they run."""
+        key = (guidance, tile)
+        if key not in self._parts:
+            self._parts[key] = parts_of(self.task, guidance, tile)
+        return self._parts[key]
+
+    def activations(self, guidance: GuidancePasses, tile: int) -> tuple[int, ...]:
+        """Bytes of each phase."""
+        key = (guidance, tile)
+        if key not in self._activations:
+            self._activations[key] = activations(self.task, guidance, tile, self.calibration)
+        return self._activations[key]
+
+    def layouts(self, part: Part, scheme: Scheme) -> tuple[Layout, ...]:
+        """All of a network; the first holds it whole."""
+        key = (part.key, scheme)
+        if key not in self._layouts:
+            self._layouts[key] = layouts(part.component, scheme, self.task.dtype)
+        return self._layouts[key]
+
+    def total(self, part: Part, scheme: Scheme) -> int:
+        """Bytes of a network's weights."""
+        key = (part.key, scheme)
+        if key not in self._totals:
+            self._totals[key] = total_bytes(part.component, scheme, self.task.dtype)
+        return self._totals[key]
+
+    def frontier(self, part: Part, scheme: Scheme, hosts: Hosts, arrivals: int) -> Frontier:
+        """What is worth choosing from, for a network that comes to the device so often."""
+        key = (part.key, part.works, scheme, self.route(part, hosts), arrivals)
+        if key not in self._frontiers:
+            ways = self.layouts(part, scheme)
+            self._frontiers[key] = _frontier([(way, self.seconds(part, scheme, way, hosts, arrivals)) for way in ways])
+        return self._frontiers[key]
+
+    def seconds(self, part: Part, scheme: Scheme, layout: Layout, hosts: Hosts, arrivals: int) -> float:
+        """Of all passes of a network, and of its arrivals on the device."""
+        route, seconds = self.route(part, hosts), 0.0
+        for work in part.works:
+            computing = self.computing(part, scheme, work)
+            seconds += arrivals * pass_seconds(layout, computing, route, arriving=True)
+            seconds += max(0, work.passes - arrivals) * pass_seconds(layout, computing, route)
+            arrivals = 0  # counted in the first phase that it works in
+        return seconds
+
+    def computing(self, part: Part, scheme: Scheme, work: Work) -> float:
+        """Seconds of one pass, with all weights in place: of products, of reading weights or of starting kernels."""
+        machine = self.machine
+        speedup = scheme_speed(scheme, machine.int8_speedup) if part.component.role == "denoiser" else 1.0
+        products = work.operations / (machine.speed * speedup)
+        starting = len(part.component.blocks) * machine.launch_seconds
+        factor = self.calibration.time_factor(part.model.family, part.component.role, scheme)
+        return factor * max(products, self.total(part, scheme) / machine.bandwidth, starting)
+
+    def resident_seconds(self, part: Part, scheme: Scheme) -> float:
+        """Of all passes, with all weights in place."""
+        return sum(work.passes * self.computing(part, scheme, work) for work in part.works)
+
+    def rate(self, tier: HostTier) -> float:
+        """Bytes per second on the way to the device, of what is not page-locked."""
+        pageable = min(self.machine.pageable_rate, self.machine.copy_rate)
+        return pageable if tier == "ram" else min(self.machine.disk_rate, pageable)
+
+    def route(self, part: Part, hosts: Hosts) -> Route:
+        """A network's way to the device."""
+        return Route(self.rate(hosts.of(part)), hosts.locked.get(part.key, 0), self.machine.copy_rate)
+
+    def host_bytes(self, precision: Precision, hosts: Hosts) -> int:
+        """Of RAM, beside what a simulated or shared device takes of it."""
+        parts = self.parts("batched", 0)
+        kept = sum(self.total(part, precision.of(part)) for part in parts if hosts.of(part) != "disk")
+        return self.machine.process_bytes + kept + self._staging(precision, hosts)
+
+    def _staging(self, precision: Precision, hosts: Hosts) -> int:
+        """What is read from disk passes through RAM on its way to a card."""
+        if self.machine.one_memory:
+            return 0
+        read = [part for part in self.parts("batched", 0) if hosts.of(part) == "disk"]
+        return 2 * max((largest_block(p.component, precision.of(p), self.task.dtype) for p in read), default=0)
+
+    def all_hosts(self, precision: Precision, limits: Limits) -> tuple[Hosts, ...]:
+        """Those that RAM allows, with what may be page-locked; on a card only the best of them."""
+        fitting = [
+            hosts
+            for hosts in itertools.starmap(Hosts, itertools.product(_TIERS, repeat=2))
+            if self.host_bytes(precision, hosts) <= limits.ram
+        ]
+        if not self.machine.one_memory:  # where weights that wait in RAM leave less of it to work in
+            fitting = [hosts for hosts in fitting if not any(_better(other, hosts) for other in fitting)]
+        return tuple(each for hosts in fitting for each in self.with_locks(precision, hosts, limits.pinned))
+
+    def with_locks(self, precision: Precision, hosts: Hosts, budget: int) -> tuple[Hosts, ...]:
+        """With pages locked up to a budget, text encoders after the others or, if that is another choice, before them.
+
+        Which weights of a network move is not known yet: either may turn out to need none.
+        """
+        waiting = [part for part in self.parts("batched", 0) if hosts.of(part) == "ram"]
+        groups: tuple[list[Moving], list[Moving]] = ([], [])
+        for part in waiting:
+            moving = Moving(part.key, self.total(part, precision.of(part)), part.passes)
+            groups[part.component.role == "text"].append(moving)
+        choices = [_in_turn(groups, budget), _in_turn(groups[::-1], budget)]
+        return tuple(replace(hosts, locked=each) for each in choices[: 1 + (choices[0] != choices[1])])
+
+    def vram(self, precision: Precision, hosts: Hosts, limits: Limits) -> int:
+        """What is left to the device."""
+        if not self.machine.one_memory:
+            return limits.vram
+        return min(limits.vram, limits.ram - self.host_bytes(precision, hosts))
+
+    def most_vram(self, limits: Limits) -> int:
+        """What is left to the device when no weights wait in RAM."""
+        return min(limits.vram, limits.ram - self.machine.process_bytes) if self.machine.one_memory else limits.vram
+
+    def smallest_peak(self, precision: Precision, tile: int) -> int:
+        """Of device memory, that no plan can do without."""
+        guidance = self.guidances[-1]
+        weights = [0] * len(self.phases)
+        for part in self.parts(guidance, tile):
+            least = min(layout.device_bytes for layout in self.layouts(part, precision.of(part)))
+            for phase in part.phases:
+                weights[phase] += least
+        live = self.activations(guidance, tile)
+        return self.fixed_bytes + max(map(sum, zip(weights, live, strict=True)))
+
+    def smallest_ram(self, precision: Precision, tile: int) -> int:
+        """Of RAM, that no plan can do without."""
+        on_device = self.smallest_peak(precision, tile) if self.machine.one_memory else 0
+        return self.host_bytes(precision, self.smallest_hosts(precision)) + on_device
+
+    def smallest_hosts(self, precision: Precision) -> Hosts:
+        """Where weights wait with the least RAM: on disk, but for networks no larger than what reading takes."""
+        hosts = itertools.starmap(Hosts, itertools.product(("disk", "ram"), repeat=2))
+        return min(hosts, key=lambda one: self.host_bytes(precision, one))
+
+    def decoding_peak(self, tile: int) -> int:
+        """Of the phase that decodes, with nothing else there."""
+        last = len(self.phases) - 1
+        parts = [part for part in self.parts("batched", tile) if last in part.phases]
+        weights = sum(min(layout.device_bytes for layout in self.layouts(part, "none")) for part in parts)
+        return self.fixed_bytes + weights + self.activations("batched", tile)[last]
+
+
+def _in_turn(groups: Iterable[list[Moving]], budget: int) -> dict[str, int]:
+    """Bytes that are locked, of the first group before the others."""
+    locked: dict[str, int] = {}
+    for group in groups:
+        locked |= allotted(group, budget - sum(locked.values()))
+    return locked
+
+
+def _better(one: Hosts, other: Hosts) -> bool:
+    """Whether no network waits in a slower place, and some in a faster one."""
+    places = [(_TIERS.index(a), _TIERS.index(b)) for a, b in ((one.text, other.text), (one.others, other.others))]
+    return any(a < b for a, b in places) and all(a <= b for a, b in places)
+
+
+def _frontier(timed: list[tuple[Layout, float]]) -> Frontier:
+    timed.sort(key=lambda item: (item[0].device_bytes, item[1]))
+    kept: list[tuple[Layout, float]] = []
+    for layout, seconds in timed:
+        if not kept or seconds < kept[-1][1]:
+            kept.append((layout, seconds))
+    return Frontier(
+        tuple(layout.device_bytes for layout, _ in kept),
+        tuple(seconds for _, seconds in kept),
+        tuple(layout for layout, _ in kept),
+    )

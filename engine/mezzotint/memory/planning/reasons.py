@@ -1,0 +1,116 @@
+"""A plan in plain sentences."""
+
+from collections.abc import Iterator, Sequence
+
+from mezzotint.checkpoints.plain_text import size, size_at_least
+from mezzotint.memory.planning.costs import total_bytes
+from mezzotint.memory.planning.problem import Precision, Problem
+from mezzotint.memory.planning.search import Solution
+from mezzotint.protocol import Plan
+
+_WORTH_TELLING = 1.0  # seconds
+_CLOSE = 0.005  # of the time: less is no difference
+
+
+def reasons_of(problem: Problem, solution: Solution, plan: Plan, *, capacity_fits: bool) -> tuple[str, ...]:
+    """Why the plan is as it is; what is missing where it does not fit."""
+    if plan.fits:
+        told = [_sentence(problem, solution, plan), *_details(problem, solution, plan)]
+    else:
+        told = list(_refusal(problem, plan, capacity_fits=capacity_fits))
+    return (*told, *_certainty(problem, solution), *problem.machine.notes)
+
+
+def _sentence(problem: Problem, solution: Solution, plan: Plan) -> str:
+    need, have = size(everything(problem)), size(plan.vram_bytes)
+    moving = any(placed.arrivals for placed in solution.placed)
+    begun = f"needs {need} with everything in place; you have {have}"
+    denoisers = [p.part.component.name for p in solution.placed if p.part.component.role == "denoiser"]
+    choices = list(_choices(plan, denoisers))
+    if not choices:
+        return f"{begun}: networks take turns{_slower(plan)}" if moving else f"{begun}: everything stays in place"
+    return f"{begun}: will use {', '.join(choices)}{_slower(plan)}"
+
+
+def _choices(plan: Plan, denoisers: Sequence[str]) -> Iterator[str]:
+    if plan.quantization != "none":
+        yield f"{plan.quantization} for {_listed(denoisers)}"
+    if plan.text_quantization != "none":
+        yield f"{plan.text_quantization} for the text encoders"
+    for part in plan.components:
+        if part.slots:
+            yield f"{part.resident_blocks} of {part.blocks} blocks of {part.name} resident"
+    if plan.vae_tile:
+        yield f"VAE in tiles of {plan.vae_tile}"
+    if plan.guidance == "sequential":
+        yield "guidance in two passes"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(dict.fromkeys(names))
+
+
+def _slower(plan: Plan) -> str:
+    if plan.seconds_resident <= 0:
+        return ""
+    more = plan.seconds / plan.seconds_resident - 1
+    return ": no slower" if more < _CLOSE else f": about +{more:.0%} time".replace("%", " %")
+
+
+def _details(problem: Problem, solution: Solution, plan: Plan) -> Iterator[str]:
+    peak = max(plan.phases, key=lambda phase: phase.peak_bytes)
+    used = f"{size(plan.peak_vram_bytes)}, in the phase {peak.name!r}"
+    yield f"the peak is {used}; RAM {size(plan.peak_ram_bytes)}"
+    read = [part.name for part in plan.components if part.host == "disk"]
+    if read and not problem.machine.one_memory:
+        yield f"RAM does not hold all: {_listed(read)} read from disk whenever needed"
+    leaving = [placed.part.component.name for placed in solution.placed if placed.arrivals]
+    if leaving:
+        yield f"on the device only while needed: {_listed(leaving)}"
+    if plan.pinned_bytes:
+        yield f"{size(plan.pinned_bytes)} of RAM is page-locked, so that copying goes on beside computing"
+    if plan.seconds_loading >= _WORTH_TELLING:
+        quantizing = {plan.quantization, plan.text_quantization} != {"none"}
+        beside = ", beside quantizing what is not stored so" if quantizing else ""
+        yield f"loading takes about {plan.seconds_loading:.0f} s{beside}, and nothing after a job with the same models"
+
+
+def _certainty(problem: Problem, solution: Solution) -> Iterator[str]:
+    """Which times were measured, and what the others are expected of."""
+    machine, known = problem.machine, problem.calibration
+    works = [p.part for p in solution.placed if p.part.component.role == "denoiser"]
+    measured = all(known.has_timed(p.model.family, "denoiser", solution.precision.of(p)) for p in works)
+    if measured and (machine.link_measured or machine.one_memory):
+        yield "times of steps are those measured on this device"
+    elif measured:
+        yield f"times of steps are those measured on this device, of copies those expected of {machine.expected_of}"
+    elif machine.link_measured:
+        yield f"times of copies were measured on this device; of steps they are expected of {machine.architecture}"
+    elif machine.expected_of:
+        yield f"times are expected of {machine.expected_of}, not measured"
+
+
+def _refusal(problem: Problem, plan: Plan, *, capacity_fits: bool) -> Iterator[str]:
+    machine = problem.machine
+    if capacity_fits:
+        yield (
+            f"needs {size(plan.peak_vram_bytes)} of device memory and {size(plan.peak_ram_bytes)} of RAM at "
+            f"least; of {size(plan.vram_bytes)} and {size(plan.ram_bytes)}, "
+            f"{size(machine.free_vram_bytes)} and {size(machine.free_ram_bytes)} are free now: "
+            "close other programs"
+        )
+        return
+    yield (
+        f"does not fit {size(plan.vram_bytes)} of device memory and {size(plan.ram_bytes)} of RAM; the "
+        f"smallest that works is {size_at_least(plan.smallest_vram_bytes)} and {size_at_least(plan.smallest_ram_bytes)}"
+    )
+    if plan.memory != "lowest":
+        yield "a smaller size, or --memory lowest, needs less"
+
+
+def everything(problem: Problem) -> int:
+    """The peak in 16 bits with all networks in place and nothing in tiles."""
+    full = Precision("none", "none")
+    parts = problem.parts("batched", 0)
+    weights = sum(total_bytes(part.component, full.of(part), problem.task.dtype) for part in parts)
+    return problem.fixed_bytes + weights + max(problem.activations("batched", 0))

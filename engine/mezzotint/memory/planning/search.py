@@ -1,0 +1,253 @@
+"""The fastest way to carry a task out within limits: exact, and quick because bounds cut most of it off.
+
+Searched are: guidance in one pass or two; where weights wait; which networks stay on the device in phases in which
+they do not work; how many blocks of each are resident, and through how many slots the others pass. Text encoders run
+once for a job, and stay beyond that only where everything does: what is used in every step has the room before them.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mezzotint.memory.planning.costs import Layout
+from mezzotint.memory.planning.phases import Part, turns
+from mezzotint.memory.planning.problem import Frontier, Hosts, Limits, Precision, Problem
+from mezzotint.protocol import GuidancePasses
+
+_ROUNDING = 1e-9  # seconds: sums in another order differ by less
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A network's part of a solution."""
+
+    part: Part
+    layout: Layout
+    present: tuple[int, ...]  # phases in which it is on the device
+    arrivals: int
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """One way to carry the task out."""
+
+    seconds: float
+    guidance: GuidancePasses
+    hosts: Hosts
+    tile: int
+    precision: Precision
+    placed: tuple[Placed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """One way for a network to come and go."""
+
+    key: str  # of the network
+    present: tuple[int, ...]
+    arrivals: int
+    frontier: Frontier
+    bound: float  # no layout that fits alone is faster
+
+
+def fastest(
+    problem: Problem, precision: Precision, tile: int, limits: Limits, below: float = math.inf
+) -> Solution | None:
+    """The solution of least time; None where nothing fits, or nothing takes less than `below`."""
+    best: Solution | None = None
+    for guidance in problem.guidances:
+        for hosts in problem.all_hosts(precision, limits):
+            rooms = _rooms(problem, guidance, tile, problem.vram(precision, hosts, limits))
+            if min(rooms) >= 0:
+                least = best.seconds if best else below
+                best = _fastest(problem, precision, tile, guidance, hosts, rooms, least) or best
+    return best
+
+
+def _rooms(problem: Problem, guidance: GuidancePasses, tile: int, vram: int) -> tuple[int, ...]:
+    return tuple(vram - problem.fixed_bytes - live for live in problem.activations(guidance, tile))
+
+
+def _fastest(
+    problem: Problem,
+    precision: Precision,
+    tile: int,
+    guidance: GuidancePasses,
+    hosts: Hosts,
+    rooms: tuple[int, ...],
+    below: float,
+) -> Solution | None:
+    """One that takes less than `below`, or None."""
+    parts = problem.parts(guidance, tile)
+    whole = _everything(problem, precision, tile, guidance, hosts)
+    if sum(placed.layout.device_bytes for placed in whole.placed) <= min(rooms):
+        return whole if whole.seconds < below else None  # nothing is copied: no other way is faster
+    stays = [list(_stays(problem, part, precision, hosts, rooms)) for part in parts]
+    rivals = Rivals(rooms)
+    found: Solution | None = None
+    first = tuple(ways[0] for ways in stays if ways)  # there only where they work: a bound on all others
+    for chosen in (first, *sorted(itertools.product(*stays), key=_bound)):
+        if len(chosen) < len(parts) or (chosen is not first and _bound(chosen) >= below):
+            break
+        seconds, layouts = rivals.assign(chosen, below)
+        if layouts is not None:
+            below = seconds
+            pairs = zip(parts, chosen, layouts, strict=True)
+            placed = tuple(Placed(part, layout, stay.present, stay.arrivals) for part, stay, layout in pairs)
+            found = Solution(seconds, guidance, hosts, tile, precision, placed)
+    return found
+
+
+def _everything(problem: Problem, precision: Precision, tile: int, guidance: GuidancePasses, hosts: Hosts) -> Solution:
+    """All networks on the device, whole and for good."""
+    always = tuple(range(len(problem.phases)))
+    parts = problem.parts(guidance, tile)
+    placed = tuple(Placed(part, problem.layouts(part, precision.of(part))[0], always, 0) for part in parts)
+    seconds = sum(problem.resident_seconds(part, precision.of(part)) for part in parts)
+    return Solution(seconds, guidance, hosts, tile, precision, placed)
+
+
+def _bound(chosen: Sequence[Stay]) -> float:
+    return sum(stay.bound for stay in chosen)
+
+
+def _stays(problem: Problem, part: Part, precision: Precision, hosts: Hosts, rooms: tuple[int, ...]) -> Iterator[Stay]:
+    for present, arrivals in presences(problem, part):
+        frontier = problem.frontier(part, precision.of(part), hosts, arrivals)
+        index = frontier.within(min(rooms[phase] for phase in present))
+        if index >= 0:
+            yield Stay(part.key, present, arrivals, frontier, frontier.seconds[index])
+
+
+def presences(problem: Problem, part: Part) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Ways to come and go: the phases, and how often the network arrives.
+
+    It is there only where it works; from image to image; or for good, and then its arrival is no part of the job.
+    """
+    last = len(problem.phases) - 1
+    if part.component.role == "text":
+        yield (0,), 1
+        return
+    runs = sum(phase - 1 not in part.phases for phase in part.phases)
+    yield part.phases, runs * turns(problem.task)
+    yield tuple(range(1, last + 1)), 1
+    yield tuple(range(last + 1)), 0
+
+
+class Rivals:
+    """Networks that are on the device at the same time share its room; those that are not do not touch each other."""
+
+    def __init__(self, rooms: Sequence[int]) -> None:
+        self._rooms = rooms
+        self._known: dict[tuple[tuple[str, tuple[int, ...]], ...], _Known] = {}
+
+    def assign(self, stays: Sequence[Stay], below: float) -> tuple[float, tuple[Layout, ...] | None]:
+        """The layouts of least time of networks that come and go so; no layouts where that is not below a time."""
+        seconds, left = 0.0, _bound(stays)
+        layouts: dict[int, Layout] = {}
+        for group in _groups(stays):
+            members = [stays[index] for index in group]
+            left -= _bound(members)
+            found = self._group(members, below - seconds - left)
+            if found.layouts is None:
+                return math.inf, None
+            seconds += found.seconds
+            layouts.update(zip(group, found.layouts, strict=True))
+        if seconds >= below:
+            return math.inf, None
+        return seconds, tuple(layouts[index] for index in range(len(stays)))
+
+    def _group(self, stays: Sequence[Stay], below: float) -> "_Known":
+        """What is known to be the best, or not to be below a time that is no lower, need not be searched again."""
+        below += _ROUNDING
+        key = tuple((stay.key, stay.present) for stay in stays)
+        known = self._known.get(key)
+        if known is None or (known.layouts is None and known.seconds < below):
+            known = self._known[key] = _assigned(stays, self._rooms, below)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The least time and its layouts; without layouts, a time that nothing is below."""
+
+    seconds: float
+    layouts: tuple[Layout, ...] | None
+
+
+def _groups(stays: Sequence[Stay]) -> list[list[int]]:
+    """Indices of those that share phases, directly or by way of others."""
+    groups: list[tuple[set[int], list[int]]] = []
+    for index, stay in enumerate(stays):
+        phases, members = set(stay.present), [index]
+        apart = []
+        for other_phases, other in groups:
+            if phases.isdisjoint(other_phases):
+                apart.append((other_phases, other))
+            else:
+                phases, members = phases | other_phases, [*other, *members]
+        groups = [*apart, (phases, members)]
+    return [members for _, members in groups]
+
+
+def _assigned(stays: Sequence[Stay], rooms: Sequence[int], below: float) -> _Known:
+    order = sorted(range(len(stays)), key=lambda index: len(stays[index].frontier.bytes))
+    search = _Assignment([stays[index] for index in order], below)
+    search.descend(0, list(rooms), 0.0, ())
+    if search.found is None:
+        return _Known(below, None)
+    entries = dict(zip(order, search.found, strict=True))
+    layouts = tuple(stay.frontier.layouts[entries[index]] for index, stay in enumerate(stays))
+    return _Known(search.least, layouts)
+
+
+class _Assignment:
+    """A descent through the networks, the one of fewest layouts first; bounds cut branches off."""
+
+    def __init__(self, stays: Sequence[Stay], below: float) -> None:
+        self._stays, self.least = stays, below
+        self._rest = [sum(stay.bound for stay in stays[depth:]) for depth in range(len(stays) + 1)]
+        self.found: tuple[int, ...] | None = None
+
+    def descend(self, depth: int, rooms: list[int], seconds: float, entries: tuple[int, ...]) -> None:
+        """Try the layouts of the network at this depth, the fastest first."""
+        if depth == len(self._stays):
+            if seconds < self.least:
+                self.least, self.found = seconds, entries
+            return
+        stay = self._stays[depth]
+        frontier, is_last = stay.frontier, depth == len(self._stays) - 1
+        for entry in range(frontier.within(min([rooms[phase] for phase in stay.present])), -1, -1):
+            now = seconds + frontier.seconds[entry]
+            if now + self._rest[depth + 1] >= self.least:
+                return  # the next are slower
+            left = list(rooms)
+            for phase in stay.present:
+                left[phase] -= frontier.bytes[entry]
+            if now + self._bound(depth + 1, left) < self.least:
+                self.descend(depth + 1, left, now, (*entries, entry))
+            if is_last:
+                return
+
+    def _bound(self, depth: int, rooms: list[int]) -> float:
+        """What those further down take at least, each with all the room to itself."""
+        total = 0.0
+        for stay in self._stays[depth:]:
+            entry = stay.frontier.within(min([rooms[phase] for phase in stay.present]))
+            if entry < 0:
+                return math.inf
+            total += stay.frontier.seconds[entry]
+        return total
+
+
+def least(problem: Problem, precision: Precision, tile: int) -> Solution:
+    """The solution of least device memory: everything streamed from disk that can be."""
+    guidance, hosts = problem.guidances[-1], problem.smallest_hosts(precision)
+    placed = []
+    for part in problem.parts(guidance, tile):
+        layout = min(problem.layouts(part, precision.of(part)), key=lambda way: way.device_bytes)
+        present, arrivals = next(presences(problem, part))
+        placed.append(Placed(part, layout, present, arrivals))
+    seconds = sum(problem.seconds(p.part, precision.of(p.part), p.layout, hosts, p.arrivals) for p in placed)
+    return Solution(seconds, guidance, hosts, tile, precision, tuple(placed))

@@ -1,0 +1,1 @@
+"""How quantized layers lie in files."""

@@ -1,0 +1,95 @@
+"""ComfyUI's layers of the format int8_tensorwise, with or without ConvRot: `weight`, `weight_scale`, `comfy_quant`.
+
+Rows may share one scale (then it is spread to all) or have one each. `full_precision_matrix_mult` says that the weight
+alone is quantized. Files may say the same of all layers at once, in `_quantization_metadata`.
+"""
+
+import json
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from mezzotint.checkpoints.strict_json import parse_json_object
+from mezzotint.errors import ModelRefused
+from mezzotint.quantization.formats import Format, Int8
+from mezzotint.quantization.layouts.layout import Parsed, Specs, described_as, flag, refused, spec_of
+from mezzotint.quantization.rotation import GROUPS
+
+FORMAT = "int8_tensorwise"
+_METADATA = "_quantization_metadata"
+_VERSION = "1.0"
+_USUAL_GROUP = 256
+
+
+class ComfyUiLayout:
+    """Layers of the format Int8."""
+
+    mark = ".comfy_quant"
+
+    def parse(self, layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
+        """Understand a description; ModelRefused when it makes no sense."""
+        if description.get("format") != FORMAT:
+            raise refused(layer, "format", description.get("format"), FORMAT)
+        group = description.get("convrot_groupsize", _USUAL_GROUP) if flag(layer, description, "convrot") else 0
+        if type(group) is not int or group not in (0, *GROUPS):
+            raise refused(layer, "convrot_groupsize", group, f"one of {', '.join(map(str, GROUPS))}")
+        names = {"weight": f"{layer}.weight", "weight_scale": f"{layer}.weight_scale"}
+        weight, scale = (spec_of(layer, name, tensors) for name in names.values())
+        rows = weight.shape[0] if weight.shape else 0
+        if weight.dtype != "I8" or len(weight.shape) not in {2, 4}:
+            raise refused(layer, "its weight is", f"{weight.dtype} {weight.shape}", "I8 of 2 or 4 dimensions")
+        if scale.shape not in {(), (1,), (1, 1), (rows,), (rows, 1)}:
+            raise refused(layer, "the shape of its weight_scale is", scale.shape, f"{(rows, 1)} or a single number")
+        dynamic = not flag(layer, description, "full_precision_matrix_mult") and len(weight.shape) == 2
+        return Parsed(format=Int8(dynamic=dynamic, group=group), shape=weight.shape, names=names)
+
+    def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:  # noqa: ARG002
+        """The format's tensors."""
+        weight, scale = parts["weight"], parts["weight_scale"]
+        if not scale.is_floating_point():
+            raise refused(layer, "the type of its weight_scale is", scale.dtype, "a floating-point format")
+        return {"weight": weight, "weight_scale": scale.float().reshape(-1, 1).expand(weight.shape[0], 1).contiguous()}
+
+    def encode(
+        self,
+        layer: str,
+        format_: Format,
+        shape: tuple[int, ...],  # noqa: ARG002  as Layout has it
+        tensors: Mapping[str, Tensor],
+        dtype: torch.dtype,  # noqa: ARG002
+    ) -> dict[str, Tensor]:
+        """The file's tensors."""
+        encoded = {f"{layer}.{name}": tensor for name, tensor in tensors.items()}
+        return {**encoded, layer + self.mark: described_as(json.dumps(description_of(format_)))}
+
+
+def description_of(format_: Format) -> dict[str, object]:
+    """What is said of a layer."""
+    if not isinstance(format_, Int8):
+        raise TypeError(f"{format_} is no format of ComfyUI's")
+    told: dict[str, object] = {"format": FORMAT}
+    if format_.group:
+        told |= {"convrot": True, "convrot_groupsize": format_.group}
+    if not format_.dynamic:
+        told |= {"full_precision_matrix_mult": True}
+    return told
+
+
+def to_metadata(layers: Mapping[str, Format]) -> dict[str, str]:
+    """What a file says of all its layers."""
+    if not layers:
+        return {}
+    told = {name: description_of(format_) for name, format_ in layers.items()}
+    return {_METADATA: json.dumps({"format_version": _VERSION, "layers": told})}
+
+
+def from_metadata(metadata: Mapping[str, str]) -> dict[str, Mapping[str, object]]:
+    """The descriptions of layers in a file's metadata, by name; ModelRefused when they are damaged."""
+    if _METADATA not in metadata:
+        return {}
+    whole = parse_json_object(metadata[_METADATA].encode(), _METADATA)
+    layers = whole.get("layers", {})
+    if not isinstance(layers, dict) or not all(isinstance(each, dict) for each in layers.values()):
+        raise ModelRefused(f"{_METADATA} lists no layers; the file is damaged")
+    return layers

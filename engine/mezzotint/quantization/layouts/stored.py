@@ -1,0 +1,118 @@
+"""How quantized layers lie in safetensors files: in ComfyUI's layout, in bitsandbytes', and in our own.
+
+A layer called `m` has its weight in `m.weight`, and beside it a tensor of bytes that holds JSON and says what that is.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mezzotint.checkpoints.header import TensorSpec
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.strict_json import parse_json_object
+from mezzotint.errors import ModelRefused
+from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
+from mezzotint.quantization.layouts.bitsandbytes import BitsAndBytesLayout, diffusers_config
+from mezzotint.quantization.layouts.comfyui import ComfyUiLayout, from_metadata, to_metadata
+from mezzotint.quantization.layouts.layout import MARK, Layout, Parsed
+from mezzotint.quantization.layouts.own import OwnLayout
+
+Read = Callable[[str], Tensor]
+LARGEST_DESCRIPTION = 4096  # bytes
+_COMFYUI, _OWN, _BITSANDBYTES = ComfyUiLayout(), OwnLayout(), BitsAndBytesLayout()
+_LAYOUTS: tuple[Layout, ...] = (_COMFYUI, _OWN, _BITSANDBYTES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredLayer:
+    """A quantized layer of a file."""
+
+    name: str
+    format: Format
+    shape: tuple[int, ...]  # of the weight
+    names: Mapping[str, str]  # from what the layout calls a tensor to its name in the file
+
+
+def find_stored_layers(
+    tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str], read: Read
+) -> dict[str, StoredLayer]:
+    """The quantized layers of files with these tensors, by name; ModelRefused names the layer that makes no sense."""
+    return {layer.name: layer for layer in _found(tensors, metadata, read)}
+
+
+def _found(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str], read: Read) -> Iterator[StoredLayer]:
+    told_at_once = from_metadata(metadata)
+    for name in tensors:
+        for layout in _LAYOUTS:
+            if name.endswith(layout.mark):
+                layer = name.removesuffix(layout.mark)
+                told_at_once.pop(layer, None)
+                yield _checked(layer, layout.parse(layer, _description(name, tensors, read), tensors), tensors, name)
+    for layer, told in told_at_once.items():
+        if f"{layer}.weight" in tensors:
+            yield _checked(layer, _COMFYUI.parse(layer, told, tensors), tensors, None)
+    for name in tensors:
+        kind = name.rpartition(".")[2]
+        if kind == "SCB" or (".quant_state." in name and not name.endswith(_BITSANDBYTES.mark)):
+            raise ModelRefused(f"{plain(name, 200)}: layers of the kind {plain(kind, 40)} cannot be read; nf4 can")
+
+
+def _description(name: str, tensors: Mapping[str, TensorSpec], read: Read) -> dict[str, object]:
+    size = tensors[name].end - tensors[name].start
+    if size > LARGEST_DESCRIPTION or tensors[name].dtype != "U8":
+        raise ModelRefused(f"{plain(name, 200)} takes {size} bytes of {tensors[name].dtype}; it describes no layer")
+    return parse_json_object(read(name).numpy().tobytes(), name)
+
+
+def _checked(layer: str, parsed: Parsed, tensors: Mapping[str, TensorSpec], mark: str | None) -> StoredLayer:
+    missing = [name for name in parsed.names.values() if name not in tensors]
+    if missing:
+        raise ModelRefused(
+            f"the quantized layer {plain(layer, 200)} lacks {plain(missing[0], 200)}; the file is damaged"
+        )
+    why = parsed.format.fits(parsed.shape)
+    if why is not None:
+        raise ModelRefused(f"the quantized layer {plain(layer, 200)} cannot be what it says: {why}")
+    names = parsed.names if mark is None else {**parsed.names, MARK: mark}
+    return StoredLayer(name=layer, format=parsed.format, shape=parsed.shape, names=names)
+
+
+def decode_layer(layer: StoredLayer, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The format's tensors, from the file's; ModelRefused when they do not fit each other."""
+    told = {ours: parts[name] for ours, name in layer.names.items()}
+    tensors = _layout_of(layer.format).decode(layer.name, layer.format, told)
+    for name, wanted in layer.format.described(layer.shape).items():
+        found = tensors[name]
+        if tuple(found.shape) != wanted.shape or found.dtype != wanted.dtype:
+            raise ModelRefused(
+                f"the quantized layer {plain(layer.name, 200)}: its {name} is {found.dtype} {tuple(found.shape)}, "
+                f"and {wanted.dtype} {wanted.shape} is needed; the file is damaged"
+            )
+        if found.is_floating_point() and not bool(torch.isfinite(found).all()):
+            raise ModelRefused(f"the quantized layer {plain(layer.name, 200)}: its {name} is not finite")
+    return tensors
+
+
+def encode_layer(
+    name: str, format_: Format, shape: Sequence[int], tensors: Mapping[str, Tensor], dtype: torch.dtype
+) -> dict[str, Tensor]:
+    """What a file holds for a layer; `dtype` is that of the weight before it was quantized."""
+    return _layout_of(format_).encode(name, format_, tuple(shape), tensors, dtype)
+
+
+def file_metadata(layers: Mapping[str, Format]) -> dict[str, str]:
+    """What the file says of them as a whole."""
+    return to_metadata({name: each for name, each in layers.items() if isinstance(each, Int8)})
+
+
+def diffusers_quantization_config(layers: Mapping[str, Format], kept: Sequence[str]) -> dict[str, object]:
+    """What config.json must say so that diffusers reads the layers; `kept` are linear layers that are not quantized."""
+    return diffusers_config(double=all(isinstance(each, Nf4) and each.double for each in layers.values()), kept=kept)
+
+
+def _layout_of(format_: Format) -> Layout:
+    if isinstance(format_, Nf4):
+        return _BITSANDBYTES
+    return _OWN if isinstance(format_, LowRank4) else _COMFYUI

@@ -1,0 +1,1 @@
+"""What multiplies with quantized weights: kernels, ours or others', and torch."""

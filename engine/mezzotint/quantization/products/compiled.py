@@ -1,0 +1,224 @@
+"""Products with quantized weights by the kernels' library: rows rounded by one kernel, multiplied by the other."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from mezzotint.attention.library import Unsupported
+from mezzotint.quantization.formats import Int8, LowRank4
+from mezzotint.quantization.int4 import GROUP
+from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients
+from mezzotint.quantization.products.kernel_branches import kernel_branches
+from mezzotint.quantization.products.library import Arguments, Preparation, ProductLibrary
+from mezzotint.quantization.shared_rounding import rounded
+
+_DTYPES = {torch.float16: 0, torch.bfloat16: 1}  # MztDtype of kernels/csrc/api.h
+_ALIGNMENT = 16  # bytes, of every row
+_COLUMN_STEP, _OUT_STEP = 16, 8
+_EPSILON = 1e-6  # of norms
+_MOST_REFUSED = 4096  # kinds that are remembered
+
+_Kind: TypeAlias = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantizedRows:
+    """x as the product takes it."""
+
+    values: Tensor  # (m, k), int8
+    scales: Tensor  # (m), float32
+    dtype: torch.dtype  # of x
+
+
+class CompiledLinear:
+    """The library's kernels as a function of tensors."""
+
+    def __init__(self, library: ProductLibrary) -> None:
+        self.device_type = library.device_type
+        self._library = library
+        self._refused: dict[_Kind, str] = {}
+
+    def __call__(
+        self,
+        x: Tensor,
+        weight: QuantizedWeight,
+        bias: Tensor | None = None,
+        branch: Branch | None = None,
+        preparation: Preparation = Preparation.AS_IT_IS,
+    ) -> Tensor:
+        """As `linear` does it, of x `(..., k)` after its preparation; Unsupported where there is no kernel for it.
+
+        x is copied where its rows do not lie as the kernels read them. Nothing waits for the device.
+        """
+        self._check(x, weight, bias, branch, preparation)
+        n, k = weight.shape
+        kind: _Kind = (x.shape, x.dtype, x.device, weight.format, weight.shape, preparation)
+        if kind in self._refused:
+            raise Unsupported(self._refused[kind])
+        rows = readable_rows(x)
+        try:
+            group = weight.format.group if isinstance(weight.format, Int8 | LowRank4) else 0
+            quantized = rounded(x, (k, group, preparation), lambda: self.quantize(rows, k, group, preparation))
+            branches = [*_own_branch(weight), *([] if branch is None else [branch])]
+            made = kernel_branches(branches, x.dtype)
+            thin = None if made.inside is None else functional.linear(rows, made.inside.down)
+            out = self.multiply(quantized, weight, bias, thin, None if made.inside is None else made.inside.up)
+        except Unsupported as error:
+            self._refuse(kind, str(error))
+            raise
+        if made.outside is not None:
+            out.addmm_(functional.linear(rows, made.outside.down), made.outside.up.t())
+        return out.view(*x.shape[:-1], n)
+
+    def quantize(self, rows: Tensor, columns: int, group: int, preparation: Preparation) -> QuantizedRows:
+        """Rows `(m, columns)`, of GEGLU `(m, 2 columns)`, prepared, rotated in groups and rounded to 8 bits."""
+        count = rows.shape[0]
+        values = torch.empty((count, columns), dtype=torch.int8, device=rows.device)
+        scales = torch.empty(count, dtype=torch.float32, device=rows.device)
+        if count:
+            arguments = self._library.new_quantize_arguments()
+            arguments.dtype, arguments.preparation, arguments.group = _DTYPES[rows.dtype], preparation, group
+            arguments.rows, arguments.columns, arguments.epsilon = count, columns, _EPSILON
+            arguments.x, arguments.x_stride = rows.data_ptr(), rows.stride(0)
+            arguments.values, arguments.values_stride = values.data_ptr(), columns
+            arguments.scales = scales.data_ptr()
+            with _queue(rows.device) as (index, stream):
+                self._library.quantize(arguments, index, stream)
+        return QuantizedRows(values=values, scales=scales, dtype=rows.dtype)
+
+    def multiply(
+        self,
+        x: QuantizedRows,
+        weight: QuantizedWeight,
+        bias: Tensor | None = None,
+        branch_x: Tensor | None = None,
+        branch_up: Tensor | None = None,
+    ) -> Tensor:
+        """x times the transpose of the weight's integers, plus bias and branch_x `(m, r)` branch_up' `(r, n)`."""
+        n, k = weight.shape
+        out = torch.empty((x.values.shape[0], n), dtype=x.dtype, device=x.values.device)
+        if not out.numel():
+            return out
+        arguments = self._library.new_linear_arguments()
+        arguments.dtype, arguments.rows, arguments.out_columns = _DTYPES[x.dtype], out.shape[0], n
+        arguments.in_columns = k
+        arguments.x, arguments.x_stride, arguments.x_scales = x.values.data_ptr(), k, x.scales.data_ptr()
+        _point_to_weight(arguments, weight)
+        if bias is not None:
+            arguments.bias = bias.data_ptr()
+        if branch_x is not None and branch_up is not None:
+            arguments.branch_x, arguments.branch_up = branch_x.data_ptr(), branch_up.data_ptr()
+            arguments.branch_x_stride, arguments.branch_up_stride = branch_x.stride(0), branch_up.stride(0)
+            arguments.rank = branch_up.shape[1]
+        arguments.out, arguments.out_stride = out.data_ptr(), n
+        with _queue(out.device) as (index, stream):
+            self._library.multiply(arguments, index, stream)
+        return out
+
+    def _refuse(self, kind: _Kind, reason: str) -> None:
+        if len(self._refused) >= _MOST_REFUSED:
+            self._refused.clear()
+        self._refused[kind] = reason
+
+    def _check(
+        self,
+        x: Tensor,
+        weight: QuantizedWeight,
+        bias: Tensor | None,
+        branch: Branch | None,
+        preparation: Preparation,
+    ) -> None:
+        """What the library cannot know of the tensors, or would say in words that a person cannot place."""
+        why = unsupported(weight.format, tuple(weight.shape))
+        if why is not None:
+            raise Unsupported(why)
+        if x.device.type != self.device_type:
+            raise Unsupported(f"x is on {x.device}; the kernels run on {self.device_type}")
+        if x.dtype not in _DTYPES:
+            raise Unsupported(f"x is {x.dtype}; the kernels take torch.float16 and torch.bfloat16")
+        given = weight.shape[1] * (2 if preparation is Preparation.GEGLU else 1)
+        if x.shape[-1] != given:
+            raise ValueError(f"x has {x.shape[-1]} columns, and the layer takes {given}")
+        if preparation is not Preparation.AS_IT_IS and (branch is not None or isinstance(weight.format, LowRank4)):
+            raise Unsupported("a branch sees x after the activation, which the kernels keep to themselves")
+        for name, tensor in (*weight.tensors.items(), *([] if bias is None else [("bias", bias)])):
+            check_stored(name, tensor, x)
+        if bias is not None and bias.dtype != x.dtype:
+            raise Unsupported(f"bias is {bias.dtype} and x {x.dtype}; the kernels take one format")
+        check_gradients(x, bias, branch)
+
+
+def check_gradients(x: Tensor, bias: Tensor | None, branch: Branch | None) -> None:
+    """Unsupported where gradients are wanted."""
+    if wants_gradients(x, bias, branch):
+        raise Unsupported("gradients are wanted, and the kernels have no backward pass")
+
+
+def unsupported(format_: object, shape: tuple[int, ...]) -> str | None:
+    """Why there are no kernels for a weight of that format and shape; None: there are."""
+    if not isinstance(format_, Int8 | LowRank4) or not format_.dynamic:
+        return f"{format_} is no format whose products are of integers"
+    step = GROUP if isinstance(format_, LowRank4) else _COLUMN_STEP
+    for name, size, multiple in (("columns", shape[1], step), ("rows", shape[0], _OUT_STEP)):
+        if size % multiple:
+            return f"the weight has {size} {name}, no multiple of {multiple}"
+    return None
+
+
+def readable_rows(x: Tensor) -> Tensor:
+    """x `(..., k)` as rows `(m, k)` that begin at multiples of 16 bytes, one number after the other."""
+    rows = x.reshape(-1, x.shape[-1])
+    step = _ALIGNMENT // rows.element_size()
+    dense = rows.shape[1] <= 1 or rows.stride(1) == 1
+    if dense and rows.data_ptr() % _ALIGNMENT == 0 and (rows.shape[0] <= 1 or rows.stride(0) % step == 0):
+        return rows
+    return rows.clone(memory_format=torch.contiguous_format)
+
+
+def _own_branch(weight: QuantizedWeight) -> list[Branch]:
+    if not isinstance(weight.format, LowRank4):
+        return []
+    return [Branch(down=weight.tensors["weight_down"], up=weight.tensors["weight_up"])]
+
+
+def check_stored(name: str, tensor: Tensor, x: Tensor) -> None:
+    """Unsupported for a tensor of the layer that does not lie as kernels read it."""
+    if tensor.device != x.device:
+        raise Unsupported(f"{name} is on {tensor.device} and x on {x.device}")
+    if not tensor.is_contiguous():
+        raise Unsupported(f"{name} has strides {tensor.stride()}; the kernels need its rows one after the other")
+    past = tensor.data_ptr() % _ALIGNMENT
+    if past and name == "weight":
+        raise Unsupported(f"{name} begins {past} bytes past a multiple of {_ALIGNMENT}; the kernels need one")
+
+
+def _point_to_weight(arguments: Arguments, weight: QuantizedWeight) -> None:
+    numbers = weight.tensors["weight"]
+    arguments.weight, arguments.weight_stride = numbers.data_ptr(), numbers.stride(0)
+    arguments.weight_scales = weight.tensors["weight_scale"].data_ptr()
+    arguments.weight_bits = 8
+    if isinstance(weight.format, LowRank4):
+        groups = weight.tensors["weight_group_scale"]
+        arguments.weight_bits = 4
+        arguments.group_scales = groups.data_ptr()
+        arguments.group_scales_stride = groups.stride(0)
+
+
+@contextmanager
+def _queue(device: torch.device) -> Iterator[tuple[int, int]]:
+    """The device's number and its current stream, with the device current inside."""
+    index = device.index or 0
+    if device.type != "cuda":
+        yield index, 0
+        return
+    stream = torch.cuda.current_stream(device).cuda_stream
+    if index == torch.cuda.current_device():
+        yield index, stream
+        return
+    with torch.cuda.device(device):
+        yield index, stream

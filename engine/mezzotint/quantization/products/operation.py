@@ -1,0 +1,127 @@
+"""The product with a quantized weight, declared to torch once, for compiled code cannot look into kernels.
+
+Eager code calls the kernels themselves, which costs less than going through torch's dispatcher.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
+from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients, with_branch
+from mezzotint.quantization.products.library import Preparation
+
+_ARGUMENTS = (
+    "Tensor x, Tensor[] weight, int[] shape, str kind, int[] settings, Tensor? bias, Tensor? down, Tensor? up, "
+    "int preparation"
+)
+_KINDS: Mapping[str, Callable[..., Format]] = {
+    "int8": lambda dynamic, group: Int8(dynamic=bool(dynamic), group=group),
+    "nf4": lambda double: Nf4(double=bool(double)),
+    "lowrank4": lambda rank, group, dynamic: LowRank4(rank=rank, group=group, dynamic=bool(dynamic)),
+}
+
+
+class Products(Protocol):
+    """What multiplies in a job."""
+
+    def product(
+        self,
+        x: Tensor,
+        weight: QuantizedWeight,
+        bias: Tensor | None,
+        branch: Branch | None,
+        preparation: Preparation = Preparation.AS_IT_IS,
+    ) -> Tensor | None:
+        """The product with the prepared x; None where torch must do it."""
+
+
+_current: ContextVar[Products | None] = ContextVar("products", default=None)
+
+
+@contextmanager
+def called_by_compiled_code(products: Products) -> Iterator[None]:
+    """Have compiled code multiply by these, inside."""
+    before = _current.set(products)
+    try:
+        yield
+    finally:
+        _current.reset(before)
+
+
+def prepared(x: Tensor, preparation: Preparation) -> Tensor:
+    """x `(..., 2 k)` before GEGLU, else `(..., k)`, as torch prepares it: `(..., k)`."""
+    if preparation is Preparation.GEGLU:
+        a, b = x.chunk(2, dim=-1)
+        return a * functional.gelu(b)
+    if preparation is Preparation.GELU_TANH:
+        return functional.gelu(x, approximate="tanh")
+    return x
+
+
+def compiled_product(
+    x: Tensor, weight: QuantizedWeight, bias: Tensor | None, branch: Branch | None, preparation: Preparation
+) -> Tensor | None:
+    """The operation as compiled code has it; None where gradients are wanted, which it has none of."""
+    if wants_gradients(x, bias, branch):
+        return None
+    tensors = [weight.tensors[name] for name in weight.format.described(weight.shape)]
+    kind, settings = _told(weight.format)
+    down, up = (None, None) if branch is None else (branch.down, branch.up)
+    return torch.ops.mezzotint.product(  # type: ignore[no-any-return]
+        x, tensors, list(weight.shape), kind, settings, bias, down, up, int(preparation)
+    )
+
+
+def _told(format_: Format) -> tuple[str, list[int]]:
+    if isinstance(format_, Int8):
+        return "int8", [int(format_.dynamic), format_.group]
+    if isinstance(format_, LowRank4):
+        return "lowrank4", [format_.rank, format_.group, int(format_.dynamic)]
+    if isinstance(format_, Nf4):
+        return "nf4", [int(format_.double)]
+    raise TypeError(f"{format_} is no format that compiled code knows")
+
+
+def _product(
+    x: Tensor,
+    weight: Sequence[Tensor],
+    shape: Sequence[int],
+    kind: str,
+    settings: Sequence[int],
+    bias: Tensor | None,
+    down: Tensor | None,
+    up: Tensor | None,
+    preparation: int,
+) -> Tensor:
+    """`(..., n)`, dense; what kernels cannot do, torch does."""
+    format_, size = _KINDS[kind](*settings), torch.Size(shape)
+    whole = QuantizedWeight(format=format_, tensors=dict(zip(format_.described(size), weight, strict=True)), shape=size)
+    branch = None if down is None or up is None else Branch(down=down, up=up)
+    products = _current.get()
+    made = None if products is None else products.product(x, whole, bias, branch, Preparation(preparation))
+    if made is None:
+        rows = prepared(x, Preparation(preparation))
+        y = format_.product(rows, whole.tensors, size)
+        made = with_branch(y if bias is None else y + bias, rows, branch)
+    return made.contiguous()
+
+
+def _product_fake(x: Tensor, _: Sequence[Tensor], shape: Sequence[int], *__: object) -> Tensor:
+    return x.new_empty((*x.shape[:-1], shape[0]))
+
+
+def _declare() -> torch.library.Library:
+    library = torch.library.Library("mezzotint", "FRAGMENT")  # type: ignore[no-untyped-call]
+    library.define(f"product({_ARGUMENTS}) -> Tensor")  # type: ignore[no-untyped-call]
+    library.impl("product", _product, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
+    torch.library.register_fake("mezzotint::product", _product_fake, lib=library)
+    return library
+
+
+_LIBRARY = _declare()  # torch forgets what was declared when this goes

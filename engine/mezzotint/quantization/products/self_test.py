@@ -1,0 +1,107 @@
+"""Whether the kernels multiply right on a device: a few real layers beside the plain path, in under a second."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
+from mezzotint.protocol import Products
+from mezzotint.quantization.drawn_weights import drawn_weight
+from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
+from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
+from mezzotint.quantization.products.products import Multiply
+
+_TURNED = 0.01  # of the largest number: what a few halves that were rounded the other way may change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A layer that models have, or a part of one."""
+
+    name: str
+    format: Format
+    rows: int
+    columns: int
+    outputs: int
+    rank: int = 0  # of a LoRA
+
+
+_INTEGERS = (
+    Case(name="a layer in 8 bits", format=Int8(dynamic=True, group=64), rows=300, columns=640, outputs=640),
+    Case(name="one row", format=Int8(dynamic=True, group=256), rows=1, columns=1280, outputs=320),
+    Case(name="a layer with LoRAs", format=Int8(dynamic=True), rows=77, columns=1152, outputs=264, rank=24),
+    Case(name="a layer in 4 bits", format=LowRank4(group=64), rows=200, columns=640, outputs=328, rank=16),
+)
+_NF4 = (
+    Case(name="a layer in NF4", format=Nf4(), rows=300, columns=640, outputs=640),
+    Case(name="one row", format=Nf4(), rows=1, columns=1280, outputs=320),
+    Case(name="a layer with LoRAs", format=Nf4(double=False), rows=77, columns=1152, outputs=264, rank=24),
+)
+CASES: Mapping[Products, tuple[Case, ...]] = {"kernels": _INTEGERS, "bitsandbytes": _NF4}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfTest:
+    """What came of it."""
+
+    passed: tuple[str, ...]  # names of cases
+    unsupported: tuple[str, ...]
+    problem: str | None  # None: the kernels can be used
+    has_no_kernels: bool = False  # nothing is wrong but that there is nothing for the device
+
+
+def run_self_test(
+    kernels: Multiply, device: torch.device, dtype: torch.dtype, cases: tuple[Case, ...] = _INTEGERS
+) -> SelfTest:
+    """Run every case that the device has a kernel for; the first that is wrong ends it."""
+    passed: list[str] = []
+    unsupported: list[str] = []
+    reason = ""
+    for seed, case in enumerate(cases):
+        try:
+            problem = _problem_of(kernels, case, seed, device, dtype)
+        except Unsupported as error:
+            unsupported.append(case.name)
+            reason = reason or str(error)
+            continue
+        except torch.OutOfMemoryError:
+            raise  # which says nothing of the kernels
+        except (LaunchFailed, Unavailable, ValueError, RuntimeError) as error:
+            problem = f"{type(error).__name__}: {error}"
+        if problem is not None:
+            message = f"the self-test failed at {case.name}: {problem}"
+            return SelfTest(passed=tuple(passed), unsupported=tuple(unsupported), problem=message)
+        passed.append(case.name)
+    problem = None if passed else f"no kernel for this device: {reason}"
+    return SelfTest(passed=tuple(passed), unsupported=tuple(unsupported), problem=problem, has_no_kernels=not passed)
+
+
+def _problem_of(kernels: Multiply, case: Case, seed: int, device: torch.device, dtype: torch.dtype) -> str | None:
+    x, weight, bias, branch = operands(case, seed, device, dtype)
+    out = kernels(x, weight, bias, branch).float()
+    exact = linear(x.float(), weight, bias.float(), [] if branch is None else [branch])
+    if not bool(torch.isfinite(out).all()):
+        return "not-a-number came out"
+    largest = float(exact.abs().max())
+    error, allowed = float((out - exact).abs().max()), largest * (2 * torch.finfo(dtype).eps + _TURNED)
+    return None if error <= allowed else f"it is {error:.2g} off the plain path, {allowed:.2g} is allowed"
+
+
+def operands(
+    case: Case, seed: int, device: torch.device, dtype: torch.dtype
+) -> tuple[Tensor, QuantizedWeight, Tensor, Branch | None]:
+    """x `(m, k)`, the weight `(n, k)`, its bias `(n)` and what a LoRA adds."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*size: int) -> Tensor:
+        return torch.randn(size, generator=generator)
+
+    drawn = drawn_weight(case.format, (case.outputs, case.columns), generator)
+    weight = replace(drawn, tensors={name: tensor.to(device) for name, tensor in drawn.tensors.items()})
+    x, bias = draw(case.rows, case.columns).to(device, dtype), draw(case.outputs).to(device, dtype)
+    if not case.rank:
+        return x, weight, bias, None
+    down, up = draw(case.rank, case.columns) / case.columns**0.5, draw(case.outputs, case.rank)
+    return x, weight, bias, Branch(down=down.to(device, dtype), up=up.to(device, dtype))

@@ -1,0 +1,1 @@
+"""Images into a job and out of it: init images, masks, decoding, saving."""

@@ -1,0 +1,152 @@
+"""Images whose latents were made, and which were never decoded: what a job that ended too soon leaves."""
+
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint import machine, paths
+from mezzotint.attention.selection import AttentionBackends, torch_attention
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import ImageRefused
+from mezzotint.images.naming import NameFields, check_output, picture_path
+from mezzotint.images.ours import far_path
+from mezzotint.protocol import (
+    Cascade,
+    DecodeRequest,
+    Decoding,
+    GeneratedImage,
+    GenerateRequest,
+    IsCancelled,
+    ModelRef,
+    Notice,
+    OnEvent,
+    Saved,
+)
+from mezzotint.stages.images.input_images import InputImages, read_inputs
+from mezzotint.stages.images.pending_decode import PendingDecode, read_latents
+from mezzotint.stages.images.request_images import request_images
+from mezzotint.stages.images.saving import files_sha256, save_picture
+from mezzotint.stages.models.fingerprints import model_used
+from mezzotint.stages.models.precision import Schemes
+from mezzotint.stages.setup import CascadeSetup, Find, set_up
+
+if TYPE_CHECKING:
+    from mezzotint.stages.models.model_cache import ModelCache
+
+_PLAIN = Schemes(denoiser="none", text="none")
+
+
+def finish(
+    request: DecodeRequest,
+    *,
+    find: Find,
+    default_model: ModelRef,
+    model_cache: "ModelCache",
+    attention: AttentionBackends,
+    on_event: OnEvent,
+    cancelled: IsCancelled,
+) -> GeneratedImage:
+    """Decode one file and save its image where it was to go, or where the request says; the file is then removed.
+
+    ImageRefused when the file holds no such latents, UnknownModel when its model is gone.
+    """
+    import torch
+
+    from mezzotint.stages.images.decode import to_picture
+    from mezzotint.stages.models.bringing import bring
+    from mezzotint.stages.models.model_cache import ModelRequest
+
+    path = Path(request.path)
+    latents, picture = read_latents(path)
+    given = _pictures(picture, cancelled)
+    setup = set_up(_last_stage(picture.record.request), find, default_model, _no_picture)
+    stage = setup.stages[0]
+    channels = stage.sources.components["vae"].config.get("latent_channels", 4)
+    if latents.shape[1] != channels:
+        raise ImageRefused(f"{path} has latents of {latents.shape[1]} channels; {stage.found.info.id} has {channels}")
+    picture = replace(picture, path=_target(request, picture))
+    device = machine.choose_device(request.device, machine.devices())
+    dtype = machine.choose_dtype(picture.record.request.dtype if request.dtype == "auto" else request.dtype, device)
+    model = model_cache.models_for(ModelRequest(setup=setup, device=device, dtype=dtype, schemes=_PLAIN))[0]
+    _compare(picture, setup, on_event, cancelled)
+    tell = partial(_tell, on_event)
+    bring(setup, [model], [["vae"]], on_event=on_event, cancelled=cancelled, tell=tell)
+    model.vae_tile = picture.record.request.vae_tile or 0 if request.vae_tile is None else request.vae_tile
+    session = attention.session("sdpa", device.id, dtype, tell)
+    on_event(Decoding(image=0, images=1))
+    with torch.inference_mode(), torch_attention(session):
+        pixels = to_picture(model, latents.to(model.device))
+    image = save_picture(given.finished(pixels), picture, overwrite=request.output.overwrite)
+    on_event(Saved(image=image, images=1))
+    if _is_ours(path):
+        with suppress(OSError):
+            path.unlink()
+    return image
+
+
+def _tell(on_event: OnEvent, code: str, message: str) -> None:
+    on_event(Notice(code=code, message=message))
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether it lies where jobs leave their latents: elsewhere it is the person's, and may be anybody's work."""
+    return path.resolve().parent == paths.undecoded_folder().resolve()
+
+
+def _last_stage(request: GenerateRequest) -> GenerateRequest:
+    """What is left to do needs the last stage's model, and no image or file that went in before."""
+    stages = request.cascade.stages[-1:]
+    if not stages or stages[0].model is None:
+        raise ImageRefused("the file names no model: it was not written by Mezzotint")
+    last = replace(stages[0], weights=None, loras=None)
+    cascade = Cascade(stages=(last,))
+    return replace(request, cascade=cascade, images=(), strength=None, inpaint=None, embeddings=(), loras=())
+
+
+def _pictures(picture: PendingDecode, cancelled: IsCancelled) -> InputImages:
+    """Those that the new one is put together with; without inpainting none is needed."""
+    request = picture.record.request
+    pictures = request_images(request)
+    if pictures.inpaint is None:
+        return InputImages()
+    far = far_path(request)
+    if far is not None:
+        raise ImageRefused(f"the record names a file on another computer ({plain(far, 80)}), which is not opened")
+    sizes = [(stage.width, stage.height) for stage in picture.record.stages]
+    return read_inputs(request.images, pictures, sizes, cancelled)
+
+
+def _no_picture(path: Path) -> tuple[int, int]:
+    raise ImageRefused(f"{path} is not needed for decoding")
+
+
+def _target(request: DecodeRequest, picture: PendingDecode) -> Path:
+    if request.output.path is None and _is_ours(Path(request.path)):
+        return picture.path
+    check_output(request.output, 1)
+    record = picture.record
+    last = record.stages[-1]
+    fields = NameFields(
+        seed=record.image.seed,
+        prompt=record.request.prompt,
+        model=record.stages[0].model.id,
+        width=record.image.width,
+        height=record.image.height,
+        steps=last.steps,
+        sampler=last.sampler,
+        index=record.image.index,
+        count=1,
+        now=datetime.now(),
+    )
+    return picture_path(request.output, fields)
+
+
+def _compare(picture: PendingDecode, setup: CascadeSetup, on_event: OnEvent, cancelled: IsCancelled) -> None:
+    """Other files than those that made the latents are told."""
+    used = model_used(setup.stages[0], paths.cache_folder() / "fingerprints.json", cancelled)
+    if files_sha256(used) != files_sha256(picture.record.stages[-1].model):
+        message = f"{used.id} is not the same files as before: the image will differ"
+        on_event(Notice(code="model_changed", message=message))

@@ -1,0 +1,36 @@
+"""What the first stage of a cascade made, as an image beside the finished one."""
+
+import io
+
+from PIL import Image
+
+from mezzotint.protocol import StageShown
+from mezzotint.stages.images.input_images import InputImages
+from mezzotint.stages.images.preview import as_text
+from mezzotint.stages.pipeline import Pipeline
+
+_LARGEST_SIDE = 1536  # pixels: so it is told in less than 2 MB, whatever is on it
+_QUALITY = 90
+
+
+def shown_first_stage(painter: Pipeline, given: InputImages, index: int) -> StageShown | None:
+    """As large as the finished image, and put together with what stays as that is; None: there is nothing to show."""
+    first = painter.first_stage()
+    if first is None:
+        return None
+    last = painter.stages[-1]
+    whole = given.finished(first.resize((last.width, last.height), Image.Resampling.BICUBIC))
+    whole.thumbnail((_LARGEST_SIDE, _LARGEST_SIDE))
+    return StageShown(
+        image=index,
+        images=painter.images,
+        stage=0,
+        stages=len(painter.stages),
+        picture=as_text(_jpeg(whole)),
+    )
+
+
+def _jpeg(picture: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    picture.convert("RGB").save(buffer, "JPEG", quality=_QUALITY)
+    return buffer.getvalue()

@@ -1,0 +1,199 @@
+"""The part of an image that a model sees and paints, and how what it paints goes back into the image."""
+
+import math
+from dataclasses import dataclass
+
+from PIL import Image, ImageChops
+
+from mezzotint.errors import UsageError
+from mezzotint.images.canvas import Box, filled, fit, middle, stretched
+from mezzotint.images.masks import covering, feathered
+from mezzotint.protocol import Inpaint, InpaintUsed
+from mezzotint.stages.images.request_images import MAX_FEATHER, Size, grown_size, margins
+
+_LANCZOS = Image.Resampling.LANCZOS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanvasCrop:
+    """What the model sees, at the size of a stage."""
+
+    picture: Image.Image  # "RGB"; where it begins from a fill, filled
+    anew: Image.Image  # "L", 255 where it is made anew
+    shown: Image.Image  # "L", how much of the new will show: less at the edges of what is made anew
+
+
+class InpaintCanvas:
+    """An image "RGB" of which a part is made anew; a mask "L" of the same size says which.
+
+    Whole: all stages see the image, cut and resized to their sizes; it comes out at the last one's. Grown: the same
+    without cutting, and it comes out at the grown size, times what the last stage is larger than the first. Masked:
+    they see a box around the mask, enlarged to their sizes, and the image comes out at its own, grown or not.
+    """
+
+    def __init__(
+        self, picture: Image.Image, mask: Image.Image | None, inpaint: Inpaint, first: Size, last: Size
+    ) -> None:
+        """`first` and `last` are the sizes of these stages."""
+        self._inpaint, self._first, self._last = inpaint, first, last
+        self._came_as = picture.size
+        self._picture, self._mask, self._new = _grown(picture, mask, inpaint)
+        self._masked = inpaint.area == "masked"
+        self._cut = not self._masked and not any(margins(inpaint))
+        if self._masked:
+            self._box = box_around(_found(self._mask), inpaint.padding, self._picture.size, first)
+        elif self._cut:
+            left, top, right, bottom = (round(side) for side in middle(picture.size, *last))
+            self._box = (left, top, right, bottom)
+        else:
+            self._box = (0, 0, *first)
+        self._sheets: dict[Size, CanvasCrop] = {}
+        self._ends = self._end()
+
+    @property
+    def used(self) -> InpaintUsed:
+        """What was settled."""
+        width, height = self._picture.size
+        return InpaintUsed(asked=self._inpaint, box=self._box, width=width, height=height)
+
+    @property
+    def size(self) -> Size:
+        """Of the image that comes out."""
+        return self._ends[0].size if self._masked else self._trimmed
+
+    @property
+    def remarks(self) -> dict[str, str]:
+        """What a person should know, by the codes of notices."""
+        said = {}
+        wide, high = _sides(self._box)
+        if self._cut and self._came_as != self._last:
+            said["kept_parts_resized"] = (
+                f"the image is made {_said(self._last)} of {_said(self._came_as)}, so that what is kept is resized, "
+                "too; painting the masked area only keeps it as it is"
+            )
+        if self._masked and wide * high > self._last[0] * self._last[1]:
+            said["painted_smaller"] = (
+                f"the masked area with its surroundings is {wide}x{high}, and is painted at {_said(self._last)}: "
+                "it will be less sharp than the rest; a larger size, or smaller parts one by one, are sharper"
+            )
+        return said
+
+    def sheet(self, size: Size) -> CanvasCrop:
+        """What a stage of that size sees."""
+        if size not in self._sheets:
+            anew = self._seen_mask(self._mask, size)
+            scale = size[0] / (_sides(self._box)[0] if self._masked else self._last[0])
+            shown = feathered(anew, min(MAX_FEATHER, round(self._inpaint.feather * scale)))
+            hollow = self._seen_mask(self._new, size)
+            if self._inpaint.fill != "picture":  # the edges go on from the old
+                hollow = ImageChops.lighter(hollow, shown.point(lambda value: 255 if value == 255 else 0))
+            picture = filled(self._seen(self._picture, size), hollow)
+            self._sheets[size] = CanvasCrop(picture=picture, anew=anew, shown=shown)
+        return self._sheets[size]
+
+    def finished(self, painted: Image.Image) -> Image.Image:
+        """The whole image with what was painted; outside of the mask it is what it was, to the last bit."""
+        kept, shown = self._ends
+        if not self._masked:
+            return Image.composite(painted, kept, shown).crop((0, 0, *self._trimmed))
+        left, top, right, bottom = self._box
+        inside = (max(0, left), max(0, top), min(kept.width, right), min(kept.height, bottom))
+        new = painted.resize((right - left, bottom - top), _LANCZOS)
+        new = new.crop((inside[0] - left, inside[1] - top, inside[2] - left, inside[3] - top))
+        result = kept.copy()
+        result.paste(new, inside, shown.crop(inside))
+        return result
+
+    def _end(self) -> tuple[Image.Image, Image.Image]:
+        """What stays, and how much of the new shows over it, where both are put together."""
+        kept = self._picture if self._masked else self._seen(self._picture, self._last)
+        mask = self._mask if self._masked else self._seen_mask(self._mask, self._last)
+        if mask.getbbox() is None:
+            raise UsageError(
+                f"the mask lies outside of the part of the image that is used: {_said(self._came_as)} is cut to the "
+                f"shape of {_said(self._last)}; ask for a size of the image's own shape, or paint the masked area "
+                "only"
+            )
+        # Latents pass into the old over the whole of the edge, pixels over its outer half: what is still different
+        # after the latents have met would show through itself.
+        shown = feathered(mask, self._inpaint.feather)
+        return kept, shown.point(lambda value: min(255, 2 * value))
+
+    @property
+    def _trimmed(self) -> Size:
+        """Without what only filled a grown image up to a size that the model can make."""
+        if self._cut:
+            return self._last
+        width, height = self._picture.size
+        return (
+            round(width * self._last[0] / self._first[0]),
+            round(height * self._last[1] / self._first[1]),
+        )
+
+    def _seen(self, picture: Image.Image, size: Size) -> Image.Image:
+        if self._cut:
+            return fit(picture, *size, _LANCZOS)
+        part = stretched(picture, self._box)
+        return part if part.size == size else part.resize(size, _LANCZOS)
+
+    def _seen_mask(self, mask: Image.Image, size: Size) -> Image.Image:
+        if not self._cut:
+            return covering(stretched(mask, self._box), size)
+        return fit(mask, *size, Image.Resampling.BOX).point(lambda value: 255 if value else 0)
+
+
+def box_around(found: Box, padding: int, picture: Size, shape: Size) -> Box:
+    """The box of a mask with its padding, within the image, widened to the shape of a size.
+
+    Where the image is too narrow for that shape, the box reaches beyond it on both sides.
+    """
+    left, right = max(0, found[0] - padding), min(picture[0], found[2] + padding)
+    top, bottom = max(0, found[1] - padding), min(picture[1], found[3] + padding)
+    width = max(right - left, math.ceil((bottom - top) * shape[0] / shape[1]))
+    height = max(bottom - top, math.ceil((right - left) * shape[1] / shape[0]))
+    left, top = _placed(left, right, width, picture[0]), _placed(top, bottom, height, picture[1])
+    return left, top, left + width, top + height
+
+
+def _placed(low: int, high: int, length: int, room: int) -> int:
+    """Where a length begins that has a span in its middle, as far as there is room."""
+    if length >= room:
+        return (room - length) // 2
+    return min(max(0, (low + high - length) // 2), room - length)
+
+
+def _grown(
+    picture: Image.Image, mask: Image.Image | None, inpaint: Inpaint
+) -> tuple[Image.Image, Image.Image, Image.Image]:
+    """The image with its new parts, what of it is made anew, and which parts are new."""
+    left, top, right, bottom = margins(inpaint)
+    width, height = picture.size
+    box = (-left, -top, width + right, height + bottom)
+    size = grown_size(picture.size, inpaint)
+    new, anew = Image.new("L", size, 255), Image.new("L", size, 255)
+    new.paste(0, (left, top, left + width, top + height))
+    over = inpaint.feather  # the new reaches into the old, so that one can become the other there
+    old = (left + over * (left > 0), top + over * (top > 0))
+    end = (left + width - over * (right > 0), top + height - over * (bottom > 0))
+    if end[0] > old[0] and end[1] > old[1]:
+        anew.paste(0, (*old, *end))
+    if mask is not None:
+        within = Image.new("L", size)
+        within.paste(mask, (left, top))
+        anew = ImageChops.lighter(anew, within)
+    return stretched(picture, box), anew, new
+
+
+def _found(mask: Image.Image) -> Box:
+    found = mask.getbbox()
+    if found is None:  # masks that are empty are refused as they are read
+        raise UsageError("there is nothing to inpaint: the mask is black; paint the area to inpaint white")
+    return found
+
+
+def _sides(box: Box) -> Size:
+    return box[2] - box[0], box[3] - box[1]
+
+
+def _said(size: Size) -> str:
+    return f"{size[0]}x{size[1]}"

@@ -1,0 +1,71 @@
+"""The images that go into a job, read and compared with what is known of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+
+from mezzotint.checkpoints.fingerprint import fingerprint
+from mezzotint.errors import ImageRefused
+from mezzotint.images.masks import read_mask
+from mezzotint.images.reading import open_image, read_image
+from mezzotint.protocol import FileUsed, ImageInput, IsCancelled
+from mezzotint.stages.images.inpaint_canvas import InpaintCanvas
+from mezzotint.stages.images.request_images import RequestImages, Size
+from mezzotint.stages.setup import StageSetup
+
+_WHAT = {"init": ("the image", "--init"), "mask": ("the mask", "--mask")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputImages:
+    """What was read; nothing of it: the words are all there is."""
+
+    init: Image.Image | None = None  # "RGB", as the file has it
+    canvas: InpaintCanvas | None = None  # where only a part of it is made anew
+    used: tuple[FileUsed, ...] = ()  # in the order of the request
+
+    def size(self, last: StageSetup) -> Size:
+        """Of the images that come out of a last stage."""
+        return (last.width, last.height) if self.canvas is None else self.canvas.size
+
+    def finished(self, painted: Image.Image) -> Image.Image:
+        """What a last stage has painted, put together with what stays."""
+        return painted if self.canvas is None else self.canvas.finished(painted)
+
+
+def picture_size(path: Path) -> Size:
+    """The size of an image that stands upright: the orientation in its EXIF may swap the sides."""
+    return read_image(path).size
+
+
+def read_inputs(
+    images: Sequence[ImageInput], pictures: RequestImages, sizes: Sequence[Size], cancelled: IsCancelled
+) -> InputImages:
+    """Read the images of a request whose stages have these sizes.
+
+    ImageRefused for one that cannot be read or has changed, UsageError for a mask that does not fit its image.
+    """
+    used = tuple(_unchanged(image, cancelled) for image in images)
+    if pictures.init is None:
+        return InputImages(used=used)
+    init = read_image(pictures.init)
+    if pictures.inpaint is None:
+        return InputImages(init=init, used=used)
+    pictures.check_growth(init.size)
+    mask = None if pictures.mask is None else read_mask(pictures.mask, init.size)
+    return InputImages(init=init, canvas=InpaintCanvas(init, mask, pictures.inpaint, sizes[0], sizes[-1]), used=used)
+
+
+def _unchanged(image: ImageInput, cancelled: IsCancelled) -> FileUsed:
+    with open_image(Path(image.path)):
+        pass  # what is no image at all is told as that
+    used = fingerprint(Path(image.path), None, cancelled=cancelled)
+    if image.sha256 is not None and image.sha256 != used.sha256:
+        what, option = _WHAT[image.role]
+        raise ImageRefused(
+            f"{image.path}: {what} has changed since it was used (sha256 {used.sha256[:12]}, "
+            f"was {image.sha256[:12]}); give it again with {option}"
+        )
+    return used

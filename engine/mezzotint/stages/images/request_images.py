@@ -1,0 +1,137 @@
+"""The images of a request: which there are, which parts they play, what they do to the first stage's size."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from mezzotint.errors import UsageError
+from mezzotint.images.reading import MAX_PIXELS
+from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint
+from mezzotint.stages.images.sizes import SMALLEST, size_for_picture
+
+MAX_FEATHER = 256  # pixels
+MAX_PADDING = 4096
+STRENGTH = 0.6  # of what is there in the image, something stays
+STRENGTH_OF_NEW = 1.0  # of a fill there is nothing to stay
+
+Size = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestImages:
+    """What goes in beside the words; all `None`: nothing."""
+
+    init: Path | None
+    mask: Path | None
+    inpaint: Inpaint | None  # None: no part is made anew by itself
+    strength: float | None  # None: no init image
+
+    @property
+    def grows(self) -> bool:
+        """Whether the image gets new parts at its edges."""
+        return self.inpaint is not None and any(margins(self.inpaint))
+
+    @property
+    def sizes_follow(self) -> bool:
+        """Whether the first stage's size is that of the grown image, and no other."""
+        return self.grows and self.inpaint is not None and self.inpaint.area == "whole"
+
+    def natural_size(self, picture: Size, default: Size, multiple: int) -> Size:
+        """The first stage's size where none is asked for."""
+        if self.inpaint is not None and self.inpaint.area == "masked":
+            return default
+        if not self.sizes_follow or self.inpaint is None:
+            return size_for_picture(picture, default, multiple)
+        width, height = (max(SMALLEST, side) for side in grown_size(picture, self.inpaint))
+        return math.ceil(width / multiple) * multiple, math.ceil(height / multiple) * multiple
+
+    def check_size(self, natural: Size, asked: Size) -> None:
+        """UsageError for a size that is not that of the grown image."""
+        if self.sizes_follow and natural != asked:
+            raise UsageError(
+                f"size {asked[0]}x{asked[1]} is asked for, but with its new parts the image is worked on at "
+                f"{natural[0]}x{natural[1]}; leave the size out, or have only the new parts painted (inpaint area "
+                "masked)"
+            )
+
+    def check_growth(self, picture: Size) -> None:
+        """UsageError where the grown image would be too large, before any memory is taken for it."""
+        if self.inpaint is None or not self.grows:
+            return
+        width, height = grown_size(picture, self.inpaint)
+        if width * height > MAX_PIXELS:
+            raise UsageError(
+                f"with its new parts the image would be {width}x{height}, {width * height / 1e6:.0f} million pixels; "
+                f"at most {MAX_PIXELS // 10**6} million can be: take smaller margins than left {self.inpaint.left}, "
+                f"top {self.inpaint.top}, right {self.inpaint.right}, bottom {self.inpaint.bottom}"
+            )
+
+
+def request_images(request: GenerateRequest) -> RequestImages:
+    """Settle the images of a request; UsageError names what cannot be honoured."""
+    for image in request.images:
+        _check_image(image)
+    init, mask = _only(request, "init"), _only(request, "mask")
+    if request.strength is not None and init is None:
+        raise UsageError(f"strength {request.strength} is given without an init image; add one or leave it out")
+    if mask is not None and init is None:
+        raise UsageError(f"the mask {mask} is given without an init image; add the image that it is a mask of")
+    inpaint = _inpaint(request.inpaint, init, mask)
+    return RequestImages(init=init, mask=mask, inpaint=inpaint, strength=_strength(request, init, inpaint))
+
+
+def margins(inpaint: Inpaint) -> tuple[int, int, int, int]:
+    """Pixels by which the image grows: left, top, right, bottom."""
+    return inpaint.left, inpaint.top, inpaint.right, inpaint.bottom
+
+
+def grown_size(picture: Size, inpaint: Inpaint) -> Size:
+    """The image's size with its new parts."""
+    return picture[0] + inpaint.left + inpaint.right, picture[1] + inpaint.top + inpaint.bottom
+
+
+def _check_image(image: ImageInput) -> None:
+    if image.role not in ("init", "mask"):
+        raise UsageError(f"an image in the role {image.role!r} is not honoured yet; 'init' and 'mask' are")
+    if (image.weight, image.interval) != (1.0, (0.0, 1.0)):
+        kind = "an init image" if image.role == "init" else "a mask"
+        raise UsageError(f"weight {image.weight} or interval {image.interval} of {kind} is not honoured")
+
+
+def _only(request: GenerateRequest, role: str) -> Path | None:
+    found = [image for image in request.images if image.role == role]
+    if len(found) > 1:
+        what = "init images" if role == "init" else "masks"
+        raise UsageError(f"{len(found)} {what} are given; only one can be used")
+    return Path(found[0].path) if found else None
+
+
+def _inpaint(asked: Inpaint | None, init: Path | None, mask: Path | None) -> Inpaint | None:
+    if asked is None:
+        return Inpaint() if mask is not None else None
+    for name, value, most in _limits(asked):
+        if not 0 <= value <= most:
+            raise UsageError(f"{name} of inpainting is {str(value)[:40]}; it must be from 0 to {most} pixels")
+    if init is None and any(margins(asked)):
+        raise UsageError(f"an image is to grow by {margins(asked)} pixels, but none is given; add an init image")
+    if mask is None and not any(margins(asked)):
+        if asked != Inpaint():
+            raise UsageError("inpainting is asked for without a mask; add one, or margins by which the image grows")
+        return None
+    return asked
+
+
+def _limits(asked: Inpaint) -> list[tuple[str, int, int]]:
+    sides = zip(("left", "top", "right", "bottom"), margins(asked), strict=True)
+    return [
+        ("padding", asked.padding, MAX_PADDING),
+        ("feather", asked.feather, MAX_FEATHER),
+        *((name, value, MAX_PIXELS) for name, value in sides),
+    ]
+
+
+def _strength(request: GenerateRequest, init: Path | None, inpaint: Inpaint | None) -> float | None:
+    if init is None or request.strength is not None:
+        return request.strength
+    is_new = inpaint is not None and (any(margins(inpaint)) or inpaint.fill != "picture")
+    return STRENGTH_OF_NEW if is_new else STRENGTH

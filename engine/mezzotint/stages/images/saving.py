@@ -1,0 +1,197 @@
+"""Images to disk, each with a record from which it can be made again."""
+
+import hashlib
+import random
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from PIL import Image
+
+from mezzotint import __version__
+from mezzotint.families.lora.prompt_tags import without_lora_tags
+from mezzotint.images.naming import NameFields, picture_path
+from mezzotint.images.record import PictureRecord
+from mezzotint.images.writing import pixels_sha256, write_picture
+from mezzotint.protocol import (
+    SCHEMA_VERSION,
+    Attention,
+    Dtype,
+    FileUsed,
+    GeneratedImage,
+    GenerateRequest,
+    LoraRef,
+    ModelRef,
+    ModelUsed,
+    Output,
+    Quantization,
+    ResolvedStage,
+    Stage,
+)
+from mezzotint.stages.images.pending_decode import PendingDecode
+from mezzotint.stages.setup import CascadeSetup, StageSetup
+
+_SEEDS_DRAWN_BELOW = 2**32  # what other programs can read back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRecord:
+    """What was the same for all images of a job."""
+
+    device: str
+    device_name: str
+    dtype: Dtype
+    attention: Attention
+    quantization: Quantization
+    text_quantization: Quantization
+    threads: int
+    versions: dict[str, str]
+    images_used: tuple[FileUsed, ...]
+
+
+class Saver:
+    """Names the images of one job, and says what they are."""
+
+    def __init__(self, *, request: GenerateRequest, setup: CascadeSetup, size: tuple[int, int]) -> None:
+        """`size`: of the images, which need not be that of a stage."""
+        self._request, self._setup, self._size = request, setup, size
+        self.first_seed = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
+
+    def begin(self, index: int, stages: tuple[ResolvedStage, ...], circumstances: JobRecord) -> PendingDecode:
+        """The name and the record of an image whose latents are made; its attention is what it was begun with.
+
+        Begun so again, it falls back where it did, and comes out the same.
+        """
+        request, last = self._request, stages[-1]
+        seed = self.first_seed + index
+        width, height = self._size
+        wanted = picture_path(
+            request.output,
+            NameFields(
+                seed=seed,
+                prompt=request.prompt,
+                model=stages[0].model.id,
+                width=width,
+                height=height,
+                steps=last.steps,
+                sampler=last.sampler,
+                index=index,
+                count=request.count,
+                now=datetime.now(),
+            ),
+        )
+        image = GeneratedImage(path=wanted.name, width=width, height=height, seed=seed, index=index, sha256="")
+        return PendingDecode(path=wanted, record=self._record(image, stages, circumstances))
+
+    def _record(self, image: GeneratedImage, stages: tuple[ResolvedStage, ...], at: JobRecord) -> PictureRecord:
+        return PictureRecord(
+            schema_version=SCHEMA_VERSION,
+            program_version=__version__,
+            request=settled_request(self._request, self._setup, stages, image.seed, at),
+            image=image,
+            stages=stages,
+            transitions=self._setup.transitions,
+            images_used=at.images_used,
+            device=at.device,
+            device_name=at.device_name,
+            dtype=at.dtype,
+            attention=at.attention,
+            threads=at.threads,
+            versions=at.versions,
+        )
+
+
+def with_memory(picture: PendingDecode, vae_tile: int, recoveries: tuple[str, ...]) -> PendingDecode:
+    """With what was done about memory, which may have changed pixels."""
+    record = picture.record
+    request = replace(record.request, vae_tile=vae_tile)
+    return replace(picture, record=replace(record, request=request, recoveries=recoveries))
+
+
+def save_picture(picture: Image.Image, undecoded: PendingDecode, *, overwrite: bool) -> GeneratedImage:
+    """Write an image with its record; StorageError when the disk will not take it."""
+    sha256 = pixels_sha256(picture)
+    image = replace(undecoded.record.image, width=picture.width, height=picture.height, sha256=sha256)
+    path = write_picture(picture, undecoded.path, replace(undecoded.record, image=image), overwrite=overwrite)
+    return replace(image, path=str(path))
+
+
+def settled_request(
+    request: GenerateRequest, setup: CascadeSetup, resolved: tuple[ResolvedStage, ...], seed: int, at: JobRecord
+) -> GenerateRequest:
+    """A request that makes one image of the job again, with nothing left to defaults that may change."""
+    stages = tuple(
+        _settled_stage(stage, found, done)
+        for stage, found, done in zip(request.cascade.stages, setup.stages, resolved, strict=True)
+    )
+    images = tuple(
+        replace(image, path=str(Path(image.path).resolve()), sha256=used.sha256)
+        for image, used in zip(request.images, at.images_used, strict=False)  # embeddings follow
+    )
+    return replace(
+        request,
+        prompt=without_lora_tags(request.prompt),
+        negative_prompt=without_lora_tags(request.negative_prompt),
+        cascade=replace(request.cascade, stages=stages),
+        images=images,
+        strength=setup.strength,
+        inpaint=setup.pictures.inpaint,
+        seed=seed,
+        count=1,
+        dtype=at.dtype,
+        attention=_settled_attention(request.attention, at.attention),
+        quantization=at.quantization,
+        text_quantization=at.text_quantization,
+        memory="auto",
+        vram_limit_bytes=None,
+        ram_limit_bytes=None,
+        vae_tile=request.vae_tile or 0,
+        strict=False,
+        previews=False,
+        embeddings=tuple(str(Path(path).resolve()) for path in request.embeddings),
+        loras=_settled_loras(request.loras, resolved),
+        output=Output(),
+    )
+
+
+def _settled_attention(asked: Attention, used: Attention) -> Attention:
+    """What was not insisted on is not insisted on later: another machine may have no kernels for it."""
+    return "auto" if asked == "auto" and used == "flash" else used
+
+
+def files_sha256(model: ModelUsed) -> str:
+    """One hash for all weight files of a model, in their order."""
+    return hashlib.sha256("\n".join(file.sha256 for file in model.files).encode("ascii")).hexdigest()
+
+
+def _settled_loras(loras: tuple[LoraRef, ...], resolved: tuple[ResolvedStage, ...]) -> tuple[LoraRef, ...]:
+    """Whole paths, and the hashes of the files; each was used by a stage, or the job had been refused."""
+    hashes = {used.file.path: used.file.sha256 for stage in resolved for used in stage.loras}
+    return tuple(
+        replace(lora, path=str(Path(lora.path).resolve()), sha256=hashes[str(Path(lora.path))]) for lora in loras
+    )
+
+
+def _settled_stage(stage: Stage, setup: StageSetup, done: ResolvedStage) -> Stage:
+    sampling = replace(
+        stage.sampling,
+        sampler=setup.scheduler.sampler,
+        schedule=setup.scheduler.schedule,
+        steps=setup.steps,
+        guidance_scale=setup.guidance_scale,
+        guidance_rescale=setup.guidance_rescale,
+        prediction_type=setup.scheduler.prediction_type,
+        zero_terminal_snr=setup.scheduler.zero_terminal_snr,
+        clip_skip=setup.clip_skip,
+    )
+    return replace(
+        stage,
+        model=ModelRef(id=done.model.id, sha256=files_sha256(done.model)),
+        width=setup.width,
+        height=setup.height,
+        sampling=sampling,
+        prompt=setup.prompt,
+        negative_prompt=setup.negative_prompt,
+        weights=None if setup.weights is None else str(setup.weights.resolve()),
+        loras=None if stage.loras is None else _settled_loras(stage.loras, (done,)),
+    )

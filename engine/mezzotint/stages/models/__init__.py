@@ -1,0 +1,1 @@
+"""The models of a job: loaded, kept, placed, and made room for."""

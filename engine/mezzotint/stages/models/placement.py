@@ -1,0 +1,300 @@
+"""Where the networks of a job are while it works: brought for a phase, kept or evicted after it, as the plan has it."""
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TypeVar
+
+from mezzotint.families.family import LoadedModel
+from mezzotint.gpu import gpu
+from mezzotint.memory.accounting import DeviceOutOfMemory, uncounted
+from mezzotint.memory.residency import Residency
+from mezzotint.protocol import PhaseMemory, Plan
+from mezzotint.stages.models.recovery import Recovery, Rung
+
+T = TypeVar("T")
+
+SMALLEST_TILE = 128  # pixels: smaller ones show
+LARGEST_TILE = 1024
+_SHARE = 10  # of the blocks, as a divisor, are given up at a time
+_SHARE_OF_DECODER = 3  # all its work has to be done again each time
+_LEFT_FREE = 10  # of the device, as a divisor, as plans leave it
+
+
+class Placement:
+    """Without a plan all networks are where they work, and nothing is moved; memory may run short all the same."""
+
+    def __init__(
+        self,
+        models: Sequence[LoadedModel],
+        *,
+        recovery: Recovery,
+        residency: Residency | None = None,
+        plan: Plan | None = None,
+        let_go: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`let_go` frees what other jobs have left."""
+        self._let_go = let_go
+        self._models, self._recovery, self._residency = models, recovery, residency
+        self._plan = plan
+        self._measured: dict[str, int] = {}
+        self._held: dict[str, int | None] = {}
+        self._predicted: dict[str, int] = {}  # with what was promoted, where any of that was there
+        self._promoted: set[str] = set()
+        self._grown: dict[str, int] = {}  # bytes of each network, beyond what was planned
+
+    @property
+    def recoveries(self) -> tuple[str, ...]:
+        """What was done when memory ran short."""
+        return self._recovery.taken
+
+    @property
+    def measured(self) -> tuple[PhaseMemory, ...]:
+        """The peak of each phase, beside what was planned."""
+        if self._plan is None:
+            return ()
+        return tuple(
+            PhaseMemory(
+                name=phase.name,
+                predicted_bytes=self._predicted[phase.name],
+                measured_bytes=self._measured[phase.name],
+                held_bytes=self._held[phase.name],
+            )
+            for phase in self._plan.phases
+            if phase.name in self._measured
+        )
+
+    @contextmanager
+    def phase(self, name: str, model: LoadedModel, components: Sequence[str]) -> "Iterator[PhaseRun]":
+        """Have components of a model on the device, inside; what works there may be done again with more room."""
+        working = PhaseRun(self, name, model, components)
+        with ExitStack() as stack:
+            if self._residency is not None:
+                working.again(partial(self._enter, stack, working), stack.close)
+            try:
+                yield working
+            finally:
+                self._measure(name)
+
+    def prefetch(self, model: LoadedModel, component: str) -> None:
+        """Begin to bring what the next phase needs, if there is room beside what works now."""
+        if self._residency is not None and network_key(model, component) in self._residency:
+            try:
+                self._residency.prefetch(network_key(model, component), room=self._activations())
+            except DeviceOutOfMemory:
+                return  # its own phase makes room
+
+    def step_done(self, name: str, model: LoadedModel, component: str) -> None:
+        """After the first step the peak is known: have more blocks stay if there was room to spare, once."""
+        key = network_key(model, component)
+        if self._residency is None or name in self._promoted or key not in self._residency:
+            return
+        self._promoted.add(name)
+        self._measure(name)
+        network, device = self._residency[key], self._residency.device
+        if device.ledger.cap is None or not device.measures:
+            return
+        room = max(0, device.peak_bytes() - device.ledger.in_use)  # that activations take, beside what is held now
+        room = max(room, self._needed_elsewhere(model, component) - (device.ledger.in_use - network.bytes()))
+        room += device.ledger.cap // _LEFT_FREE + device.taken_by_others()
+        more, before = network.most_resident(room=room) - network.resident, network.bytes()
+        if more > 0 and network.promote(more, room=room):
+            self._grown[key] = network.bytes() - before
+
+    def _needed_elsewhere(self, model: LoadedModel, component: str) -> int:
+        """Bytes beside a network in the other phases through which the plan keeps it."""
+        if self._plan is None:
+            return 0
+        names = (model.identity, component)
+        part = next((part for part in self._plan.components if (part.model, part.name) == names), None)
+        if part is None:
+            return 0
+        phases = (phase for phase in self._plan.phases if phase.name in part.phases)
+        return max((p.weights_bytes - part.device_bytes + p.activation_bytes for p in phases), default=0)
+
+    def streamed_blocks(self, model: LoadedModel, component: str) -> int:
+        """How many blocks of a network pass through slots now; 0: it is whole where it works."""
+        key = network_key(model, component)
+        if self._residency is None or key not in self._residency:
+            return 0
+        return len(self._residency[key].blocks) - self._residency[key].resident
+
+    def close(self) -> None:
+        """Have everything back on the host."""
+        if self._residency is not None:
+            self._residency.clear()
+
+    def run(self, make: Callable[[], T], reset: Callable[[], None], working: "PhaseRun") -> T:
+        """What `make` gives, after as many tries as it takes."""
+        return self._recovery.run(make, reset, list(self._rungs(working)), working.name)
+
+    def _enter(self, stack: ExitStack, working: "PhaseRun") -> None:
+        residency = self._residency
+        if residency is None:
+            return
+        keys = [network_key(working.model, name) for name in working.components]
+        keep = self._kept(working.name)
+        stack.enter_context(residency.phase([key for key in keys if key in residency], keep=keep, room=None))
+
+    def _kept(self, phase: str) -> set[str]:
+        """Networks that the plan has on the device in this phase, too."""
+        if self._plan is None:
+            return set()
+        names = {(part.model, part.name) for part in self._plan.components if phase in part.phases}
+        return {
+            network_key(model, name)
+            for model in self._models
+            for name in model.networks
+            if (model.identity, name) in names
+        }
+
+    def _activations(self) -> int:
+        """The largest that any phase was planned to need."""
+        return max((phase.activation_bytes for phase in self._plan.phases), default=0) if self._plan else 0
+
+    def _measure(self, phase: str) -> None:
+        if self._residency is None or self._plan is None:
+            return
+        peak = self._residency.device.peak_bytes()
+        if peak >= self._measured.get(phase, 0):
+            self._measured[phase], self._held[phase] = peak, self._residency.device.held_bytes()
+        planned = {each.name: each.weights_bytes + each.activation_bytes for each in self._plan.phases}
+        grown = sum(self._grown.get(key, 0) for key in self._residency.entered)
+        self._predicted[phase] = max(self._predicted.get(phase, 0), planned.get(phase, 0) + grown)
+
+    # ---- the ladder
+
+    def _rungs(self, working: "PhaseRun") -> Iterator[Rung]:
+        yield Rung(take=_once(partial(self._free_caches, working)), silent=True)
+        if working.pictures > 1:
+            yield Rung(take=partial(_fewer_at_once, working.model, working.pictures))
+        yield Rung(take=partial(self._demote, working))
+        if working.guided:
+            yield Rung(take=partial(_take_halves, working.model))
+        if working.pixels:
+            yield Rung(take=partial(_smaller_tiles, working.model, working), changes_picture=True)
+        else:
+            yield Rung(take=partial(self._lower_precision, working), changes_picture=True)
+
+    def _free_caches(self, working: "PhaseRun") -> str:
+        """Everything that nobody needs now."""
+        self._let_go()
+        gc.collect()
+        if self._residency is not None:
+            needed = {network_key(working.model, name) for name in working.components}
+            self._residency.evict(set(self._residency.entered) - needed)
+            self._residency.device.arena.trim()
+        else:
+            _trim(working.model)
+        return "caches were let go"
+
+    def _demote(self, working: "PhaseRun") -> str | None:
+        if self._residency is None:
+            return None
+        for name in working.components:
+            key = network_key(working.model, name)
+            if key not in self._residency:
+                continue
+            network, share = self._residency[key], _SHARE_OF_DECODER if working.pixels else _SHARE
+            while network.resident:
+                try:
+                    network.demote(max(1, len(network.blocks) // share))
+                except DeviceOutOfMemory:
+                    continue  # it has left; with fewer blocks there may be room
+                return f"{network.resident} of {len(network.blocks)} blocks of {name} stay on the device"
+        return None
+
+    def _lower_precision(self, working: "PhaseRun") -> str | None:
+        from mezzotint.families.loading.lowering import lower_precision
+
+        done = None
+        for name in working.components:
+            with self._off_the_device(network_key(working.model, name)), uncounted():
+                scheme = lower_precision(working.model, name)
+            if scheme is not None:
+                done = f"{name} is quantized to {scheme}"
+        return done
+
+    @contextmanager
+    def _off_the_device(self, key: str) -> Iterator[None]:
+        """Have a network here, inside, and back with as many blocks as there is room for."""
+        if self._residency is None or key not in self._residency:
+            yield
+            return
+        network = self._residency[key]
+        resident, slots, entered = network.resident, network.slots, network.entered
+        self._residency.remove(key)
+        try:
+            yield
+        finally:
+            again = self._residency.add(key, network.network, network.blocks, resident=resident, slots=slots)
+            while entered and not self._brought(key):
+                if not again.demote(max(1, len(again.blocks) // _SHARE)):
+                    break  # whoever calls it brings it, or says that there is no room
+            again.ready()
+
+    def _brought(self, key: str) -> bool:
+        try:
+            return self._residency is not None and self._residency.prefetch(key)
+        except DeviceOutOfMemory:
+            return False
+
+
+class PhaseRun:
+    """One phase at work."""
+
+    def __init__(self, placement: Placement, name: str, model: LoadedModel, components: Sequence[str]) -> None:
+        self._placement, self.name, self.model, self.components = placement, name, model, tuple(components)
+        self.guided = False  # whether there are halves
+        self.pictures = 1  # that are denoised together
+        self.pixels = 0  # of the longer side of an image that is decoded or encoded
+
+    def again(self, make: Callable[[], T], reset: Callable[[], None]) -> T:
+        """What `make` gives, after as many tries as it takes; before each new one `reset` undoes the last."""
+        return self._placement.run(make, reset, self)
+
+    def try_again(self, make: Callable[[], T]) -> T:
+        """The same for what leaves nothing to be undone."""
+        return self.again(make, lambda: None)
+
+
+def network_key(model: LoadedModel, component: str) -> str:
+    """One name for a network, however many models share it."""
+    return f"{component}-{id(model.networks[component])}"
+
+
+def _once(take: Callable[[], str]) -> Callable[[], str | None]:
+    left = iter((True,))
+    return lambda: take() if next(left, False) else None
+
+
+def _take_halves(model: LoadedModel) -> str | None:
+    if model.passes == "sequential":
+        return None
+    model.passes = "sequential"
+    return "the halves of the guidance come one after the other"
+
+
+def _fewer_at_once(model: LoadedModel, pictures: int) -> str | None:
+    """Half as many in a pass: what weights do, and how exact they are, is as it would be for one."""
+    before = min(model.at_once or pictures, pictures)
+    if before == 1:
+        return None
+    model.at_once = (before + 1) // 2
+    return f"of {pictures} images that are made together the network sees {model.at_once} at a time"
+
+
+def _smaller_tiles(model: LoadedModel, working: PhaseRun) -> str | None:
+    side = min(model.vae_tile or working.pixels, 2 * LARGEST_TILE)
+    smaller = max((tile for tile in (LARGEST_TILE, 768, 512, 256, SMALLEST_TILE) if tile < side), default=0)
+    if not smaller:
+        return None
+    model.vae_tile = smaller
+    return f"the image is decoded in squares of {smaller} pixels"
+
+
+def _trim(model: LoadedModel) -> None:
+    found = gpu(model.device.type)
+    if found is not None:
+        found.empty_cache()

@@ -1,0 +1,118 @@
+"""ComfyUI's own library reads what we write, and we read what it writes."""
+
+import json
+
+import pytest
+import torch
+from quantized_weights import relative, seeded
+from skip_rules import skip_module_without
+
+from mezzotint.checkpoints.header import read_header
+from mezzotint.checkpoints.read import read_tensors
+from mezzotint.quantization.formats import Int8
+from mezzotint.quantization.layouts.stored import decode_layer, encode_layer, file_metadata, find_stored_layers
+
+skip_module_without("comfy_kitchen")
+
+LAYER, SHAPE = "model.diffusion_model.blocks.0.attn.to_q", (160, 512)
+GROUPS = pytest.mark.parametrize("group", [0, 16, 64, 256])
+
+
+def written_by_comfy_kitchen(weight, group):
+    """The tensors and the description of a layer, as its library gives them."""
+    from comfy_kitchen.tensor import QuantizedTensor
+
+    rotation = {"convrot": True, "convrot_groupsize": group} if group else {}
+    quantized = QuantizedTensor.from_float(weight, "TensorWiseINT8Layout", per_channel=True, **rotation)
+    parts = quantized.layout_cls.state_dict_tensors(quantized._qdata, quantized._params)
+    tensors = {f"{LAYER}.weight{suffix}": part for suffix, part in parts.items()}
+    return quantized, tensors, {"format": "int8_tensorwise", **rotation}
+
+
+def read_by_comfy_kitchen(tensors, description, dtype):
+    """The weight that its library makes of a file."""
+    from comfy_kitchen.tensor import QuantizedTensor, TensorWiseINT8Layout
+
+    params = TensorWiseINT8Layout.Params(
+        scale=tensors[f"{LAYER}.weight_scale"],
+        orig_dtype=dtype,
+        orig_shape=tuple(tensors[f"{LAYER}.weight"].shape),
+        convrot=description.get("convrot", False),
+        convrot_groupsize=description.get("convrot_groupsize", 256),
+    )
+    return QuantizedTensor(tensors[f"{LAYER}.weight"], "TensorWiseINT8Layout", params)
+
+
+def from_file(path):
+    header = read_header(path)
+    tensors = dict(read_tensors([path], on_bytes=lambda _: None, cancelled=lambda: False))
+    layers = find_stored_layers(header.tensors, header.metadata, tensors.__getitem__)
+    return layers[LAYER], tensors
+
+
+@GROUPS
+def test_it_reads_what_we_write(group, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    weight, x = seeded(*SHAPE) / 10, seeded(33, SHAPE[1])
+    format_ = Int8(dynamic=True, group=group)
+    tensors = format_.quantize(weight)
+    parts = encode_layer(LAYER, format_, SHAPE, tensors, torch.float32)
+    save_file(parts, tmp_path / "ours.safetensors", metadata=file_metadata({LAYER: format_}))
+    loaded = load_file(tmp_path / "ours.safetensors")
+    description = json.loads(loaded[f"{LAYER}.comfy_quant"].numpy().tobytes())
+    theirs = read_by_comfy_kitchen(loaded, description, torch.float32)
+    assert relative(theirs.dequantize(), format_.dequantize(tensors, weight.shape, torch.float32)) < 1e-6
+    product = torch.nn.functional.linear(x, theirs)
+    assert relative(format_.product(x, tensors, weight.shape), product) < 1e-3
+
+
+@GROUPS
+@pytest.mark.parametrize("at_once", [True, False])
+def test_we_read_what_it_writes(group, at_once, tmp_path):
+    from safetensors.torch import save_file
+
+    weight, x = seeded(*SHAPE) / 10, seeded(33, SHAPE[1])
+    quantized, parts, description = written_by_comfy_kitchen(weight, group)
+    metadata = {"_quantization_metadata": json.dumps({"format_version": "1.0", "layers": {LAYER: description}})}
+    if not at_once:
+        metadata = {}
+        parts[f"{LAYER}.comfy_quant"] = torch.tensor(list(json.dumps(description).encode()), dtype=torch.uint8)
+    save_file(parts, tmp_path / "theirs.safetensors", metadata=metadata)
+    layer, tensors = from_file(tmp_path / "theirs.safetensors")
+    assert layer.format == Int8(dynamic=True, group=group) and layer.shape == SHAPE
+    found = decode_layer(layer, tensors)
+    assert found["weight"].equal(quantized._qdata)
+    turned_back = layer.format.dequantize(found, weight.shape, torch.float32)
+    assert relative(turned_back, quantized.dequantize()) < 1e-6
+    product = torch.nn.functional.linear(x, quantized)
+    assert relative(layer.format.product(x, found, weight.shape), product) < 1e-3
+
+
+@GROUPS
+def test_both_write_the_same_integers(group):
+    weight = seeded(640, 1024) * torch.logspace(-2, 2, 640)[:, None]
+    quantized, parts, _ = written_by_comfy_kitchen(weight, group)
+    format_ = Int8(dynamic=True, group=group)
+    ours = encode_layer(LAYER, format_, tuple(weight.shape), format_.quantize(weight), torch.float32)
+    off = (ours[f"{LAYER}.weight"].int() - quantized._qdata.int()).abs()
+    assert off.max() <= 1 and off.sum() <= 1e-4 * off.numel()
+    torch.testing.assert_close(ours[f"{LAYER}.weight_scale"], parts[f"{LAYER}.weight_scale"], rtol=1e-6, atol=0)
+
+
+def test_a_scale_for_the_whole_weight_is_read(tmp_path):
+    from comfy_kitchen.tensor import QuantizedTensor
+    from safetensors.torch import save_file
+
+    weight = seeded(*SHAPE)
+    quantized = QuantizedTensor.from_float(weight, "TensorWiseINT8Layout")
+    assert quantized._params.scale.shape == ()
+    parts = {
+        f"{LAYER}.weight": quantized._qdata,
+        f"{LAYER}.weight_scale": quantized._params.scale,
+        f"{LAYER}.comfy_quant": torch.tensor(list(b'{"format": "int8_tensorwise"}'), dtype=torch.uint8),
+    }
+    save_file(parts, tmp_path / "theirs.safetensors")
+    layer, tensors = from_file(tmp_path / "theirs.safetensors")
+    turned_back = layer.format.dequantize(decode_layer(layer, tensors), weight.shape, torch.float32)
+    assert relative(turned_back, quantized.dequantize()) < 1e-6

@@ -1,0 +1,86 @@
+"""Our quantized products end to end: on a card by the installed library, and always by one that is stood in for."""
+
+import pytest
+import torch
+from card_kernels import CardProducts
+from fake_card.install import fake_card
+from fake_products import FakeProducts
+
+from mezzotint.attention.library import Unavailable
+from mezzotint.quantization.drawn_weights import drawn_weight
+from mezzotint.quantization.formats import Int8, LowRank4
+from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
+from mezzotint.quantization.products.compiled import CompiledLinear
+from mezzotint.quantization.products.library import Preparation, open_products
+from mezzotint.quantization.products.self_test import run_self_test
+
+FORMATS = [Int8(dynamic=True, group=64), Int8(dynamic=True), LowRank4(group=64)]
+SHAPES = [(1, 320, 640), (17, 328, 1280), (77, 1280, 2048), (300, 640, 640)]  # rows, outputs, columns
+
+
+@pytest.fixture(params=["stand-in", pytest.param("card", marks=pytest.mark.gpu)])
+def place(request):
+    """A function of tensors, and the device for them."""
+    if request.param == "stand-in":
+        return CompiledLinear(FakeProducts()), torch.device("cpu")
+    try:
+        return CompiledLinear(open_products()), torch.device("cuda")
+    except Unavailable as error:
+        pytest.skip(str(error))
+
+
+def near(found, exact):
+    """Within the rounding of the output, and some halves of x's rounding that fall the other way."""
+    return float((found.float() - exact).norm() / exact.norm()) < 2e-3
+
+
+def test_the_self_test_passes(place):
+    kernels, device = place
+    assert run_self_test(kernels, device, torch.float16).problem is None
+
+
+@pytest.mark.slow_after(4)
+@pytest.mark.parametrize("format_", FORMATS, ids=str)
+@pytest.mark.parametrize("rank", [0, 24, 300])
+def test_layers_are_as_by_the_plain_path(place, format_, rank):
+    kernels, device = place
+    generator = torch.Generator().manual_seed(rank)
+
+    def draw(*size):
+        return torch.randn(size, generator=generator).to(device).half()
+
+    for rows, outputs, columns in SHAPES:
+        weight = drawn_weight(format_, (outputs, columns), torch.Generator(device).manual_seed(1))
+        x, bias = draw(rows, columns), draw(outputs)
+        branches = [Branch(down=draw(rank, columns) / 50, up=draw(outputs, rank) / 20)] if rank else []
+        out = kernels(x, weight, bias, branches[0] if rank else None)
+        assert near(out, linear(x.float(), weight, bias.float(), branches))
+
+
+@pytest.mark.parametrize("preparation", [Preparation.GELU_TANH, Preparation.GEGLU])
+def test_an_activation_on_the_way(place, preparation):
+    kernels, device = place
+    weight = drawn_weight(FORMATS[0], (640, 2560), torch.Generator(device).manual_seed(1))
+    x = torch.randn(100, 5120 if preparation is Preparation.GEGLU else 2560, device=device).half()
+    active = torch.nn.functional.gelu(x.float(), approximate="tanh")
+    if preparation is Preparation.GEGLU:
+        a, b = x.float().chunk(2, dim=1)
+        active = a * torch.nn.functional.gelu(b)
+    assert near(kernels(x, weight, None, None, preparation), linear(active, weight))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_branches_are_in_memory_once(dtype):
+    """Of a network in slots a second copy of each would stay, which no plan counts."""
+    weight = drawn_weight(LowRank4(group=64), (640, 640), torch.Generator().manual_seed(1))
+    with fake_card() as card, torch.inference_mode():
+        there = {name: tensor.to("cuda:0") for name, tensor in weight.tensors.items()}
+        moved = QuantizedWeight(format=weight.format, tensors=there, shape=weight.shape)
+        x = torch.randn(8, 640).to("cuda:0", dtype)
+        lora = Branch(down=torch.randn(8, 640).to("cuda:0", dtype), up=torch.randn(640, 8).to("cuda:0", dtype))
+        kernels, before = CompiledLinear(CardProducts()), card.device().allocated
+        for branch in (None, lora):
+            out = kernels(x, moved, None, branch)
+            assert card.device().allocated == before + out.nbytes
+            del out
+        assert card.hazards == []

@@ -1,0 +1,96 @@
+"""Which images a request may have, and what they do to sizes and strength."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mezzotint.errors import UsageError
+from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint
+from mezzotint.stages.images.request_images import request_images
+
+INIT, MASK = ImageInput(path="a.png"), ImageInput(path="m.png", role="mask")
+
+
+def settled(*images, **fields):
+    return request_images(GenerateRequest(prompt="", images=images, **fields))
+
+
+@pytest.mark.parametrize(
+    ("images", "fields", "message"),
+    [
+        ([MASK], {}, "the mask m.png is given without an init image"),
+        ([INIT, MASK, MASK], {}, "2 masks are given; only one"),
+        ([INIT, INIT], {}, "2 init images are given; only one"),
+        ([ImageInput(path="a", role="control")], {}, "'control' is not honoured"),
+        ([INIT, ImageInput(path="m", role="mask", weight=0.5)], {}, "weight 0.5 .* of a mask is not honoured"),
+        ([ImageInput(path="m", interval=(0.0, 0.5))], {}, "interval .* of an init image is not honoured"),
+        ([], {"strength": 0.5}, "strength 0.5 is given without an init image"),
+        ([], {"inpaint": Inpaint(left=8)}, r"grow by \(8, 0, 0, 0\) pixels, but none is given"),
+        ([INIT], {"inpaint": Inpaint(area="masked")}, "without a mask; add one, or margins"),
+        ([], {"inpaint": Inpaint(feather=3)}, "without a mask"),
+        ([INIT], {"inpaint": Inpaint(right=-8)}, "right of inpainting is -8; it must be from 0"),
+        ([INIT, MASK], {"inpaint": Inpaint(padding=-1)}, "padding of inpainting is -1"),
+        ([INIT, MASK], {"inpaint": Inpaint(feather=257)}, "feather of inpainting is 257; it must be from 0 to 256"),
+    ],
+)
+def test_what_cannot_be_honoured_is_refused_by_name(images, fields, message):
+    with pytest.raises(UsageError, match=message):
+        settled(*images, **fields)
+
+
+def test_pictures_are_found_in_any_order():
+    pictures = settled(MASK, INIT)
+    assert (pictures.init, pictures.mask, pictures.inpaint) == (Path("a.png"), Path("m.png"), Inpaint())
+
+
+def test_inpainting_that_asks_for_nothing_is_none():
+    assert settled(inpaint=Inpaint()).inpaint is None
+    assert settled(INIT, inpaint=Inpaint()).inpaint is None
+
+
+@pytest.mark.parametrize(
+    ("images", "inpaint", "strength"),
+    [
+        ([], None, None),
+        ([INIT], None, 0.6),
+        ([INIT, MASK], None, 0.6),
+        ([INIT, MASK], Inpaint(fill="blur"), 1.0),
+        ([INIT, MASK], Inpaint(fill="noise"), 1.0),
+        ([INIT], Inpaint(top=8), 1.0),
+    ],
+)
+def test_what_begins_from_a_fill_has_nothing_to_keep(images, inpaint, strength):
+    assert settled(*images, inpaint=inpaint).strength == strength
+    if images:
+        assert settled(*images, inpaint=inpaint, strength=0.3).strength == 0.3
+
+
+@given(st.integers(1, 3000), st.integers(1, 3000), *[st.integers(0, 500)] * 4, st.sampled_from([2, 8, 16, 64]))
+def test_a_grown_picture_is_worked_on_at_the_next_size_that_fits(width, height, left, top, right, bottom, multiple):
+    inpaint = Inpaint(left=left, top=top, right=right, bottom=bottom)
+    pictures = settled(INIT, inpaint=inpaint)
+    natural = pictures.natural_size((width, height), (1024, 1024), multiple)
+    if not pictures.grows:
+        assert natural == settled(INIT).natural_size((width, height), (1024, 1024), multiple)
+        return
+    grown = (width + left + right, height + top + bottom)
+    for side, of in zip(natural, grown, strict=True):
+        assert side % multiple == 0 and max(64, of) <= side < max(64, of) + multiple
+    pictures.check_size(natural, natural)
+    with pytest.raises(UsageError, match="leave the size out"):
+        pictures.check_size(natural, (natural[0] + multiple, natural[1]))
+
+
+def test_the_masked_area_is_painted_at_the_models_own_size_or_any():
+    pictures = settled(INIT, MASK, inpaint=Inpaint(area="masked", right=100))
+    assert pictures.natural_size((300, 200), (1024, 768), 8) == (1024, 768)
+    pictures.check_size((1024, 768), (512, 512))
+
+
+def test_a_picture_that_would_be_too_large_is_refused_by_arithmetic():
+    pictures = settled(INIT, inpaint=Inpaint(right=99_999_999))
+    with pytest.raises(UsageError, match="100000999x1000, 100001 million pixels; at most 100 million"):
+        pictures.check_growth((1000, 1000))
+    settled(INIT, inpaint=Inpaint(right=1000)).check_growth((1000, 1000))
