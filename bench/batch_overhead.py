@@ -22,13 +22,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "plugins"))
 
 from fake_engine import result_of
 
-from mezzotint.batch.job import InputFolder, JobFile, JobOutput, Prompts
-from mezzotint.batch.listener import Silent
-from mezzotint.batch.manifest import Manifest
-from mezzotint.batch.owner import Owner
-from mezzotint.batch.run import How, Run
-from mezzotint.batch.tasks import tasks_of
-from mezzotint.batch.workers import EngineWorker, ProcessWorker
+from mezzotint.batch.job.job import InputFolder, JobFile, JobOutput, Prompts
+from mezzotint.batch.manifest.manifest import Manifest
+from mezzotint.batch.run.listener import Silent
+from mezzotint.batch.run.owner import Owner
+from mezzotint.batch.run.run import How, Run
+from mezzotint.batch.run.workers import EngineWorker, ProcessWorker
+from mezzotint.batch.tasks.tasks import tasks_of
 from mezzotint.protocol import (
     SCHEMA_VERSION,
     GeneratedImage,

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "plugins"))
 
 import batch_programs
 
-from mezzotint.batch.record import is_record, read_lines
+from mezzotint.batch.manifest.record import is_record, read_lines
 
 PAUSES = (0.25, 0.5)  # seconds between kills
 NO_ROOM = 7

@@ -14,20 +14,20 @@ from mezzotint.jobs.store import JobStore
 from mezzotint.library_protocol import GalleryPage, GalleryQuery, Rating
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef
 from mezzotint.protocol import Stage as PictureStage
-from mezzotint_app.viewmodel.batch_form import MatrixRow
-from mezzotint_app.viewmodel.gallery import PictureRole
-from mezzotint_app.widgets.grid_view import GridView
+from mezzotint_app.viewmodel.batch.form import MatrixRow
+from mezzotint_app.viewmodel.gallery.gallery import PictureRole
+from mezzotint_app.widgets.images.grid_view import GridView
+from mezzotint_app.windows.create.mask_editor import MaskEditor
 from mezzotint_app.windows.differences_dialog import DifferencesDialog
-from mezzotint_app.windows.get_model_dialog import GetModelDialog
+from mezzotint_app.windows.gallery.viewer import Viewer
 from mezzotint_app.windows.leaving_dialog import LeavingDialog
 from mezzotint_app.windows.log_dialog import LogDialog
 from mezzotint_app.windows.main_window import BATCH, CREATE, GALLERY, MODELS, QUEUE
-from mezzotint_app.windows.mask_editor import MaskEditor
-from mezzotint_app.windows.places_dialog import PlacesDialog
-from mezzotint_app.windows.quantize_dialog import QuantizeDialog
+from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
+from mezzotint_app.windows.models.places_dialog import PlacesDialog
+from mezzotint_app.windows.models.quantize_dialog import QuantizeDialog
 from mezzotint_app.windows.settings_dialog import SettingsDialog
 from mezzotint_app.windows.shortcuts_dialog import ShortcutsDialog
-from mezzotint_app.windows.viewer import Viewer
 from window_stage import Stage, use_folders
 
 DAY = 24 * 3600

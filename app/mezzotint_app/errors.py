@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
-from mezzotint_app.service import GONE, NOT_RUNNING, Failure
+from mezzotint_app.processes.service import GONE, NOT_RUNNING, Failure
 
 translate = QCoreApplication.translate
 

@@ -12,8 +12,8 @@ from mezzotint_app import resources, theme
 from mezzotint_app.asked_to_end import AskedToEnd
 from mezzotint_app.clock import SystemClock
 from mezzotint_app.garbage import Collector
-from mezzotint_app.handover import command, go_on_without_window
 from mezzotint_app.notifications import Notifications
+from mezzotint_app.processes.handover import command, go_on_without_window
 from mezzotint_app.program import Program
 from mezzotint_app.single_instance import SingleInstance
 from mezzotint_app.windows.main_window import MainWindow

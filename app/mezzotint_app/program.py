@@ -12,32 +12,32 @@ from mezzotint import paths
 from mezzotint.jobs.store import JobStore
 from mezzotint_app.awake import KeepAwake
 from mezzotint_app.background import Background, Pool
-from mezzotint_app.batch_process import COMMAND as BATCH
-from mezzotint_app.batch_process import BatchProcess
-from mezzotint_app.processes import ServerProcess
+from mezzotint_app.processes.batch_process import COMMAND as BATCH
+from mezzotint_app.processes.batch_process import BatchProcess
+from mezzotint_app.processes.processes import ServerProcess
+from mezzotint_app.processes.supervisor import Supervisor
 from mezzotint_app.settings import Settings, output_folder, settings_path, state_path
 from mezzotint_app.stored import Stored, read
-from mezzotint_app.supervisor import Supervisor
 from mezzotint_app.viewmodel.at_work import AtWork
-from mezzotint_app.viewmodel.batch import BatchModel
-from mezzotint_app.viewmodel.batch_state import BatchesState
-from mezzotint_app.viewmodel.batch_turn import BatchTurn
-from mezzotint_app.viewmodel.batches import Batches
-from mezzotint_app.viewmodel.create import CreateModel
-from mezzotint_app.viewmodel.create_state import CreateState
-from mezzotint_app.viewmodel.dropped import DropHandler
+from mezzotint_app.viewmodel.batch.batch import BatchModel
+from mezzotint_app.viewmodel.batch.batches import Batches
+from mezzotint_app.viewmodel.batch.state import BatchesState
+from mezzotint_app.viewmodel.batch.turn import BatchTurn
+from mezzotint_app.viewmodel.create.create import CreateModel
+from mezzotint_app.viewmodel.create.image_input import ImageInputModel
+from mezzotint_app.viewmodel.create.own_pictures import forget, masks_folder, pasted_folder
+from mezzotint_app.viewmodel.create.state import CreateState
+from mezzotint_app.viewmodel.dropped.dropped import DropHandler
 from mezzotint_app.viewmodel.engine_state import EngineState
-from mezzotint_app.viewmodel.gallery import GalleryState
-from mezzotint_app.viewmodel.gallery_parts import Gallery
-from mezzotint_app.viewmodel.image_input import ImageInputModel
-from mezzotint_app.viewmodel.models import ModelLibrary
-from mezzotint_app.viewmodel.own_pictures import forget, masks_folder, pasted_folder
-from mezzotint_app.viewmodel.picture_places import PicturePlaces
+from mezzotint_app.viewmodel.gallery.gallery import GalleryState
+from mezzotint_app.viewmodel.gallery.parts import Gallery
+from mezzotint_app.viewmodel.gallery.picture_places import PicturePlaces
+from mezzotint_app.viewmodel.models.models import ModelLibrary
 from mezzotint_app.viewmodel.pixels import PixelLoader
-from mezzotint_app.viewmodel.queue_access import QueueAccess
-from mezzotint_app.viewmodel.queue_folder import QueueFolder
-from mezzotint_app.viewmodel.queue_parts import Queue
-from mezzotint_app.viewmodel.runner import QueueRunner
+from mezzotint_app.viewmodel.queue.access import QueueAccess
+from mezzotint_app.viewmodel.queue.folder import QueueFolder
+from mezzotint_app.viewmodel.queue.parts import Queue
+from mezzotint_app.viewmodel.queue.runner import QueueRunner
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.window_state import WindowState
 

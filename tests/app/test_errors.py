@@ -8,7 +8,7 @@ import pytest
 from mezzotint import errors as kinds
 from mezzotint.trouble import storage_error
 from mezzotint_app.errors import explained, in_one_line, is_for_want_of_space
-from mezzotint_app.service import GONE, NOT_RUNNING, Failure
+from mezzotint_app.processes.service import GONE, NOT_RUNNING, Failure
 
 KINDS = {one.kind for _, one in inspect.getmembers(kinds, inspect.isclass)} | {"bug", GONE, NOT_RUNNING}
 

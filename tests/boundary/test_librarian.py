@@ -12,8 +12,8 @@ import pytest
 from own_pictures import write_own
 from PIL import Image
 
-from mezzotint.batch.manifest import Manifest
-from mezzotint.batch.record import Record
+from mezzotint.batch.manifest.manifest import Manifest
+from mezzotint.batch.manifest.record import Record
 from mezzotint.batch_protocol import BatchJob, BatchStatus, BatchTaskPage, BatchWritten, DryTotals
 from mezzotint.codec import decode, decode_event, encode
 from mezzotint.library_protocol import (

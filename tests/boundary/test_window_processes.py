@@ -61,13 +61,13 @@ class Window:
     """Everything of the window that works at the queue, and what it told."""
 
     def __init__(self, qtbot, folder, command, background):
-        from mezzotint_app.processes import ServerProcess
+        from mezzotint_app.processes.processes import ServerProcess
+        from mezzotint_app.processes.supervisor import Supervisor
         from mezzotint_app.settings import Settings
         from mezzotint_app.stored import Stored
-        from mezzotint_app.supervisor import Supervisor
         from mezzotint_app.viewmodel.engine_state import EngineState
-        from mezzotint_app.viewmodel.queue_access import QueueAccess
-        from mezzotint_app.viewmodel.runner import QueueRunner
+        from mezzotint_app.viewmodel.queue.access import QueueAccess
+        from mezzotint_app.viewmodel.queue.runner import QueueRunner
 
         self.qtbot, self.folder = qtbot, folder
         environment = {"PYTHONPATH": os.pathsep.join(sys.path)}
@@ -187,7 +187,7 @@ def test_a_job_that_kills_it_twice_is_set_aside_and_the_next_is_made(window, pro
 
 @pytest.mark.slow
 def test_a_hang_is_ended_from_outside_and_the_queue_goes_on(window, monkeypatch):
-    from mezzotint_app import deadlines
+    from mezzotint_app.processes import deadlines
 
     for name in ("PREPARING", "LOADING", "FIRST_STEP", "STEP"):
         monkeypatch.setattr(deadlines, name, 3.0)
@@ -225,7 +225,7 @@ def test_closing_the_window_puts_back_what_runs(qtbot, tmp_path, background):
     [("version", "version"), ("die", "it dies at start"), ("missing", "No module named 'torch'")],
 )
 def test_an_engine_that_cannot_work_is_given_up_in_plain_words(window, monkeypatch, fault, words):
-    from mezzotint_app import supervisor
+    from mezzotint_app.processes import supervisor
 
     monkeypatch.setattr(supervisor, "BACK_OFF", (0.01,))
     fake = window("--start", fault)
@@ -237,7 +237,7 @@ def test_an_engine_that_cannot_work_is_given_up_in_plain_words(window, monkeypat
 
 @pytest.mark.parametrize("fault", ["slow", "garbage"])
 def test_an_engine_that_starts_badly_is_there_in_the_end_or_given_up(window, monkeypatch, fault):
-    from mezzotint_app import supervisor
+    from mezzotint_app.processes import supervisor
 
     monkeypatch.setattr(supervisor, "BACK_OFF", (0.01,))
     fake = window("--start", fault)
@@ -247,7 +247,7 @@ def test_an_engine_that_starts_badly_is_there_in_the_end_or_given_up(window, mon
 
 @pytest.mark.slow
 def test_an_engine_that_hangs_at_its_start_is_started_again(window, monkeypatch):
-    from mezzotint_app import hearing
+    from mezzotint_app.processes import hearing
 
     monkeypatch.setattr(hearing, "HANDSHAKE", 2.0)
     fake = window("--start", "hang")
@@ -256,7 +256,7 @@ def test_an_engine_that_hangs_at_its_start_is_started_again(window, monkeypatch)
 
 
 def test_an_engine_that_is_not_there_is_told(window, monkeypatch):
-    from mezzotint_app import supervisor
+    from mezzotint_app.processes import supervisor
 
     monkeypatch.setattr(supervisor, "BACK_OFF", (0.01,))
     fake = window(command=["/nowhere/python"])

@@ -23,8 +23,8 @@ from PySide6.QtWidgets import QMessageBox, QPushButton  # noqa: E402
 
 from mezzotint_app.main import open_window  # noqa: E402
 from mezzotint_app.program import Program  # noqa: E402
-from mezzotint_app.viewmodel.create_state import CreateSettings  # noqa: E402
-from mezzotint_app.windows.mask_editor import MaskEditor  # noqa: E402
+from mezzotint_app.viewmodel.create.state import CreateSettings  # noqa: E402
+from mezzotint_app.windows.create.mask_editor import MaskEditor  # noqa: E402
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -14,12 +14,12 @@ from faulty_window import ENGINE, Switch, opened  # noqa: E402
 from PySide6.QtGui import QImage  # noqa: E402
 
 from mezzotint import paths  # noqa: E402
-from mezzotint.jobs import database, opening  # noqa: E402
+from mezzotint.jobs.storage import database, opening  # noqa: E402
 from mezzotint.jobs.store import JobStore, queue_path  # noqa: E402
 from mezzotint.library.gallery import schema as gallery_schema  # noqa: E402
 from mezzotint_app import stored  # noqa: E402
 from mezzotint_app.settings import Settings, settings_path, state_path  # noqa: E402
-from mezzotint_app.viewmodel import queue_access  # noqa: E402
+from mezzotint_app.viewmodel.queue import access as queue_access  # noqa: E402
 from mezzotint_app.windows.main_window import CREATE, MODELS  # noqa: E402
 
 
@@ -334,9 +334,9 @@ def test_a_full_disk_for_pictures_pauses_the_queue_and_says_so(qtbot, monkeypatc
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("what", ["pasted", "masks"])
 def test_a_full_disk_for_pasted_pictures_and_masks_is_told_and_what_was_chosen_stays(qtbot, monkeypatch, what):
-    from mezzotint_app.viewmodel import own_pictures
-    from mezzotint_app.viewmodel.growth import Growth
-    from mezzotint_app.viewmodel.image_input import Painting
+    from mezzotint_app.viewmodel.create import own_pictures
+    from mezzotint_app.viewmodel.create.growth import Growth
+    from mezzotint_app.viewmodel.create.image_input import Painting
 
     real = own_pictures.atomic_write
     with opened(qtbot, monkeypatch, librarian=ENGINE) as faulty:

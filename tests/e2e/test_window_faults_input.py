@@ -28,7 +28,7 @@ from mezzotint.protocol import (  # noqa: E402
     Stage,
     Transition,
 )
-from mezzotint_app.viewmodel.dropped_data import held  # noqa: E402
+from mezzotint_app.viewmodel.dropped.data import held  # noqa: E402
 
 MEGABYTE = 1 << 20
 BEFORE = "a house by the sea"

@@ -33,17 +33,17 @@ from mezzotint.protocol import (
     Sampling,
     Stage,
 )
-from mezzotint_app.viewmodel.create_state import LoraChoice
+from mezzotint_app.viewmodel.create.preview import Result
+from mezzotint_app.viewmodel.create.state import LoraChoice
+from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.pixels import Picture
-from mezzotint_app.viewmodel.preview import Result
-from mezzotint_app.viewmodel.viewer import ViewerModel
 from mezzotint_app.widgets.confirm import confirm
 from mezzotint_app.widgets.fold import Fold
-from mezzotint_app.windows.get_model_dialog import GetModelDialog
+from mezzotint_app.windows.create.mask_editor import MaskEditor
+from mezzotint_app.windows.gallery.viewer import Viewer
 from mezzotint_app.windows.leaving_dialog import LeavingDialog
 from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
-from mezzotint_app.windows.mask_editor import MaskEditor
-from mezzotint_app.windows.viewer import Viewer
+from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
 
 HOSTILE = "<b>bold</b> <img src='x'> & more"  # a label that takes it for markup shows it in bold
 NOON = datetime(2026, 11, 21, 12).timestamp()

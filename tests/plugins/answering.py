@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QTimer
 
-from mezzotint_app.service import Failure
+from mezzotint_app.processes.service import Failure
 
 
 class Answering:

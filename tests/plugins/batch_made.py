@@ -2,12 +2,12 @@
 
 from batch_programs import StandIn, task
 
-from mezzotint.batch.ledger import read_ledger
-from mezzotint.batch.listener import Silent
-from mezzotint.batch.manifest import Manifest
-from mezzotint.batch.owner import Owner
-from mezzotint.batch.run import How, Run
-from mezzotint.batch.workers import EngineWorker
+from mezzotint.batch.manifest.ledger import read_ledger
+from mezzotint.batch.manifest.manifest import Manifest
+from mezzotint.batch.run.listener import Silent
+from mezzotint.batch.run.owner import Owner
+from mezzotint.batch.run.run import How, Run
+from mezzotint.batch.run.workers import EngineWorker
 
 
 class Heard(Silent):

@@ -16,13 +16,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))  # where Python keeps a
 from fake_engine import VERSIONS, result_of
 from PIL import Image
 
-from mezzotint.batch.listener import Silent
-from mezzotint.batch.manifest import Manifest
-from mezzotint.batch.owner import Owner
-from mezzotint.batch.run import How, Run
-from mezzotint.batch.shards import parsed
-from mezzotint.batch.tasks import BatchTask
-from mezzotint.batch.workers import EngineWorker, ProcessWorker
+from mezzotint.batch.manifest.manifest import Manifest
+from mezzotint.batch.manifest.shards import parsed
+from mezzotint.batch.run.listener import Silent
+from mezzotint.batch.run.owner import Owner
+from mezzotint.batch.run.run import How, Run
+from mezzotint.batch.run.workers import EngineWorker, ProcessWorker
+from mezzotint.batch.tasks.tasks import BatchTask
 from mezzotint.errors import DeviceLost, ImageRefused, MezzotintError, NoDevice
 from mezzotint.images.record import PictureRecord
 from mezzotint.images.writing import pixels_sha256, write_picture

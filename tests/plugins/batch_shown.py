@@ -3,8 +3,8 @@
 from batch_window import dry_row, dry_totals, failed_row, progress, status, step
 
 from mezzotint.batch_protocol import BatchOwner, BatchTaskPage, DryRows
-from mezzotint_app.viewmodel.batch_form import MatrixRow
-from mezzotint_app.viewmodel.batch_state import Batch, KnownBatch
+from mezzotint_app.viewmodel.batch.form import MatrixRow
+from mezzotint_app.viewmodel.batch.state import Batch, KnownBatch
 
 
 def fill_form(model, words):

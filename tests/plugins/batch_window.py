@@ -17,13 +17,13 @@ from mezzotint.batch_protocol import (
     DryTotals,
 )
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
-from mezzotint_app.endings import Ending
+from mezzotint_app.processes.endings import Ending
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.batch import BatchModel
-from mezzotint_app.viewmodel.batch_state import BatchesState
-from mezzotint_app.viewmodel.batch_turn import BatchTurn
-from mezzotint_app.viewmodel.batches import Batches
+from mezzotint_app.viewmodel.batch.batch import BatchModel
+from mezzotint_app.viewmodel.batch.batches import Batches
+from mezzotint_app.viewmodel.batch.state import BatchesState
+from mezzotint_app.viewmodel.batch.turn import BatchTurn
 
 
 def progress(done=0, **changes):

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from mezzotint.protocol import ImageInput, Inpaint
 from mezzotint_app.settings import Settings
-from mezzotint_app.viewmodel.create_request import Form
-from mezzotint_app.viewmodel.create_state import CreateSettings, LoraChoice
-from mezzotint_app.viewmodel.sampler_choices import SAMPLERS, go_together, schedules_of
+from mezzotint_app.viewmodel.create.request import Form
+from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, go_together, schedules_of
+from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
 
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
 NAMES = st.text(st.sampled_from("ab -_.'\"$[]:/\u00e9"), min_size=1, max_size=12)

@@ -13,12 +13,12 @@ from mezzotint.jobs.store import JobStore
 from mezzotint.protocol import GeneratedImage, ModelDefaults, ModelInfo
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.create import CreateModel
-from mezzotint_app.viewmodel.create_state import CreateState
-from mezzotint_app.viewmodel.image_input import ImageInputModel
-from mezzotint_app.viewmodel.queue_access import QueueAccess
+from mezzotint_app.viewmodel.create.create import CreateModel
+from mezzotint_app.viewmodel.create.image_input import ImageInputModel
+from mezzotint_app.viewmodel.create.state import CreateState
+from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
-from mezzotint_app.windows.create_page import CreatePage
+from mezzotint_app.windows.create.page import CreatePage
 
 
 class FakeRunner(QObject):

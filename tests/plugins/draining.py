@@ -15,8 +15,8 @@ from mezzotint.protocol import (
 )
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.queue_access import QueueAccess
-from mezzotint_app.viewmodel.runner import QueueRunner
+from mezzotint_app.viewmodel.queue.access import QueueAccess
+from mezzotint_app.viewmodel.queue.runner import QueueRunner
 
 
 class House:

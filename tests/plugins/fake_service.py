@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from mezzotint_app.service import Failure
+from mezzotint_app.processes.service import Failure
 
 
 @dataclass

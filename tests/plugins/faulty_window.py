@@ -4,8 +4,8 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from mezzotint_app import supervisor
 from mezzotint_app.main import open_window
+from mezzotint_app.processes import supervisor
 from mezzotint_app.program import Program
 from mezzotint_app.settings import Settings, settings_path
 from mezzotint_app.stored import write

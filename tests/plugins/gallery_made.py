@@ -12,8 +12,8 @@ from mezzotint.library_protocol import GalleryItem, GalleryPage, Pixels, Thumbna
 from mezzotint.protocol import ImageMetadata
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.gallery import GalleryState
-from mezzotint_app.viewmodel.gallery_parts import Gallery
+from mezzotint_app.viewmodel.gallery.gallery import GalleryState
+from mezzotint_app.viewmodel.gallery.parts import Gallery
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 

@@ -7,8 +7,8 @@ from PySide6.QtCore import QObject, Signal
 
 from mezzotint.jobs.store import JobStore, PhaseSeconds
 from mezzotint.protocol import Cascade, GeneratedImage, GenerateRequest, ModelRef, Output, Sampling, Stage
-from mezzotint_app.viewmodel.queue_access import QueueAccess
-from mezzotint_app.viewmodel.queue_parts import Queue
+from mezzotint_app.viewmodel.queue.access import QueueAccess
+from mezzotint_app.viewmodel.queue.parts import Queue
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 
 OWNER = "the test"

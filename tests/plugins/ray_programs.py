@@ -12,13 +12,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))  # where Python keeps a
 import psutil
 from batch_programs import StandIn, Telling, task
 
-from mezzotint.batch.manifest import Manifest
-from mezzotint.batch.owner import Owner
-from mezzotint.batch.ray_cluster import LOCAL, connected
-from mezzotint.batch.ray_node import Node
-from mezzotint.batch.ray_sameness import Sameness
-from mezzotint.batch.ray_worker import RayWorker
-from mezzotint.batch.run import How, Run
+from mezzotint.batch.manifest.manifest import Manifest
+from mezzotint.batch.ray.cluster import LOCAL, connected
+from mezzotint.batch.ray.node import Node
+from mezzotint.batch.ray.sameness import Sameness
+from mezzotint.batch.ray.worker import RayWorker
+from mezzotint.batch.run.owner import Owner
+from mezzotint.batch.run.run import How, Run
 from mezzotint.errors import UnknownModel
 
 NODE = "ray_programs:node"

@@ -17,8 +17,8 @@ from window_driver import Window, tell
 from mezzotint.jobs.store import JobStore
 from mezzotint_app.settings import Settings, settings_path
 from mezzotint_app.stored import write
-from mezzotint_app.viewmodel.batch_words import state_words, totals_words
-from mezzotint_app.windows.batch_page import BATCHES, LOOK
+from mezzotint_app.viewmodel.batch.words import state_words, totals_words
+from mezzotint_app.windows.batch.page import BATCHES, LOOK
 from mezzotint_app.windows.leaving_dialog import LeavingDialog
 from mezzotint_app.windows.main_window import BATCH, CREATE
 

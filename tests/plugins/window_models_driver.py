@@ -14,7 +14,7 @@ from window_queue_driver import Driven, run
 
 from mezzotint_app.settings import Settings, settings_path
 from mezzotint_app.stored import write
-from mezzotint_app.viewmodel.models_table import NEED
+from mezzotint_app.viewmodel.models.table import NEED
 from mezzotint_app.windows.main_window import MODELS
 
 HOME = Path(os.environ["HOME"])

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from PySide6.QtCore import QObject, Signal, SignalInstance
 
-from mezzotint_app.viewmodel.batches import Batches
+from mezzotint_app.viewmodel.batch.batches import Batches
 
 
 class Works(Protocol):

@@ -9,7 +9,7 @@ from mezzotint.jobs.store import Task
 from mezzotint.protocol import PLANNING, EngineInfo, Event, Loading, MemoryNow
 from mezzotint_app.amounts import bytes_of, left_text
 from mezzotint_app.clock import Clock, Every, SystemClock
-from mezzotint_app.service import GONE, Failed, Failure, OnEvent, Then
+from mezzotint_app.processes.service import GONE, Failed, Failure, OnEvent, Then
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.engine_start import EngineStart

@@ -15,7 +15,7 @@ from mezzotint.errors import ImageRefused, MezzotintError
 from mezzotint.library_protocol import Pixels, PixelsRequest
 from mezzotint.trouble import shown, storage_error
 from mezzotint_app.background import Runs
-from mezzotint_app.service import Failure, Service
+from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.strips import converted
 
 LARGEST_SIDE = 1 << 16  # pixels

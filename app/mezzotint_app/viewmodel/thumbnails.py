@@ -10,7 +10,7 @@ from PySide6.QtGui import QImage
 
 from mezzotint.library_protocol import Thumbnail, ThumbnailRequest
 from mezzotint_app.background import Runs
-from mezzotint_app.service import GONE, NOT_RUNNING, Failure, Service
+from mezzotint_app.processes.service import GONE, NOT_RUNNING, Failure, Service
 
 MOST_BYTES = 128 << 20
 SIDES = (128, 256, 512, 1024)  # few sizes, so that the files of the cache are used again

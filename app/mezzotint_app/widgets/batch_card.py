@@ -15,9 +15,9 @@ from PySide6.QtWidgets import (
 )
 
 from mezzotint_app.resources import icon, icon_in
-from mezzotint_app.viewmodel.batch_failures import BatchFailures
-from mezzotint_app.viewmodel.batch_state import Batch
-from mezzotint_app.viewmodel.batch_words import (
+from mezzotint_app.viewmodel.batch.failures import BatchFailures
+from mezzotint_app.viewmodel.batch.state import Batch
+from mezzotint_app.viewmodel.batch.words import (
     fraction,
     is_empty,
     is_whole,
@@ -27,8 +27,8 @@ from mezzotint_app.viewmodel.batch_words import (
     step_words,
 )
 from mezzotint_app.widgets.flow_layout import FlowLayout
+from mezzotint_app.widgets.inputs.plain_box import PlainBox
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
-from mezzotint_app.widgets.plain_box import PlainBox
 
 _STEPS = 1000
 _LIST = 170  # pixels of what failed

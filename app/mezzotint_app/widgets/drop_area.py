@@ -16,7 +16,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from mezzotint_app import theme
-from mezzotint_app.viewmodel.dropped_data import can_hold, held
+from mezzotint_app.viewmodel.dropped.data import can_hold, held
 from mezzotint_app.widgets.labels import plain_label
 
 

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QToolButton, QV
 
 from mezzotint.protocol import Progress
 from mezzotint_app.amounts import bytes_of, bytes_text, left_text
-from mezzotint_app.viewmodel.models import LibraryJob
+from mezzotint_app.viewmodel.models.models import LibraryJob
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 

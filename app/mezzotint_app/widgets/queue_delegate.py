@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QS
 from mezzotint_app import theme
 from mezzotint_app.resources import icon_in
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
-from mezzotint_app.viewmodel.queue import PictureRole, ViewRole
-from mezzotint_app.viewmodel.queue_words import COLOURS, ICONS, EntryView
+from mezzotint_app.viewmodel.queue.queue import PictureRole, ViewRole
+from mezzotint_app.viewmodel.queue.words import COLOURS, ICONS, EntryView
 
 Index = QModelIndex | QPersistentModelIndex
 

@@ -8,23 +8,23 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
 from mezzotint.protocol import ImageMetadata, ModelInfo
 from mezzotint_app.program import Program
-from mezzotint_app.viewmodel.create_state import with_lora
-from mezzotint_app.viewmodel.differences import DifferencesModel, What
-from mezzotint_app.viewmodel.folder_of_pictures import Pictures
-from mezzotint_app.viewmodel.get_model import GetModel
-from mezzotint_app.viewmodel.viewer import ViewerModel
-from mezzotint_app.viewmodel.viewer_keeping import ViewerKeeping
-from mezzotint_app.windows.batch_log_dialog import BatchLogDialog
+from mezzotint_app.viewmodel.create.state import with_lora
+from mezzotint_app.viewmodel.dropped.differences import DifferencesModel, What
+from mezzotint_app.viewmodel.dropped.folder_of_pictures import Pictures
+from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
+from mezzotint_app.viewmodel.gallery.viewer_keeping import ViewerKeeping
+from mezzotint_app.viewmodel.models.get_model import GetModel
+from mezzotint_app.windows.batch.log_dialog import BatchLogDialog
 from mezzotint_app.windows.differences_dialog import DifferencesDialog
 from mezzotint_app.windows.dropped_questions import DroppedQuestions
-from mezzotint_app.windows.get_model_dialog import GetModelDialog
+from mezzotint_app.windows.gallery.viewer import Viewer
 from mezzotint_app.windows.leaving_dialog import LeavingDialog
 from mezzotint_app.windows.log_dialog import LogDialog
-from mezzotint_app.windows.places_dialog import PlacesDialog
-from mezzotint_app.windows.quantize_dialog import QuantizeDialog
+from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
+from mezzotint_app.windows.models.places_dialog import PlacesDialog
+from mezzotint_app.windows.models.quantize_dialog import QuantizeDialog
 from mezzotint_app.windows.settings_dialog import SettingsDialog
 from mezzotint_app.windows.shortcuts_dialog import ShortcutsDialog
-from mezzotint_app.windows.viewer import Viewer
 
 
 class Dialogs(QObject):

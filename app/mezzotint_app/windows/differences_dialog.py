@@ -17,15 +17,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from mezzotint_app.processes.service import Failure
 from mezzotint_app.resources import icon
-from mezzotint_app.service import Failure
-from mezzotint_app.viewmodel.described_request import file_name
-from mezzotint_app.viewmodel.differences import Difference, DifferencesModel, What
+from mezzotint_app.viewmodel.dropped.described_request import file_name
+from mezzotint_app.viewmodel.dropped.differences import Difference, DifferencesModel, What
+from mezzotint_app.viewmodel.dropped.settings_text import program_name
 from mezzotint_app.viewmodel.foreign_text import in_full, in_lines, in_one_line, plain_tooltip
 from mezzotint_app.viewmodel.pixels import PixelLoader
-from mezzotint_app.viewmodel.settings_text import program_name
+from mezzotint_app.widgets.images.thumbnail_label import ThumbnailLabel
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
-from mezzotint_app.widgets.thumbnail_label import ThumbnailLabel
 
 _THUMBNAIL = QSize(112, 112)
 _CELL, _TIP, _NAME, _CHECK = 160, 600, 200, 60  # characters that are shown

@@ -7,11 +7,11 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from mezzotint.library_protocol import Dropped
-from mezzotint_app.viewmodel.described_request import file_name
-from mezzotint_app.viewmodel.dropped import DropHandler
-from mezzotint_app.viewmodel.folder_of_pictures import Pictures
+from mezzotint_app.viewmodel.dropped.described_request import file_name
+from mezzotint_app.viewmodel.dropped.dropped import DropHandler
+from mezzotint_app.viewmodel.dropped.folder_of_pictures import Pictures
 from mezzotint_app.viewmodel.foreign_text import in_lines
-from mezzotint_app.viewmodel.queue_words import pictures_count
+from mezzotint_app.viewmodel.queue.words import pictures_count
 
 _FEW = 12  # images of a folder that become an entry of the queue; more are a batch
 _MOST = 20  # questions from one drop; nobody answers more

@@ -2,7 +2,7 @@
 
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from mezzotint_app.supervisor import Supervisor
+from mezzotint_app.processes.supervisor import Supervisor
 from mezzotint_app.viewmodel.late_start import LateStart
 from mezzotint_app.widgets.notice_bar import NoticeBar
 

@@ -18,23 +18,23 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLay
 from mezzotint.protocol import GenerateRequest
 from mezzotint_app.program import Program
 from mezzotint_app.resources import icon
-from mezzotint_app.viewmodel.dropped_data import can_hold, held
+from mezzotint_app.viewmodel.dropped.data import can_hold, held
 from mezzotint_app.widgets.navigation import Navigation
 from mezzotint_app.widgets.notice_bar import NoticeBar
 from mezzotint_app.widgets.notice_column import NoticeColumn
 from mezzotint_app.widgets.status_line import StatusLine
-from mezzotint_app.windows.batch_page import BatchPage
-from mezzotint_app.windows.create_page import CreatePage
+from mezzotint_app.windows.batch.page import BatchPage
+from mezzotint_app.windows.create.page import CreatePage
 from mezzotint_app.windows.dialogs import Dialogs
 from mezzotint_app.windows.engine_notice import EngineNotice
 from mezzotint_app.windows.first_run import FirstRun
 from mezzotint_app.windows.first_size import first_size
-from mezzotint_app.windows.gallery_page import GalleryPage
+from mezzotint_app.windows.gallery.page import GalleryPage
 from mezzotint_app.windows.kept_layout import KeptLayout
 from mezzotint_app.windows.librarian_notice import LibrarianNotice
-from mezzotint_app.windows.models_page import ModelsPage
-from mezzotint_app.windows.paused_notice import PausedNotice
-from mezzotint_app.windows.queue_page import QueuePage
+from mezzotint_app.windows.models.page import ModelsPage
+from mezzotint_app.windows.queue.page import QueuePage
+from mezzotint_app.windows.queue.paused_notice import PausedNotice
 from mezzotint_app.windows.status import Status
 
 CREATE, QUEUE, GALLERY, MODELS, BATCH, FIRST_RUN = range(6)

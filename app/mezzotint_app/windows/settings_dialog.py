@@ -25,10 +25,10 @@ from mezzotint.protocol import DeviceInfo
 from mezzotint_app.resources import icon
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.picture_places import PicturePlaces
-from mezzotint_app.widgets.form_rows import align_names
+from mezzotint_app.viewmodel.gallery.picture_places import PicturePlaces
+from mezzotint_app.widgets.inputs.form_rows import align_names
+from mezzotint_app.widgets.inputs.spin_room import indent
 from mezzotint_app.widgets.labels import plain_label
-from mezzotint_app.widgets.spin_room import indent
 from mezzotint_app.windows.settings_pictures import PictureSettings
 
 _GB = 1 << 30

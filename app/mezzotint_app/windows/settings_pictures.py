@@ -4,10 +4,10 @@ from PySide6.QtWidgets import QFileDialog, QFormLayout, QHBoxLayout, QLabel, QLi
 
 from mezzotint_app.resources import icon
 from mezzotint_app.settings import DEFAULT_TEMPLATE
-from mezzotint_app.viewmodel.picture_places import PicturePlaces
-from mezzotint_app.widgets.form_rows import align_names
+from mezzotint_app.viewmodel.gallery.picture_places import PicturePlaces
+from mezzotint_app.widgets.inputs.form_rows import align_names
+from mezzotint_app.widgets.inputs.path_list import PathList
 from mezzotint_app.widgets.labels import plain_label
-from mezzotint_app.widgets.path_list import PathList
 
 _TOKENS = "[date] [time] [seed] [prompt] [model] [width] [height] [steps] [sampler] [index] [count]"
 

@@ -23,7 +23,7 @@ from mezzotint.rpc import Method
 from mezzotint.trouble import shown
 
 if TYPE_CHECKING:
-    from mezzotint.batch.followed import FollowedFolders
+    from mezzotint.batch.manifest.followed import FollowedFolders
     from mezzotint.catalog import Catalog
 
 MOST_BYTES = 4 << 20  # of a job that a window is given to edit
@@ -49,8 +49,8 @@ class _BatchMethods:
         self._followed: FollowedFolders | None = None
 
     def read(self, asked: PathParams, _tell: OnEvent, _cancelled: IsCancelled) -> BatchJob:
-        from mezzotint.batch.job_reading import read_job
-        from mezzotint.batch.job_writing import data_of
+        from mezzotint.batch.job.reading import read_job
+        from mezzotint.batch.job.writing import data_of
 
         path = _whole(asked.path, "job")
         job = data_of(read_job(path, MOST_BYTES))
@@ -58,9 +58,9 @@ class _BatchMethods:
         return BatchJob(job=job, base=str(path.parent))
 
     def write(self, asked: BatchWrite, _tell: OnEvent, _cancelled: IsCancelled) -> BatchWritten:
-        from mezzotint.batch.job_reading import job_of_data
-        from mezzotint.batch.job_writing import write_job
-        from mezzotint.batch.moved import moved
+        from mezzotint.batch.job.moved import moved
+        from mezzotint.batch.job.reading import job_of_data
+        from mezzotint.batch.job.writing import write_job
 
         path, job = _whole(asked.path, "job"), job_of_data(asked.job)
         if asked.base is not None:
@@ -69,7 +69,7 @@ class _BatchMethods:
         return BatchWritten(path=str(path))
 
     def look(self, asked: BatchLook, tell: OnEvent, cancelled: IsCancelled) -> DryTotals:
-        from mezzotint.batch.looking import look
+        from mezzotint.batch.tasks.looking import look
 
         return look(asked, self._make_catalog(), tell, cancelled)
 
@@ -81,7 +81,7 @@ class _BatchMethods:
 
     def _folders(self) -> "FollowedFolders":
         """Made by whichever thread asks first; two of them would only read twice."""
-        from mezzotint.batch.followed import FollowedFolders
+        from mezzotint.batch.manifest.followed import FollowedFolders
 
         self._followed = self._followed or FollowedFolders()
         return self._followed

@@ -4,7 +4,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from mezzotint.cli import batch
+from mezzotint.cli.batch import batch
 from mezzotint.cli.context import Context
 from mezzotint.cli.parser import make_parser
 from mezzotint.errors import MezzotintError, OutOfMemory

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     catalog = context.make_catalog(arguments.models_folder)
     request = requested(options, arguments, catalog, context)
     if arguments.save_job is not None:
-        from mezzotint.cli.save_job import save_request
+        from mezzotint.cli.batch.save_job import save_request
 
         return save_request(request, arguments.save_job, context)
     form: Format = "json" if arguments.json else "jsonl" if arguments.jsonl else "paths"

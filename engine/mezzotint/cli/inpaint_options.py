@@ -5,8 +5,8 @@ import re
 from argparse import ArgumentTypeError
 from typing import get_args
 
-from mezzotint.batch.inpainting import SIDES as SIDES
-from mezzotint.batch.inpainting import Margins as Margins
+from mezzotint.batch.job.inpainting import SIDES as SIDES
+from mezzotint.batch.job.inpainting import Margins as Margins
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.argument_types import integer
 from mezzotint.protocol import InpaintArea, InpaintFill

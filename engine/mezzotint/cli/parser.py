@@ -6,21 +6,13 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from mezzotint import __version__
-from mezzotint.cli import (
-    app,
-    batch,
-    bench,
-    completion,
-    decode,
-    doctor,
-    generate,
-    inspect,
-    models,
-    plan,
-    quantize,
-    queue,
-)
-from mezzotint.cli import run as run_job
+from mezzotint.cli import app, completion, decode, generate, inspect, plan, quantize
+from mezzotint.cli.batch import batch
+from mezzotint.cli.batch import run as run_job
+from mezzotint.cli.bench import bench
+from mezzotint.cli.doctor import doctor
+from mezzotint.cli.models import models
+from mezzotint.cli.queue import queue
 from mezzotint.errors import UsageError
 
 EXIT_CODES = """\

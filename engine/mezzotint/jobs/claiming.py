@@ -3,11 +3,11 @@
 from collections.abc import Collection
 from dataclasses import replace
 
-from mezzotint.jobs.database import Database, Row
 from mezzotint.jobs.editing import Clock, settle_entries
 from mezzotint.jobs.listing import TASK, id_list
 from mezzotint.jobs.narrowing import narrowed
 from mezzotint.jobs.recovery import readable_tasks, take_found
+from mezzotint.jobs.storage.database import Database, Row
 from mezzotint.jobs.switches import PAUSED, STOPPING, setting, switch
 from mezzotint.jobs.tasks import Task
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Collection, Sequence
 
 from mezzotint import codec
 from mezzotint.errors import UsageError
-from mezzotint.jobs.database import Database
 from mezzotint.jobs.expectation import key_id
 from mezzotint.jobs.listing import id_list
 from mezzotint.jobs.order import next_waiting, places
 from mezzotint.jobs.requests import changes, model_of, run_key, settle, steps_of, title_of
+from mezzotint.jobs.storage.database import Database
 from mezzotint.jobs.tasks import RunKey
 from mezzotint.jobs.texts import readable
 from mezzotint.protocol import GenerateRequest

@@ -2,7 +2,7 @@
 
 from mezzotint import codec
 from mezzotint.errors import ProtocolError
-from mezzotint.jobs.database import Database
+from mezzotint.jobs.storage.database import Database
 
 
 def go_elsewhere(database: Database, old: str, new: str) -> int:

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mezzotint.jobs.database import Database
 from mezzotint.jobs.requests import run_key, steps_of
+from mezzotint.jobs.storage.database import Database
 from mezzotint.jobs.tasks import Expected, HowSure, PhaseSeconds, RunKey
 from mezzotint.protocol import GenerateRequest, GenerateResult
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from mezzotint import codec
 from mezzotint.errors import ProtocolError, UsageError
-from mezzotint.jobs.database import Database, Row
 from mezzotint.jobs.requests import changed
+from mezzotint.jobs.storage.database import Database, Row
 from mezzotint.jobs.tasks import Entry, EntryRow, Task, TaskCounts, TaskState
 from mezzotint.jobs.texts import given
 from mezzotint.protocol import GeneratedImage, GenerateRequest

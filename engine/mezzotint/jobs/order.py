@@ -5,8 +5,8 @@ from collections.abc import Collection
 from itertools import pairwise
 
 from mezzotint.errors import UsageError
-from mezzotint.jobs.database import Database
 from mezzotint.jobs.listing import id_list
+from mezzotint.jobs.storage.database import Database
 
 
 def move(database: Database, entries: Collection[int], before: int | None) -> None:

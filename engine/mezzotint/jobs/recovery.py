@@ -5,11 +5,11 @@ from collections.abc import Callable, Collection, Sequence
 
 from mezzotint.codec import to_json
 from mezzotint.errors import ProtocolError
-from mezzotint.jobs.database import Database, Row
 from mezzotint.jobs.editing import Clock, settle_entries
 from mezzotint.jobs.found_pictures import found_pictures
 from mezzotint.jobs.listing import TASK, id_list, tasks
 from mezzotint.jobs.running import saved, settle_task
+from mezzotint.jobs.storage.database import Database, Row
 from mezzotint.jobs.switches import switch
 from mezzotint.jobs.tasks import DEATHS_TO_SET_ASIDE, Recovered, Task, TaskState
 from mezzotint.jobs.texts import given, kept, readable

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from mezzotint.jobs.database import Database
 from mezzotint.jobs.editing import Clock, settle_entries
 from mezzotint.jobs.expectation import remember
 from mezzotint.jobs.narrowing import number_of
+from mezzotint.jobs.storage.database import Database
 from mezzotint.jobs.tasks import PhaseSeconds, TaskState
 from mezzotint.jobs.texts import kept, readable
 from mezzotint.protocol import GeneratedImage

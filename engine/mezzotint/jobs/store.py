@@ -9,20 +9,7 @@ from typing import Self
 
 from mezzotint import paths
 from mezzotint.errors import StorageError
-from mezzotint.jobs import (
-    backups,
-    claiming,
-    editing,
-    elsewhere,
-    expectation,
-    listing,
-    opening,
-    order,
-    recovery,
-    running,
-    switches,
-)
-from mezzotint.jobs.database import Database
+from mezzotint.jobs import claiming, editing, elsewhere, expectation, listing, order, recovery, running, switches
 from mezzotint.jobs.expectation import seconds_of as seconds_of
 from mezzotint.jobs.lease import Held as Held
 from mezzotint.jobs.lease import Lease as Lease
@@ -32,6 +19,8 @@ from mezzotint.jobs.matrix import expand as expand
 from mezzotint.jobs.requests import run_key as run_key
 from mezzotint.jobs.requests import title_of as title_of
 from mezzotint.jobs.space import is_full as is_full
+from mezzotint.jobs.storage import backups, opening
+from mezzotint.jobs.storage.database import Database
 from mezzotint.jobs.tasks import Entry as Entry
 from mezzotint.jobs.tasks import EntryRow as EntryRow
 from mezzotint.jobs.tasks import Expected as Expected

@@ -1,6 +1,6 @@
 """What is on or off for the whole queue."""
 
-from mezzotint.jobs.database import Database
+from mezzotint.jobs.storage.database import Database
 
 PAUSED, STOPPING = "paused", "stop_after_current"
 

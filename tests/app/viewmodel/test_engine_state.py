@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QObject, Signal
 
 from mezzotint.protocol import PLANNING, DeviceInfo, EngineInfo, Loading, MemoryNow, Notice, Step
-from mezzotint_app.service import Failure
+from mezzotint_app.processes.service import Failure
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.engine_state import DEATHS, EngineState

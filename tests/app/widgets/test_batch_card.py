@@ -7,8 +7,8 @@ from batch_window import failed_row, progress, status, step
 from PySide6.QtCore import Qt
 
 from mezzotint.batch_protocol import BatchOwner, BatchTaskPage
-from mezzotint_app.viewmodel.batch_failures import BatchFailures
-from mezzotint_app.viewmodel.batch_state import Batch, KnownBatch
+from mezzotint_app.viewmodel.batch.failures import BatchFailures
+from mezzotint_app.viewmodel.batch.state import Batch, KnownBatch
 from mezzotint_app.widgets.batch_card import BatchCard
 
 pytestmark = pytest.mark.requires_package("PySide6")

@@ -5,7 +5,7 @@ from PySide6.QtCore import QLocale, Qt
 from PySide6.QtWidgets import QProgressBar
 
 from mezzotint.protocol import Progress
-from mezzotint_app.viewmodel.models import LibraryJob
+from mezzotint_app.viewmodel.models.models import LibraryJob
 from mezzotint_app.widgets.job_line import JobLine
 
 

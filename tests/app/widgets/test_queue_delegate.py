@@ -8,8 +8,8 @@ from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QListView, QStyle, QStyleOptionViewItem
 
 from mezzotint_app import theme
-from mezzotint_app.viewmodel.queue import PictureRole, ViewRole
-from mezzotint_app.viewmodel.queue_words import EntryView
+from mezzotint_app.viewmodel.queue.queue import PictureRole, ViewRole
+from mezzotint_app.viewmodel.queue.words import EntryView
 from mezzotint_app.widgets.queue_delegate import QueueDelegate
 
 NOWHERE = QModelIndex()

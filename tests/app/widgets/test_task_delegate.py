@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QListView, QStyleOptionViewItem
 from queue_made import request
 
 from mezzotint.jobs.store import Task
-from mezzotint_app.viewmodel.queue_details import TasksModel
+from mezzotint_app.viewmodel.queue.details import TasksModel
 from mezzotint_app.widgets.task_delegate import TaskDelegate
 
 

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QDialog
 from shiboken6 import isValid
 
 from mezzotint.protocol import ImageMetadata
-from mezzotint_app.viewmodel.folder_of_pictures import Pictures
+from mezzotint_app.viewmodel.dropped.folder_of_pictures import Pictures
 
 METADATA = ImageMetadata(
     program="a1111",

@@ -10,7 +10,7 @@ from PySide6.QtGui import QImage  # noqa: E402
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLabel, QPlainTextEdit, QTableWidget  # noqa: E402
 
 from mezzotint.protocol import GenerateRequest, ImageMetadata, ModelInfo  # noqa: E402
-from mezzotint_app.viewmodel.differences import DifferencesModel  # noqa: E402
+from mezzotint_app.viewmodel.dropped.differences import DifferencesModel  # noqa: E402
 from mezzotint_app.viewmodel.pixels import PixelLoader  # noqa: E402
 from mezzotint_app.windows.differences_dialog import DifferencesDialog  # noqa: E402
 

@@ -9,8 +9,8 @@ from PySide6.QtCore import Qt  # noqa: E402
 from PySide6.QtWidgets import QWidget  # noqa: E402
 
 from mezzotint.library_protocol import Dropped  # noqa: E402
-from mezzotint_app.viewmodel.dropped import DropHandler  # noqa: E402
-from mezzotint_app.viewmodel.folder_of_pictures import Pictures  # noqa: E402
+from mezzotint_app.viewmodel.dropped.dropped import DropHandler  # noqa: E402
+from mezzotint_app.viewmodel.dropped.folder_of_pictures import Pictures  # noqa: E402
 from mezzotint_app.windows.dropped_questions import DroppedQuestions  # noqa: E402
 
 

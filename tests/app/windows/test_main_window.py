@@ -11,7 +11,7 @@ from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
 from mezzotint_app.amounts import left_text
 from mezzotint_app.program import Program
 from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, MainWindow
-from mezzotint_app.windows.paused_notice import PausedNotice
+from mezzotint_app.windows.queue.paused_notice import PausedNotice
 
 
 def page(window):

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, Q
 from mezzotint.protocol import DeviceInfo
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.picture_places import PicturePlaces
+from mezzotint_app.viewmodel.gallery.picture_places import PicturePlaces
 from mezzotint_app.windows.settings_dialog import SettingsDialog
 
 CARD = DeviceInfo(id="cuda:0", name="A card", memory_bytes=8 << 30)

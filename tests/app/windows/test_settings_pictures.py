@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFileDialog, QPushButton
 
 from mezzotint_app.settings import DEFAULT_TEMPLATE, Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.picture_places import PicturePlaces
+from mezzotint_app.viewmodel.gallery.picture_places import PicturePlaces
 from mezzotint_app.windows.settings_pictures import PictureSettings
 
 

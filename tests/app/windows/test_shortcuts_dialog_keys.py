@@ -9,13 +9,13 @@ from PySide6.QtWidgets import QApplication
 
 from mezzotint.library_protocol import GalleryPage
 from mezzotint.protocol import GenerateRequest
-from mezzotint_app.viewmodel.image_input import ImageInputModel
+from mezzotint_app.viewmodel.create.image_input import ImageInputModel
+from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.pixels import Picture
-from mezzotint_app.viewmodel.viewer import ViewerModel
-from mezzotint_app.widgets.picture_view import PictureView
-from mezzotint_app.windows.mask_editor import MaskEditor
+from mezzotint_app.widgets.images.picture_view import PictureView
+from mezzotint_app.windows.create.mask_editor import MaskEditor
+from mezzotint_app.windows.gallery.viewer import Viewer
 from mezzotint_app.windows.shortcuts_dialog import shortcuts
-from mezzotint_app.windows.viewer import Viewer
 
 LISTED = {name: [key for keys, _ in rows for key in keys.split(", ")] for name, rows in shortcuts()}
 SAME = {"Ctrl+Enter": "Ctrl+Return", "Ctrl+=": "Ctrl++", "Ctrl+Y": "Ctrl+Shift+Z"}  # other ways to the same

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.batch import methods
-from mezzotint.batch.job_reading import job_of_data
-from mezzotint.batch.job_writing import data_of
+from mezzotint.batch.job.reading import job_of_data
+from mezzotint.batch.job.writing import data_of
 from mezzotint.batch.methods import batch_methods
 from mezzotint.batch_protocol import BatchFolder, BatchLook, BatchTasks, BatchWrite
 from mezzotint.catalog import Catalog

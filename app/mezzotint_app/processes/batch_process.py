@@ -1,0 +1,169 @@
+"""The process that makes the images of a batch: it tells in lines of JSON, and is stopped by a word."""
+
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QIODevice, QObject, QProcess, Signal
+
+from mezzotint_app.clock import Clock, Every, SystemClock, Wait
+from mezzotint_app.processes.endings import Ending
+from mezzotint_app.processes.messages import LineBuffer, TooLong
+from mezzotint_app.viewmodel.batch.lines import Strange, read_lines
+
+COMMAND = (sys.executable, "-P", "-m", "mezzotint", "run")
+HOW = ("--jsonl", "--stop-with-input")
+RETRY = "--retry-failed"
+LOG_LINES = 400
+LOG_LINE = 2000  # characters
+SILENT = 180.0  # seconds without a word after which it is told that nothing is heard; it speaks twice a second
+_TICK = 5.0
+_LONGEST_TICK = 10.0  # the machine may have slept between two
+_AT_ONCE = 200  # lines that are read before the window has its turn
+_PATIENCE = 15.0  # seconds to end at once, until it is killed
+
+
+class BatchProcess(QObject):
+    """One run; another is another object."""
+
+    told = Signal(object)  # Told
+    logged = Signal()
+    silent = Signal(bool)  # whether nothing has been heard for long
+    ended = Signal(object)  # Ending, once
+
+    def __init__(self, command: Sequence[str], clock: Clock | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._command = list(command)
+        self._clock = clock or SystemClock(self)
+        self._log: deque[str] = deque(maxlen=LOG_LINES)
+        self._out, self._err = LineBuffer(), LineBuffer(LOG_LINE)
+        self._unread: deque[bytes | TooLong] = deque()
+        self._reading: Wait | None = None
+        self._killing: Wait | None = None
+        self._exited: Ending | None = None
+        self._over = self._is_silent = False
+        self._stops = 0
+        self._silence = self._ticked = 0.0
+        self._every = Every(self._clock, _TICK, self._tick)
+        self._process = QProcess(self)
+        self._process.readyReadStandardOutput.connect(self._read)
+        self._process.readyReadStandardError.connect(self._read_log)
+        self._process.finished.connect(self._finished)
+        self._process.errorOccurred.connect(self._on_error)
+
+    def start(self) -> None:
+        """Begin; `ended` tells when that fails."""
+        self._ticked = self._clock.now()
+        self._every.start()
+        if not self._command or not self._command[0]:
+            self._clock.after(0, lambda: self._end(Ending(kind="not_started", detail=self.tr("Python was not found"))))
+            return
+        self._process.start(self._command[0], self._command[1:], QIODevice.OpenModeFlag.ReadWrite)
+
+    def stop(self) -> None:
+        """Finish the image that is being made, then end."""
+        if self._stops == 0:
+            self._say_stop()
+
+    def stop_now(self) -> None:
+        """End at once; what does not is killed a moment later."""
+        while self._stops < 2:
+            self._say_stop()
+        if self._killing is None:
+            self._killing = self._clock.after(_PATIENCE, self._process.kill)
+
+    def finish(self, milliseconds: int) -> None:
+        """End it for good and wait; only for when the last window is gone."""
+        if self._process.state() != QProcess.ProcessState.NotRunning:
+            self.stop_now()
+            if not self._process.waitForFinished(milliseconds):
+                self._process.kill()
+                self._process.waitForFinished(1000)
+
+    def log(self) -> tuple[str, ...]:
+        """The last lines of what it said to people, and of what nobody understands."""
+        return tuple(self._log)
+
+    def _say_stop(self) -> None:
+        self._stops += 1
+        if self._process.state() != QProcess.ProcessState.NotRunning:
+            self._process.write(b"stop\n")
+
+    # ---- what it says
+
+    def _read(self) -> None:
+        self._heard()
+        self._unread.extend(self._out.feed(bytes(self._process.readAllStandardOutput().data())))
+        if self._reading is None:
+            self._tell_some()
+
+    def _tell_some(self) -> None:
+        """A few lines at a time: thousands may come at once."""
+        self._reading = None
+        lines = [self._unread.popleft() for _ in range(min(_AT_ONCE, len(self._unread)))]
+        for told in read_lines(lines):
+            if isinstance(told, Strange):
+                self._note([told.begins])
+            else:
+                self.told.emit(told)
+        if self._unread:
+            self._reading = self._clock.after(0, self._tell_some)
+        elif self._exited is not None:
+            self._end(self._exited)
+
+    def _read_log(self) -> None:
+        self._heard()
+        lines = self._err.feed(bytes(self._process.readAllStandardError().data()))
+        self._note([(line.head if isinstance(line, TooLong) else line).decode("utf-8", "replace") for line in lines])
+
+    def _note(self, lines: Sequence[str]) -> None:
+        if lines:
+            self._log.extend(line.rstrip("\r")[:LOG_LINE] for line in lines)
+            self.logged.emit()
+
+    def _heard(self) -> None:
+        self._silence = 0.0
+        self._set_silent(False)
+
+    def _tick(self) -> None:
+        now = self._clock.now()
+        self._silence += min(now - self._ticked, _LONGEST_TICK)
+        self._ticked = now
+        self._set_silent(self._silence > SILENT)
+
+    def _set_silent(self, silent: bool) -> None:
+        if silent != self._is_silent:
+            self._is_silent = silent
+            self.silent.emit(silent)
+
+    # ---- its end
+
+    def _on_error(self, error: QProcess.ProcessError) -> None:
+        if error == QProcess.ProcessError.FailedToStart:
+            ending = Ending(kind="not_started", detail=self._process.errorString())
+            self._clock.after(0, lambda: self._end(ending))
+
+    def _finished(self, code: int, status: QProcess.ExitStatus) -> None:
+        self._read_log()
+        crashed = status == QProcess.ExitStatus.CrashExit
+        self._exited = Ending(kind="crashed" if crashed else "ended", code=code)
+        self._read()
+
+    def _end(self, ending: Ending) -> None:
+        if self._over:
+            return
+        self._over = True
+        self._every.stop()
+        if self._killing is not None:
+            self._killing.stop()
+        self.ended.emit(ending)
+
+
+MakeProcess = Callable[[Sequence[str]], BatchProcess]
+
+
+def command(
+    job: str, *, how: Sequence[str] = (), retry_failed: bool = False, base: Sequence[str] = COMMAND
+) -> tuple[str, ...]:
+    """The words that make what is missing of a job."""
+    return (*base, job, *HOW, *how, *((RETRY,) if retry_failed else ()))

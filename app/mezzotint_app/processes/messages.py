@@ -1,0 +1,174 @@
+"""What a process of the engine writes: bytes to lines, lines to messages. Nothing in them is trusted."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from mezzotint.codec import decode, decode_event, encode, parse_json, to_json
+from mezzotint.errors import MezzotintError, UsageError
+from mezzotint.protocol import Event
+from mezzotint_app.processes.service import Failure
+
+MAX_LINE = 8 << 20  # bytes
+_HEAD = 200  # bytes of a line that could not be read, in which its call is looked for
+_SHOWN = 120  # characters of it that are told
+_ANSWER = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,15})\s*,')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TooLong:
+    """A line that was passed over for its length."""
+
+    head: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A call's result, decoded to what was asked for."""
+
+    call: int
+    value: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A call's error, as the process told it."""
+
+    call: int
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """Something on the way of a job."""
+
+    call: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Garbage:
+    """What is no message; where it seems to be a call's answer, that call has none."""
+
+    call: int | None
+    problem: str
+
+
+Message = Answer | Refusal | Told | Garbage
+
+
+class LineBuffer:
+    """Bytes as they come, to lines; a line that is too long is passed over without being kept."""
+
+    def __init__(self, most: int = MAX_LINE) -> None:
+        self._most = most
+        self._begun = bytearray()
+        self.passed = 0  # bytes of the line that is being passed over
+
+    def feed(self, data: bytes) -> list[bytes | TooLong]:
+        """The lines that end in these bytes, without their ends; blank ones are left out."""
+        lines: list[bytes | TooLong] = []
+        begin = 0
+        while (end := data.find(b"\n", begin)) >= 0:
+            self._take(data, begin, end)
+            lines.extend(self._whole())
+            begin = end + 1
+        self._take(data, begin, len(data))
+        return lines
+
+    def _take(self, data: bytes, begin: int, end: int) -> None:
+        size = end - begin
+        if self.passed or len(self._begun) + size > self._most:
+            self._begun += data[begin : begin + max(0, _HEAD - len(self._begun))]
+            self.passed += size if self.passed else len(self._begun) + size
+            del self._begun[_HEAD:]
+        else:
+            self._begun += data[begin:end]
+
+    def _whole(self) -> Iterable[bytes | TooLong]:
+        line, passed = bytes(self._begun), self.passed
+        self._begun.clear()
+        self.passed = 0
+        if passed:
+            return (TooLong(head=line),)
+        return (line,) if line.strip() else ()
+
+
+def call_line(call: int, method: str, params: object) -> bytes:
+    """A call as the process reads it. A MezzotintError when the params cannot be written, or are too long."""
+    message: dict[str, object] = {"jsonrpc": "2.0", "id": call, "method": method}
+    if params is not None:
+        message["params"] = encode(params)
+    line = to_json(message).encode("ascii") + b"\n"
+    if len(line) > MAX_LINE:
+        raise UsageError(
+            f"the request is too long: {len(line) >> 20} MB; at most {MAX_LINE >> 20} MB are allowed. Shorten it"
+        )
+    return line
+
+
+def read_messages(lines: Iterable[bytes | TooLong], answers: Mapping[int, object]) -> list[Message]:
+    """What the lines say; `answers` are the open calls, with the types that their results are decoded to."""
+    return [_read(line, answers) for line in lines]
+
+
+def _read(line: bytes | TooLong, answers: Mapping[int, object]) -> Message:
+    if isinstance(line, TooLong):
+        return _garbage(line.head, f"a line is longer than {MAX_LINE >> 20} MB", answers)
+    try:
+        return _message(parse_json(line), answers)
+    except MezzotintError as error:
+        return _garbage(line, str(error).rstrip("."), answers)
+
+
+def _message(data: object, answers: Mapping[int, object]) -> Message:
+    if not isinstance(data, dict):
+        return Garbage(call=None, problem="a line contains no message")
+    if data.get("method") == "event":
+        return _told(data.get("params"), answers)
+    call = _open_call(data.get("id"), answers)
+    if call is None:
+        return Garbage(call=None, problem=f"a response to an unknown request: {str(data.get('id'))[:20]}")
+    if "error" in data:
+        return Refusal(call=call, failure=_failure(data["error"]))
+    if "result" not in data:
+        return Garbage(call=call, problem="a response without a result")
+    return Answer(call=call, value=_value(answers[call], data["result"]))
+
+
+def _told(params: object, answers: Mapping[int, object]) -> Message:
+    if not isinstance(params, dict):
+        return Garbage(call=None, problem="an event without params")
+    call = _open_call(params.get("job"), answers)
+    if call is None:
+        return Garbage(call=None, problem="an event for an unknown job")
+    return Told(call=call, event=decode_event(params.get("event")))
+
+
+def _value(wanted: object, data: object) -> object:
+    return data if wanted is None else decode(cast(Any, wanted), data)
+
+
+def _failure(error: object) -> Failure:
+    told = error if isinstance(error, dict) else {}
+    data = told.get("data")
+    details = data if isinstance(data, dict) else {}
+    kind, message = details.get("kind"), details.get("message", told.get("message"))
+    return Failure(
+        kind=kind if isinstance(kind, str) else "failed",
+        message=message if isinstance(message, str) and message else "no reason was given",
+    )
+
+
+def _garbage(line: bytes, problem: str, answers: Mapping[int, object]) -> Garbage:
+    """A broken answer still ends its call; of a broken event the job goes on."""
+    head = line[:_HEAD]
+    found = _ANSWER.match(head)
+    call = int(found[1]) if found else None
+    begins = head[:_SHOWN].decode("utf-8", "backslashreplace")
+    return Garbage(call=call if call in answers else None, problem=f"{problem}: {begins}")
+
+
+def _open_call(call: object, answers: Mapping[int, object]) -> int | None:
+    return call if isinstance(call, int) and not isinstance(call, bool) and call in answers else None

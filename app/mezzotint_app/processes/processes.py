@@ -1,0 +1,370 @@
+"""A process of the engine: calls go out and answers come in as lines of JSON, and the window never waits for it."""
+
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+from weakref import WeakMethod
+
+from PySide6.QtCore import QCoreApplication, QIODevice, QObject, QProcess, QProcessEnvironment, Signal
+
+from mezzotint.errors import MezzotintError
+from mezzotint_app.background import Runs
+from mezzotint_app.clock import Clock, SystemClock, Wait
+from mezzotint_app.processes.endings import Ending, EndingKind
+from mezzotint_app.processes.messages import (
+    Answer,
+    Garbage,
+    LineBuffer,
+    Message,
+    Refusal,
+    Told,
+    TooLong,
+    call_line,
+    read_messages,
+)
+from mezzotint_app.processes.service import GONE, Failed, Failure, OnEvent, Then
+
+T = TypeVar("T")
+
+translate = QCoreApplication.translate
+
+MOST_GARBAGE = 20  # lines in a row
+MOST_PASSED = 32 << 20  # bytes of a line without an end
+MOST_UNREAD = 64 << 20  # bytes of lines that wait to be decoded
+MOST_UNWRITTEN = 16 << 20  # bytes that the process has not taken yet
+LOG_LINES = 200
+LOG_LINE = 2000  # characters
+_LOG_PAUSE = 0.1  # seconds between tellings, whatever is written
+_GRACE = 3.0  # seconds to end when asked
+_PATIENCE = 5.0  # seconds until it is killed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    answer: object
+    then: Then | None
+    failed: Failed | None
+    on_event: OnEvent | None
+
+
+class ServerProcess(QObject):
+    """One start of one process; a new start is a new object. `decoding` outlives it."""
+
+    ended = Signal(object)  # Ending; every open call has been told before
+    logged = Signal(object)  # tuple[str, ...]: new lines of its log, the last ones where there are very many
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        decoding: Runs,
+        environment: Mapping[str, str] | None = None,
+        clock: Clock | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._command = list(command)
+        self._decoding = decoding
+        self._clock = clock or SystemClock(self)
+        self._calls: dict[int, _Call] = {}
+        self._last_call = 0
+        self._lines = LineBuffer()
+        self._unread: list[bytes | TooLong] = []
+        self._unread_bytes = 0
+        self._is_decoding = False
+        self._exited: Ending | None = None
+        self._garbage = 0
+        self._log = _LogTail()
+        self._log_wait: Wait | None = None
+        self._endings: list[Wait] = []
+        self._given_up: Ending | None = None
+        self._over = False
+        self._process = self._made(environment or {})
+
+    def _made(self, environment: Mapping[str, str]) -> QProcess:
+        process = QProcess(self)
+        surroundings = QProcessEnvironment.systemEnvironment()
+        for name, value in environment.items():
+            surroundings.insert(name, value)
+        process.setProcessEnvironment(surroundings)
+        process.readyReadStandardOutput.connect(self._read)
+        process.readyReadStandardError.connect(self._read_log)
+        process.finished.connect(self._finished)
+        process.errorOccurred.connect(self._on_error)
+        return process
+
+    # ---- what is asked
+
+    def start(self) -> None:
+        """Begin; `ended` tells when that fails."""
+        if not self._command or not self._command[0]:
+            self._fail_to_start(translate("ServerProcess", "Python was not found: reinstall Mezzotint"))
+            return
+        self._process.start(self._command[0], self._command[1:], QIODevice.OpenModeFlag.ReadWrite)
+
+    def ask(
+        self,
+        method: str,
+        params: object = None,
+        *,
+        answer: object = None,
+        then: Then | None = None,
+        failed: Failed | None = None,
+        on_event: OnEvent | None = None,
+    ) -> int:
+        """As `Service.ask`."""
+        self._last_call += 1
+        call = self._last_call
+        self._calls[call] = _Call(answer=answer, then=then, failed=failed, on_event=on_event)
+        try:
+            line = call_line(call, method, params)
+        except MezzotintError as error:
+            failure = Failure(kind=error.kind, message=str(error))
+            self._clock.after(0, lambda: self._fail(call, failure))
+            return call
+        self._write(line)
+        if self._over:
+            self._clock.after(0, lambda: self._fail(call, _gone(self._given_up)))
+        return call
+
+    def cancel(self, call: int) -> None:
+        """As `Service.cancel`."""
+        if call in self._calls:
+            self.ask("cancel", {"job": call})
+
+    def open_calls(self) -> int:
+        """How many wait for their answer."""
+        return len(self._calls)
+
+    def log(self) -> tuple[str, ...]:
+        """The last lines of its log."""
+        return self._log.lines()
+
+    def process_id(self) -> int:
+        """Of the system; 0 when it does not run."""
+        return int(self._process.processId())
+
+    # ---- its end
+
+    def stop(self) -> None:
+        """Ask it to end; it is ended a few seconds later if it does not."""
+        if self._over or self._given_up is not None:
+            return
+        self._given_up = Ending(kind="stopped")
+        if self._process.state() == QProcess.ProcessState.NotRunning:
+            self._end(self._given_up)
+            return
+        self._write(call_line(0, "shutdown", None))
+        self._process.closeWriteChannel()
+        self._endings = [
+            self._clock.after(_GRACE, self._process.terminate),
+            self._clock.after(_PATIENCE, self._process.kill),
+        ]
+
+    def kill(self, kind: EndingKind, detail: str = "") -> None:
+        """End it at once, for that reason."""
+        if not self._over:
+            self._given_up = Ending(kind=kind, detail=detail)
+            self._process.kill()
+
+    def finish(self, milliseconds: int) -> None:
+        """Wait for its end, and end it then; only for when the last window is gone."""
+        if self._process.state() != QProcess.ProcessState.NotRunning:
+            self.stop()
+            if not self._process.waitForFinished(milliseconds):
+                self._process.kill()
+                self._process.waitForFinished(500)
+
+    # ---- what comes in
+
+    def _read(self) -> None:
+        data = bytes(self._process.readAllStandardOutput().data())
+        if self._given_up is not None and self._given_up.kind != "stopped":
+            return  # it is being killed, and may be writing without end
+        lines = self._lines.feed(data)
+        if self._lines.passed > MOST_PASSED:
+            self.kill("broken", translate("ServerProcess", "a line that does not end"))
+        if lines:
+            self._submit(lines)
+
+    def _submit(self, lines: list[bytes | TooLong]) -> None:
+        self._unread.extend(lines)
+        self._unread_bytes += sum(len(line) for line in lines if isinstance(line, bytes))
+        if self._unread_bytes > MOST_UNREAD:
+            self.kill("broken", translate("ServerProcess", "too many responses at once"))
+        self._decode_more()
+
+    def _decode_more(self) -> None:
+        """One portion at a time: whoever decodes need not keep their order."""
+        if self._is_decoding:
+            return
+        if not self._unread:
+            if self._exited is not None:
+                self._end(self._exited)
+            return
+        lines, self._unread, self._unread_bytes = self._unread, [], 0
+        self._is_decoding = True
+        answers = {call: one.answer for call, one in self._calls.items()}
+        self._decoding.run(lambda: read_messages(lines, answers), _weakly(self._take), _weakly(self._not_decoded))
+
+    def _take(self, messages: list[Message]) -> None:
+        self._is_decoding = False
+        for message in messages:
+            try:
+                self._dispatch(message)
+            except Exception:  # noqa: BLE001  a bug of one who asked must not cost others their answers
+                sys.excepthook(*sys.exc_info())
+        self._decode_more()
+
+    def _not_decoded(self, error: Exception) -> None:
+        self._is_decoding = False
+        self.kill("broken", f"{type(error).__name__}: {error}")
+        self._decode_more()
+
+    def _dispatch(self, message: Message) -> None:
+        match message:
+            case Garbage(call=call, problem=problem):
+                self._on_garbage(call, problem)
+                return
+            case Answer(call=call, value=value):
+                self._answer(call, value)
+            case Refusal(call=call, failure=failure):
+                self._fail(call, failure)
+            case Told(call=call, event=event):
+                asked = self._calls.get(call)
+                if asked is not None and asked.on_event is not None:
+                    asked.on_event(event)
+        self._garbage = 0
+
+    def _answer(self, call: int, value: object) -> None:
+        asked = self._calls.pop(call, None)
+        if asked is not None and asked.then is not None:
+            asked.then(value)
+
+    def _fail(self, call: int, failure: Failure) -> None:
+        asked = self._calls.pop(call, None)
+        if asked is not None and asked.failed is not None:
+            asked.failed(failure)
+
+    def _on_garbage(self, call: int | None, problem: str) -> None:
+        self._note([translate("ServerProcess", "invalid output: {line}").format(line=problem)])
+        if call is not None:
+            self._fail(call, Failure(kind="protocol", message=problem))
+        self._garbage += 1
+        if self._garbage >= MOST_GARBAGE:
+            self.kill("broken", problem)
+
+    def _read_log(self) -> None:
+        self._note(self._log.feed(bytes(self._process.readAllStandardError().data())))
+
+    def _note(self, lines: Sequence[str]) -> None:
+        self._log.add(lines)
+        if self._log_wait is None and self._log.untold():
+            self._log_wait = self._clock.after(_LOG_PAUSE, self._tell_log)
+
+    def _tell_log(self) -> None:
+        self._log_wait = None
+        if lines := self._log.take_untold():
+            self.logged.emit(lines)
+
+    # ---- what goes out
+
+    def _write(self, line: bytes) -> None:
+        if self._over or self._process.state() == QProcess.ProcessState.NotRunning:
+            return
+        if self._process.bytesToWrite() + len(line) > MOST_UNWRITTEN:
+            self.kill("hung", translate("ServerProcess", "it did not read a request"))
+            return
+        self._process.write(line)
+
+    # ---- the end
+
+    def _on_error(self, error: QProcess.ProcessError) -> None:
+        if error == QProcess.ProcessError.FailedToStart:
+            self._fail_to_start(self._process.errorString())
+
+    def _fail_to_start(self, detail: str) -> None:
+        self._clock.after(0, lambda: self._end(Ending(kind="not_started", detail=detail)))
+
+    def _finished(self, code: int, status: QProcess.ExitStatus) -> None:
+        self._read()
+        self._read_log()
+        self._note(self._log.rest())
+        crashed = status == QProcess.ExitStatus.CrashExit
+        self._exited = Ending(kind="crashed" if crashed else "ended", code=code)
+        self._decode_more()  # the end is told after all that it wrote
+
+    def _end(self, ending: Ending) -> None:
+        if self._over:
+            return
+        self._over = True
+        if self._given_up is not None:
+            ending = replace(self._given_up, code=ending.code)
+        self._given_up = ending
+        for wait in self._endings:
+            wait.stop()
+        self._tell_log()
+        gone = _gone(ending)
+        for call in list(self._calls):
+            try:
+                self._fail(call, gone)
+            except Exception:  # noqa: BLE001
+                sys.excepthook(*sys.exc_info())
+        self.ended.emit(ending)
+
+
+class _LogTail:
+    """The last lines of a log that may be endless."""
+
+    def __init__(self) -> None:
+        self._begun = b""
+        self._lines: deque[str] = deque(maxlen=LOG_LINES)
+        self._new: deque[str] = deque(maxlen=LOG_LINES)
+
+    def feed(self, data: bytes) -> list[str]:
+        """The whole lines of these bytes, the last ones alone where there are very many."""
+        *whole, self._begun = (self._begun + data[-LOG_LINES * LOG_LINE :]).split(b"\n")
+        self._begun = self._begun[-LOG_LINE:]
+        return [line.decode("utf-8", "replace").rstrip("\r")[:LOG_LINE] for line in whole[-LOG_LINES:]]
+
+    def rest(self) -> list[str]:
+        """A last line without its end."""
+        return self.feed(b"\n") if self._begun else []
+
+    def add(self, lines: Sequence[str]) -> None:
+        """Remember these lines."""
+        self._lines.extend(lines)
+        self._new.extend(lines)
+
+    def lines(self) -> tuple[str, ...]:
+        """All that are kept."""
+        return tuple(self._lines)
+
+    def untold(self) -> bool:
+        """Whether there are new ones."""
+        return bool(self._new)
+
+    def take_untold(self) -> tuple[str, ...]:
+        """The new ones, once."""
+        new = tuple(self._new)
+        self._new.clear()
+        return new
+
+
+def _weakly(method: Callable[[T], None]) -> Callable[[T], None]:
+    """The method as a thread may hold it: not the thread is to be the last that knows a QObject, and delete it."""
+    weak = WeakMethod(method)
+
+    def call(value: T) -> None:
+        if (alive := weak()) is not None:
+            alive(value)
+
+    return call
+
+
+def _gone(ending: Ending | None) -> Failure:
+    if ending is not None and ending.kind == "stopped":
+        return Failure(kind=GONE, message=translate("ServerProcess", "it was stopped"))
+    return Failure(kind=GONE, message=translate("ServerProcess", "it stopped before it responded"))

@@ -1,0 +1,349 @@
+"""Keeps a process of the engine running: starts it, starts it again, gives it up in plain words."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from PySide6.QtCore import QCoreApplication, QObject, Signal
+
+from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, Event, Loading, MemoryNow
+from mezzotint_app.clock import Clock, SystemClock, Wait
+from mezzotint_app.processes.endings import Ending, MemoryWords, plain_reason
+from mezzotint_app.processes.hearing import Hearing
+from mezzotint_app.processes.processes import ServerProcess
+from mezzotint_app.processes.service import GONE, NOT_RUNNING, Failed, Failure, OnEvent, Then
+
+translate = QCoreApplication.translate
+
+State = Literal["starting", "ready", "restarting", "given_up", "stopped"]
+
+BACK_OFF = (1.0, 2.0, 4.0, 8.0)  # seconds before it is started again, after the first, second... end in a row
+STRIKES = 5  # ends in a row after which it is not
+HEALTHY = 60.0  # seconds of running after which earlier ends are forgotten
+LOG_LINES = 200
+
+
+@dataclass(slots=True, kw_only=True)
+class _Call:
+    """A question from its asking to its answer."""
+
+    method: str
+    params: object
+    answer: object
+    then: Then | None
+    failed: Failed | None
+    on_event: OnEvent | None
+    inner: int | None = None  # its number at the process; None: it waits until there is one
+
+
+class Supervisor(QObject):
+    """A `Service` that outlives its process."""
+
+    changed = Signal()  # state() or reason()
+    logged = Signal(str)  # a line of the log
+    died = Signal(object)  # Ending, whenever the process ended without being asked to
+
+    def __init__(
+        self, name: str, make: Callable[[], ServerProcess], clock: Clock | None = None, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._name, self._make = name, make
+        self._clock = clock or SystemClock(self)
+        self._state: State = "stopped"
+        self._reason = ""
+        self._info: EngineInfo | None = None
+        self._process: ServerProcess | None = None
+        self._calls: dict[int, _Call] = {}
+        self._lost: list[_Call] = []
+        self._last_call = 0
+        self._strikes = 0
+        self._start_again: Wait | None = None
+        self._healthy: Wait | None = None
+        self._wanted_again = False
+        self._refused = ""
+        self._log: deque[str] = deque(maxlen=LOG_LINES)
+        self._hearing = Hearing(self._clock, ping=self._ping, hung=self._on_hung)
+        self._memory = _MemorySeen()
+
+    # ---- what it is
+
+    def state(self) -> State:
+        """Whether it can be asked."""
+        return self._state
+
+    def reason(self) -> str:
+        """Why the process ended the last time, in plain words; empty: it never did."""
+        return self._reason
+
+    def info(self) -> EngineInfo | None:
+        """What the process said it is; its devices once it was asked for `info`."""
+        return self._info
+
+    def last_log(self) -> tuple[str, ...]:
+        """The last lines of its log, across restarts."""
+        return tuple(self._log)
+
+    def process_id(self) -> int:
+        """Of the system; 0 when none runs."""
+        return 0 if self._process is None else self._process.process_id()
+
+    # ---- start and end
+
+    def start(self) -> None:
+        """Start it, unless it runs."""
+        if self._state in ("stopped", "given_up"):
+            self._strikes = 0
+            self._begin("starting")
+
+    def restart(self) -> None:
+        """Start it anew, whatever it does; open calls fail."""
+        self._strikes = 0
+        self._begin("starting")
+        if self._wanted_again and self._process is not None:
+            self._process.stop()
+
+    def stop(self) -> None:
+        """End it and do not start it again; open calls fail."""
+        self._drop(self._start_again)
+        self._wanted_again = False
+        self._set("stopped", self._reason)
+        if self._process is not None:
+            self._process.stop()
+        self._refuse_waiting()
+
+    def finish(self, milliseconds: int) -> None:
+        """Wait for the end of the process; only for when the last window is gone."""
+        self.stop()
+        if self._process is not None:
+            self._process.finish(milliseconds)
+
+    def _begin(self, state: State) -> None:
+        if self._process is not None:  # it is about to end
+            self._wanted_again = True
+            self._set(state, self._reason)
+            return
+        self._drop(self._start_again)
+        self._wanted_again, self._refused = False, ""
+        process = self._process = self._make()
+        process.ended.connect(lambda ending: self._on_ended(process, ending))
+        process.logged.connect(self._on_log)
+        self._hearing.starts()
+        self._set(state, self._reason)
+        process.start()
+        process.ask(
+            "initialize",
+            {"schema_version": SCHEMA_VERSION},
+            answer=EngineInfo,
+            then=self._on_ready,
+            failed=self._on_refused,
+        )
+
+    def _on_ready(self, info: EngineInfo) -> None:
+        if self._process is None or self._state == "stopped" or self._wanted_again:
+            return
+        if info.schema_version != SCHEMA_VERSION:
+            self._on_refused(Failure(kind="protocol", message=f"schema version {info.schema_version}"))
+            return
+        self._hearing.heard()
+        self._info = info
+        self._healthy = self._clock.after(HEALTHY, self._forget_strikes)
+        self._set("ready", self._reason)
+        for call in [call for call, asked in self._calls.items() if asked.inner is None]:
+            self._send(call)
+
+    def _on_refused(self, failure: Failure) -> None:
+        """A process that cannot be spoken with will not be better for being started again."""
+        if failure.kind == GONE or self._process is None:
+            return
+        if failure.kind == "protocol":
+            self._refused = translate(
+                "Supervisor", "{name} has another version than this window ({detail}): reinstall Mezzotint."
+            ).format(name=self._name, detail=failure.message)
+        else:
+            self._refused = translate("Supervisor", "{name} could not be started: {detail}").format(
+                name=self._name, detail=failure.message
+            )
+        self._process.kill("broken", failure.message)
+
+    def _forget_strikes(self) -> None:
+        self._strikes = 0
+
+    def _on_ended(self, process: ServerProcess, ending: Ending) -> None:
+        if process is not self._process:
+            return
+        self._process = None
+        self._hearing.over()
+        self._drop(self._healthy)
+        process.deleteLater()
+        lost, self._lost = self._lost, []
+        self._after_end(ending)
+        for asked in lost:
+            self._tell_failed(asked, Failure(kind=GONE, message=self._told(ending)))
+
+    def _after_end(self, ending: Ending) -> None:
+        if self._wanted_again:
+            self._begin("starting")
+        elif self._state != "stopped":
+            self._after_death(ending)
+
+    def _after_death(self, ending: Ending) -> None:
+        self._strikes += 1
+        memory = self._memory.words()
+        reason = self._refused or plain_reason(ending, self._name, log=self.last_log(), memory=memory)
+        if self._refused or self._strikes >= STRIKES:
+            self._set("given_up", reason)
+            self._refuse_waiting()
+        else:
+            wait = BACK_OFF[min(self._strikes, len(BACK_OFF)) - 1]
+            self._start_again = self._clock.after(wait, lambda: self._begin("restarting"))
+            self._set("restarting", reason)
+        self.died.emit(ending)
+
+    def _told(self, ending: Ending) -> str:
+        if ending.kind == "stopped":
+            return plain_reason(ending, self._name)
+        return self._reason
+
+    # ---- questions
+
+    def ask(
+        self,
+        method: str,
+        params: object = None,
+        *,
+        answer: object = None,
+        then: Then | None = None,
+        failed: Failed | None = None,
+        on_event: OnEvent | None = None,
+    ) -> int:
+        """As `Service.ask`; before the process is ready the question waits."""
+        self._last_call += 1
+        call = self._last_call
+        self._calls[call] = _Call(
+            method=method, params=params, answer=answer, then=then, failed=failed, on_event=on_event
+        )
+        if self._state == "ready":
+            self._send(call)
+        elif self._state in ("given_up", "stopped"):
+            self._clock.after(0, lambda: self._refuse(call))
+        return call
+
+    def cancel(self, call: int) -> None:
+        """As `Service.cancel`."""
+        asked = self._calls.get(call)
+        if asked is None:
+            return
+        if asked.inner is None:
+            del self._calls[call]
+            failure = Failure(kind="cancelled", message=translate("Supervisor", "cancelled before it started"))
+            self._clock.after(0, lambda: self._tell_failed(asked, failure))
+        elif self._process is not None:
+            self._hearing.stopping(call)
+            self._process.cancel(asked.inner)
+
+    def _send(self, call: int) -> None:
+        if self._process is None:
+            return
+        asked = self._calls[call]
+        if asked.method in ("generate", "decode"):
+            self._memory = _MemorySeen()
+        self._hearing.asked(call, asked.method)
+        asked.inner = self._process.ask(
+            asked.method,
+            asked.params,
+            answer=asked.answer,
+            then=lambda value: self._on_answer(call, value),
+            failed=lambda failure: self._on_failure(call, failure),
+            on_event=lambda event: self._on_event(call, event),
+        )
+
+    def _on_answer(self, call: int, value: Any) -> None:  # noqa: ANN401
+        self._hearing.answered(call)
+        asked = self._calls.pop(call, None)
+        if isinstance(value, MemoryNow):
+            self._memory.look(value)
+        if isinstance(value, EngineInfo):
+            self._info = value
+        if asked is not None and asked.then is not None:
+            asked.then(value)
+
+    def _on_failure(self, call: int, failure: Failure) -> None:
+        asked = self._calls.pop(call, None)
+        if asked is None:
+            return
+        if failure.kind == GONE:
+            self._lost.append(asked)  # it is told when it is known why
+        else:
+            self._hearing.answered(call)
+            self._tell_failed(asked, failure)
+
+    def _on_event(self, call: int, event: Event) -> None:
+        self._hearing.told(call, event)
+        asked = self._calls.get(call)
+        if isinstance(event, Loading):
+            self._memory.load(event)
+        if asked is not None and asked.on_event is not None:
+            asked.on_event(event)
+
+    def _refuse_waiting(self) -> None:
+        for call in [call for call, asked in self._calls.items() if asked.inner is None]:
+            self._clock.after(0, partial(self._refuse, call))
+
+    def _refuse(self, call: int) -> None:
+        asked = self._calls.pop(call, None)
+        if asked is not None:
+            message = self._reason or translate("Supervisor", "{name} is not running.").format(name=self._name)
+            self._tell_failed(asked, Failure(kind=NOT_RUNNING, message=message))
+
+    def _tell_failed(self, asked: _Call, failure: Failure) -> None:
+        if asked.failed is not None:
+            asked.failed(failure)
+
+    def _ping(self) -> None:
+        """Stops nothing, and is answered at once by a process that still reads."""
+        if self._process is not None:
+            self._process.ask("cancel", {"job": -1}, then=lambda _: self._hearing.heard())
+
+    def _on_hung(self, doing: str) -> None:
+        if self._process is not None:
+            self._process.kill("hung", doing)
+
+    # ---- small things
+
+    def _on_log(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self._log.append(line)
+            self.logged.emit(line)
+
+    def _set(self, state: State, reason: str) -> None:
+        if (state, reason) != (self._state, self._reason):
+            self._state, self._reason = state, reason
+            self.changed.emit()
+
+    def _drop(self, wait: Wait | None) -> None:
+        if wait is not None:
+            wait.stop()
+
+
+class _MemorySeen:
+    """What was seen of memory since a job began."""
+
+    def __init__(self) -> None:
+        self._first: MemoryNow | None = None
+        self._most = 0
+
+    def look(self, now: MemoryNow) -> None:
+        self._first = self._first or now
+        self._most = max(self._most, now.ram_bytes)
+
+    def load(self, event: Loading) -> None:
+        self._most = max(self._most, event.bytes_total)
+
+    def words(self) -> MemoryWords | None:
+        """None where the numbers would not explain it."""
+        if self._first is None:
+            return None
+        free = self._first.ram_free_bytes + self._first.ram_bytes
+        return MemoryWords(needed=self._most, free=free) if self._most > free else None

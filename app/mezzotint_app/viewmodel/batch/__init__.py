@@ -1,0 +1,1 @@
+"""The Batch page: forms, runs and what they tell."""

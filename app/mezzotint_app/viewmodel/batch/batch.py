@@ -1,0 +1,256 @@
+"""The Batch page: what is to be made, where it goes, how; looked at first, then begun."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from PySide6.QtCore import QObject, Signal
+
+from mezzotint.batch_protocol import BatchJob, BatchWrite, BatchWritten
+from mezzotint.protocol import GenerateRequest
+from mezzotint_app.processes.service import Failure, Service
+from mezzotint_app.settings import Settings, output_folder
+from mezzotint_app.stored import Stored
+from mezzotint_app.viewmodel.batch.batches import Batches
+from mezzotint_app.viewmodel.batch.form import (
+    BatchForm,
+    Job,
+    job_of,
+    lines_of,
+    problems_of,
+    run_words,
+    settings_in,
+    whole,
+)
+from mezzotint_app.viewmodel.batch.look import Look
+from mezzotint_app.viewmodel.batch.opened import form_of
+from mezzotint_app.viewmodel.batch.settings import job_of_request, said_by, words_of
+from mezzotint_app.viewmodel.batch.state import BatchesState
+from mezzotint_app.viewmodel.batch.words import state_words
+
+_LONGEST_NAME = 48  # characters of a folder that is named after a prompt
+_NOT_IN_NAMES = re.compile(r"[^\w\- ]+")
+_JOBS = (".toml", ".json")
+_TABLES = (".csv", ".tsv", ".jsonl")
+
+
+class HasRequest(Protocol):
+    """Who knows what is set for one image; `CreateModel` is one."""
+
+    def request(self) -> GenerateRequest:
+        """As it is set now."""
+        ...
+
+
+class BatchModel(QObject):
+    """What stands on the page; the batches themselves are in `batches`, what they would make in `look`."""
+
+    changed = Signal()
+    noticed = Signal(str)  # something that a person should read
+    begun = Signal(str)  # the id of a batch
+    over = Signal(str, str)  # its title, and how it stands in words, when a run of it has ended by itself
+
+    def __init__(
+        self,
+        create: HasRequest,
+        librarian: Service,
+        batches: Batches,
+        state: Stored[BatchesState],
+        settings: Stored[Settings],
+        parent: QObject | None = None,
+        *,
+        cards: Callable[[], int] = lambda: 0,
+    ) -> None:
+        super().__init__(parent)
+        self.cards = cards  # how many graphics cards there are, as far as is known
+        self._create, self.librarian = create, librarian
+        self._state, self._window = state, settings
+        self.batches = batches
+        self.look = Look(librarian, parent=self)
+        self._beginning = False
+        self._ended: set[str] = set()  # runs whose folders are being asked
+        batches.ended.connect(self._run_ended)
+        batches.batch_changed.connect(self._tell_end)
+        batches.added.connect(self._added)
+        batches.refused.connect(self._refused)
+        settings.changed.connect(self.changed)
+
+    # ---- the form
+
+    def form(self) -> BatchForm:
+        """As it is filled in."""
+        return self._state.value().form
+
+    def change(self, **fields: Any) -> None:  # noqa: ANN401
+        """Fill something in; what was looked at before is true no more."""
+        before = self.form()
+        self._state.change(form=replace(before, **fields))
+        if self.form() != before:
+            self.look.forget()
+            self.changed.emit()
+
+    def problems(self) -> dict[str, str]:
+        """What stands in the way, by field."""
+        return problems_of(self.form())
+
+    def job(self) -> Job:
+        """What is filled in, as a job."""
+        return job_of(self.form(), self.output())
+
+    def output(self) -> str:
+        """Where the images go."""
+        form = self.form()
+        if form.output.strip():
+            return whole(form.output.strip(), str(Path.home()))
+        folder = output_folder(self._window.value()) / self.title()
+        if form.source == "folder" and folder == Path(whole(form.folder.strip(), str(Path.home()))):
+            folder = folder.with_name(self.tr("{name}, new").format(name=folder.name))  # never into what it is made of
+        return str(folder)
+
+    def title(self) -> str:
+        """What people call it: as they said, or after the folder, or the first prompt."""
+        form = self.form()
+        if form.title.strip():
+            return _as_name(form.title)
+        if form.source == "folder":
+            return _as_name(Path(form.folder).name)
+        lines = lines_of(form.prompts)
+        first = lines[0] if lines else Path(form.prompts_file or form.table).stem
+        more = f" +{len(lines) - 1}" if len(lines) > 1 else ""
+        return _as_name(first) + more
+
+    def words_of_settings(self) -> str:
+        """How images are made, in one line."""
+        form = self.form()
+        settings = settings_in(form)
+        return words_of(settings, form.strength if "strength" in settings else None)
+
+    # ---- what a person says
+
+    def take_settings(self) -> None:
+        """Those of the Create page, as they are there now; its words too, where none are written here."""
+        request = self._create.request()
+        said = said_by(request)
+        fields: dict[str, Any] = {"settings": said.settings}
+        if not self.form().prompts.strip():
+            fields["prompts"] = " ".join(request.prompt.splitlines())
+        self.change(**fields)
+        if said.left_out:
+            self.noticed.emit(self.tr("Not copied: {names}.").format(names=", ".join(said.left_out)))
+
+    def use_folder(self, folder: str) -> None:
+        """Make something of the images in it."""
+        fields: dict[str, Any] = {"source": "folder", "folder": folder, "output": "", "title": ""}
+        self.change(**fields)
+        if not self.form().settings:
+            self.take_settings()
+
+    def use_paths(self, paths: Sequence[str]) -> None:
+        """What was dropped on the page: a job, a table, a list of prompts, or a folder."""
+        for path in paths[:1]:
+            low = path.lower()
+            if low.endswith(_JOBS):
+                self.open_job(path)
+            elif low.endswith(_TABLES):
+                self.change(source="words", table=path)
+            elif low.endswith(".txt"):
+                self.change(source="words", prompts_file=path)
+            else:
+                self.use_folder(path)
+
+    def look_first(self) -> bool:
+        """Show what would be made; whether that can be said."""
+        if self.problems():
+            return False
+        self.look.look(self.job(), str(Path.home()))
+        return True
+
+    def begin(self) -> bool:
+        """Make it; whether it could be asked for."""
+        if self.problems():
+            return False
+        self.look.stop()
+        self._beginning = True
+        self.batches.add(self.job(), self.title(), self.output(), run_words(self.form(), self.cards()))
+        return True
+
+    def open_job(self, path: str) -> None:
+        """Fill the page in as a file says."""
+
+        def opened(found: BatchJob) -> None:
+            form, told = form_of(dict(found.job), found.base)
+            self.change(**{name: getattr(form, name) for name in form.__dataclass_fields__})
+            if told:
+                self.noticed.emit(told)
+
+        self.librarian.ask("batch_read", {"path": path}, answer=BatchJob, then=opened, failed=self._failed)
+
+    def save_job(self, path: str) -> None:
+        """Keep what is filled in as a file, which `mezzotint run` takes, too."""
+        if not self.problems():
+            self._save(self.job(), path)
+
+    def save_request(self, request: GenerateRequest, path: str) -> None:
+        """Keep one request of the Create page as a job."""
+        folder = str(output_folder(self._window.value()))
+        self._save(job_of_request(request, folder), path)
+
+    # ---- the gallery
+
+    def is_in_gallery(self, folder: str) -> bool:
+        """Whether images in it are shown there."""
+        window = self._window.value()
+        places = (str(output_folder(window)), *window.gallery_folders)
+        return any(Path(folder).is_relative_to(place) for place in places)
+
+    def show_in_gallery(self, folder: str) -> None:
+        """From now on."""
+        if not self.is_in_gallery(folder):
+            self._window.change(gallery_folders=(*self._window.value().gallery_folders, folder))
+
+    # ---- inside
+
+    def _save(self, job: Job, path: str) -> None:
+        target = path if path.lower().endswith(_JOBS) else f"{path}.toml"
+
+        def written(found: BatchWritten) -> None:
+            self.noticed.emit(self.tr("Job file saved: {path}").format(path=found.path))
+
+        # The dialog has asked already whether a file of that name is to be replaced.
+        wanted = BatchWrite(job=job, path=target, overwrite=True, base=str(Path.home()))
+        self.librarian.ask("batch_write", wanted, answer=BatchWritten, then=written, failed=self._failed)
+
+    def _added(self, identity: str) -> None:
+        if self._beginning:
+            self._beginning = False
+            self.begun.emit(identity)
+
+    def _run_ended(self, identity: str) -> None:
+        batch = self.batches.get(identity)
+        if batch is not None and batch.problem:
+            self.over.emit(batch.known.title, batch.problem)
+        else:
+            self._ended.add(identity)
+
+    def _tell_end(self, identity: str) -> None:
+        """Once its folder has said what there is; a person who has stopped it knows."""
+        batch = self.batches.get(identity)
+        if identity in self._ended and batch is not None and batch.stage == "resting" and batch.status is not None:
+            self._ended.discard(identity)
+            if batch.status.is_ended:
+                self.over.emit(batch.known.title, state_words(batch, ""))
+
+    def _refused(self, why: str) -> None:
+        self._beginning = False
+        self.noticed.emit(why)
+
+    def _failed(self, failure: Failure) -> None:
+        self.noticed.emit(failure.message)
+
+
+def _as_name(text: str) -> str:
+    """Fit for the name of a folder on every system."""
+    plain = " ".join(_NOT_IN_NAMES.sub(" ", text).split())[:_LONGEST_NAME].strip()
+    return plain or "batch"

@@ -1,0 +1,287 @@
+"""The batches that were begun in this window: which there are, which one runs, which wait for it."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+from PySide6.QtCore import QObject, Signal
+
+from mezzotint.batch_protocol import BatchFolder, BatchStatus, BatchTaskRow, BatchWrite, BatchWritten
+from mezzotint_app.background import Runs
+from mezzotint_app.clock import Clock, SystemClock, Wait
+from mezzotint_app.processes.batch_process import COMMAND, MakeProcess, command
+from mezzotint_app.processes.service import Failure, Service
+from mezzotint_app.stored import Stored
+from mezzotint_app.viewmodel.batch.form import Job
+from mezzotint_app.viewmodel.batch.run import BatchRun, Outcome
+from mezzotint_app.viewmodel.batch.state import MOST, Batch, BatchesState, KnownBatch
+from mezzotint_app.viewmodel.batch.turn import BatchTurn
+
+_LEAVING = 15.0  # seconds that an image has to be finished when the window is closed
+
+
+class Batches(QObject):
+    """One runs at a time; images are never touched here."""
+
+    changed = Signal()  # which there are
+    batch_changed = Signal(str)  # the id of one
+    added = Signal(str)
+    refused = Signal(str)  # why one could not be begun
+    settled = Signal(str, object)  # id, BatchTaskRow: an image is made, or could not be
+    ended = Signal(str)  # a run of it
+
+    def __init__(
+        self,
+        librarian: Service,
+        files: Runs,
+        state: Stored[BatchesState],
+        turn: BatchTurn,
+        make: MakeProcess,
+        folder: Path,
+        parent: QObject | None = None,
+        *,
+        clock: Clock | None = None,
+        run_command: tuple[str, ...] = COMMAND,
+    ) -> None:
+        super().__init__(parent)
+        self._librarian, self._files, self._state = librarian, files, state
+        self._turn, self._make, self._folder = turn, make, folder
+        self._clock = clock or SystemClock(self)
+        self._base = run_command
+        self._batches = {one.id: Batch(known=one) for one in state.value().batches[:MOST]}
+        self._waiting: deque[tuple[str, bool]] = deque()  # ids, and whether what failed is tried again
+        self._run: BatchRun | None = None
+        self._asked: set[str] = set()  # whose status is under way
+        self._again: set[str] = set()
+        self._logs: dict[str, tuple[str, ...]] = {}
+        self._leaving: Callable[[], None] | None = None
+        self._last_wait: Wait | None = None
+        turn.changed.connect(self._turn_changed)
+
+    # ---- what there is
+
+    def all(self) -> tuple[Batch, ...]:
+        """The newest first."""
+        return tuple(self._batches[one.id] for one in self._state.value().batches if one.id in self._batches)
+
+    def get(self, identity: str) -> Batch | None:
+        """One of them."""
+        return self._batches.get(identity)
+
+    def of_folder(self, folder: str) -> Batch | None:
+        """The one whose images go there."""
+        return next((one for one in self.all() if Path(one.known.folder) == Path(folder)), None)
+
+    def words_of_waiting(self, identity: str) -> str:
+        """Why a batch that is to be made is not made yet."""
+        if self._run is None and self._waiting and self._waiting[0][0] == identity:
+            return self._turn.words()
+        return self.tr("Waiting for the previous batch.")
+
+    def log(self, identity: str) -> tuple[str, ...]:
+        """What its last run here said."""
+        return self._run.log() if self._run is not None and self._run.id == identity else self._logs.get(identity, ())
+
+    def runs(self) -> bool:
+        """Whether one makes images now."""
+        return self._run is not None
+
+    def work_left(self) -> bool:
+        """Whether one runs, or waits to."""
+        return self._run is not None or bool(self._waiting)
+
+    # ---- what a person says
+
+    def add(self, job: Job, title: str, folder: str, how: tuple[str, ...] = ()) -> None:
+        """Keep a job, and make its images as soon as it is its turn."""
+        before = self.of_folder(folder)
+        if before is not None and before.stage != "resting":
+            self.refused.emit(self.tr("A batch for this folder is already running: stop it first."))
+            return
+        identity = before.known.id if before is not None else uuid4().hex[:12]
+        path = self._folder / f"{identity}.toml"
+        known = KnownBatch(id=identity, title=title, folder=folder, job=str(path), how=how)
+        self._files.run(
+            lambda: self._folder.mkdir(parents=True, exist_ok=True),
+            lambda _none: self._write(job, known),
+            lambda error: self.refused.emit(str(error)),
+        )
+
+    def go_on(self, identity: str, *, retry_failed: bool = False) -> None:
+        """Make what is missing; with `retry_failed` also what could not be made before."""
+        batch = self._batches.get(identity)
+        if batch is None or batch.stage != "resting" or self._leaving is not None:
+            return
+        self._waiting.append((identity, retry_failed))
+        self._set(identity, stage="waiting", problem="", notice="", progress=None, step=None, silent=False)
+        self._next()
+
+    def stop(self, identity: str, *, now: bool = False) -> None:
+        """After the image that is being made, or at once; what waits does not begin."""
+        if self._run is not None and self._run.id == identity:
+            self._run.stop(now=now)
+            self._set(identity, stage="stopping")
+            return
+        self._waiting = deque(one for one in self._waiting if one[0] != identity)
+        batch = self._batches.get(identity)
+        if batch is not None and batch.stage == "waiting":
+            self._set(identity, stage="resting")
+            self._next()
+
+    def remove(self, identity: str) -> None:
+        """Take it off the list, with the copy of its job; its images stay, and so does its manifest."""
+        batch = self._batches.get(identity)
+        if batch is None or batch.stage in ("running", "stopping"):
+            return
+        self.stop(identity)
+        del self._batches[identity]
+        self._keep(tuple(one for one in self._state.value().batches if one.id != identity))
+        if Path(batch.known.job).parent == self._folder:
+            self._files.run(lambda: Path(batch.known.job).unlink(missing_ok=True), None, lambda _error: None)
+
+    def refresh(self, identity: str) -> None:
+        """Ask what its folder holds; one question at a time, and once more where it was asked meanwhile."""
+        batch = self._batches.get(identity)
+        if batch is None:
+            return
+        if identity in self._asked:
+            self._again.add(identity)
+            return
+
+        def answered(**fields: object) -> None:
+            self._asked.discard(identity)
+            if self._run is None or self._run.id != identity:  # a run tells by itself, and is asked about at its end
+                self._set(identity, **fields)
+            if identity in self._again:
+                self._again.discard(identity)
+                self.refresh(identity)
+
+        def unknown(failure: Failure) -> None:
+            # Where there is no manifest yet, nothing is wrong.
+            answered(status=None, unknown="" if failure.kind == "storage" else failure.message)
+
+        self._asked.add(identity)
+        self._librarian.ask(
+            "batch_status",
+            BatchFolder(folder=batch.known.folder),
+            answer=BatchStatus,
+            then=lambda status: answered(status=status, unknown=""),
+            failed=unknown,
+        )
+
+    def is_asking(self, identity: str) -> bool:
+        """Whether what is known of its folder is about to be known anew."""
+        return identity in self._asked
+
+    def refresh_all(self) -> None:
+        """Of all that rest; others tell by themselves."""
+        for batch in self.all():
+            self.refresh(batch.known.id)
+
+    def let_go(self, then: Callable[[], None]) -> None:
+        """Stop after the image that is being made, or at once where that takes long; for the window's end."""
+        self._leaving = then
+        for identity, _ in list(self._waiting):
+            self._set(identity, stage="resting")
+        self._waiting.clear()
+        if self._run is None:
+            self._gone()
+            return
+        run = self._run
+        self.stop(run.id)
+        self._last_wait = self._clock.after(_LEAVING, lambda: run.stop(now=True))
+
+    def finish(self, milliseconds: int) -> None:
+        """End what still runs; only for when the last window is gone."""
+        if self._run is not None:
+            self._run.finish(milliseconds)
+
+    # ---- inside
+
+    def _write(self, job: Job, known: KnownBatch) -> None:
+        self._librarian.ask(
+            "batch_write",
+            BatchWrite(job=job, path=known.job, overwrite=True),
+            answer=BatchWritten,
+            then=lambda _written: self._written(known),
+            failed=lambda failure: self.refused.emit(failure.message),
+        )
+
+    def _written(self, known: KnownBatch) -> None:
+        others = tuple(one for one in self._state.value().batches if one.id != known.id)
+        self._batches[known.id] = replace(self._batches.get(known.id) or Batch(known=known), known=known)
+        self._keep((known, *others)[:MOST])
+        self.added.emit(known.id)
+        self.go_on(known.id)
+
+    def _keep(self, batches: tuple[KnownBatch, ...]) -> None:
+        self._state.change(batches=batches)
+        self.changed.emit()
+
+    def _set(self, identity: str, **fields: object) -> None:
+        batch = self._batches.get(identity)
+        if batch is None:
+            return
+        now = replace(batch, **fields)  # type: ignore[arg-type]
+        if now != batch:
+            self._batches[identity] = now
+            self.batch_changed.emit(identity)
+
+    def _next(self) -> None:
+        if self._run is not None:
+            return
+        if not self._waiting:
+            self._turn.give_back()
+        elif self._turn.is_ours():
+            self._begin()
+        else:
+            self._turn.take(self._begin)
+
+    def _begin(self) -> None:
+        if self._run is not None or not self._waiting:
+            self._next()
+            return
+        identity, retry = self._waiting.popleft()
+        known = self._batches[identity].known
+        words = command(known.job, how=known.how, retry_failed=retry, base=self._base)
+        run = self._run = BatchRun(identity, self._make(words), self)
+        run.changed.connect(lambda: self._set(identity, **run.shown()))
+        run.settled.connect(lambda row: self._settled(identity, row))
+        run.ended.connect(lambda outcome: self._ended(run, outcome))
+        self._set(identity, stage="running", progress=None, step=None, silent=False)
+        for waiting, _ in self._waiting:
+            self.batch_changed.emit(waiting)
+        run.start()
+
+    def _settled(self, identity: str, row: BatchTaskRow) -> None:
+        self.settled.emit(identity, row)
+
+    def _ended(self, run: BatchRun, outcome: Outcome) -> None:
+        self._logs[run.id] = run.log()
+        self._run = None
+        run.deleteLater()
+        self._set(run.id, stage="resting", step=None, notice="", silent=False, problem=outcome.problem)
+        self.refresh(run.id)
+        self.ended.emit(run.id)
+        if self._leaving is not None:
+            self._gone()
+        else:
+            self._next()
+
+    def _gone(self) -> None:
+        if self._last_wait is not None:
+            self._last_wait.stop()
+        then = self._leaving
+        if then is not None:
+            self._leaving = _nothing  # once, and nothing is begun any more
+            then()
+
+    def _turn_changed(self) -> None:
+        if self._waiting and self._run is None:
+            self.batch_changed.emit(self._waiting[0][0])
+
+
+def _nothing() -> None:
+    """What is left to do when all is done."""

@@ -1,0 +1,59 @@
+"""What a batch that runs writes: bytes to lines, lines to what they tell. Nothing in them is trusted."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mezzotint.batch_protocol import (
+    BatchBegun,
+    BatchEnded,
+    BatchError,
+    BatchNotice,
+    BatchProgress,
+    BatchStep,
+    BatchTaskRow,
+)
+from mezzotint.codec import decode, parse_json
+from mezzotint.errors import MezzotintError
+from mezzotint_app.processes.messages import TooLong
+
+_SHOWN = 160  # characters of a line that nobody understands
+
+Told = BatchBegun | BatchProgress | BatchStep | BatchTaskRow | BatchNotice | BatchEnded | BatchError
+_KINDS: dict[str, type[Told]] = {
+    "begun": BatchBegun,
+    "progress": BatchProgress,
+    "step": BatchStep,
+    "settled": BatchTaskRow,
+    "notice": BatchNotice,
+    "ended": BatchEnded,
+    "error": BatchError,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strange:
+    """A line that is no message."""
+
+    begins: str
+
+
+def read_lines(lines: Iterable[bytes | TooLong]) -> list[Told | Strange]:
+    """What the lines say; kinds that only a newer version knows are left out."""
+    return [told for line in lines if (told := _read(line)) is not None]
+
+
+def _read(line: bytes | TooLong) -> Told | Strange | None:
+    if isinstance(line, TooLong):
+        return _strange(line.head)
+    try:
+        data = parse_json(line)
+        if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
+            return _strange(line)
+        kind = data["kind"]
+        return decode(_KINDS[kind], data.get(kind)) if kind in _KINDS else None
+    except MezzotintError:
+        return _strange(line)
+
+
+def _strange(line: bytes) -> Strange:
+    return Strange(begins=line[:_SHOWN].decode("utf-8", "backslashreplace"))

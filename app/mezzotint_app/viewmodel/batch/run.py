@@ -1,0 +1,116 @@
+"""One run of a batch: what its process tells, as it is shown, and how it ended in plain words."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QCoreApplication, QObject, Signal
+
+from mezzotint.batch_protocol import (
+    BatchEnded,
+    BatchError,
+    BatchNotice,
+    BatchProgress,
+    BatchStep,
+    BatchTaskRow,
+)
+from mezzotint_app.processes.batch_process import BatchProcess
+from mezzotint_app.processes.endings import Ending, plain_reason
+
+translate = QCoreApplication.translate
+
+DONE, FAILURES, INTERRUPTED = 0, 3, 130
+_WAITS = ("waiting", "paused")  # codes of notices after which nothing is made for a while
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How it ended; empty: as it should, or as a person wanted."""
+
+    problem: str
+
+
+class BatchRun(QObject):
+    """Follows one process to its end."""
+
+    changed = Signal()
+    settled = Signal(object)  # BatchTaskRow
+    ended = Signal(object)  # Outcome
+
+    def __init__(self, identity: str, process: BatchProcess, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.id = identity
+        self._process = process
+        process.setParent(self)
+        self._progress: BatchProgress | None = None
+        self._step: BatchStep | None = None
+        self._notice = ""
+        self._error: BatchError | None = None
+        self._ended: BatchEnded | None = None
+        self._silent = self._stopped = False
+        process.told.connect(self._told)
+        process.silent.connect(self._set_silent)
+        process.ended.connect(self._on_end)
+
+    def start(self) -> None:
+        """Begin."""
+        self._process.start()
+
+    def stop(self, *, now: bool = False) -> None:
+        """After the image that is being made, or at once."""
+        self._stopped = True
+        if now:
+            self._process.stop_now()
+        else:
+            self._process.stop()
+
+    def finish(self, milliseconds: int) -> None:
+        """End it and wait."""
+        self._process.finish(milliseconds)
+
+    def log(self) -> tuple[str, ...]:
+        """The last lines that it said."""
+        return self._process.log()
+
+    def shown(self) -> dict[str, Any]:
+        """Fields of a Batch."""
+        return {
+            "progress": self._progress,
+            "step": self._step,
+            "notice": self._notice,
+            "silent": self._silent,
+        }
+
+    def _told(self, told: object) -> None:
+        match told:
+            case BatchProgress():
+                self._progress = told
+            case BatchStep():
+                self._step, self._notice = told, ""
+            case BatchTaskRow():
+                self._step = None
+                self.settled.emit(told)
+                return  # figures follow twice a second
+            case BatchNotice():
+                self._notice = told.message if told.code in _WAITS else ""
+            case BatchEnded():
+                self._ended, self._progress = told, told.progress
+            case BatchError():
+                self._error = told
+            case _:
+                return
+        self.changed.emit()
+
+    def _set_silent(self, silent: bool) -> None:
+        self._silent = silent
+        self.changed.emit()
+
+    def _on_end(self, ending: Ending) -> None:
+        self.ended.emit(Outcome(problem=self._problem(ending)))
+
+    def _problem(self, ending: Ending) -> str:
+        told_end = ending.kind == "ended" and ending.code in (DONE, FAILURES)
+        if told_end or (self._stopped and (ending.kind == "crashed" or ending.code == INTERRUPTED)):
+            return ""
+        if ending.kind == "ended" and self._error is not None:
+            return self._error.message
+        return plain_reason(ending, translate("Batch", "The batch"), log=self._process.log())

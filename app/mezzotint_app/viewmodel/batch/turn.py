@@ -1,0 +1,122 @@
+"""Whose turn it is: a batch and the queue never make images at the same time."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from PySide6.QtCore import QObject, Signal, SignalInstance
+
+from mezzotint_app.clock import Clock, SystemClock
+from mezzotint_app.viewmodel.queue.access import QueueAccess
+
+
+class Lender(Protocol):
+    """Who works at the queue; `QueueRunner` is one."""
+
+    started: SignalInstance
+    changed: SignalInstance
+
+    @property
+    def state(self) -> str:
+        """idle, working, paused, elsewhere or stopping."""
+        ...
+
+    def held_by(self) -> str:
+        """Which program works instead; empty: none."""
+        ...
+
+    def lend(self, then: Callable[[], None]) -> None:
+        """Let a batch make images, as soon as nothing is left to do."""
+        ...
+
+    def take_back(self) -> None:
+        """Go on."""
+        ...
+
+
+class HasModels(Protocol):
+    """The engine of the window; `Supervisor` is one."""
+
+    changed: SignalInstance
+
+    def state(self) -> str:
+        """starting, ready, restarting, given_up or stopped."""
+        ...
+
+    def restart(self) -> None:
+        """Start it anew: what it holds in memory is free."""
+        ...
+
+
+class BatchTurn(QObject):
+    """Waits for the queue, has the engine let go of its models, and gives the turn back."""
+
+    changed = Signal()  # words()
+
+    def __init__(
+        self,
+        runner: Lender,
+        engine: HasModels,
+        access: QueueAccess,
+        clock: Clock | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._runner, self._engine = runner, engine
+        self._clock = clock or SystemClock(self)
+        self._then: Callable[[], None] | None = None
+        self._ours = self._holds_models = self._no_queue = False
+        runner.started.connect(self._on_started)
+        runner.changed.connect(self.changed)
+        engine.changed.connect(self.changed)
+        access.unusable.connect(self._on_unusable)
+        access.opened.connect(self._on_opened)
+
+    def is_ours(self) -> bool:
+        """Whether a batch may make images now."""
+        return self._ours
+
+    def take(self, then: Callable[[], None]) -> None:
+        """Have the turn as soon as the queue is done, or paused."""
+        self._then = then
+        self._runner.lend(self._lent)
+        if self._no_queue:
+            self._clock.after(0, self._lent)
+
+    def give_back(self) -> None:
+        """The queue goes on; also where the turn had not come yet."""
+        self._then, self._ours = None, False
+        self._runner.take_back()
+
+    def words(self) -> str:
+        """What is waited for, for the person who waits."""
+        if self._runner.state == "elsewhere" and self._runner.held_by():
+            return self.tr("Waiting for another program: {who} is generating images.").format(
+                who=self._runner.held_by()
+            )
+        if self._runner.state in ("working", "stopping"):
+            return self.tr("Waiting for the queue to finish. Pause the queue to start now.")
+        if self._engine.state() in ("starting", "restarting"):
+            return self.tr("Waiting for the engine to start.")
+        return self.tr("Starting…")
+
+    def _lent(self) -> None:
+        then, self._then = self._then, None
+        if then is None:
+            return
+        self._ours = True
+        if self._holds_models:
+            self._holds_models = False
+            self._engine.restart()
+        then()
+
+    def _on_started(self) -> None:
+        self._holds_models = True
+
+    def _on_unusable(self) -> None:
+        """Without a queue there is nothing to wait for."""
+        self._no_queue = True
+        if self._then is not None:
+            self._clock.after(0, self._lent)
+
+    def _on_opened(self) -> None:
+        self._no_queue = False

@@ -1,0 +1,1 @@
+"""The Create page: what is asked for, checked and kept."""

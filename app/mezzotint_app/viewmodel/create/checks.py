@@ -1,0 +1,176 @@
+"""What stands in the way of Generate, in a sentence beside each field."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication
+
+from mezzotint.protocol import ModelInfo
+from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
+from mezzotint_app.viewmodel.create.reading import LARGEST_SEED, MOST_STEPS
+from mezzotint_app.viewmodel.create.request import SECOND_PASS_SCALE
+from mezzotint_app.viewmodel.create.sizes import LARGEST_AREA, SMALLEST, multiple_of, own_size, snapped
+from mezzotint_app.viewmodel.create.state import CreateSettings, loras_in_use
+
+translate = QCoreApplication.translate
+
+MOST_LORAS = 32
+LARGEST_LORA_WEIGHT = 100.0
+MOST_COUNT = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What is looked at."""
+
+    prompt: str
+    negative_prompt: str
+    settings: CreateSettings
+    seed: int | None
+    model: str
+    info: ModelInfo | None  # of the model, where it is listed
+    model_problem: str | None
+    models_known: bool
+    refiner_fits: bool
+    has_picture: bool
+    picture_problem: str = ""
+    alternatives_problem: str | None = None
+
+
+def problems(checked: Checked) -> dict[str, str]:
+    """By field; empty: it can be asked for."""
+    found: dict[str, str] = {}
+    for field, told in _problems(checked):
+        found.setdefault(field, told)
+    return found
+
+
+def honours_clip_skip(info: ModelInfo | None) -> bool:
+    """Whether layers of the text encoder can be skipped, and learned words be used."""
+    return info is None or info.family == "sdxl"
+
+
+def _problems(checked: Checked) -> Iterator[tuple[str, str]]:
+    yield from _words(checked)
+    yield from _model(checked)
+    if checked.picture_problem:
+        yield "picture", checked.picture_problem
+    yield from _size(checked)
+    yield from _sampling(checked)
+    yield from _cascade(checked)
+    yield from _loras(checked)
+
+
+def _words(checked: Checked) -> Iterator[tuple[str, str]]:
+    if not checked.prompt.strip() and not checked.has_picture:
+        yield "prompt", translate("Create", "Write a prompt first.")
+    for field, words in (("prompt", checked.prompt), ("negative_prompt", checked.negative_prompt)):
+        if len(words) > LONGEST:
+            yield (
+                field,
+                translate("Create", "{count} characters are too many: the limit is {most}.").format(
+                    count=len(words), most=LONGEST
+                ),
+            )
+        if _holds_half_a_character(words):
+            yield field, translate("Create", "The text contains an invalid character (half of a pair). Remove it.")
+    if checked.alternatives_problem:
+        yield "prompt", checked.alternatives_problem
+
+
+def _holds_half_a_character(words: str) -> bool:
+    try:
+        words.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _model(checked: Checked) -> Iterator[tuple[str, str]]:
+    if not checked.models_known:
+        return
+    if not checked.model:
+        yield "model", translate("Create", "No model yet. Download one or add a folder on the Models page.")
+    elif checked.info is None:
+        yield (
+            "model",
+            translate("Create", "The model {name} is no longer installed. Choose another.").format(name=checked.model),
+        )
+    elif checked.model_problem:
+        yield "model", checked.model_problem
+
+
+def _size(checked: Checked) -> Iterator[tuple[str, str]]:
+    own = own_size(checked.info)
+    width = own[0] if checked.settings.width is None else checked.settings.width
+    height = own[1] if checked.settings.height is None else checked.settings.height
+    multiple = multiple_of(checked.info)
+    fitted = snapped(width, multiple), snapped(height, multiple)
+    size = f"{width}x{height}"
+    if (width, height) != fitted:
+        told = translate(
+            "Create",
+            "{size} is not possible: sides must be multiples of {multiple} and at least {least}. The nearest size is "
+            "{near}.",
+        )
+        near = f"{fitted[0]}x{fitted[1]}"
+        yield "size", told.format(size=size, multiple=multiple, least=SMALLEST, near=near)
+    if width * height > LARGEST_AREA:
+        told = translate("Create", "{size} is too large: the limit is {most} megapixels.")
+        yield "size", told.format(size=size, most=LARGEST_AREA >> 20)
+
+
+def _sampling(checked: Checked) -> Iterator[tuple[str, str]]:
+    settings = checked.settings
+    if settings.steps is not None and not 1 <= settings.steps <= MOST_STEPS:
+        yield "steps", translate("Create", "Steps must be from 1 to {most}.").format(most=MOST_STEPS)
+    if not 1 <= settings.count <= MOST_COUNT:
+        yield "count", translate("Create", "Number of images must be from 1 to {most}.").format(most=MOST_COUNT)
+    if checked.seed is not None and not 0 <= checked.seed <= LARGEST_SEED - settings.count + 1:
+        yield (
+            "seed",
+            translate("Create", "The seed must be from 0 to {most}.").format(most=LARGEST_SEED - settings.count + 1),
+        )
+    if settings.clip_skip and not honours_clip_skip(checked.info):
+        yield (
+            "clip_skip",
+            translate("Create", "This model does not support clip skip. Set it to 0."),
+        )
+    if settings.embeddings and not honours_clip_skip(checked.info):
+        yield "embeddings", translate("Create", "This model does not support embeddings. Remove them.")
+
+
+def _cascade(checked: Checked) -> Iterator[tuple[str, str]]:
+    settings = checked.settings
+    if settings.refiner is not None and checked.models_known and not checked.refiner_fits:
+        told = translate("Create", "The refiner {name} does not work with this model, or is no longer installed.")
+        yield "refiner", told.format(name=settings.refiner)
+    if settings.refiner is not None and settings.refiner_at is not None and not 0 < settings.refiner_at < 1:
+        yield "refiner_at", translate("Create", "Refiner switch at must be between 0 and 1, such as 0.8.")
+    if not settings.second_pass:
+        return
+    if settings.second_space != "pixel" and settings.second_upscaler == "lanczos":
+        yield (
+            "second_upscaler",
+            translate("Create", "Lanczos works on pixels. Choose pixels, or another method."),
+        )
+    scale = SECOND_PASS_SCALE if settings.second_scale is None else settings.second_scale
+    own = own_size(checked.info)
+    area = (settings.width or own[0]) * (settings.height or own[1]) * scale**2
+    if area > LARGEST_AREA:
+        told = translate("Create", "The hires fix would exceed {most} megapixels.")
+        yield "second_scale", told.format(most=LARGEST_AREA >> 20)
+
+
+def _loras(checked: Checked) -> Iterator[tuple[str, str]]:
+    used = loras_in_use(checked.settings)
+    if len(used) > MOST_LORAS:
+        told = translate("Create", "{count} LoRAs are too many: the limit is {most}.")
+        yield "loras", told.format(count=len(used), most=MOST_LORAS)
+    if any(not abs(one.weight) <= LARGEST_LORA_WEIGHT for one in used):
+        yield (
+            "loras",
+            translate("Create", "A LoRA's weight must be from {least} to {most}.").format(
+                least=f"{-LARGEST_LORA_WEIGHT:g}", most=f"{LARGEST_LORA_WEIGHT:g}"
+            ),
+        )

@@ -1,0 +1,314 @@
+"""The Create page: all that is set there, as a request, and into the queue."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from PySide6.QtCore import QObject, Signal
+
+from mezzotint.jobs.store import expand, title_of
+from mezzotint.protocol import GenerateRequest, ImageMetadata, MemoryPolicy, PlanRequest
+from mezzotint_app.background import Runs
+from mezzotint_app.processes.service import Service
+from mezzotint_app.settings import Settings, output_folder
+from mezzotint_app.stored import Stored
+from mezzotint_app.viewmodel.create.checks import Checked, problems
+from mezzotint_app.viewmodel.create.command_line import command_line
+from mezzotint_app.viewmodel.create.image_input import ImageInputModel
+from mezzotint_app.viewmodel.create.preflight import EngineLife, Preflight
+from mezzotint_app.viewmodel.create.preview import Preview, StoppableRunner
+from mezzotint_app.viewmodel.create.reading import Reading, read_metadata, read_request
+from mezzotint_app.viewmodel.create.request import SECOND_PASS_SCALE, Form, request_of
+from mezzotint_app.viewmodel.create.seed_choice import SeedChoice
+from mezzotint_app.viewmodel.create.state import CreateState
+from mezzotint_app.viewmodel.create.words import CreateWords
+from mezzotint_app.viewmodel.dropped.folder_of_pictures import MOST_PICTURES, Pictures, batch_of
+from mezzotint_app.viewmodel.models.choices import ModelChoices
+from mezzotint_app.viewmodel.models.settings import ModelSettings
+from mezzotint_app.viewmodel.pixels import PixelLoader
+from mezzotint_app.viewmodel.queue.access import QueueAccess
+
+if TYPE_CHECKING:
+    from mezzotint.jobs.store import JobStore
+
+Part = Literal["all", "prompt", "seed"]
+MOST_COMMANDS = 100  # that are copied at once
+
+
+class CreateModel(QObject):
+    """Puts the parts of the page together; each part can be looked at and changed by itself."""
+
+    changed = Signal()  # anything that decides the request
+    noticed = Signal(str)  # something that a person should read
+    not_queued = Signal(str)  # why an entry could not be added
+    queued = Signal(int)  # the id of an entry that was added
+
+    def __init__(
+        self,
+        engine: Service,
+        librarian: Service,
+        queue: QueueAccess,
+        runner: StoppableRunner,
+        images: ImageInputModel,
+        settings: Stored[Settings],
+        state: Stored[CreateState],
+        pool: Runs,
+        parent: QObject | None = None,
+        *,
+        life: EngineLife | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._queue, self._window, self._state, self._pool = queue, settings, state, pool
+        self.images = images
+        self._timed: tuple[PlanRequest | None, int] | None = None  # what the time was asked of
+        self.models = ModelChoices(librarian, self)
+        self.chosen = ModelSettings(state, self.models, self)
+        self.words = CreateWords(librarian, settings, state, pool, self)
+        self.preview = Preview(queue, runner, PixelLoader(librarian, pool, self), pool, self)
+        self.seed = SeedChoice(state, self._last_seed, self)
+        self.preflight = Preflight(engine, life, self)
+        self.models.changed.connect(self.chosen.settle)
+        for signal in (state.changed, settings.changed, images.changed, self.models.changed):
+            signal.connect(self._update)
+        self.words.alternatives.changed.connect(self.changed)
+        self.changed.connect(lambda: self._ask_time(anew=False))
+        self.preview.ended.connect(lambda: self._ask_time(anew=True))
+        queue.opened.connect(lambda _notice: self._ask_time(anew=True))
+        self.words.refused.connect(self.noticed)
+        self.models.failed.connect(self.noticed)
+        self.queued.connect(lambda _entry: self.preview.forget_failure())
+        images.size_wanted.connect(self.chosen.take_picture_size)
+        self._update()
+
+    # ---- what is kept for all models
+
+    def memory(self) -> MemoryPolicy:
+        """How sparing it is to be with memory."""
+        return self._window.value().memory
+
+    def set_memory(self, policy: MemoryPolicy) -> None:
+        """Be more or less sparing."""
+        self._window.change(memory=policy)
+
+    def open_folds(self) -> tuple[str, ...]:
+        """The parts of the page that were left open."""
+        return self._state.value().open_folds
+
+    def remember_fold(self, name: str, is_open: bool) -> None:
+        """Keep whether a part of the page is open."""
+        others = tuple(one for one in self.open_folds() if one != name)
+        self._state.change(open_folds=(*others, name) if is_open else others)
+
+    # ---- the request
+
+    def request(self) -> GenerateRequest:
+        """As the page is filled in; alternatives of the prompt stand as they are written."""
+        settings = self.chosen.settings()
+        if self.images.decides_size():
+            settings = replace(settings, width=None, height=None)
+        words = self.words
+        form = Form(
+            model=self.chosen.model(),
+            prompt=words.prompt(),
+            negative_prompt=words.negative_prompt(),
+            settings=settings,
+            seed=self.seed.value(),
+            images=self.images.inputs(),
+            strength=self.images.strength(),
+            inpaint=self.images.inpaint(),
+            window=self._window.value(),
+            output=self._output(),
+        )
+        return request_of(form)
+
+    def problems(self, *, of_batch: bool = False) -> dict[str, str]:
+        """What stands in the way, by field; empty: Generate can be pressed. A batch brings its own images."""
+        info = self.chosen.info()
+        settings = self.chosen.settings()
+        found = self.words.alternatives.found()
+        refiners = self.models.refiners_for(info)
+        return problems(
+            Checked(
+                prompt=self.words.prompt(),
+                negative_prompt=self.words.negative_prompt(),
+                settings=settings,
+                seed=self.seed.value(),
+                model=self.chosen.model(),
+                info=info,
+                model_problem=self.models.problem_of(info) if info is not None else None,
+                models_known=self.models.known(),
+                refiner_fits=any(settings.refiner in (one.id, one.path) for one in refiners),
+                has_picture=of_batch or bool(self.images.inputs()),
+                picture_problem="" if of_batch else self.images.problem(),
+                alternatives_problem=found.problem if found.prompt == self.words.prompt() else None,
+            )
+        )
+
+    def pictures(self) -> int:
+        """How many Generate asks for."""
+        return self.chosen.settings().count * self.words.alternatives.found().count
+
+    def generate(self, front: bool = False) -> bool:
+        """Put it into the queue as one entry, last or first; whether it could be asked for."""
+        found = self.problems()
+        if found:
+            self.noticed.emit(next(iter(found.values())))
+            return False
+        request = self.request()
+        self.words.remember()
+
+        def add(store: "JobStore") -> int:
+            wanted = expand(request)
+            # The first alternative does not stand for all.
+            return store.add(wanted, front=front, title=title_of(request) if len(wanted) > 1 else None)
+
+        def refused(error: Exception) -> None:
+            self.not_queued.emit(self.tr("Nothing was queued: {0}").format(error))
+
+        self._queue.change(add, self.queued.emit, refused)
+        return True
+
+    def generate_batch(self, pictures: Pictures) -> bool:
+        """Each of these images made anew as the page is filled in, as one entry; whether it could be asked for."""
+        found = self.problems(of_batch=True)
+        if found:
+            self.noticed.emit(next(iter(found.values())))
+            return False
+        request, paths = self.request(), pictures.paths
+        self.words.remember()
+
+        def add(store: "JobStore") -> int:
+            prompts = expand(request, limit=max(1, MOST_PICTURES // len(paths)))
+            wanted = [one for path in paths for prompt in prompts for one in batch_of(prompt, (path,))]
+            return store.add(wanted, title=pictures.folder or None)
+
+        def added(entry: int) -> None:
+            self.noticed.emit(self.tr("%n image(s) of the batch are waiting in the queue.", "", len(paths)))
+            self.queued.emit(entry)
+
+        self._queue.change(add, added, lambda error: self.noticed.emit(str(error)))
+        return True
+
+    def copy_command(self, then: Callable[[str], None]) -> None:
+        """The commands that make the same images, one a line."""
+        request = self.request()
+
+        def write() -> tuple[str, tuple[str, ...]]:
+            commands = [command_line(one) for one in expand(request, limit=MOST_COMMANDS)]
+            return "\n".join(command.text() for command in commands), commands[0].left_out
+
+        def told(written: tuple[str, tuple[str, ...]]) -> None:
+            then(written[0])
+            self._tell_left_out(self.tr("The command leaves out: {names}."), written[1])
+
+        self._pool.run(write, told, lambda error: self.noticed.emit(str(error)))
+
+    # ---- settings from elsewhere
+
+    def apply_request(self, request: GenerateRequest) -> None:
+        """Fill the page in as a request was."""
+        self._apply(read_request(request), request)
+
+    def apply_metadata(self, metadata: ImageMetadata, what: Part) -> None:
+        """Fill the page in, or a part of it, as an image says that it was made."""
+        target = None if metadata.model is None else self._id_of(metadata.model)
+        reading = read_metadata(metadata, self.chosen.settings_of(target or self.chosen.model()), self._id_of)
+        if what == "seed":
+            if reading.seed is not None:
+                self.seed.set(reading.seed)
+            else:
+                self.noticed.emit(self.tr("The image has no seed in its metadata."))
+        elif what == "prompt":
+            self._apply_words(reading)
+        else:
+            self._apply(reading, metadata.request)
+
+    def _apply(self, reading: Reading, request: GenerateRequest | None) -> None:
+        left_out = list(reading.left_out)
+        if not self._apply_words(reading):
+            return
+        model = None if reading.model is None else self.models.find(reading.model)
+        if model is not None:
+            self.chosen.set_model(model.id)
+        elif reading.model is not None and self.models.known():
+            left_out.append(self.tr("model {name}, which is not installed").format(name=reading.model))
+        elif reading.model is not None:
+            self.chosen.set_model(reading.model)
+        self.chosen.replace(replace(reading.settings, aspect_locked=self.chosen.settings().aspect_locked))
+        if reading.seed is not None:
+            self.seed.set(reading.seed)
+        if request is not None:
+            self.images.apply(request)
+        self._tell_left_out(self.tr("Not copied: {names}."), tuple(left_out))
+
+    def _apply_words(self, reading: Reading) -> bool:
+        if reading.prompt is None:
+            return True
+        negative = self.words.set_negative_prompt(reading.negative_prompt)
+        return self.words.set_prompt(reading.prompt) and negative
+
+    def _id_of(self, name: str) -> str | None:
+        found = self.models.named(name)
+        return None if found is None else found.id
+
+    def _tell_left_out(self, sentence: str, names: tuple[str, ...]) -> None:
+        if names:
+            self.noticed.emit(sentence.format(names=", ".join(names)))
+
+    # ---- inside
+
+    def _update(self) -> None:
+        settings = self.chosen.settings()
+        self.words.set_model(self.chosen.model())
+        self.images.set_target(settings.width, settings.height)
+        self.preflight.set(self._plan_request())
+        self.changed.emit()
+
+    def _ask_time(self, *, anew: bool) -> None:
+        """How long what Generate asks for will take, learned from what was made or begun."""
+        pictures = self.pictures()
+        wanted = (self._plan_request(), pictures)
+        if not self._queue.is_open or (wanted == self._timed and not anew):
+            return
+        self._timed = wanted
+        request = replace(self.request(), count=pictures)
+
+        def read(store: "JobStore") -> float | None:
+            return store.expected(request).seconds
+
+        def told(seconds: float | None) -> None:
+            if self._timed == wanted:
+                self.preflight.expect(pictures, seconds)
+
+        self._queue.ask(read, told, lambda _error: self.preflight.expect(pictures, None))
+
+    def _plan_request(self) -> PlanRequest | None:
+        """The size is that of the largest stage."""
+        info = self.chosen.info()
+        if info is None or self.models.problem_of(info) is not None:
+            return None
+        settings, window = self.chosen.settings(), self._window.value()
+        width, height = self.images.result_size() or self.chosen.size()
+        scale = (settings.second_scale or SECOND_PASS_SCALE) if settings.second_pass else 1.0
+        multiple = 16
+        return PlanRequest(
+            models=(info.id,) if settings.refiner is None else (info.id, settings.refiner),
+            width=round(width * scale / multiple) * multiple,
+            height=round(height * scale / multiple) * multiple,
+            steps=settings.steps,
+            memory=window.memory,
+            quantization=settings.quantization or "auto",
+            text_quantization=settings.text_quantization or "auto",
+            vram_bytes=window.vram_limit_bytes,
+            ram_bytes=window.ram_limit_bytes,
+        )
+
+    def _last_seed(self) -> int | None:
+        results = self.preview.results()
+        return results[0].seed if results else None
+
+    def _output(self) -> str:
+        """The template in the folder of images, in whose own name brackets are no tokens."""
+        window = self._window.value()
+        return str(output_folder(window)).replace("[", "[[") + os.sep + window.name_template

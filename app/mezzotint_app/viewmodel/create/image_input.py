@@ -1,0 +1,303 @@
+"""The image that a request begins from: which one, how much of it is made anew, and which part."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QImage
+
+from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint, InpaintArea, InpaintFill
+from mezzotint_app.background import Runs
+from mezzotint_app.processes.service import Failure, Service
+from mezzotint_app.viewmodel.create.growth import Growth, growth_of
+from mezzotint_app.viewmodel.create.own_pictures import OwnPicture, is_blank, keep, masks_folder, pasted_folder
+from mezzotint_app.viewmodel.pixels import Picture, PixelLoader, failure_of
+
+STRENGTH = 0.6  # of what is there in the image, something stays
+STRENGTH_OF_NEW = 1.0  # of a fill there is nothing to stay
+MAX_PADDING = 4096  # pixels, as the engine takes at most
+MAX_FEATHER = 256
+_SMALL = 512  # pixels of the small copy that is shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mask:
+    """A mask on disk; `image` is None where it came with other settings and was not opened yet."""
+
+    path: str
+    sha256: str | None
+    image: QImage | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Painting:
+    """How the masked part is made anew."""
+
+    area: InpaintArea = "whole"
+    padding: int = 32
+    feather: int = 8
+    fill: InpaintFill = "picture"
+
+
+class ImageInputModel(QObject):
+    """Everything about images that go in beside the words."""
+
+    changed = Signal()
+    given = Signal()  # another image to begin from, from wherever it came
+    told = Signal(str)  # what did not work, in words
+    size_wanted = Signal(int, int)  # the person wants images of this size
+
+    def __init__(self, librarian: Service, pool: Runs, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._pool = pool
+        self.loader = PixelLoader(librarian, pool, self)
+        self._path = ""
+        self._sha256: str | None = None
+        self._picture: Picture | None = None
+        self._problem = ""
+        self._strength: float | None = None  # None: what suits
+        self._mask: Mask | None = None
+        self._painting = Painting()
+        self._growth = Growth()
+        self._target: tuple[int, int] | None = None
+        self._pastes = 0
+        self._masks = 0  # that were to be used
+
+    # ---- the image
+
+    def set_picture(self, path: str | os.PathLike[str], sha256: str | None = None) -> None:
+        """Begin from this image; the mask of another one is put away."""
+        self._path, self._sha256 = os.fspath(path), sha256
+        self._pastes += 1
+        self._forget_shape()
+        self._load()
+        self.changed.emit()
+        self.given.emit()
+
+    def clear(self) -> None:
+        """Begin from noise again."""
+        self._path, self._sha256 = "", None
+        self._pastes += 1
+        self.loader.drop_all()
+        self._forget_shape()
+        self._picture, self._problem = None, ""
+        self.changed.emit()
+
+    def paste(self, image: QImage) -> None:
+        """Begin from an image that is in no file: it gets one, in the folder of what is under way."""
+        if image.isNull():
+            self.told.emit(self.tr("There is no image on the clipboard."))
+            return
+        self._pastes += 1
+        number = self._pastes
+
+        def use(kept: OwnPicture) -> None:
+            if number == self._pastes:  # nothing else was chosen meanwhile
+                self.set_picture(kept.path, kept.sha256)
+
+        self._pool.run(lambda: keep(image, pasted_folder()), use, lambda error: self.told.emit(str(error)))
+
+    def look_again(self) -> None:
+        """The image could not be read, and now whoever reads it is back."""
+        if self._path and self._problem:
+            self._load()
+            self.changed.emit()
+
+    def path(self) -> str:
+        """Of the image; empty: none."""
+        return self._path
+
+    def picture(self) -> Picture | None:
+        """A small copy, and the size of the image; None: not loaded, or there is none."""
+        return self._picture
+
+    def problem(self) -> str:
+        """Why the image cannot be used; empty: nothing is known to be wrong with it."""
+        return self._problem
+
+    def is_loading(self) -> bool:
+        """Whether its size is not known yet."""
+        return bool(self._path) and self._picture is None and not self._problem
+
+    def _forget_shape(self) -> None:
+        self._mask, self._growth = None, Growth()
+
+    def _load(self) -> None:
+        self._picture, self._problem = None, ""
+        self.loader.load_picture(self._path, _SMALL, self._loaded, self._not_loaded)
+
+    def _loaded(self, picture: Picture) -> None:
+        self._picture = picture
+        self.changed.emit()
+
+    def _not_loaded(self, failure: Failure) -> None:
+        self._problem = failure.message
+        self.changed.emit()
+
+    # ---- how much of it
+
+    def strength(self) -> float | None:
+        """How much is made anew; None: there is no image."""
+        if not self._path:
+            return None
+        return self.suggested_strength() if self._strength is None else self._strength
+
+    def suggested_strength(self) -> float:
+        """What suits where nothing was chosen: what the engine takes."""
+        is_new = bool(self._growth) or (self._mask is not None and self._painting.fill != "picture")
+        return STRENGTH_OF_NEW if is_new else STRENGTH
+
+    def set_strength(self, strength: float | None) -> None:
+        """Choose how much; None: what suits."""
+        chosen = None if strength is None else round(min(max(strength, 0.0), 1.0), 2)
+        if chosen != self._strength:
+            self._strength = chosen
+            self.changed.emit()
+
+    # ---- which part of it
+
+    def mask(self) -> Mask | None:
+        """What is made anew; None: all of it."""
+        return self._mask
+
+    def painting(self) -> Painting:
+        """How the masked part is made anew."""
+        return self._painting
+
+    def growth(self) -> Growth:
+        """By how much the image grows."""
+        return self._growth
+
+    def use_mask(
+        self,
+        mask: QImage,
+        painting: Painting,
+        growth: Growth,
+        then: Callable[[], None],
+        failed: Callable[[Failure], None],
+    ) -> None:
+        """Take a mask that was painted, once it is safely on disk; a blank one is none."""
+        self._masks += 1
+        number, path = self._masks, self._path
+
+        def write() -> OwnPicture | None:
+            return None if is_blank(mask) else keep(mask, masks_folder())
+
+        def use(kept: OwnPicture | None) -> None:
+            if number != self._masks:
+                return
+            if path == self._path:
+                self._mask = None if kept is None else Mask(path=kept.path, sha256=kept.sha256, image=mask)
+                self._painting, self._growth = painting, growth
+                self.changed.emit()
+            then()
+
+        def fail(error: Exception) -> None:
+            if number == self._masks:
+                failed(failure_of(error))
+
+        self._pool.run(write, use, fail)
+
+    def give_up_mask(self) -> None:
+        """The mask that is being written is not wanted any more; nobody is told of it."""
+        self._masks += 1
+
+    def remove_mask(self) -> None:
+        """All of the image is made anew, and it does not grow."""
+        if self._mask is not None or self._growth:
+            self._forget_shape()
+            self.changed.emit()
+
+    # ---- sizes
+
+    def grown_size(self) -> tuple[int, int] | None:
+        """The image's size with its new parts; None: not known."""
+        if self._picture is None:
+            return None
+        return self._growth.size(self._picture.width, self._picture.height)
+
+    def decides_size(self) -> bool:
+        """Whether the request must leave width and height open: a growing image is worked on at its own size."""
+        return bool(self._growth) and self._painting.area == "whole"
+
+    def keeps_size(self) -> bool:
+        """Whether the result is as large as the image is with its new parts, whatever is asked for."""
+        inpaints = self._mask is not None or bool(self._growth)
+        return self.decides_size() or (inpaints and self._painting.area == "masked")
+
+    def set_target(self, width: int | None, height: int | None) -> None:
+        """The size that is asked for; None: the model's own."""
+        target = None if width is None or height is None else (width, height)
+        if target != self._target:
+            self._target = target
+            self.changed.emit()
+
+    def result_size(self) -> tuple[int, int] | None:
+        """The size that the result will have; None: not known."""
+        return self.grown_size() if self.keeps_size() else self._target
+
+    def cut(self) -> tuple[str, int] | None:
+        """What the result leaves out: "sides" or "ends" (top and bottom) and percent of the image; None: nothing."""
+        size, result = self.grown_size(), self.result_size()
+        if size is None or result is None:
+            return None
+        across, down = result[0] / size[0], result[1] / size[1]
+        left_out = 1 - min(across, down) / max(across, down)
+        if left_out < 0.01:
+            return None
+        return ("sides" if across < down else "ends"), max(round(left_out * 100), 1)
+
+    def want_own_size(self) -> None:
+        """Ask for images as large as this one."""
+        size = self.grown_size()
+        if size is not None:
+            self.size_wanted.emit(*size)
+
+    # ---- the request
+
+    def inputs(self) -> tuple[ImageInput, ...]:
+        """The images of a request."""
+        if not self._path:
+            return ()
+        init = ImageInput(path=self._path, role="init", sha256=self._sha256)
+        if self._mask is None:
+            return (init,)
+        return init, ImageInput(path=self._mask.path, role="mask", sha256=self._mask.sha256)
+
+    def inpaint(self) -> Inpaint | None:
+        """How a part is made anew; None: no part is by itself."""
+        if not self._path or (self._mask is None and not self._growth):
+            return None
+        how, grown = self._painting, self._growth
+        return Inpaint(
+            area=how.area,
+            padding=how.padding,
+            feather=how.feather,
+            fill=how.fill,
+            left=grown.left,
+            top=grown.top,
+            right=grown.right,
+            bottom=grown.bottom,
+        )
+
+    def apply(self, request: GenerateRequest) -> None:
+        """Take the images of a request; one without any begins from noise."""
+        init = next((one for one in request.images if one.role == "init"), None)
+        mask = next((one for one in request.images if one.role == "mask"), None)
+        if init is None:
+            self.clear()
+            return
+        how = request.inpaint
+        self.set_picture(init.path, init.sha256)
+        self._strength = None if request.strength is None else min(max(request.strength, 0.0), 1.0)
+        self._mask = None if mask is None else Mask(path=mask.path, sha256=mask.sha256)
+        self._growth = growth_of(how)
+        if how is not None:
+            padding, feather = min(max(how.padding, 0), MAX_PADDING), min(max(how.feather, 0), MAX_FEATHER)
+            self._painting = Painting(area=how.area, padding=padding, feather=feather, fill=how.fill)
+        self.changed.emit()
+
+    def with_inputs(self, request: GenerateRequest) -> GenerateRequest:
+        """The request with these images."""
+        return replace(request, images=self.inputs(), inpaint=self.inpaint(), strength=self.strength())

@@ -1,0 +1,341 @@
+"""The image that sharpens while it is made, the finished one, and how far it is."""
+
+import base64
+import binascii
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QImage
+
+from mezzotint.jobs.store import Expected, PhaseSeconds, Task
+from mezzotint.protocol import Event, GeneratedImage, Notice, Step
+from mezzotint_app import strips
+from mezzotint_app.amounts import left_text
+from mezzotint_app.background import Runs
+from mezzotint_app.processes.service import Failure
+from mezzotint_app.viewmodel.create.first_stages import FirstStages
+from mezzotint_app.viewmodel.queue.access import QueueAccess
+from mezzotint_app.viewmodel.queue.progress import TaskProgress
+from mezzotint_app.viewmodel.queue.running import QueueRunning, Runner
+
+MOST_RESULTS = 24
+MOST_NOTICES = 5
+LARGEST_PREVIEW = 2 << 20  # characters of base64
+_SAID_ELSEWHERE = ("memory_plan",)  # before the job already
+_JPEG = b"\xff\xd8\xff"
+_LARGEST_SIDE = 4096  # pixels of a preview
+SHOWN_SIDE = 4096  # pixels of a finished image, at most
+
+
+class LoadsPixels(Protocol):
+    """Images from disk, decoded elsewhere."""
+
+    def load(
+        self,
+        path: str,
+        max_side: int | None,
+        then: Callable[[QImage], None],
+        failed: Callable[[Failure], None] | None = None,
+        *,
+        slot: str = "",
+    ) -> int:
+        """Load one; the newest of a slot wins."""
+        ...
+
+
+class StoppableRunner(Runner, Protocol):
+    """Whoever drains the queue, and can be told to stop at once."""
+
+    def stop_now(self) -> None:
+        """Cancel the task that runs."""
+        ...
+
+    def skip_image(self) -> None:
+        """Cancel the image that is being made, and go on with the next one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A finished image."""
+
+    path: str
+    seed: int
+    width: int
+    height: int
+
+
+class Preview(QObject):
+    """Follows the runner; every image is decoded off the window's thread, and the newest wins."""
+
+    image_changed = Signal()
+    changed = Signal()  # words and progress
+    results_changed = Signal()
+    ended = Signal()
+    failed = Signal(str)  # a job that ended badly, in words
+
+    def __init__(
+        self,
+        queue: QueueAccess,
+        runner: StoppableRunner,
+        pixels: LoadsPixels,
+        pool: Runs,
+        parent: QObject | None = None,
+        *,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(parent)
+        self._queue, self._runner, self._pixels, self._pool, self._now = queue, runner, pixels, pool, now
+        self._image, self._before = QImage(), QImage()
+        self._first_stages = FirstStages(pool, decoded, self)
+        self._first_stages.changed.connect(self.image_changed)
+        self._step_shown: Step | None = None
+        self._waiting: Step | None = None
+        self._decoding = False
+        self._task: Task | None = None
+        self._progress = TaskProgress()
+        self._phases: PhaseSeconds | None = None
+        self._results: tuple[Result, ...] = ()
+        self._running: QueueRunning | None = None
+        self._shown_path = ""
+        self._loading = ""
+        self._pinned = self._stopping = False
+        self._failure = ""
+        self._notices: tuple[str, ...] = ()
+        runner.started.connect(self._started)
+        runner.progressed.connect(self._progressed)
+        runner.saved.connect(self._saved)
+        runner.ended.connect(self._ended)
+        if (task := runner.task()) is not None:
+            self._started(task)
+
+    # ---- what is shown
+
+    def image(self) -> QImage:
+        """The newest; null: none yet."""
+        return self._image
+
+    def before(self) -> QImage:
+        """What the first stage of a cascade ended with, for comparison; null: there is none."""
+        whole = self._first_stages.image() if self._shown_path else QImage()
+        return self._before if whole.isNull() else whole
+
+    def path(self) -> str:
+        """Of the finished image that is shown; empty while one is made."""
+        return self._shown_path
+
+    def is_working(self) -> bool:
+        """Whether something is made."""
+        return self._task is not None
+
+    def fraction(self) -> float | None:
+        """The part of the job that is done; None: not known."""
+        return None if self._task is None else self._progress.fraction(self._phases)
+
+    def line(self) -> str:
+        """What is being done, and how long it still takes."""
+        if self._task is None:
+            return self._failure
+        if self._stopping:
+            return self.tr("Canceling…")
+        left = left_text(self._seconds_left())
+        words = self._progress.words() if self._running is None else self._running.words()
+        return self.tr("{words}, {left}").format(words=words, left=left) if left else words
+
+    def notices(self) -> tuple[str, ...]:
+        """What was done otherwise than asked in the last job, in its order: foreign text."""
+        return self._notices
+
+    def _seconds_left(self) -> float | None:
+        """Of the job; of loading, where nothing is known of the rest."""
+        whole = None if self._running is None else self._running.entry_seconds_left()
+        left = self._progress.seconds_left(self._phases) if whole is None else whole
+        return self._progress.load_left if left is None and self._progress.phase == "loading" else left
+
+    def is_beginning(self) -> bool:
+        """Whether the engine has told nothing of the job yet."""
+        return self._task is not None and self._progress.phase == "starting"
+
+    def results(self) -> tuple[Result, ...]:
+        """The last finished images, the newest first."""
+        return self._results
+
+    def show_result(self, path: str) -> None:
+        """Show a finished image again, and keep to it while another is made."""
+        self._pinned = self.is_working()
+        self._before = QImage()
+        self._load(path)
+        self.changed.emit()
+
+    def count_as(self, running: QueueRunning) -> None:
+        """Tell one count and one time, those of the queue: of the whole entry."""
+        self._running = running
+        running.changed.connect(self.changed)
+
+    def is_following(self) -> bool:
+        """Whether what is being made is shown."""
+        return not self._pinned
+
+    def follow(self) -> None:
+        """Show what is being made again, from the next step on."""
+        self._pinned = False
+        self.changed.emit()
+
+    def forget_result(self, path: str) -> None:
+        """It was deleted, or moved away."""
+        self._results = tuple(one for one in self._results if one.path != path)
+        self.results_changed.emit()
+
+    def forget_failure(self) -> None:
+        """Something else was asked for: what became of the last is old."""
+        if self._failure:
+            self._failure = ""
+            self.changed.emit()
+
+    def stop(self) -> None:
+        """Cancel what is being made; images that are saved stay."""
+        if self.is_working():
+            self._stops()
+            self._runner.stop_now()
+
+    def can_skip(self) -> bool:
+        """Whether there is a next image to go on with."""
+        return self._task is not None and not self._stopping and self._progress.images - self._progress.saved > 1
+
+    def skip(self) -> None:
+        """Cancel the image that is being made, and go on with the next one of its entry."""
+        if self.can_skip():
+            self._stops()
+            self._runner.skip_image()
+
+    def is_stopping(self) -> bool:
+        """Whether the job was cancelled, and the engine has not stopped yet."""
+        return self._stopping
+
+    def _stops(self) -> None:
+        """Said at once: the engine hears of it between two steps, which may take long."""
+        self._stopping = True
+        self.changed.emit()
+
+    # ---- what happens
+
+    def _started(self, task: Task) -> None:
+        self._task, self._phases, self._failure = task, None, ""
+        self._progress = TaskProgress(images=task.request.count)
+        self._step_shown = self._waiting = None
+        self._pinned = self._stopping = False
+        self._notices = ()
+        self._first_stages.begin()
+        request = task.request
+        self._queue.ask(lambda store: store.expected(request), lambda found: self._expect(task, found), _not_known)
+        self.changed.emit()
+
+    def _expect(self, task: Task, found: Expected) -> None:
+        if self._task is not None and self._task.id == task.id:
+            self._phases = found.phases
+            self.changed.emit()
+
+    def _progressed(self, task: Task, event: Event) -> None:
+        if self._task is None or self._task.id != task.id:
+            self._started(task)
+        self._progress = self._progress.after(event, self._now())
+        self._first_stages.hear(event)
+        if isinstance(event, Notice) and event.code not in _SAID_ELSEWHERE and event.message not in self._notices:
+            self._notices = (*self._notices, event.message)[-MOST_NOTICES:]
+        if isinstance(event, Step) and event.preview is not None:
+            self._waiting = event
+            self._decode()
+        self.changed.emit()
+
+    def _saved(self, _task: Task, image: GeneratedImage) -> None:
+        self._waiting = None
+        result = Result(path=image.path, seed=image.seed, width=image.width, height=image.height)
+        others = tuple(one for one in self._results if one.path != image.path)
+        self._results = (result, *others)[:MOST_RESULTS]
+        if not self._pinned:
+            self._load(image.path)
+        self.results_changed.emit()
+
+    def _ended(self, _task: Task, _result: object, failure: Failure | None) -> None:
+        self._task, self._phases, self._waiting = None, None, None
+        self._pinned = self._stopping = False
+        self._progress = TaskProgress()
+        self._failure = ""
+        if failure is not None:
+            self._failure = self.tr("Cancelled.") if failure.kind == "cancelled" else failure.message
+            if failure.kind != "cancelled":
+                self.failed.emit(failure.message)
+        self.changed.emit()
+        self.ended.emit()
+
+    # ---- decoding
+
+    def _decode(self) -> None:
+        step = self._waiting
+        if self._decoding or step is None or step.preview is None:
+            return
+        self._decoding, self._waiting = True, None
+        data = step.preview
+        self._pool.run(lambda: decoded(data), lambda image: self._decoded(step, image), lambda _: self._undecodable())
+
+    def _decoded(self, step: Step, image: QImage) -> None:
+        self._decoding = False
+        wanted = self._task is not None and not self._pinned and not self._finished(step)
+        if wanted and not image.isNull():
+            self._keep_stage(step)
+            self._image, self._shown_path, self._loading, self._step_shown = image, "", "", step
+            self.image_changed.emit()
+        self._decode()
+
+    def _finished(self, step: Step) -> bool:
+        """Whether the image that a late preview is of was saved meanwhile."""
+        return self._progress.saved > step.image
+
+    def _undecodable(self) -> None:
+        self._decoding = False
+        self._decode()
+
+    def _keep_stage(self, step: Step) -> None:
+        """The last preview of a first stage is what a cascade began from."""
+        shown = self._step_shown
+        if shown is None or shown.image != step.image:
+            self._before = QImage()
+        elif shown.stage == 0 < step.stage:
+            self._before = self._image
+
+    def _load(self, path: str) -> None:
+        self._loading = path
+        self._first_stages.show(path)
+        self._pixels.load(path, SHOWN_SIDE, lambda image: self._loaded(path, image), self._not_loaded, slot="create")
+
+    def _loaded(self, path: str, image: QImage) -> None:
+        if path != self._loading:
+            return  # something newer is shown
+        self._image, self._shown_path = image, path
+        self.image_changed.emit()
+
+    def _not_loaded(self, failure: Failure) -> None:
+        if self._task is None:
+            self._failure = failure.message
+            self.changed.emit()
+
+
+def decoded(data: str) -> QImage:
+    """The image of a preview; a null one where it is none, or larger than a preview can be."""
+    if len(data) > LARGEST_PREVIEW:
+        return QImage()
+    try:
+        written = base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return QImage()
+    if not written.startswith(_JPEG):
+        return QImage()  # only that decoder is to see what came
+    image = strips.decoded(written, "jpg")
+    return QImage() if max(image.width(), image.height()) > _LARGEST_SIDE else image
+
+
+def _not_known(_error: Exception) -> None:
+    """How long it takes is not worth a message when the queue cannot be asked."""

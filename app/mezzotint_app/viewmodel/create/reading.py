@@ -1,0 +1,218 @@
+"""A request, or what an image says of itself, as what can be set on the Create page."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from PySide6.QtCore import QCoreApplication
+
+from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, Sampling, Stage, Transition
+from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, SCHEDULES, go_together
+from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
+
+translate = QCoreApplication.translate
+
+MOST_STEPS = 1000
+MOST_GUIDANCE = 100.0
+LARGEST_SEED = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What can be set, and what cannot."""
+
+    model: str | None  # None: nothing is said of it
+    prompt: str | None
+    negative_prompt: str
+    seed: int | None
+    settings: CreateSettings
+    left_out: tuple[str, ...] = ()  # for people: what the page has no place for
+
+
+def read_request(request: GenerateRequest) -> Reading:
+    """A request of ours; one that the page made comes back whole."""
+    cascade = request.cascade
+    first = cascade.stages[0] if cascade.stages else Stage()
+    left_out: list[str] = []
+    settings = replace(
+        _of_stage(first),
+        count=request.count,
+        loras=tuple(LoraChoice(path=one.path, weight=one.weight, sha256=one.sha256) for one in request.loras),
+        embeddings=request.embeddings,
+        quantization=_unless_auto(request.quantization),
+        text_quantization=_unless_auto(request.text_quantization),
+        compile=request.compile,
+        fast=request.fast,
+        cuda_graphs=_unless_auto(request.cuda_graphs),
+        dtype=_unless_auto(request.dtype),
+        vae_tile=request.vae_tile,
+        strict=request.strict,
+    )
+    settings = _with_cascade(settings, cascade, left_out)
+    if any(_says_own_words(stage, request) for stage in cascade.stages):
+        left_out.append(translate("Create", "prompts of single stages"))
+    return Reading(
+        model=first.model.id if first.model is not None else None,
+        prompt=request.prompt,
+        negative_prompt=request.negative_prompt,
+        seed=request.seed,
+        settings=settings,
+        left_out=tuple(left_out),
+    )
+
+
+def read_metadata(metadata: ImageMetadata, onto: CreateSettings, find_model: Callable[[str], str | None]) -> Reading:
+    """What an image says; of one by another program only what means the same here, put onto these settings."""
+    if metadata.request is not None:
+        return read_request(metadata.request)
+    left_out: list[str] = []
+    return Reading(
+        model=_model(metadata.model, find_model, left_out),
+        prompt=metadata.prompt,
+        negative_prompt=metadata.negative_prompt or "",
+        seed=_taken(translate("Create", "seed"), metadata.seed, lambda seed: 0 <= seed <= LARGEST_SEED, left_out),
+        settings=_of_metadata(metadata, onto, left_out),
+        left_out=tuple(left_out),
+    )
+
+
+# ---- our own
+
+
+def _of_stage(stage: Stage) -> CreateSettings:
+    sampling = stage.sampling
+    return CreateSettings(
+        width=stage.width,
+        height=stage.height,
+        steps=sampling.steps,
+        guidance_scale=sampling.guidance_scale,
+        guidance_rescale=sampling.guidance_rescale,
+        sampler=sampling.sampler,
+        schedule=sampling.schedule,
+        clip_skip=sampling.clip_skip,
+        prediction_type=sampling.prediction_type,
+        zero_terminal_snr=sampling.zero_terminal_snr,
+        weights=stage.weights,
+    )
+
+
+def _with_cascade(settings: CreateSettings, cascade: Cascade, left_out: list[str]) -> CreateSettings:
+    """The base, a second pass at most, a refiner at most, in this order; anything else has no place."""
+    stages = cascade.stages
+    for number, transition in enumerate(cascade.transitions, 1):
+        if number >= len(stages):
+            break
+        after = stages[number]
+        if _is_second_pass(stages[0], after, transition) and not settings.second_pass and settings.refiner is None:
+            settings = _with_second_pass(settings, transition)
+            _tell_unlike(translate("Create", "settings of the hires fix"), stages[0].sampling, after.sampling, left_out)
+            _tell_size(stages[0], after, transition, left_out)
+        elif transition.strength is None and after.model is not None and settings.refiner is None:
+            settings = replace(settings, refiner=after.model.id, refiner_at=stages[number - 1].until)
+            _tell_unlike(
+                translate("Create", "settings of the refiner"),
+                _walk(stages[0].sampling),
+                _walk(after.sampling),
+                left_out,
+            )
+        else:
+            left_out.append(translate("Create", "stage {number} of the cascade").format(number=number + 1))
+    return settings
+
+
+def _is_second_pass(first: Stage, after: Stage, transition: Transition) -> bool:
+    same = after.model is None or (first.model is not None and after.model.id == first.model.id)
+    return transition.strength is not None and same
+
+
+def _with_second_pass(settings: CreateSettings, transition: Transition) -> CreateSettings:
+    return replace(
+        settings,
+        second_pass=True,
+        second_scale=transition.scale,
+        second_strength=transition.strength,
+        second_space=transition.space,
+        second_upscaler=transition.upscaler,
+    )
+
+
+def _walk(sampling: Sampling) -> Sampling:
+    """The part that a refiner shares with its base."""
+    return Sampling(
+        sampler=sampling.sampler,
+        schedule=sampling.schedule,
+        steps=sampling.steps,
+        guidance_scale=sampling.guidance_scale,
+    )
+
+
+def _tell_unlike(what: str, first: Sampling, after: Sampling, left_out: list[str]) -> None:
+    if first != after:
+        left_out.append(what)
+
+
+def _tell_size(first: Stage, after: Stage, transition: Transition, left_out: list[str]) -> None:
+    for before, now in ((first.width, after.width), (first.height, after.height)):
+        if before is not None and now is not None and abs(before * transition.scale - now) > 16:
+            left_out.append(translate("Create", "size of the hires fix"))
+            return
+
+
+def _says_own_words(stage: Stage, request: GenerateRequest) -> bool:
+    other_prompt = stage.prompt not in (None, request.prompt)
+    return other_prompt or stage.negative_prompt not in (None, request.negative_prompt)
+
+
+def _unless_auto(value: Any) -> Any:  # noqa: ANN401  any of several literals
+    return None if value == "auto" else value
+
+
+# ---- others
+
+
+def _of_metadata(metadata: ImageMetadata, onto: CreateSettings, left_out: list[str]) -> CreateSettings:
+    steps = _taken(translate("Create", "steps"), metadata.steps, lambda steps: 1 <= steps <= MOST_STEPS, left_out)
+    guidance = _taken(translate("Create", "guidance"), metadata.guidance_scale, _is_guidance, left_out)
+    sampler = _taken(translate("Create", "sampler"), metadata.sampler, SAMPLERS.__contains__, left_out)
+    schedule = _taken(
+        translate("Create", "schedule"),
+        metadata.schedule,
+        lambda name: name in SCHEDULES and go_together(sampler, name),
+        left_out,
+    )
+    said: dict[str, Any] = {"steps": steps, "guidance_scale": guidance, "sampler": sampler, "schedule": schedule}
+    if sampler is not None:
+        said["schedule"] = schedule  # that of before need not suit this sampler
+        onto = replace(onto, schedule=None)
+    size = metadata.width, metadata.height
+    if all(side is not None and 0 < side <= 1 << 16 for side in size):
+        said["width"], said["height"] = size
+    return replace(onto, **{name: value for name, value in said.items() if value is not None})
+
+
+def _model(name: str | None, find: Callable[[str], str | None], left_out: list[str]) -> str | None:
+    """By its file's name only: a stranger's path is none of ours."""
+    if name is None:
+        return None
+    last = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    found = find(last) if last else None
+    if found is None:
+        left_out.append(translate("Create", "model {name}").format(name=_short(last or name)))
+    return found
+
+
+def _is_guidance(guidance: float) -> bool:
+    return math.isfinite(guidance) and 0 <= guidance <= MOST_GUIDANCE
+
+
+def _taken(what: str, value: Any, fits: Callable[[Any], bool], left_out: list[str]) -> Any:  # noqa: ANN401
+    if value is None or fits(value):
+        return value
+    left_out.append(f"{what} {_short(str(value))}")
+    return None
+
+
+def _short(text: str) -> str:
+    one_line = " ".join(text.split())
+    return one_line if len(one_line) <= 60 else one_line[:57] + "..."

@@ -1,0 +1,126 @@
+"""What is set on the Create page as a request, just as the command line would state it."""
+
+from dataclasses import dataclass, field, replace
+
+from mezzotint.protocol import (
+    Cascade,
+    GenerateRequest,
+    ImageInput,
+    Inpaint,
+    ModelRef,
+    Output,
+    Sampling,
+    Stage,
+    Transition,
+)
+from mezzotint_app.settings import Settings
+from mezzotint_app.viewmodel.create.sampler_choices import go_together
+from mezzotint_app.viewmodel.create.state import CreateSettings, loras_in_use
+
+REFINER_AT = 0.8
+SECOND_PASS_SCALE = 1.5
+SECOND_PASS_STRENGTH = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """The page, filled in."""
+
+    model: str  # empty: the default one
+    prompt: str
+    negative_prompt: str = ""
+    settings: CreateSettings = field(default_factory=CreateSettings)
+    seed: int | None = None
+    images: tuple[ImageInput, ...] = ()
+    strength: float | None = None
+    inpaint: Inpaint | None = None
+    window: Settings = field(default_factory=Settings)
+    output: str | None = None
+
+
+def request_of(form: Form) -> GenerateRequest:
+    """The request."""
+    settings, window = form.settings, form.window
+    return GenerateRequest(
+        prompt=form.prompt,
+        negative_prompt=form.negative_prompt,
+        cascade=cascade_of(form.model, settings),
+        images=form.images,
+        strength=form.strength if form.images else None,
+        inpaint=form.inpaint if form.images else None,
+        seed=form.seed,
+        count=settings.count,
+        device=window.device,
+        dtype=settings.dtype or "auto",
+        attention=window.attention,
+        quantization=settings.quantization or "auto",
+        text_quantization=settings.text_quantization or "auto",
+        previews=window.previews,
+        embeddings=settings.embeddings,
+        loras=loras_in_use(settings),
+        memory=window.memory,
+        vram_limit_bytes=window.vram_limit_bytes,
+        ram_limit_bytes=window.ram_limit_bytes,
+        vae_tile=settings.vae_tile,
+        compile=settings.compile,
+        fast=settings.fast,
+        cuda_graphs=settings.cuda_graphs or "auto",
+        strict=settings.strict,
+        output=Output(path=form.output),
+    )
+
+
+def cascade_of(model: str, settings: CreateSettings) -> Cascade:
+    """The base, then its second pass, then the refiner."""
+    first = Stage(
+        model=ModelRef(id=model) if model else None,
+        width=settings.width,
+        height=settings.height,
+        sampling=_sampling(settings),
+        weights=settings.weights,
+    )
+    stages, transitions = [first], []
+    if settings.second_pass:
+        stages.append(replace(first, width=None, height=None))  # the size follows from the scale
+        transitions.append(_second_pass(settings))
+    if settings.refiner is not None:
+        until = REFINER_AT if settings.refiner_at is None else settings.refiner_at
+        stages[-1] = replace(stages[-1], until=until)
+        stages.append(Stage(model=ModelRef(id=settings.refiner), sampling=_refiner_sampling(settings)))
+        transitions.append(Transition())
+    return Cascade(stages=tuple(stages), transitions=tuple(transitions))
+
+
+def schedule_in_use(settings: CreateSettings) -> str | None:
+    """One that the chosen sampler does not run is kept for another sampler, and not asked for."""
+    return settings.schedule if go_together(settings.sampler, settings.schedule) else None
+
+
+def _sampling(settings: CreateSettings) -> Sampling:
+    return replace(
+        _refiner_sampling(settings),
+        guidance_rescale=settings.guidance_rescale,
+        prediction_type=settings.prediction_type,
+        zero_terminal_snr=settings.zero_terminal_snr,
+        clip_skip=settings.clip_skip,
+    )
+
+
+def _refiner_sampling(settings: CreateSettings) -> Sampling:
+    """What describes the base network (prediction type, clip skip) says nothing of the refiner's."""
+    return Sampling(
+        sampler=settings.sampler,
+        schedule=schedule_in_use(settings),
+        steps=settings.steps,
+        guidance_scale=settings.guidance_scale,
+    )
+
+
+def _second_pass(settings: CreateSettings) -> Transition:
+    scale, strength = settings.second_scale, settings.second_strength
+    return Transition(
+        scale=SECOND_PASS_SCALE if scale is None else scale,
+        strength=SECOND_PASS_STRENGTH if strength is None else strength,
+        space=settings.second_space or "latent",
+        upscaler=settings.second_upscaler or "bicubic",
+    )

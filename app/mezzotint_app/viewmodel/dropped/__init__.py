@@ -1,0 +1,1 @@
+"""What was dropped on the window, and what images say of themselves."""

@@ -1,0 +1,120 @@
+"""What is to be done with what was dropped on the window: asked of the librarian, told to whoever does it."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Signal
+
+from mezzotint.library_protocol import Dropped
+from mezzotint_app.background import Runs
+from mezzotint_app.processes.service import Failure, Service
+from mezzotint_app.viewmodel.dropped.data import MOST_PATHS, Held
+from mezzotint_app.viewmodel.dropped.described_request import file_name
+from mezzotint_app.viewmodel.dropped.folder_of_pictures import Pictures, checked, pictures_in
+from mezzotint_app.viewmodel.foreign_text import in_one_line
+
+_TOLD = 3  # things that are told of one by one
+
+
+class DropHandler(QObject):
+    """Sorts what was dropped. It never waits; the newest drop wins."""
+
+    show_differences = Signal(str)  # an image's path
+    add_model = Signal(object)  # Dropped: a model, or a folder of models
+    add_lora = Signal(object)  # Dropped
+    job = Signal(str)  # the path of a job file
+    batch = Signal(object)  # Images: a folder, or several images
+    pasted = Signal(object)  # QImage: pixels without a file
+    message = Signal(str)  # for the person, plain text
+    busy = Signal(bool)  # whether something is looked at
+
+    def __init__(self, librarian: Service, pool: Runs, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._librarian, self._pool = librarian, pool
+        self._newest = 0
+
+    def take(self, what: Held) -> None:
+        """Look at what was dropped or pasted."""
+        self._newest += 1
+        if what.left_out:
+            self.message.emit(
+                self.tr("{0} files are too many at once: only the first {1} are used.").format(
+                    len(what.paths) + what.left_out, len(what.paths)
+                )
+            )
+        if what.paths:
+            self._examine(what.paths)
+        elif what.image is not None:
+            self.pasted.emit(what.image)
+        elif what.elsewhere:
+            self.message.emit(
+                self.tr(
+                    "That is a web address, not a file: dropping it downloads nothing. Save the file first, then "
+                    "drop it."
+                )
+            )
+        else:
+            self.message.emit(
+                self.tr("Nothing in it can be used. Drop or paste images, models, LoRAs, job files or folders.")
+            )
+
+    def take_paths(self, paths: Sequence[str]) -> None:
+        """The same for paths from elsewhere, such as a command line."""
+        self.take(Held(paths=tuple(paths[:MOST_PATHS]), left_out=max(len(paths) - MOST_PATHS, 0)))
+
+    def _examine(self, paths: tuple[str, ...]) -> None:
+        number = self._newest
+        self.busy.emit(True)
+
+        def examined(found: tuple[Dropped, ...]) -> None:
+            if number == self._newest:
+                self.busy.emit(False)
+                self._sort(found)
+
+        def failed(failure: Failure) -> None:
+            if number == self._newest:
+                self.busy.emit(False)
+                self.message.emit(failure.message)
+
+        params = {"paths": paths}
+        self._librarian.ask("examine", params, answer=tuple[Dropped, ...], then=examined, failed=failed)
+
+    def _sort(self, found: tuple[Dropped, ...]) -> None:
+        pictures = [one.path for one in found if one.kind == "picture"]
+        if len(pictures) == 1:
+            self.show_differences.emit(pictures[0])
+        elif pictures:
+            self.batch.emit(Pictures(folder="", paths=tuple(pictures)))
+        for one in found:
+            if one.kind in ("model", "model_folder"):
+                self.add_model.emit(one)
+            elif one.kind == "lora":
+                self.add_lora.emit(one)
+            elif one.kind == "job":
+                self.job.emit(one.path)
+            elif one.kind == "picture_folder":
+                self._list(one.path)
+        self._tell_rest([one for one in found if one.kind == "unknown"])
+
+    def _list(self, folder: str) -> None:
+        number = self._newest
+
+        def listed(pictures: Pictures) -> None:
+            if number == self._newest:
+                self.batch.emit(pictures)
+
+        def failed(error: Exception) -> None:
+            if number == self._newest:
+                self.message.emit(str(error))
+
+        self._pool.run(lambda: checked(pictures_in(folder)), listed, failed)
+
+    def _tell_rest(self, rest: list[Dropped]) -> None:
+        for one in rest[:_TOLD]:
+            self.message.emit(self._words(one))
+        left = len(rest) - _TOLD
+        if left > 0:
+            self.message.emit(self.tr("%n more cannot be used.", "", left))
+
+    def _words(self, one: Dropped) -> str:
+        name, detail = in_one_line(file_name(one.path), 80), in_one_line(one.detail)
+        return self.tr("{0}: {1}").format(name, detail)

@@ -1,0 +1,85 @@
+"""An image's settings as text that people read and other programs take."""
+
+from PySide6.QtCore import QCoreApplication
+
+from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, Sampling, Stage
+from mezzotint_app.viewmodel.create.sampler_choices import shown_name
+
+translate = QCoreApplication.translate
+
+
+def settings_text(metadata: ImageMetadata) -> str:
+    """Prompt, negative prompt, and one line of names and values, as most programs write it."""
+    lines = [metadata.prompt or ""]
+    if metadata.negative_prompt:
+        lines.append(f"Negative prompt: {metadata.negative_prompt}")
+    lines.append(", ".join(f"{name}: {value}" for name, value in _values(metadata)))
+    return "\n".join(line for line in lines if line)
+
+
+def _values(metadata: ImageMetadata) -> list[tuple[str, str]]:
+    """Names are not translated: other programs read them."""
+    size = f"{metadata.width}x{metadata.height}" if metadata.width and metadata.height else None
+    said: list[tuple[str, object]] = [
+        ("Steps", metadata.steps),
+        ("Sampler", metadata.sampler),
+        ("Schedule type", metadata.schedule),
+        ("CFG scale", metadata.guidance_scale),
+        ("Seed", metadata.seed),
+        ("Size", size),
+        ("Model hash", metadata.model_hash),
+        ("Model", metadata.model),
+        ("Denoising strength", metadata.strength),
+    ]
+    return [(name, _one_line(value)) for name, value in said if value is not None]
+
+
+def _one_line(value: object) -> str:
+    text = f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
+    return f'"{text}"' if "," in text or ":" in text else text
+
+
+def shown_settings(metadata: ImageMetadata) -> list[tuple[str, str]]:
+    """The same for the eye: translated names, one value each."""
+    size = f"{metadata.width} × {metadata.height}" if metadata.width and metadata.height else None
+    said: list[tuple[str, object]] = [
+        (translate("SettingsText", "Model"), metadata.model),
+        (translate("SettingsText", "Size"), size),
+        (translate("SettingsText", "Seed"), metadata.seed),
+        (translate("SettingsText", "Steps"), metadata.steps),
+        (translate("SettingsText", "Sampler"), metadata.sampler and shown_name(metadata.sampler)),
+        (translate("SettingsText", "Schedule"), metadata.schedule and shown_name(metadata.schedule)),
+        (translate("SettingsText", "CFG scale"), metadata.guidance_scale),
+        (translate("SettingsText", "Strength"), metadata.strength),
+        (translate("SettingsText", "Made with"), program_name(metadata.program)),
+    ]
+    return [
+        (name, f"{value:g}" if isinstance(value, float) else str(value)) for name, value in said if value is not None
+    ]
+
+
+def program_name(program: str) -> str | None:
+    """What people call the program that wrote an image; None: nobody knows."""
+    names = {
+        "mezzotint": "Mezzotint",
+        "a1111": "A1111",
+        "comfyui": "ComfyUI",
+        "invokeai": "InvokeAI",
+        "swarmui": "SwarmUI",
+        "fooocus": "Fooocus",
+    }
+    return names.get(program)
+
+
+def request_of(metadata: ImageMetadata) -> GenerateRequest:
+    """The request that made an image of ours; of another's, what carries over: words, size, seed, steps, guidance."""
+    if metadata.request is not None:
+        return metadata.request
+    sampling = Sampling(steps=metadata.steps, guidance_scale=metadata.guidance_scale)
+    stage = Stage(width=metadata.width, height=metadata.height, sampling=sampling)
+    return GenerateRequest(
+        prompt=metadata.prompt or "",
+        negative_prompt=metadata.negative_prompt or "",
+        seed=metadata.seed,
+        cascade=Cascade(stages=(stage,)),
+    )

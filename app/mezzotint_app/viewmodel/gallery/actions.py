@@ -1,0 +1,160 @@
+"""What a person does with images of the gallery."""
+
+from collections.abc import Callable, Collection, Sequence
+
+from PySide6.QtCore import QCoreApplication, QDir, QFile, QObject, QStandardPaths, Signal
+
+from mezzotint.library_protocol import GalleryItem
+from mezzotint.protocol import ImageMetadata
+from mezzotint.trouble import shown
+from mezzotint_app.background import Runs
+from mezzotint_app.processes.service import Failure, Service
+from mezzotint_app.viewmodel.create.command_line import command_line
+from mezzotint_app.viewmodel.dropped.settings_text import request_of, settings_text
+from mezzotint_app.viewmodel.gallery.gallery import AT_ONCE, STARS, GalleryModel
+from mezzotint_app.viewmodel.pixels import PixelLoader
+from mezzotint_app.viewmodel.queue.words import pictures_count
+
+translate = QCoreApplication.translate
+Trash = Callable[[str], str]  # a path; why it could not be done, empty if it was
+
+
+def to_trash(path: str) -> str:
+    """Move a file to the system's trash, off the window's thread; why it could not be, empty if it was."""
+    file = QFile(path)
+    home = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation)
+    QDir().mkpath(home)  # a home that is new has none, and Qt makes the trash in it alone
+    if not file.exists() or file.moveToTrash():
+        return ""  # what is gone already is gone
+    return file.errorString() or translate("GalleryActions", "the system gave no reason")
+
+
+class GalleryActions(QObject):
+    """Every action takes images as the list holds them."""
+
+    told = Signal(str)  # what was done, in one line
+    failed = Signal(str)
+    copy_image = Signal(object)  # QImage, for the clipboard
+    copy_text = Signal(str)  # the same
+
+    def __init__(
+        self,
+        model: GalleryModel,
+        librarian: Service,
+        background: Runs,
+        pixels: PixelLoader,
+        parent: QObject | None = None,
+        *,
+        trash: Trash = to_trash,
+    ) -> None:
+        super().__init__(parent)
+        self._model, self._librarian, self._background, self._pixels = model, librarian, background, pixels
+        self._trash = trash
+        self._stars_before: dict[int, int] = {}
+
+    # ---- stars
+
+    def rate(self, items: Sequence[GalleryItem], stars: int) -> None:
+        """Give them so many stars."""
+        self._model.rate(items, stars)
+
+    def toggle_star(self, items: Sequence[GalleryItem]) -> None:
+        """All stars, or what there was before them."""
+        if all(item.rating == STARS for item in items):
+            for item in items:
+                self._model.rate([item], self._stars_before.pop(item.id, 0))
+        else:
+            self._stars_before.update({item.id: item.rating for item in items if item.rating != STARS})
+            self._model.rate(items, STARS)
+
+    # ---- trash
+
+    def move_to_trash(self, items: Sequence[GalleryItem]) -> None:
+        """Off the list at once, into the trash soon; what could not be moved comes back."""
+        trash = self._trash
+        self._model.remove_here([item.id for item in items])
+        self._background.run(
+            lambda: [(item, trash(item.path)) for item in items],
+            self._moved,
+            lambda error: self._not_moved([(items[0], str(error))]) if items else None,
+        )
+
+    def _moved(self, results: Sequence[tuple[GalleryItem, str]]) -> None:
+        gone = tuple(item.path for item, problem in results if not problem)
+        left = [(item, problem) for item, problem in results if problem]
+        for first in range(0, len(gone), AT_ONCE):
+            self._librarian.ask(
+                "gallery.forget",
+                {"paths": gone[first : first + AT_ONCE]},
+                then=lambda _none: self._model.refresh(),
+                failed=self._fail,
+            )
+        if gone:
+            self.told.emit(translate("GalleryActions", "Moved to trash: {0}").format(pictures_count(len(gone))))
+        if left:
+            self._not_moved(left)
+
+    def _not_moved(self, left: Sequence[tuple[GalleryItem, str]]) -> None:
+        item, problem = left[0]
+        line = translate("GalleryActions", "{path} could not be moved to the trash: {why}").format(
+            path=shown(item.path), why=problem.rstrip(".")
+        )
+        if len(left) > 1:
+            more = translate("GalleryActions", "%n more could not be moved", None, len(left) - 1)
+            line = f"{line}. {more}"
+        self.failed.emit(line)
+        self._model.refresh()
+
+    # ---- copies
+
+    def copy_pixels(self, item: GalleryItem) -> None:
+        """The image itself."""
+
+        def loaded(image: object) -> None:
+            self.copy_image.emit(image)
+            self.told.emit(translate("GalleryActions", "Image copied"))
+
+        self._pixels.load(item.path, None, loaded, self._fail, slot="clipboard")
+
+    def copy_settings(self, item: GalleryItem) -> None:
+        """Its settings as text."""
+
+        def told(metadata: ImageMetadata) -> None:
+            text = settings_text(metadata)
+            if text:
+                self.copy_text.emit(text)
+                self.told.emit(translate("GalleryActions", "Settings copied"))
+            else:
+                self.failed.emit(translate("GalleryActions", "This image has no generation metadata"))
+
+        self._metadata(item, told)
+
+    def copy_command(self, item: GalleryItem) -> None:
+        """The command that makes it again."""
+
+        def told(metadata: ImageMetadata) -> None:
+            if metadata.request is None and not metadata.prompt:
+                self.failed.emit(translate("GalleryActions", "This image has no generation metadata"))
+                return
+            command = command_line(request_of(metadata))
+            self.copy_text.emit(command.text())
+            self.told.emit(_copied(command.left_out))
+
+        self._metadata(item, told)
+
+    def copy_prompt(self, item: GalleryItem) -> None:
+        """Its words alone."""
+        self.copy_text.emit(item.prompt)
+        self.told.emit(translate("GalleryActions", "Prompt copied"))
+
+    def _metadata(self, item: GalleryItem, then: Callable[[ImageMetadata], None]) -> None:
+        self._librarian.ask("metadata", {"path": item.path}, answer=ImageMetadata, then=then, failed=self._fail)
+
+    def _fail(self, failure: Failure) -> None:
+        self.failed.emit(failure.message)
+
+
+def _copied(left_out: Collection[str]) -> str:
+    if not left_out:
+        return translate("GalleryActions", "Command copied")
+    return translate("GalleryActions", "Command copied, without what has no option: {0}").format(", ".join(left_out))

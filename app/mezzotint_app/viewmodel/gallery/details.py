@@ -1,0 +1,76 @@
+"""How the image that a person stands on was made."""
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from mezzotint.library_protocol import GalleryItem
+from mezzotint.protocol import ImageMetadata
+from mezzotint_app.processes.service import Failure, Service
+
+_STANDS = 120  # milliseconds on one image before its file is read: who walks through does not wait for each
+
+
+class GalleryDetails(QObject):
+    """Asks for the metadata of one image; an answer for another is dropped."""
+
+    changed = Signal()
+
+    def __init__(self, librarian: Service, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._librarian = librarian
+        self._item: GalleryItem | None = None
+        self._metadata: ImageMetadata | None = None
+        self._problem = ""
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_STANDS)
+        self._later.timeout.connect(self.ask_now)
+
+    def look_at(self, item: GalleryItem | None) -> None:
+        """Tell of this image; None: of none."""
+        before, self._item = self._item, item
+        if item is None:
+            self._later.stop()
+        elif before is None or (before.path, before.made) != (item.path, item.made):
+            self._later.start()
+        elif before == item:
+            return
+        else:
+            self.changed.emit()  # its stars are others
+            return
+        self._metadata, self._problem = None, ""
+        self.changed.emit()
+
+    def item(self) -> GalleryItem | None:
+        """What the list knows of it."""
+        return self._item
+
+    def metadata(self) -> ImageMetadata | None:
+        """What its file tells, once it is read."""
+        return self._metadata
+
+    def problem(self) -> str:
+        """Why its file could not be read."""
+        return self._problem
+
+    def ask_now(self) -> None:
+        """Read its file."""
+        self._later.stop()
+        item = self._item
+        if item is not None:
+            self._librarian.ask(
+                "metadata",
+                {"path": item.path},
+                answer=ImageMetadata,
+                then=lambda metadata: self._told(item, metadata),
+                failed=lambda failure: self._failed(item, failure),
+            )
+
+    def _told(self, item: GalleryItem, metadata: ImageMetadata) -> None:
+        if self._item is not None and item.path == self._item.path:
+            self._metadata, self._problem = metadata, ""
+            self.changed.emit()
+
+    def _failed(self, item: GalleryItem, failure: Failure) -> None:
+        if self._item is not None and item.path == self._item.path:
+            self._problem = failure.message
+            self.changed.emit()

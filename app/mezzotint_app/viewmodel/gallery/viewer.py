@@ -1,0 +1,262 @@
+"""Images looked at one after the other: which one, its neighbours read ahead, one marked to compare with."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QImage
+
+from mezzotint.protocol import ImageMetadata
+from mezzotint_app.background import Runs
+from mezzotint_app.processes.service import Failure, Service
+from mezzotint_app.viewmodel.dropped.settings_text import settings_text
+from mezzotint_app.viewmodel.pixels import PixelLoader
+
+MOST_BYTES = 384 << 20  # of images that are kept
+LARGEST_SIDE = 8192  # pixels that are read of an image
+MOST_STARS = 5
+_STANDS = 120  # milliseconds on one image before its neighbours and its words are read
+
+RatingOf = Callable[[str], int]
+
+
+class ViewerModel(QObject):
+    """A list of paths and a place in it."""
+
+    changed = Signal()  # the place, its image, its words or its stars
+    emptied = Signal()  # nothing is left to look at
+    star_wanted = Signal(str, int)  # path, stars
+    delete_wanted = Signal(str)  # path; `forget` follows when it is gone
+    copied = Signal(str)  # text for the clipboard
+    told = Signal(str)
+
+    def __init__(
+        self, librarian: Service, pool: Runs, parent: QObject | None = None, *, rating_of: RatingOf | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._librarian = librarian
+        self._loader = PixelLoader(librarian, pool, self)
+        self._rating_of = rating_of
+        self._paths: list[str] = []
+        self._index = 0
+        self._images: OrderedDict[str, QImage] = OrderedDict()  # the last looked at is the last
+        self._problems: dict[str, str] = {}
+        self._metadata: dict[str, ImageMetadata] = {}
+        self._ratings: dict[str, int] = {}
+        self._loading: dict[str, int] = {}
+        self._marked = ""
+        self._wants_words = False
+        self._copies = ""
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_STANDS)
+        self._later.timeout.connect(self.look_around)
+
+    # ---- the place
+
+    def open(self, paths: Sequence[str], index: int) -> None:
+        """Look at these, beginning with that one."""
+        self._paths = list(paths)
+        self._marked = ""
+        self._metadata.clear()
+        self._ratings.clear()
+        self._problems.clear()
+        self._go(min(max(index, 0), max(len(self._paths) - 1, 0)))
+
+    def close(self) -> None:
+        """Nothing more is read, and nothing kept."""
+        self._later.stop()
+        self._loader.drop_all()
+        self._loading.clear()
+        self._images.clear()
+
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._paths)
+
+    def index(self) -> int:
+        """Which one is shown, from 0."""
+        return self._index
+
+    def path(self) -> str:
+        """Of the one that is shown; empty: there is none."""
+        return self._paths[self._index] if self._paths else ""
+
+    def step(self, by: int) -> None:
+        """Forward or back; at the ends it stays."""
+        self.go_to(self._index + by)
+
+    def go_to(self, index: int) -> None:
+        """The one of that number; beyond the ends: the last, the first."""
+        index = min(max(index, 0), len(self._paths) - 1)
+        if self._paths and index != self._index:
+            self._go(index)
+
+    def forget(self, path: str) -> None:
+        """It is gone; the next one takes its place."""
+        if path not in self._paths:
+            return
+        at = self._paths.index(path)
+        del self._paths[at]
+        self._images.pop(path, None)
+        if self._marked == path:
+            self._marked = ""
+        if not self._paths:
+            self.changed.emit()
+            self.emptied.emit()
+            return
+        index = self._index - 1 if at < self._index else self._index
+        self._go(min(index, len(self._paths) - 1))
+
+    def _go(self, index: int) -> None:
+        self._index = index
+        if self._paths:
+            self._load(self.path())
+            self._later.start()
+        self.changed.emit()
+
+    # ---- images
+
+    def image(self) -> QImage | None:
+        """The image that is shown; None: not read yet, or it cannot be."""
+        return self._images.get(self.path())
+
+    def problem(self) -> str:
+        """Why it cannot be shown."""
+        return self._problems.get(self.path(), "")
+
+    def look_around(self) -> None:
+        """Read the neighbours ahead, and the words of this one where they are wanted."""
+        self._later.stop()
+        near = {self.path(), self._marked}
+        for by in (1, -1):
+            at = self._index + by
+            if 0 <= at < len(self._paths):
+                near.add(self._paths[at])
+                self._load(self._paths[at])
+        for path in [path for path in self._loading if path not in near]:
+            self._loader.drop(self._loading.pop(path))
+        if self._wants_words:
+            self._read_words()
+
+    def _load(self, path: str) -> None:
+        if path in self._images:
+            self._images.move_to_end(path)
+        elif path not in self._loading:
+            self._loading[path] = self._loader.load(
+                path,
+                LARGEST_SIDE,
+                lambda image: self._loaded(path, image),
+                lambda failure: self._failed(path, failure),
+                slot=path,
+            )
+
+    def _loaded(self, path: str, image: QImage) -> None:
+        self._loading.pop(path, None)
+        self._problems.pop(path, None)
+        self._images[path] = image
+        kept = (self.path(), self._marked)
+        for old in [old for old in self._images if old not in (*kept, path)]:
+            if sum(one.sizeInBytes() for one in self._images.values()) <= MOST_BYTES:
+                break
+            del self._images[old]
+        if path in kept:
+            self.changed.emit()
+
+    def _failed(self, path: str, failure: Failure) -> None:
+        self._loading.pop(path, None)
+        self._problems[path] = failure.message
+        if path == self.path():
+            self.changed.emit()
+
+    # ---- compare
+
+    def mark(self) -> None:
+        """Compare with this one while others are looked at; marked already: no more."""
+        self._marked = "" if self._marked else self.path()
+        self.changed.emit()
+
+    def is_marked(self) -> bool:
+        """Whether the one that is shown is the marked one."""
+        return bool(self._marked) and self._marked == self.path()
+
+    def marked(self) -> str:
+        """The path that is compared with; empty: none."""
+        return self._marked
+
+    def before(self) -> QImage | None:
+        """The image to compare with, where another one is shown."""
+        return None if self.is_marked() else self._images.get(self._marked)
+
+    # ---- stars and bin
+
+    def rating(self) -> int | None:
+        """Stars of the one that is shown; None: nobody knows."""
+        path = self.path()
+        if path in self._ratings:
+            return self._ratings[path]
+        return self._rating_of(path) if self._rating_of is not None and path else None
+
+    def star(self, stars: int) -> None:
+        """Give it so many stars."""
+        if self.path():
+            self._ratings[self.path()] = min(max(stars, 0), MOST_STARS)
+            self.star_wanted.emit(self.path(), self._ratings[self.path()])
+            self.changed.emit()
+
+    def delete(self) -> None:
+        """Ask for it to be deleted."""
+        if self.path():
+            self.delete_wanted.emit(self.path())
+
+    # ---- words
+
+    def want_words(self, wanted: bool) -> None:
+        """Whether the settings of each image are to be read."""
+        self._wants_words = wanted
+        if wanted:
+            self._read_words()
+
+    def metadata(self) -> ImageMetadata | None:
+        """What it says of how it was made; None: not read."""
+        return self._metadata.get(self.path())
+
+    def copy_settings(self) -> None:
+        """Have its settings copied, once they are read."""
+        metadata = self.metadata()
+        if metadata is None:
+            self._copies = self.path()
+            self._read_words()
+        else:
+            self._copy(metadata)
+
+    def _copy(self, metadata: ImageMetadata) -> None:
+        text = settings_text(metadata)
+        if metadata.program == "unknown" or not text:
+            self.told.emit(self.tr("This image has no generation metadata."))
+        else:
+            self.copied.emit(text)
+
+    def _read_words(self) -> None:
+        path = self.path()
+        if path and path not in self._metadata:
+            self._librarian.ask(
+                "metadata",
+                {"path": path},
+                answer=ImageMetadata,
+                then=lambda metadata: self._words_are_there(path, metadata),
+                failed=lambda failure: self._no_words(path, failure),
+            )
+
+    def _words_are_there(self, path: str, metadata: ImageMetadata) -> None:
+        self._metadata[path] = metadata
+        if self._copies == path:
+            self._copies = ""
+            self._copy(metadata)
+        if path == self.path():
+            self.changed.emit()
+
+    def _no_words(self, path: str, failure: Failure) -> None:
+        if path == self._copies:
+            self._copies = ""
+            self.told.emit(failure.message)

@@ -1,0 +1,1 @@
+"""The models of this machine, and those that can be had."""

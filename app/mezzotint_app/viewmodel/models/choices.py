@@ -1,0 +1,108 @@
+"""The models that can be chosen, and which refiners go with one."""
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QObject, Signal
+
+from mezzotint.protocol import ModelInfo
+from mezzotint_app.processes.service import Failure, Service
+
+REFINER = "refiner"
+_ALIKE = 2  # how many times larger a side may be that a refiner was trained on
+
+
+class ModelChoices(QObject):
+    """The librarian's list, as the page offers it."""
+
+    changed = Signal()
+    failed = Signal(str)
+
+    def __init__(self, librarian: Service, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._librarian = librarian
+        self._models: tuple[ModelInfo, ...] = ()
+        self._known = False
+        self._asking = False
+        self._again = False
+
+    def refresh(self) -> None:
+        """Look again; while that is under way, once more when it has ended."""
+        if self._asking:
+            self._again = True
+            return
+        self._asking = True
+        self._librarian.ask("models", answer=tuple[ModelInfo, ...], then=self._answered, failed=self._refused)
+
+    def use(self, models: Iterable[ModelInfo]) -> None:
+        """Take a list that somebody else has asked for."""
+        self._models = tuple(one for one in models if not one.hidden)
+        self._known = True
+        self.changed.emit()
+
+    def known(self) -> bool:
+        """Whether the list was read; before that no model is missing."""
+        return self._known
+
+    def all(self) -> tuple[ModelInfo, ...]:
+        """Every model that is listed, those that cannot be run too."""
+        return self._models
+
+    def find(self, identity: str) -> ModelInfo | None:
+        """The model of that id, or of that path."""
+        return next((one for one in self._models if identity in (one.id, one.path)), None)
+
+    def named(self, name: str) -> ModelInfo | None:
+        """A usable model by the last part of its name, as other programs write it, with or without an ending."""
+        wanted = _plain(name)
+        return next((one for one in self._models if self.problem_of(one) is None and _plain(one.id) == wanted), None)
+
+    def problem_of(self, info: ModelInfo) -> str | None:
+        """Why an image cannot begin with this model."""
+        if info.problem is not None:
+            return info.problem
+        if info.variant == REFINER:
+            return self.tr("A refiner: it finishes images of another model. Choose it under Refiner.")
+        return None
+
+    def default(self) -> ModelInfo | None:
+        """What a page without a choice begins with: a bundled model, the one for the most first."""
+        usable = [one for one in self._models if self.problem_of(one) is None]
+        bundled = [one for one in usable if one.source == "bundled"]
+        return next(iter(bundled or usable), None)
+
+    def refiners_for(self, info: ModelInfo | None) -> tuple[ModelInfo, ...]:
+        """Refiners of the same family that were trained on images of a like size."""
+        if info is None:
+            return ()
+        return tuple(one for one in self._models if one.variant == REFINER and one.problem is None and _fits(one, info))
+
+    def _answered(self, models: Iterable[ModelInfo]) -> None:
+        self._asking = False
+        self.use(models)
+        self._once_more()
+
+    def _refused(self, failure: Failure) -> None:
+        self._asking = False
+        self.failed.emit(failure.message)
+        self._once_more()
+
+    def _once_more(self) -> None:
+        if self._again:
+            self._again = False
+            self.refresh()
+
+
+def _fits(refiner: ModelInfo, base: ModelInfo) -> bool:
+    if refiner.family != base.family:
+        return False
+    if refiner.defaults is None or base.defaults is None:
+        return True
+    small, large = sorted((refiner.defaults.width, base.defaults.width))
+    return large <= _ALIKE * small
+
+
+def _plain(name: str) -> str:
+    last = name.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
+    for ending in (".safetensors", ".ckpt"):
+        last = last.removesuffix(ending)
+    return last

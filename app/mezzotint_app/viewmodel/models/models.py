@@ -1,0 +1,316 @@
+"""The models of this machine, and what is being done with them; all of it is done by the librarian."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from PySide6.QtCore import QObject, Signal
+
+from mezzotint.library_protocol import GetRequest, ModelPlace, QuantizeRequest, Verified
+from mezzotint.protocol import Event, ModelInfo, ModelRef, Plan, PlanRequest, Progress, Quantization
+from mezzotint_app.processes.service import Failure, Service
+from mezzotint_app.settings import Settings
+
+JobKind = Literal["get", "quantize", "verify"]
+JobState = Literal["running", "done", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LibraryJob:
+    """Long work with a model."""
+
+    call: int
+    kind: JobKind
+    subject: str  # a model's id, or where it comes from
+    state: JobState = "running"
+    progress: Progress | None = None
+    outcome: str = ""  # what came of it, or why nothing did
+
+
+class ModelLibrary(QObject):
+    """Lists models, adds and removes folders, and keeps the jobs that get, quantize and verify."""
+
+    changed = Signal()  # models, places or notices
+    need_changed = Signal(str)  # of a model's id: how it would use this machine
+    details_changed = Signal(str)
+    job_changed = Signal(int)
+    told = Signal(str)  # something that did not work, in words
+    added = Signal(str)  # a model's id: new by a download or a conversion
+    found = Signal(tuple)  # ids that a place has brought that a person has added; empty: all were there
+    hidden_changed = Signal()
+    needs_forgotten = Signal()
+
+    def __init__(
+        self,
+        librarian: Service,
+        engine: Service,
+        parent: QObject | None = None,
+        *,
+        settings: Callable[[], Settings] = Settings,
+    ) -> None:
+        super().__init__(parent)
+        self._librarian, self._engine, self._settings = librarian, engine, settings
+        self._limits = limits_of(settings())
+        self.models: tuple[ModelInfo, ...] = ()
+        self.places: tuple[ModelPlace, ...] = ()
+        self.notices: tuple[str, ...] = ()
+        self.hidden: tuple[ModelInfo, ...] = ()  # taken off the list; known once `ask_hidden` is answered
+        self.loading = False
+        self.listed = False  # whether there was an answer yet
+        self.unlisted = ""  # why there was none the last time
+        self._details: dict[str, ModelInfo] = {}
+        self._needs: dict[str, Plan | Failure] = {}
+        self._jobs: dict[int, LibraryJob] = {}
+        self._begun: dict[int, Callable[[], int]] = {}  # what begins a job once more
+        self._asked: set[tuple[str, str]] = set()
+        self._again = False
+        self._before_place: frozenset[str] | None = None  # ids, until the models of a new place are listed
+
+    # ---- looking
+
+    def refresh(self) -> None:
+        """Look again; what is under way is looked at once more when it has ended."""
+        if self.loading:
+            self._again = True
+            return
+        self.loading = True
+        self._librarian.ask("models", answer=tuple[ModelInfo, ...], then=self._listed, failed=self._not_listed)
+        self._librarian.ask("places", answer=tuple[ModelPlace, ...], then=self._placed, failed=self._tell)
+        self._librarian.ask("notices", answer=tuple[str, ...], then=self._noticed, failed=self._tell)
+
+    def model(self, identity: str) -> ModelInfo | None:
+        """The model of that id."""
+        return next((model for model in self.models if model.id == identity), None)
+
+    def details(self, identity: str) -> ModelInfo | None:
+        """With the parts of the model; asked for when they are not known yet."""
+        if identity not in self._details and self._first("inspect", identity):
+            self._librarian.ask(
+                "inspect",
+                ModelRef(id=identity),
+                answer=ModelInfo,
+                then=lambda info: self._inspected(identity, info),
+                failed=lambda failure: self._not_inspected(identity, failure),
+            )
+        return self._details.get(identity)
+
+    def need(self, identity: str) -> Plan | Failure | None:
+        """How the model would use this machine; asked for when it is not known yet."""
+        limits = self._limits
+        if identity not in self._needs and self._first("plan", identity):
+            self._engine.ask(
+                "plan",
+                replace(limits, models=(identity,)),
+                answer=Plan,
+                then=lambda plan: self._planned(limits, identity, plan),
+                failed=lambda failure: self._planned(limits, identity, failure),
+            )
+        return self._needs.get(identity)
+
+    # ---- places
+
+    def add_folder(self, path: str) -> None:
+        """Models of that folder, of a tree of ComfyUI or A1111, or a single file: nothing is copied."""
+        self._change_places("add_place", path, self._expect_more)
+
+    def remove_folder(self, path: str) -> None:
+        """It is looked into no more; nothing is deleted."""
+        self._change_places("remove_place", path)
+
+    def forget(self, identity: str) -> None:
+        """The model leaves the list; its files stay."""
+
+        def done(_: object) -> None:
+            self.told.emit(
+                self.tr("{model} was removed from the list; use “Folders…” to show it again.").format(model=identity)
+            )
+            self._look_all_over()
+
+        self._librarian.ask("forget_model", {"id": identity}, then=done, failed=self._tell)
+
+    def remember(self, identity: str) -> None:
+        """The model is listed again."""
+        self._librarian.ask("remember_model", {"id": identity}, then=lambda _: self._look_all_over(), failed=self._tell)
+
+    def ask_hidden(self) -> None:
+        """Learn which models were taken off the list."""
+        self._librarian.ask("hidden_models", answer=tuple[ModelInfo, ...], then=self._have_hidden, failed=self._tell)
+
+    def _look_all_over(self) -> None:
+        self.refresh()
+        self.ask_hidden()
+
+    def _have_hidden(self, models: Iterable[ModelInfo]) -> None:
+        self.hidden = tuple(models)
+        self.hidden_changed.emit()
+
+    # ---- jobs
+
+    def jobs(self) -> tuple[LibraryJob, ...]:
+        """All of this session, the newest last."""
+        return tuple(self._jobs.values())
+
+    def job(self, call: int) -> LibraryJob:
+        """One of them."""
+        return self._jobs[call]
+
+    def get(self, request: GetRequest) -> int:
+        """Fetch a model; the only thing here that uses the net."""
+        return self._begin("get", "get", request, request.source, ModelInfo)
+
+    def quantize(self, identity: str, scheme: Quantization) -> int:
+        """Make a smaller copy."""
+        request = QuantizeRequest(model=identity, scheme=scheme)
+        return self._begin("quantize", "quantize", request, f"{identity} ({scheme})", ModelInfo)
+
+    def verify(self, identity: str) -> int:
+        """Read all its files and compare."""
+        return self._begin("verify", "verify", ModelRef(id=identity), identity, Verified)
+
+    def cancel(self, call: int) -> None:
+        """Stop a job; what it has fetched or made so far is gone on with the next time."""
+        self._librarian.cancel(call)
+
+    def again(self, call: int) -> int | None:
+        """Begin a job anew that was stopped or did not work; what was fetched or made is gone on with."""
+        if self._jobs[call].state not in ("failed", "cancelled"):
+            return None
+        begin = self._begun[call]
+        self.dismiss(call)
+        return begin()
+
+    def dismiss(self, call: int) -> None:
+        """Forget a job that has ended."""
+        if self._jobs[call].state != "running":
+            del self._jobs[call], self._begun[call]
+            self.job_changed.emit(call)
+
+    # ---- answers
+
+    def _listed(self, models: Iterable[ModelInfo]) -> None:
+        self.loading, self.listed, self.unlisted = False, True, ""
+        self.models = tuple(models)
+        self._details.clear()
+        self.changed.emit()
+        if self._again:
+            self._again = False
+            self.refresh()
+        elif self._before_place is not None:
+            before, self._before_place = self._before_place, None
+            self.found.emit(tuple(model.id for model in self.models if model.id not in before))
+
+    def _not_listed(self, failure: Failure) -> None:
+        self.loading, self.unlisted = False, failure.message
+        self._tell(failure)
+        self.changed.emit()
+
+    def _placed(self, places: Iterable[ModelPlace]) -> None:
+        self.places = tuple(places)
+        self.changed.emit()
+
+    def _noticed(self, notices: Iterable[str]) -> None:
+        self.notices = tuple(notices)
+        self.changed.emit()
+
+    def _first(self, question: str, identity: str) -> bool:
+        """Whether this is not under way."""
+        new = (question, identity) not in self._asked
+        self._asked.add((question, identity))
+        return new
+
+    def _not_inspected(self, identity: str, failure: Failure) -> None:
+        self._asked.discard(("inspect", identity))
+        self._tell(failure)
+
+    def _inspected(self, identity: str, info: ModelInfo) -> None:
+        self._asked.discard(("inspect", identity))
+        self._details[identity] = info
+        self.details_changed.emit(identity)
+
+    def _planned(self, limits: PlanRequest, identity: str, found: Plan | Failure) -> None:
+        self._asked.discard(("plan", identity))
+        if limits != self._limits:
+            self.needs_forgotten.emit()
+            return
+        self._needs[identity] = found
+        self.need_changed.emit(identity)
+
+    def look_at_machine(self) -> None:
+        """The engine or the settings are others, perhaps: what no longer holds or was not told is asked again."""
+        limits, before = limits_of(self._settings()), self._limits
+        self._limits = limits
+        kept: dict[str, Plan | Failure] = {
+            name: need for name, need in self._needs.items() if limits == before and isinstance(need, Plan)
+        }
+        if len(kept) < len(self._needs):
+            self._needs = kept
+            self.needs_forgotten.emit()
+
+    def _expect_more(self) -> None:
+        self._before_place = frozenset(model.id for model in self.models)
+
+    def _change_places(self, method: str, path: str, first: Callable[[], None] = lambda: None) -> None:
+        def done(places: tuple[ModelPlace, ...]) -> None:
+            first()
+            self._placed(places)
+            self.refresh()
+
+        self._librarian.ask(method, {"path": path}, answer=tuple[ModelPlace, ...], then=done, failed=self._tell)
+
+    def _begin(self, method: str, kind: JobKind, params: object, subject: str, answer: object) -> int:
+        started: list[int] = []
+        call = self._librarian.ask(
+            method,
+            params,
+            answer=answer,
+            then=lambda result: self._done(started[0], result),
+            failed=lambda failure: self._failed(started[0], failure),
+            on_event=lambda event: self._advanced(started[0], event),
+        )
+        started.append(call)
+        self._jobs[call] = LibraryJob(call=call, kind=kind, subject=subject)
+        self._begun[call] = lambda: self._begin(method, kind, params, subject, answer)
+        self.job_changed.emit(call)
+        return call
+
+    def _advanced(self, call: int, event: Event) -> None:
+        if isinstance(event, Progress):
+            self._update(replace(self._jobs[call], progress=event))
+
+    def _done(self, call: int, result: object) -> None:
+        job = self._jobs[call]
+        if isinstance(result, Verified):
+            self._update(replace(job, state="done" if result.ok else "failed", outcome=self._verdict(result)))
+            return
+        self._update(replace(job, state="done"))
+        self.refresh()
+        if isinstance(result, ModelInfo):
+            self.added.emit(result.id)
+
+    def _verdict(self, found: Verified) -> str:
+        if not found.ok:
+            return "\n".join(found.problems)
+        if found.checked_against == "checksums":
+            return self.tr("All %n files match their checksums.", None, len(found.files))
+        return self.tr("All %n files are complete; there are no checksums to compare with.", None, len(found.files))
+
+    def _failed(self, call: int, failure: Failure) -> None:
+        state: JobState = "cancelled" if failure.kind == "cancelled" else "failed"
+        self._update(replace(self._jobs[call], state=state, outcome=failure.message))
+
+    def _update(self, job: LibraryJob) -> None:
+        self._jobs[job.call] = job
+        self.job_changed.emit(job.call)
+
+    def _tell(self, failure: Failure) -> None:
+        self.told.emit(failure.message)
+
+
+def limits_of(settings: Settings) -> PlanRequest:
+    """What of the settings decides how much memory a model takes."""
+    return PlanRequest(
+        models=(),
+        memory=settings.memory,
+        vram_bytes=settings.vram_limit_bytes,
+        ram_bytes=settings.ram_limit_bytes,
+    )

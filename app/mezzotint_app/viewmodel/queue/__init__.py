@@ -1,0 +1,1 @@
+"""The queue as the window shows it, and what drains it."""

@@ -1,0 +1,59 @@
+"""Where the disk was full, what waits goes to the folder that a person chooses instead."""
+
+import os
+
+from PySide6.QtCore import QObject, Signal
+
+from mezzotint.jobs.store import JobStore, TaskState
+from mezzotint_app.errors import is_for_want_of_space
+from mezzotint_app.processes.service import Failure
+from mezzotint_app.settings import Settings, output_folder
+from mezzotint_app.stored import Stored
+from mezzotint_app.viewmodel.queue.access import QueueAccess
+
+_WAITING: tuple[TaskState, ...] = ("waiting",)
+_LOOKED_AT = 8  # entries: what was put back waits in its place, at the front
+
+
+def beginning(settings: Settings) -> str:
+    """What templates of the Create page begin with; brackets in the folder's own name are no tokens."""
+    return str(output_folder(settings)).replace("[", "[[") + os.sep
+
+
+class QueueFolder(QObject):
+    """Without want of space entries stay as they were asked for, whatever folder is chosen later."""
+
+    told = Signal(str)
+
+    def __init__(self, access: QueueAccess, settings: Stored[Settings], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._access, self._settings = access, settings
+        self._folder = beginning(settings.value())
+        settings.changed.connect(self._look)
+
+    def _look(self) -> None:
+        old, self._folder = self._folder, beginning(self._settings.value())
+        new = self._folder
+        if old != new and self._access.is_open:
+            self._access.change(lambda store: _go_elsewhere(store, old, new), self._gone, self._failed)
+
+    def _failed(self, error: Exception) -> None:
+        self.told.emit(str(error))
+
+    def _gone(self, entries: int) -> None:
+        if entries:
+            told = self.tr("Waiting images will be saved to {folder}. Press Resume to continue.")
+            self.told.emit(told.format(folder=output_folder(self._settings.value())))
+
+
+def _go_elsewhere(store: JobStore, old: str, new: str) -> int:
+    return store.go_elsewhere(old, new) if _lacks_space(store) else 0
+
+
+def _lacks_space(store: JobStore) -> bool:
+    """Whether an entry waits because the disk was full."""
+    tasks = (task for row in store.rows(limit=_LOOKED_AT, states=_WAITING) for task in store.entry(row.id).tasks)
+    return any(
+        task.state == "waiting" and is_for_want_of_space(Failure(kind="storage", message=task.error or ""))
+        for task in tasks
+    )

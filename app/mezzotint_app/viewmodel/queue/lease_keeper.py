@@ -1,0 +1,95 @@
+"""The right to work at the queue: taken when it is free, and given back before the window ends."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Signal
+
+from mezzotint.jobs.store import Held, Lease
+from mezzotint_app.clock import Clock
+from mezzotint_app.viewmodel.queue import runner_work
+from mezzotint_app.viewmodel.queue.access import QueueAccess
+from mezzotint_app.viewmodel.queue.runner_work import Taken
+
+_AGAIN = 5.0  # seconds between tries
+
+
+class LeaseKeeper(QObject):
+    """Tries until it has the lease; then it keeps it."""
+
+    changed = Signal()  # lease() or held_by()
+    recovered = Signal(object)  # Recovered: what an earlier process had left
+    failed = Signal(object)  # Exception: it is tried again
+
+    def __init__(self, queue: QueueAccess, clock: Clock, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._queue, self._clock = queue, clock
+        self._lease: Lease | None = None
+        self._held: Held | None = None
+        self._given_back = self._lent = False
+
+    def lease(self) -> Lease | None:
+        """Ours, or none."""
+        return self._lease
+
+    def held_by(self) -> str:
+        """Who has it instead; empty: nobody."""
+        if self._lent:
+            return self.tr("A batch")
+        return "" if self._held is None else str(self._held)
+
+    def is_lent(self) -> bool:
+        """Whether a process of this window has it, by our leave."""
+        return self._lent
+
+    def take(self) -> None:
+        """Have it as soon as it is free."""
+        if not self._given_back and not self._lent and self._lease is None:
+            self._queue.ask(lambda store: runner_work.take(store, self.tr("the window")), self._taken, self._not_taken)
+
+    def lend(self, because: str, then: Callable[[], None]) -> None:
+        """Let a process of this window have it, until `take_back`; to be called while it is ours."""
+        lease, self._lease, self._lent = self._lease, None, True
+        self.changed.emit()
+        if lease is not None:
+            self._queue.ask(
+                lambda store: runner_work.release(store, lease, because), lambda _: then(), lambda _: then()
+            )
+
+    def take_back(self) -> None:
+        """That process has ended: have it again as soon as it is free."""
+        if self._lent:
+            self._lent = False
+            self.take()
+            self.changed.emit()
+
+    def give_back(self, because: str, then: Callable[[], None]) -> None:
+        """Let others have it, for good; what was claimed under it waits again."""
+        self._given_back = True
+        lease, self._lease = self._lease, None
+        if lease is None:
+            then()
+        else:
+            self._queue.ask(
+                lambda store: runner_work.release(store, lease, because), lambda _: then(), lambda _: then()
+            )
+
+    def _taken(self, found: Taken | Held) -> None:
+        if self._lent or self._lease is not None:  # asked before it was lent, or twice
+            if isinstance(found, Taken):
+                found.lease.release()
+        elif isinstance(found, Held):
+            was = self.held_by()
+            self._held = found
+            self._clock.after(_AGAIN, self.take)
+            if was != self.held_by():
+                self.changed.emit()
+        elif self._given_back:
+            found.lease.release()
+        else:
+            self._held, self._lease = None, found.lease
+            self.recovered.emit(found.recovered)
+            self.changed.emit()
+
+    def _not_taken(self, error: Exception) -> None:
+        self._clock.after(_AGAIN, self.take)
+        self.failed.emit(error)

@@ -1,0 +1,185 @@
+"""The task that runs now, as the queue shows it: what it does, how far it is, how long it takes."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from PySide6.QtCore import QObject, Signal, SignalInstance
+
+from mezzotint.jobs.store import EntryRow, Expected, JobStore, PhaseSeconds, Task
+from mezzotint.protocol import Event
+from mezzotint_app.viewmodel.queue.access import QueueAccess
+from mezzotint_app.viewmodel.queue.progress import TaskProgress
+from mezzotint_app.viewmodel.queue.watch import QueueWatch
+
+
+class Runner(Protocol):
+    """Whoever drains the queue, as far as these pages know it."""
+
+    started: SignalInstance
+    progressed: SignalInstance
+    saved: SignalInstance
+    ended: SignalInstance
+    changed: SignalInstance
+
+    @property
+    def state(self) -> str:
+        """idle, working, paused, elsewhere or stopping."""
+        ...
+
+    def task(self) -> Task | None:
+        """The one that runs."""
+        ...
+
+    def held_by(self) -> str:
+        """Which program drains the queue, where it is not this one."""
+        ...
+
+    def is_lent(self) -> bool:
+        """Whether a process of this window makes images meanwhile."""
+        ...
+
+    def problem(self) -> str:
+        """Why nothing goes on though the queue is not paused; empty: nothing is wrong."""
+        ...
+
+    def pause(self) -> None:
+        """Begin nothing more, and put back what runs."""
+        ...
+
+    def resume(self) -> None:
+        """Go on."""
+        ...
+
+    def finish_then_stop(self) -> None:
+        """Pause when what runs is done."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Left:
+    """Seconds that earlier runs promise, when so many images of the task were saved."""
+
+    entry: float | None = None
+    queue: float | None = None
+    saved: int = 0
+
+
+class QueueRunning(QObject):
+    """Follows the runner."""
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        access: QueueAccess,
+        watch: QueueWatch,
+        runner: Runner,
+        parent: QObject | None = None,
+        *,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(parent)
+        self._access, self._now = access, now
+        self._task: Task | None = None
+        self._progress = TaskProgress()
+        self._phases: PhaseSeconds | None = None
+        self._left = _Left()
+        runner.started.connect(self._started)
+        runner.progressed.connect(self._progressed)
+        runner.ended.connect(self._ended)
+        watch.changed.connect(self._ask_left)
+        if (task := runner.task()) is not None:
+            self._started(task)
+
+    def entry(self) -> int | None:
+        """The entry that is worked at."""
+        return None if self._task is None else self._task.entry
+
+    def progress(self) -> TaskProgress:
+        """How far the task is."""
+        return self._progress
+
+    def words(self) -> str:
+        """What is being done."""
+        return "" if self._task is None else self._progress.words()
+
+    def fraction(self) -> float | None:
+        """The part of the task that is done."""
+        return None if self._task is None else self._progress.fraction(self._phases)
+
+    def pictures_under_way(self) -> float:
+        """How much of the next image is there, 0..1."""
+        return self._progress.denoised if self._progress.phase in ("steps", "decoding") else 0.0
+
+    def entry_seconds_left(self) -> float | None:
+        """Seconds until the entry is done; None: nobody knows."""
+        return self._seconds_left(self._left.entry)
+
+    def queue_seconds_left(self) -> float | None:
+        """Seconds until the whole queue is done; None: nobody knows."""
+        if self._task is None:
+            return self._left.queue
+        return None if self._left.queue is None else self._seconds_left(self._left.queue)
+
+    def _seconds_left(self, promised: float | None) -> float | None:
+        mine = self._progress.seconds_left(self._phases)
+        phases = self._phases
+        if promised is None or mine is None or phases is None:
+            return mine if promised is None else promised
+        pictures = max(0, self._progress.images - self._left.saved)
+        each = phases.steps * phases.step + phases.decode + phases.save
+        return max(mine, promised - phases.load - phases.encode - pictures * each + mine)
+
+    def _started(self, task: Task) -> None:
+        self._task, self._phases, self._left = task, None, _Left()
+        self._progress = TaskProgress(images=task.request.count)
+        request = task.request
+        self._access.ask(lambda store: store.expected(request), lambda found: self._expect(task, found), _unknown)
+        self._access.ask(lambda store: store.row(task.entry), lambda row: self._count(task, row), _unknown)
+        self._ask_left()
+        self.changed.emit()
+
+    def _count(self, task: Task, row: EntryRow) -> None:
+        """The images of the whole entry are counted, as in the list."""
+        if self._task is not None and self._task.id == task.id:
+            self._progress = replace(self._progress, before=row.pictures, whole=row.pictures_asked)
+            self.changed.emit()
+
+    def _expect(self, task: Task, found: Expected) -> None:
+        if self._task is not None and self._task.id == task.id:
+            self._phases = found.phases
+            self.changed.emit()
+
+    def _progressed(self, task: Task, event: Event) -> None:
+        if self._task is None or self._task.id != task.id:
+            self._started(task)
+        self._progress = self._progress.after(event, self._now())
+        self.changed.emit()
+
+    def _ended(self, task: Task, result: object, _failure: object) -> None:
+        pace = self._progress.pace
+        if result is None and pace is not None and self._progress.stages == 1:
+            self._access.ask(lambda store: store.learn_pace(task.request, pace), None, _unknown)
+        self._task, self._phases, self._progress = None, None, TaskProgress()
+        self._ask_left()
+        self.changed.emit()
+
+    def _ask_left(self) -> None:
+        entry, saved = self.entry(), self._progress.saved
+
+        def read(store: JobStore) -> _Left:
+            promised = None if entry is None else store.expected_entry(entry)
+            return _Left(entry=promised, queue=store.expected_queue(), saved=saved)
+
+        self._access.ask(read, lambda left: self._promised(entry, left), _unknown)
+
+    def _promised(self, entry: int | None, left: _Left) -> None:
+        if entry == self.entry():
+            self._left = left
+            self.changed.emit()
+
+
+def _unknown(_error: Exception) -> None:
+    """A time that cannot be told is no trouble worth telling; the store's own trouble is told by who changes it."""

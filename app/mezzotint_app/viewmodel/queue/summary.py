@@ -1,0 +1,188 @@
+"""The queue in one line: what is being made, how long it takes, why nothing is."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication, QObject, Signal
+
+from mezzotint.jobs.store import EntryRow, JobStore, Task, TaskState
+from mezzotint_app.amounts import left_text
+from mezzotint_app.errors import is_for_want_of_space
+from mezzotint_app.processes.service import Failure
+from mezzotint_app.viewmodel.queue.access import QueueAccess
+from mezzotint_app.viewmodel.queue.running import QueueRunning, Runner
+from mezzotint_app.viewmodel.queue.watch import QueueWatch
+from mezzotint_app.viewmodel.queue.words import done_of, entries_count
+
+translate = QCoreApplication.translate
+
+_RUNNING: tuple[TaskState, ...] = ("running",)
+_WAITING: tuple[TaskState, ...] = ("waiting",)
+_TROUBLE: tuple[TaskState, ...] = ("failed", "set_aside", "interrupted")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What the line is made of."""
+
+    waiting: int = 0  # entries that wait, without the one that runs
+    trouble: int = 0  # entries that failed, were set aside or interrupted
+    paused: bool = False
+    stops: bool = False  # pauses when what runs is done
+    running: EntryRow | None = None
+
+
+class QueueSummary(QObject):
+    """For the status bar and the head of the page."""
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        access: QueueAccess,
+        watch: QueueWatch,
+        running: QueueRunning,
+        runner: Runner,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._access, self._running, self._runner = access, running, runner
+        self._counts = Counts()
+        self._why_paused = self._unusable = ""
+        access.unusable.connect(self._held_up)
+        access.opened.connect(lambda _notice: self._held_up(""))
+        watch.changed.connect(self._ask)
+        running.changed.connect(self._ran)
+        runner.changed.connect(self.changed)
+        runner.ended.connect(self._ended)
+        self._entry = running.entry()
+
+    def counts(self) -> Counts:
+        """The numbers."""
+        return self._counts
+
+    def work_left(self) -> bool:
+        """Whether this program would still make something; what is paused, or made by another, stays as it is."""
+        elsewhere = self._runner.state == "elsewhere" and not self._runner.is_lent()
+        if self._counts.paused or elsewhere:
+            return False
+        return self._counts.waiting > 0 or self._running.entry() is not None
+
+    def why_paused(self) -> str:
+        """What has paused it, where that was no person; empty: nothing has."""
+        return self._why_paused if self._counts.paused else ""
+
+    def text(self) -> str:
+        """The whole in one line."""
+        counts = self._counts
+        if self._runner.state == "elsewhere":
+            return self._elsewhere()
+        if self._running.entry() is not None:
+            return self._working()
+        if problem := self._runner.problem() or self._unusable:
+            held = translate("QueueSummary", "Blocked: {why}").format(why=problem.rstrip("."))
+            return _joined(held, _waiting(counts.waiting) if counts.waiting else "")
+        if counts.paused and counts.waiting:
+            return self._paused()
+        if counts.waiting:
+            return _joined(_waiting(counts.waiting), left_text(self._running.queue_seconds_left()))
+        return self._nothing()
+
+    def fraction(self) -> float | None:
+        """The part of the running entry that is done, for a small bar; None: no bar."""
+        row = self._counts.running
+        elsewhere = self._runner.state == "elsewhere"
+        if row is None or not row.pictures_asked or (self._running.entry() is None and not elsewhere):
+            return self._running.fraction()
+        return min(1.0, (row.pictures + self._running.pictures_under_way()) / row.pictures_asked)
+
+    def _working(self) -> str:
+        counts, row = self._counts, self._counts.running
+        done = self._running.words() if row is None else done_of(row.pictures, row.pictures_asked)
+        line = _joined(done, left_text(self._running.entry_seconds_left()))
+        if counts.waiting:
+            more = translate("QueueSummary", "then {entries}").format(entries=entries_count(counts.waiting))
+            whole = self._running.queue_seconds_left()
+            if whole is not None:
+                more = translate("QueueSummary", "{more}, {time} in total").format(more=more, time=left_text(whole))
+            line = f"{line}; {more}"
+        if counts.paused:
+            line = translate("QueueSummary", "{line}. Pausing").format(line=line)
+        elif counts.stops or self._runner.state == "stopping":
+            line = translate("QueueSummary", "{line}. Stops after this task").format(line=line)
+        return line
+
+    def _paused(self) -> str:
+        entries = _waiting(self._counts.waiting)
+        if self._why_paused:
+            why = self._why_paused.rstrip(".")
+            return translate("QueueSummary", "Paused: {why}; {entries}").format(why=why, entries=entries)
+        return translate("QueueSummary", "Paused; {entries}").format(entries=entries)
+
+    def _elsewhere(self) -> str:
+        if self._runner.is_lent():
+            waiting = self._counts.waiting
+            line = translate("QueueSummary", "A batch is running; the queue continues after it")
+            return _joined(line, _waiting(waiting) if waiting else "")
+        who = self._runner.held_by() or translate("QueueSummary", "another program")
+        line = translate("QueueSummary", "{who} is processing this queue").format(who=who)
+        counts, row = self._counts, self._counts.running
+        if row is not None:
+            line = f"{line}: {done_of(row.pictures, row.pictures_asked)}"
+        left = self._running.queue_seconds_left() if row is not None or counts.waiting else None
+        return _joined(line, _waiting(counts.waiting) if counts.waiting else "", left_text(left))
+
+    def _nothing(self) -> str:
+        if self._counts.trouble:
+            return translate("QueueSummary", "Queue empty; need attention: {entries}").format(
+                entries=entries_count(self._counts.trouble)
+            )
+        return translate("QueueSummary", "Queue empty")
+
+    def _held_up(self, why: str) -> None:
+        self._unusable = why
+        self.changed.emit()
+
+    def _ran(self) -> None:
+        if self._running.entry() != self._entry:
+            self._entry = self._running.entry()
+            self._ask()
+        self.changed.emit()
+
+    def _ask(self) -> None:
+        entry = self._running.entry()
+
+        def read(store: JobStore) -> Counts:
+            # By state and not by id: an entry that was removed meanwhile has no row. Without one, another may run it.
+            rows = store.rows(limit=8, states=_RUNNING)
+            running = next((row for row in rows if entry in (None, row.id)), None)
+            return Counts(
+                waiting=store.count(_WAITING),
+                trouble=store.count(_TROUBLE),
+                paused=store.paused(),
+                stops=store.stops_after_current(),
+                running=running,
+            )
+
+        self._access.ask(read, self._read, lambda _error: None)
+
+    def _ended(self, _task: Task, _result: object, failure: Failure | None) -> None:
+        if failure is not None and is_for_want_of_space(failure):  # the runner pauses then
+            self._why_paused = failure.message
+            self.changed.emit()
+
+    def _read(self, counts: Counts) -> None:
+        if not counts.paused and self._counts.paused:
+            self._why_paused = ""
+        if counts != self._counts:
+            self._counts = counts
+            self.changed.emit()
+
+
+def _waiting(number: int) -> str:
+    if number == 1:
+        return translate("QueueSummary", "1 job waiting")
+    return translate("QueueSummary", "%Ln jobs waiting", None, number)
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)

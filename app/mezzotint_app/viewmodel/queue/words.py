@@ -1,0 +1,200 @@
+"""What the queue's states are called, which drawing stands for each, and what a person can do about it."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication, QLocale
+
+from mezzotint.jobs.store import EntryRow, Task, TaskState
+from mezzotint_app import errors
+from mezzotint_app.amounts import about_text, duration_text, left_text
+from mezzotint_app.processes.service import Failure
+
+translate = QCoreApplication.translate
+
+ICONS: dict[TaskState, str] = {
+    "waiting": "waiting",
+    "running": "play",
+    "done": "done",
+    "failed": "error",
+    "cancelled": "cancel",
+    "set_aside": "warning",
+    "interrupted": "pause",
+}
+COLOURS: dict[TaskState, str] = {
+    "waiting": "muted",
+    "running": "accent",
+    "done": "good",
+    "failed": "danger",
+    "cancelled": "muted",
+    "set_aside": "warning",
+    "interrupted": "warning",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryView:
+    """An entry as a list draws it: only words and numbers."""
+
+    id: int
+    title: str
+    state: TaskState
+    word: str  # the state
+    about: str  # model, images, time
+    note: str  # what is being done, or what went wrong; may be empty
+    trouble: bool  # the note tells of an error
+    fraction: float | None  # 0..1, of all of its images; None: no bar
+    busy: bool  # runs, and how far is not known
+    first_image: str | None
+
+
+def state_word(state: TaskState) -> str:
+    """The state as a person reads it."""
+    return {
+        "waiting": translate("QueueWords", "Waiting"),
+        "running": translate("QueueWords", "Running"),
+        "done": translate("QueueWords", "Done"),
+        "failed": translate("QueueWords", "Failed"),
+        "cancelled": translate("QueueWords", "Cancelled"),
+        "set_aside": translate("QueueWords", "Skipped after crashes"),
+        "interrupted": translate("QueueWords", "Interrupted"),
+    }[state]
+
+
+def explained(state: TaskState) -> str:
+    """What a state means and what can be done, where that is not plain from its word."""
+    return {
+        "set_aside": translate(
+            "QueueWords",
+            "Try a smaller size or another memory setting with Load settings, or Retry without changes.",
+        ),
+        "interrupted": translate(
+            "QueueWords",
+            "Mezzotint stopped while this was being generated. Finished images are kept. Retry generates the rest.",
+        ),
+        "failed": translate(
+            "QueueWords", "Retry generates the missing images; Load settings opens the settings on the Create page."
+        ),
+        "cancelled": translate("QueueWords", "It was cancelled. Retry generates the missing images."),
+    }.get(state, "")
+
+
+def model_name(row: EntryRow) -> str:
+    """The model, or that none was named."""
+    return row.model.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or translate("QueueWords", "Default model")
+
+
+def pictures_count(number: int) -> str:
+    """So many images."""
+    if number == 1:
+        return translate("QueueWords", "1 image")
+    return translate("QueueWords", "%Ln images", None, number)
+
+
+def entries_count(number: int) -> str:
+    """So many entries of the queue."""
+    if number == 1:
+        return translate("QueueWords", "1 job")
+    return translate("QueueWords", "%Ln jobs", None, number)
+
+
+def done_of(done: int, asked: int) -> str:
+    """How many images there are of how many."""
+    return translate("QueueWords", "{done} of {pictures}").format(
+        done=QLocale().toString(done), pictures=pictures_count(asked)
+    )
+
+
+def pictures_text(row: EntryRow) -> str:
+    """How many images an entry has of how many."""
+    if row.state == "done" or row.pictures_asked == 0:
+        return pictures_count(row.pictures)
+    return done_of(row.pictures, row.pictures_asked)
+
+
+def entry_view(
+    row: EntryRow, *, doing: str = "", fraction: float | None = None, left: float | None = None
+) -> EntryView:
+    """An entry in words; the last three are told of the one that runs."""
+    running = row.state == "running"
+    whole = None
+    if row.pictures_asked and row.state in ("running", "waiting", "interrupted", "failed", "set_aside"):
+        whole = row.pictures / row.pictures_asked if row.pictures else None
+    if running and fraction is not None:
+        whole = fraction
+    trouble = bool(row.error) and row.state != "waiting"
+    return EntryView(
+        id=row.id,
+        title=row.title.strip() or translate("QueueWords", "No prompt"),
+        state=row.state,
+        word=state_word(row.state),
+        about=_about(row, left),
+        note=(doing if running and doing else "") or _note(row),
+        trouble=trouble and not (running and doing),
+        fraction=whole,
+        busy=running and whole is None,
+        first_image=row.first_image,
+    )
+
+
+def _about(row: EntryRow, left: float | None) -> str:
+    parts = [pictures_text(row), model_name(row)]
+    if left is not None and row.state == "running":
+        parts.append(left_text(left))
+    elif left is not None and row.state == "waiting":
+        parts.append(translate("QueueWords", "takes {time}").format(time=about_text(left)))
+    return " · ".join(parts)
+
+
+def _note(row: EntryRow) -> str:
+    if row.error:
+        return error_text(row)
+    if row.counts.failed and row.state in ("waiting", "running"):
+        return translate("QueueWords", "Failed so far: %n of {tasks}", None, row.counts.failed).format(tasks=row.tasks)
+    return ""
+
+
+def error_text(row: EntryRow) -> str:
+    """What went wrong, on one line; of an entry that waits again, that it was the last time."""
+    error = " ".join((row.error or "").split())
+    if error and row.state == "waiting" and row.counts.failed:
+        return translate("QueueWords", "Failed so far: %n of {tasks}: {error}", None, row.counts.failed).format(
+            tasks=row.tasks, error=error
+        )
+    if error and row.state == "waiting":
+        return translate("QueueWords", "Last attempt: {error}").format(error=error)
+    return error
+
+
+def spoken(view: EntryView) -> str:
+    """The entry as one sentence, for those who do not see it."""
+    return ". ".join(
+        part for part in (f"{view.word}: {view.title}", view.about.replace(" · ", ", "), view.note) if part
+    )
+
+
+def task_text(task: Task) -> str:
+    """A task of an entry in one line."""
+    about = translate("QueueWords", "Seed {seed}").format(
+        seed=task.request.seed if task.request.seed is not None else "?"
+    )
+    pictures = done_of(len(task.images), task.request.count)
+    parts = [f"{task.index + 1}. {state_word(task.state)}", about, pictures]
+    if task.seconds:
+        parts.append(duration_text(task.seconds))
+    return " · ".join(parts)
+
+
+def task_errors(task: Task) -> tuple[str, ...]:
+    """An error in the words it came with, and what helps; both may be missing."""
+    if not task.error or task.state in ("waiting", "running", "done"):
+        return ()
+    return tuple(text for text in (task.error.strip(), what_to_do(task.error_kind, task.error)) if text)
+
+
+def what_to_do(kind: str | None, error: str = "") -> str:
+    """What helps against an error of that kind, beside what its message says."""
+    if kind == "died":
+        return translate("QueueWords", "The engine crashed; its log may say why. Retry starts over.")
+    if kind in (None, "put_back", "cancelled"):
+        return ""
+    return errors.explained(Failure(kind=kind or "", message=error)).advice

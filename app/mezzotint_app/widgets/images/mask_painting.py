@@ -1,0 +1,116 @@
+"""How a mask, the frame of a growing image and the brush are painted over an image."""
+
+from functools import cache
+
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen, qRgba
+
+from mezzotint_app import theme
+from mezzotint_app.viewmodel.create.own_pictures import LIGHT
+from mezzotint_app.widgets.images.picture_painting import on_screen, paint_image
+
+_TINT = (214, 40, 96)
+_STRIPES = QColor(255, 255, 255, 110)
+_STRIPE = 10  # pixels of the screen from one to the next
+_DARK, _LIGHT = QColor(0, 0, 0, 200), QColor(255, 255, 255, 230)
+
+
+def _strength(value: int) -> int:
+    """What counts is seen clearly, what is too faint to count only just."""
+    return 120 if value >= LIGHT else 50 * value // LIGHT
+
+
+_COLOURS = [qRgba(*_TINT, _strength(value)) for value in range(256)]
+
+
+def paint_mask(painter: QPainter, mask: QImage, target: QRect, where: QRect, pixel_ratio: float) -> None:
+    """Tint and stripe what is made anew: seen on any image, and without seeing colours."""
+    screen = on_screen(where, pixel_ratio)
+    seen = screen.intersected(target)
+    if seen.isEmpty():
+        return
+    layer = QImage(seen.size(), QImage.Format.Format_ARGB32_Premultiplied)
+    layer.fill(0)
+    inner = QPainter(layer)
+    shifted = target.translated(-seen.topLeft())
+    paint_image(inner, _tinted(mask), shifted, layer.rect(), 1.0, smooth=False, ground=False)
+    inner.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceAtop)
+    inner.setBrushOrigin(target.topLeft() - seen.topLeft())
+    inner.fillRect(layer.rect(), stripes())
+    inner.end()
+    painter.save()
+    painter.scale(1 / pixel_ratio, 1 / pixel_ratio)
+    painter.drawImage(seen.topLeft(), layer)
+    painter.restore()
+
+
+def _tinted(mask: QImage) -> QImage:
+    """The same bytes, read as numbers of colours; nothing is copied."""
+    tinted = QImage(mask.constBits(), mask.width(), mask.height(), mask.bytesPerLine(), QImage.Format.Format_Indexed8)
+    tinted.setColorTable(_COLOURS)
+    return tinted
+
+
+@cache
+def _stripe() -> QImage:
+    tile = QImage(_STRIPE, _STRIPE, QImage.Format.Format_ARGB32_Premultiplied)
+    tile.fill(0)
+    for at in range(_STRIPE):
+        for width in range(2):
+            tile.setPixelColor((at + width) % _STRIPE, _STRIPE - 1 - at, _STRIPES)
+    return tile
+
+
+def stripes() -> QBrush:
+    """Stripes from lower left to upper right."""
+    return QBrush(_stripe())
+
+
+def paint_growth(painter: QPainter, frame: QRectF, picture: QRectF, handles: list[QPointF]) -> None:
+    """What comes to the image's sides, the frame around it all, and where it can be taken hold of."""
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    for part in _around(frame, picture):
+        painter.fillRect(part, theme.colour("raised"))
+        painter.fillRect(part, QColor(*_TINT, 60))
+        painter.fillRect(part, stripes())
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for colour, width in ((_DARK, 3.0), (_LIGHT, 1.5)):
+        painter.setPen(QPen(colour, width))
+        painter.drawRect(frame)
+    painter.setPen(QPen(_DARK, 1))
+    painter.setBrush(_LIGHT)
+    for handle in handles:
+        painter.drawRoundedRect(QRectF(handle.x() - 6, handle.y() - 6, 12, 12), 3, 3)
+    painter.restore()
+
+
+def _around(frame: QRectF, picture: QRectF) -> list[QRectF]:
+    return [
+        part
+        for part in (
+            QRectF(frame.left(), frame.top(), frame.width(), picture.top() - frame.top()),
+            QRectF(frame.left(), picture.bottom(), frame.width(), frame.bottom() - picture.bottom()),
+            QRectF(frame.left(), picture.top(), picture.left() - frame.left(), picture.height()),
+            QRectF(picture.right(), picture.top(), frame.right() - picture.right(), picture.height()),
+        )
+        if part.width() > 0.5 and part.height() > 0.5
+    ]
+
+
+def paint_brush(painter: QPainter, at: QPointF, radius: float, core: float, *, erase: bool) -> None:
+    """A ring as large as the brush, a dashed one where it begins to fade; a line through it for the eraser."""
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    inner = radius * (1 + core) / 2
+    for colour, width in ((_DARK, 3.0), (_LIGHT, 1.5)):
+        painter.setPen(QPen(colour, width))
+        painter.drawEllipse(at, radius, radius)
+        if erase:
+            reach = max(radius * 0.7, 4.0)
+            painter.drawLine(at + QPointF(-reach, reach), at + QPointF(reach, -reach))
+        if radius - inner > 3:
+            painter.setPen(QPen(colour, 1, Qt.PenStyle.DashLine))
+            painter.drawEllipse(at, inner, inner)
+    painter.restore()

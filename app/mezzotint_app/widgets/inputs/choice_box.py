@@ -1,0 +1,79 @@
+"""A list to choose one of, where a choice of before that is not offered any more stays visible."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QComboBox, QSizePolicy
+
+from mezzotint_app.viewmodel.foreign_text import plain_tooltip
+from mezzotint_app.widgets.inputs.calm_wheel import calm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A line of the list."""
+
+    value: object
+    name: str
+    problem: str = ""  # why it cannot be chosen
+
+
+class ChoiceBox(QComboBox):
+    """`chosen` tells the value that a person chose; showing one tells nothing."""
+
+    chosen = Signal(object)
+
+    def __init__(self, name: str, tip: str) -> None:
+        super().__init__()
+        self._choices: tuple[Choice, ...] = ()
+        self._rows = QStandardItemModel(self)
+        self.setModel(self._rows)
+        self.setAccessibleName(name)
+        self.setToolTip(tip)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(10)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.activated.connect(self._activated)
+        calm(self)
+
+    def show_choices(self, choices: Sequence[Choice], value: object) -> None:
+        """Offer these; `value` is chosen, and offered too where it is none of them."""
+        wanted = tuple(choices)
+        if all(one.value != value for one in wanted):
+            wanted = (*wanted, Choice(value=value, name=str(value)))
+        if wanted != self._choices:
+            self._choices = wanted
+            self._rows.clear()
+            for one in wanted:
+                self._rows.appendRow(_row(one))
+        place = next(place for place, one in enumerate(wanted) if one.value == value)
+        if place != self.currentIndex():
+            self.setCurrentIndex(place)
+
+    def value(self) -> object:
+        """What is chosen."""
+        return self._choices[self.currentIndex()].value if self._choices else None
+
+    def choices(self) -> tuple[Choice, ...]:
+        """What is offered."""
+        return self._choices
+
+    def choose(self, value: object) -> None:
+        """As a person does."""
+        place = next(place for place, one in enumerate(self._choices) if one.value == value)
+        self.setCurrentIndex(place)
+        self._activated(place)
+
+    def _activated(self, place: int) -> None:
+        self.chosen.emit(self._choices[place].value)
+
+
+def _row(choice: Choice) -> QStandardItem:
+    row = QStandardItem(choice.name)
+    row.setData(plain_tooltip(choice.problem or choice.name), Qt.ItemDataRole.ToolTipRole)
+    if choice.problem:
+        row.setEnabled(False)
+        row.setData(choice.problem, Qt.ItemDataRole.AccessibleDescriptionRole)
+    return row

@@ -1,0 +1,222 @@
+"""The prompt: plain text with undo, weights and history by the keyboard."""
+
+from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QFont,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QSyntaxHighlighter,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextOption,
+)
+from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
+
+from mezzotint_app import theme
+from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
+from mezzotint_app.viewmodel.create.prompt_weights import FINE_STEP, STEP, WeightEdit, changed_weight, groups
+
+_AROUND = 22  # points of frame and margins
+_LONG = 8_000  # characters from which on a word without end is slow to break
+_ENDLESS = 2_000  # characters of such a word
+_MARKED = 8_000  # characters of a line beyond which weights are not marked
+
+
+class PromptEdit(QPlainTextEdit):
+    """`edited` tells each change by hand; the keys that are about more than the text are told too."""
+
+    edited = Signal(str)
+    refused = Signal(int)  # characters that a paste would have made
+    generate_wanted = Signal(bool)  # at the front of the queue
+    older_wanted = Signal()
+    newer_wanted = Signal()
+    weights_unread = Signal()  # a weight was asked for where nobody reads it
+
+    def __init__(self, name: str, tip: str, *, lines: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shown = ""
+        self._weighs = True
+        self.setAccessibleName(name)
+        self.setToolTip(tip)
+        self.setTabChangesFocus(True)
+        self._lines = lines
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.document().documentLayout().documentSizeChanged.connect(self._resized)
+        self._marks = _Marks(self.document())
+        self.textChanged.connect(self._changed)
+        theme.changes().changed.connect(self._marks.rehighlight)
+
+    def text(self) -> str:
+        """As it was written: spaces that do not break stay what they are."""
+        return self.document().toRawText().replace("\u2029", "\n").replace("\u2028", "\n")
+
+    def show_text(self, text: str) -> None:
+        """Show a text that came from elsewhere; it can be undone, and is not told of."""
+        if text in (self._shown, self.text()):
+            self._shown = text
+            return
+        self._shown = text
+        self._choose_wrapping(text)
+        self.blockSignals(True)
+        cursor = self.textCursor()
+        cursor.beginEditBlock()
+        cursor.select(QTextCursor.SelectionType.Document)
+        cursor.insertText(text)
+        cursor.endEditBlock()
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        self.setTextCursor(cursor)
+        self.blockSignals(False)
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """As many lines as are written, from a few to some more."""
+        written = int(self.document().size().height())  # of a plain text: lines
+        lines = min(max(written, self._lines), 3 * self._lines)
+        return QSize(200, self.fontMetrics().lineSpacing() * lines + _AROUND)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        """The same: the page scrolls."""
+        return QSize(80, self.sizeHint().height())
+
+    def set_weighs(self, weighs: bool) -> None:
+        """Whether weights are read by the model."""
+        self._weighs = weighs
+
+    # ---- keys
+
+    def event(self, event: QEvent) -> bool:
+        """What is pasted and is no text, such as an image, is for the window."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            held = QGuiApplication.clipboard().mimeData()
+            if event.matches(QKeySequence.StandardKey.Paste) and not self.canInsertFromMimeData(held):
+                event.ignore()
+                return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Weights, history and Generate; all else as in any text."""
+        if not self._handled(event):
+            super().keyPressEvent(event)
+
+    def _handled(self, event: QKeyEvent) -> bool:
+        held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        control, shift = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+        vertical = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()), 0)
+        if vertical and held & control and not held & ~(control | shift):
+            self.change_weight(vertical * (FINE_STEP if held & shift else STEP))
+            return True
+        if vertical and held == Qt.KeyboardModifier.AltModifier:
+            (self.older_wanted if vertical > 0 else self.newer_wanted).emit()
+            return True
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and held & control:
+            self.generate_wanted.emit(bool(held & shift))
+            return True
+        return False
+
+    def change_weight(self, step: float) -> None:
+        """The word or selection under the cursor by so much stronger."""
+        if not self._weighs:
+            self.weights_unread.emit()
+            return
+        cursor = self.textCursor()
+        text = self.text()
+        places = _Places(text)
+        start, end = cursor.selectionStart(), cursor.selectionEnd()
+        edit = changed_weight(text, places.index(start), places.index(end), step)
+        if edit is not None:
+            self._apply(edit, places)
+
+    def _apply(self, edit: WeightEdit, places: "_Places") -> None:
+        cursor = self.textCursor()
+        cursor.setPosition(places.position(edit.start))
+        cursor.setPosition(places.position(edit.end), QTextCursor.MoveMode.KeepAnchor)
+        cursor.insertText(edit.text)
+        after = _Places(self.text())
+        cursor.setPosition(after.position(edit.select_start))
+        cursor.setPosition(after.position(edit.select_end), QTextCursor.MoveMode.KeepAnchor)
+        self.setTextCursor(cursor)
+
+    # ---- text
+
+    def insertFromMimeData(self, source: QMimeData) -> None:  # noqa: N802
+        """Paste words as they are, unless they are more than can be read."""
+        text = source.text()
+        chosen = len(self.textCursor().selectedText())
+        length = len(self.text()) - chosen + len(text)
+        if length > LONGEST:
+            self.refused.emit(length)
+        elif text:
+            self._choose_wrapping(text)
+            self.textCursor().insertText(text)
+            self.ensureCursorVisible()
+
+    def canInsertFromMimeData(self, source: QMimeData | None) -> bool:  # noqa: N802
+        """Words alone; images and files are for the page. None: the clipboard holds nothing."""
+        return source is not None and source.hasText() and not source.hasUrls()
+
+    def _resized(self) -> None:
+        if self.height() != self.sizeHint().height():
+            self.updateGeometry()
+
+    def _choose_wrapping(self, text: str) -> None:
+        """Words without an end are broken anywhere: that takes a tenth of the time, and they have no better place."""
+        mode = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
+        if len(text) > _LONG and max(map(len, text.split()), default=0) > _ENDLESS:
+            mode = QTextOption.WrapMode.WrapAnywhere
+        if mode != self.wordWrapMode():
+            self.setWordWrapMode(mode)
+
+    def _changed(self) -> None:
+        text = self.text()
+        if len(text) > _LONG:
+            self._choose_wrapping(text)
+        if text != self._shown:
+            self._shown = text
+            self.edited.emit(text)
+
+
+class _Places:
+    """Places in Python's characters, and in those of the document, where rare ones count twice."""
+
+    def __init__(self, text: str) -> None:
+        self._wide = [place for place, letter in enumerate(text) if ord(letter) > 0xFFFF]
+
+    def position(self, index: int) -> int:
+        return index + sum(1 for place in self._wide if place < index)
+
+    def index(self, position: int) -> int:
+        before = 0
+        for place in self._wide:
+            if place + before >= position:
+                break
+            before += 1
+        return position - before
+
+
+class _Marks(QSyntaxHighlighter):
+    """Words that count more stand bold, those that count less in italics; brackets and numbers step back."""
+
+    def __init__(self, document: QTextDocument) -> None:
+        super().__init__(document)
+
+    def highlightBlock(self, text: str) -> None:  # noqa: N802
+        if "(" not in text or len(text) > _MARKED:
+            return
+        places = _Places(text)
+        for group in sorted(groups(text), key=lambda one: one.start):
+            inner = QTextCharFormat()
+            if group.weight > 1:
+                inner.setFontWeight(QFont.Weight.Bold)
+            elif group.weight < 1:
+                inner.setFontItalic(True)
+            self._mark(places, group.inner_start, group.inner_end, inner)
+        quiet = QTextCharFormat()
+        quiet.setForeground(theme.colour("muted"))
+        for group in groups(text):
+            self._mark(places, group.start, group.inner_start, quiet)
+            self._mark(places, group.inner_end, group.end, quiet)
+
+    def _mark(self, places: _Places, start: int, end: int, form: QTextCharFormat) -> None:
+        begin = places.position(start)
+        self.setFormat(begin, places.position(end) - begin, form)

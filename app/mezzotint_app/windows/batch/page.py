@@ -1,0 +1,264 @@
+"""The Batch page: the form at the left; at the right the batches, or what would be made."""
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QFileDialog,
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QSplitter,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mezzotint_app.resources import icon, icon_in
+from mezzotint_app.viewmodel.batch.batch import BatchModel
+from mezzotint_app.viewmodel.dropped.data import Held
+from mezzotint_app.widgets.drop_area import DropArea
+from mezzotint_app.widgets.flow_layout import FlowLayout
+from mezzotint_app.widgets.inputs.field import Field
+from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.windows.batch.list import BatchList
+from mezzotint_app.windows.batch.look_pane import BatchLookPane
+from mezzotint_app.windows.batch.what import BatchWhat
+from mezzotint_app.windows.batch.where import BatchWhere
+
+FORM_WIDTH = 400
+_NARROWEST = 320
+BATCHES, LOOK = range(2)
+
+
+class BatchPage(DropArea):
+    """Shows a BatchModel and passes on what is done to it."""
+
+    told = Signal(str)  # for the line at the foot
+    folder_asked = Signal(str)  # to be opened
+    log_asked = Signal(str, tuple)  # title, lines
+
+    def __init__(self, model: BatchModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model = model
+        self.what = BatchWhat(model)
+        self.where = BatchWhere(model)
+        self.list = BatchList(model)
+        self.look = BatchLookPane(model.look)
+        self._sight = self._timer(self._bring_into_sight)
+        self._soon = self._timer(self.show_model)
+        self._make_buttons()
+        self._build()
+        self._connect()
+        self.show_model()
+
+    def show_model(self) -> None:
+        """Show all that is filled in; several changes at once are shown once."""
+        self._soon.stop()
+        form, problems = self._model.form(), self._model.problems()
+        self.what.show_form(form)
+        self.where.show_form(form)
+        for name, field in self.fields().items():
+            told = problems.get(name, "")
+            field.set_problem("" if name in ("folder", "prompts") else told)  # nobody has done anything wrong yet
+        self._hint.setText(next(iter(problems.values()), ""))
+        self._hint.setVisible(bool(problems))
+        self.start.setAccessibleDescription(self._hint.text())
+
+    def fields(self) -> dict[str, Field]:
+        """By what problems are about."""
+        return self.what.fields()
+
+    def focus_first(self) -> None:
+        """The keyboard to the beginning of the form."""
+        self.what.source.setFocus()
+
+    def sizeHint(self) -> QSize:  # noqa: N802, D102
+        return QSize(960, 640)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802  Qt's name
+        """Batches may have been worked at elsewhere meanwhile."""
+        super().showEvent(event)
+        self._model.batches.refresh_all()
+
+    def begin(self) -> None:
+        """Make it; what stands in the way gets the keyboard."""
+        if not self._model.begin():
+            self._focus_problem()
+
+    def look_first(self) -> None:
+        """Show what would be made; what stands in the way gets the keyboard."""
+        if self._model.look_first():
+            self.tabs.setCurrentIndex(LOOK)
+        else:
+            self._focus_problem()
+
+    def open_job(self) -> QFileDialog:
+        """Ask for a job file."""
+        dialog = self._dialog(self.tr("Open job file"))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([self.tr("Job files") + " (*.toml *.json)", "* (*)"])
+        dialog.fileSelected.connect(self._model.open_job)
+        dialog.open()
+        return dialog
+
+    def save_job(self) -> QFileDialog | None:
+        """Ask for a name, and keep what is filled in."""
+        if self._model.problems():
+            self._focus_problem()
+            return None
+        dialog = self._dialog(self.tr("Save job file"))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters([self.tr("Job files") + " (*.toml)"])
+        dialog.setDefaultSuffix("toml")
+        dialog.selectFile(f"{self._model.title()}.toml")
+        dialog.fileSelected.connect(self._model.save_job)
+        dialog.open()
+        return dialog
+
+    # ---- parts
+
+    def _make_buttons(self) -> None:
+        self.open = self._button("open", self.tr("Open job file…"), self.tr("Fill in this page from a job file"))
+        self.save = self._button(
+            "save",
+            self.tr("Save job file…"),
+            self.tr("Save all settings of this page to a file, for later or for another computer"),
+        )
+        self.look_button = self._button(
+            "search", self.tr("Preview"), self.tr("List every image that would be generated; nothing is generated")
+        )
+        self.start = self._button("play", self.tr("Start"), self.tr("Generate the images, one after another"))
+        self.start.setProperty("role", "primary")
+        self.start.setIcon(icon_in("play", "accent_text"))
+        for button in (self.look_button, self.start):
+            button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._hint = plain_label(wrap=True, role="muted")
+
+    def _button(self, drawing: str, text: str, tip: str) -> QPushButton:
+        button = QPushButton(icon(drawing), text)
+        button.setAccessibleName(text)
+        button.setToolTip(tip)
+        return button
+
+    def _build(self) -> None:
+        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._splitter.addWidget(self._left())
+        self.tabs = QTabWidget()
+        self.tabs.addTab(self.list, self.tr("Batches"))
+        self.tabs.addTab(self.look, self.tr("Preview"))
+        self.tabs.tabBar().setDrawBase(False)
+        for part in (self.tabs, self.tabs.tabBar()):
+            part.setAccessibleName(self.tr("Batches and preview"))
+        right = QWidget()
+        column = QVBoxLayout(right)
+        column.setContentsMargins(0, 8, 0, 0)
+        column.addWidget(self.tabs)
+        self._splitter.addWidget(right)
+        self._splitter.setStretchFactor(1, 1)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.setSizes([FORM_WIDTH, 900])
+        self._splitter.setObjectName("batch")
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self._splitter)
+
+    def _left(self) -> QWidget:
+        bar = QFrame()
+        bar.setProperty("role", "bar")
+        jobs = FlowLayout(bar)
+        jobs.setContentsMargins(16, 8, 16, 8)
+        jobs.addWidget(self.open)
+        jobs.addWidget(self.save)
+        form = self._form = QWidget()
+        form.setProperty("role", "form")
+        inside = QVBoxLayout(form)
+        inside.setContentsMargins(16, 12, 16, 8)
+        inside.setSpacing(12)
+        inside.addWidget(self.what)
+        inside.addWidget(self.where)
+        inside.addStretch(1)
+        self._scroll = QScrollArea()
+        self._scroll.setWidget(form)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        line = QFrame()
+        line.setProperty("role", "bar")
+        line.setFixedHeight(1)
+        left = QWidget()
+        layout = QVBoxLayout(left)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        for part in (bar, self._scroll, line, self._foot()):
+            layout.addWidget(part, 1 if part is self._scroll else 0)
+        left.setMinimumWidth(_NARROWEST)
+        return left
+
+    def _foot(self) -> QWidget:
+        foot = QWidget()
+        column = QVBoxLayout(foot)
+        column.setContentsMargins(16, 8, 16, 12)
+        column.setSpacing(6)
+        column.addWidget(self._hint)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self.look_button)
+        row.addWidget(self.start)
+        column.addLayout(row)
+        return foot
+
+    def _connect(self) -> None:
+        model = self._model
+        self.open.clicked.connect(self.open_job)
+        self.save.clicked.connect(self.save_job)
+        self.look_button.clicked.connect(self.look_first)
+        self.look.look_asked.connect(self.look_first)
+        self.start.clicked.connect(self.begin)
+        model.changed.connect(self._soon.start)
+        model.noticed.connect(self.told)
+        model.begun.connect(self._begun)
+        self.list.folder_asked.connect(self.folder_asked)
+        self.list.log_asked.connect(self.log_asked)
+        self.dropped.connect(self._use)
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusChanged.connect(self._focus_moved)
+
+    def _begun(self, _identity: str) -> None:
+        self.tabs.setCurrentIndex(BATCHES)
+
+    def _use(self, what: Held) -> None:
+        self._model.use_paths(what.paths)
+
+    def _focus_problem(self) -> None:
+        self.show_model()
+        field = self.fields().get(next(iter(self._model.problems()), ""))
+        if field is not None:
+            field.set_problem(self._hint.text())
+            field.focus_control()
+
+    # ---- small things
+
+    def _dialog(self, title: str) -> QFileDialog:
+        dialog = QFileDialog(self, title)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        return dialog
+
+    def _timer(self, then: object) -> QTimer:
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.setInterval(0)
+        timer.timeout.connect(then)
+        return timer
+
+    def _focus_moved(self, _before: QWidget | None, _now: QWidget | None) -> None:
+        self._sight.start()
+
+    def _bring_into_sight(self) -> None:
+        """What has the keyboard is not left beyond the edge of the form."""
+        now = QApplication.focusWidget()
+        if now is not None and self._form.isAncestorOf(now):
+            self._scroll.ensureWidgetVisible(now, 0, 24)

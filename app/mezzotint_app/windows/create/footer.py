@@ -1,0 +1,128 @@
+"""Under the form of the Create page: what it needs, what stands in the way, and Generate."""
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from mezzotint_app.resources import icon, icon_in
+from mezzotint_app.viewmodel.create.create import CreateModel
+from mezzotint_app.viewmodel.foreign_text import plain_tooltip
+from mezzotint_app.widgets.icon_button import icon_button
+from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.memory_bar import MemoryBar
+
+
+class CreateFooter(QFrame):
+    """Always in sight."""
+
+    generate_wanted = Signal(bool)  # at the front of the queue
+    copy_wanted = Signal()
+    save_wanted = Signal()  # as a job
+
+    def __init__(self, model: CreateModel) -> None:
+        super().__init__()
+        self._model = model
+        self._bar = MemoryBar()
+        self._line = plain_label(wrap=True, role="muted", selectable=True)
+        self._refused = plain_label(wrap=True, role="warning", selectable=True)
+        self._reasons = plain_label(wrap=True, role="muted", selectable=True)
+        self._reasons.hide()
+        self._why = icon_button("info", self.tr("Why this plan"), checkable=True)
+        self._why.toggled.connect(self._show_plan)
+        self._problem = plain_label(wrap=True, role="error")
+        self._hint = plain_label(wrap=True, role="muted")  # nobody has done anything wrong yet
+        self._generate = QPushButton(icon_in("play", "accent_text"), "")
+        self._generate.setProperty("role", "primary")
+        self._generate.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._generate.clicked.connect(lambda: self.generate_wanted.emit(False))
+        self._more = self._build_more()
+        row = self._row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self._generate, 1)
+        row.addWidget(self._more)
+        layout = self._column = QVBoxLayout(self)
+        layout.setContentsMargins(16, 8, 16, 12)
+        layout.setSpacing(6)
+        plan = QHBoxLayout()
+        plan.setSpacing(8)
+        plan.addWidget(self._line, 1)
+        plan.addWidget(self._refused, 1)
+        plan.addWidget(self._why, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self._bar)
+        layout.addLayout(plan)
+        for widget in (self._reasons, self._problem, self._hint):
+            layout.addWidget(widget)
+        layout.addLayout(row)
+        model.preflight.changed.connect(self._show_plan)
+        self.show_model()
+        self._show_plan()
+
+    def show_model(self) -> None:
+        """Show what Generate does, and what stands in the way."""
+        problems = self._model.problems()
+        told = next(iter(problems.values()), "")
+        is_new = "prompt" in problems and not self._model.words.prompt()
+        for label, is_shown in ((self._problem, not is_new), (self._hint, is_new)):
+            label.setText(told)
+            label.setVisible(is_shown and bool(told))
+        count = self._model.pictures()
+        words = self.tr("Generate") if count == 1 else self.tr("Generate {count} images").format(count=count)
+        self._generate.setText(words)
+        self._generate.setAccessibleName(words)
+        self._generate.setAccessibleDescription(told)
+        self._generate.setToolTip(
+            plain_tooltip(self.tr("Add to the queue (Ctrl+Enter), or to its front (Ctrl+Shift+Enter)"))
+        )
+
+    def put_over_generate(self, widget: QWidget) -> None:
+        """Something that Generate alone would not tell."""
+        self._column.insertWidget(self._column.indexOf(self._row), widget)
+
+    def generate_button(self) -> QPushButton:
+        """The one that puts it into the queue."""
+        return self._generate
+
+    def actions_of_more(self) -> list[QAction]:
+        """Front of the queue; copy as command line; save as a job."""
+        return self._ways.actions()
+
+    def plan_words(self) -> str:
+        """What is said of memory and time."""
+        return self._refused.text() if not self._refused.isHidden() else self._line.text()
+
+    def why_button(self) -> QToolButton:
+        """The one that shows the reasons."""
+        return self._why
+
+    def reasons(self) -> str:
+        """The reasons, where they are shown."""
+        return "" if self._reasons.isHidden() else self._reasons.text()
+
+    def problem(self) -> str:
+        """What stands in the way."""
+        return self._problem.text()
+
+    def _show_plan(self) -> None:
+        preflight = self._model.preflight
+        bad = preflight.state() == "failed" or not preflight.fits()
+        reasons = plain_tooltip("\n".join(preflight.reasons())) if preflight.reasons() else ""
+        for label, is_shown in ((self._line, not bad), (self._refused, bad)):
+            label.setText(preflight.line())
+            label.setToolTip(reasons)
+            label.setVisible(is_shown and bool(preflight.line()))
+        self._bar.show_segments(preflight.segments())
+        self._why.setVisible(bool(preflight.reasons()))
+        self._reasons.setText("\n".join(preflight.reasons()))
+        self._reasons.setVisible(self._why.isChecked() and bool(preflight.reasons()))
+
+    def _build_more(self) -> QToolButton:
+        more = icon_button("more", self.tr("More ways to generate"))
+        menu = self._ways = QMenu(more)
+        front = menu.addAction(icon("up"), self.tr("Generate next"))
+        front.triggered.connect(lambda: self.generate_wanted.emit(True))
+        copy = menu.addAction(icon("command"), self.tr("Copy as command line"))
+        copy.triggered.connect(self.copy_wanted)
+        save = menu.addAction(icon("save"), self.tr("Save job file…"))
+        save.triggered.connect(self.save_wanted)
+        more.clicked.connect(lambda: menu.popup(more.mapToGlobal(QPoint(0, -menu.sizeHint().height()))))
+        return more

@@ -1,0 +1,234 @@
+"""The part of the Create page for a starting image: drop, paste or choose one; strength; mask and frame."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QSlider, QVBoxLayout, QWidget
+
+from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.create.image_input import ImageInputModel
+from mezzotint_app.viewmodel.dropped.data import Held
+from mezzotint_app.viewmodel.foreign_text import in_lines
+from mezzotint_app.widgets.drop_area import DropArea, DropHint
+from mezzotint_app.widgets.icon_button import icon_button
+from mezzotint_app.widgets.images.thumbnail_label import ThumbnailLabel
+from mezzotint_app.widgets.labels import ElidedLabel, plain_label
+from mezzotint_app.windows.create.image_input_words import part_words, size_words, strength_words
+from mezzotint_app.windows.create.mask_editor import MaskEditor
+
+_THUMBNAIL = QSize(96, 96)
+_STEPS = 100  # of the slider
+
+
+class ImageInputPanel(DropArea):
+    """Shows an ImageInputModel and passes on what is done to it."""
+
+    told = Signal(str)  # something that a person should read
+
+    def __init__(self, model: ImageInputModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model = model
+        self.setAccessibleName(self.tr("Init image"))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        self._empty, self._full = self._build_empty(), self._build_full()
+        layout.addWidget(self._empty)
+        layout.addWidget(self._full)
+        self.dropped.connect(self.take)
+        model.changed.connect(self._show)
+        model.told.connect(self.told)
+        self._show()
+
+    # ---- what there is
+
+    def _build_empty(self) -> QWidget:
+        hint = DropHint(self.tr("Drop an init image here, or"))
+        choose = QPushButton(icon("open"), self.tr("Choose…"))
+        choose.setAccessibleName(self.tr("Choose an init image"))
+        choose.setToolTip(self.tr("Choose an image file"))
+        choose.clicked.connect(self.choose)
+        paste = QPushButton(icon("paste"), self.tr("Paste"))
+        paste.setAccessibleName(self.tr("Paste an init image"))
+        paste.setToolTip(self.tr("Use the image on the clipboard (Ctrl+V)"))
+        paste.clicked.connect(self.paste)
+        row = QHBoxLayout()
+        row.addStretch()
+        row.addWidget(choose)
+        row.addWidget(paste)
+        row.addStretch()
+        buttons = QWidget()
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        buttons.setLayout(row)
+        hint.add(buttons)
+        return hint
+
+    def _build_full(self) -> QWidget:
+        full = QWidget()
+        layout = QVBoxLayout(full)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        self._part = plain_label(wrap=True)
+        self._size = plain_label(role="muted", wrap=True)
+        layout.addLayout(self._build_head())
+        layout.addWidget(self._build_strength())
+        layout.addLayout(self._build_actions())
+        layout.addWidget(self._part)
+        layout.addWidget(self._size)
+        layout.addWidget(self._own, 0, Qt.AlignmentFlag.AlignLeft)
+        layout.addStretch()
+        return full
+
+    def _build_head(self) -> QHBoxLayout:
+        self._thumbnail = ThumbnailLabel(_THUMBNAIL)
+        self._thumbnail.setAccessibleName(self.tr("Thumbnail of the init image"))
+        self._name = ElidedLabel()
+        self._facts = plain_label(role="muted", wrap=True)
+        self._problem = plain_label(role="error", wrap=True)
+        replace = icon_button("open", self.tr("Choose another image"))
+        replace.clicked.connect(self.choose)
+        remove = icon_button("remove", self.tr("Remove the init image"))
+        remove.clicked.connect(self._model.clear)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(4)
+        buttons.addWidget(replace)
+        buttons.addWidget(remove)
+        buttons.addStretch()
+        words = QVBoxLayout()
+        words.setSpacing(4)
+        for widget in (self._name, self._facts, self._problem):
+            words.addWidget(widget)
+        words.addLayout(buttons)
+        words.addStretch()
+        head = QHBoxLayout()
+        head.setSpacing(12)
+        head.addWidget(self._thumbnail, 0, Qt.AlignmentFlag.AlignTop)
+        head.addLayout(words, 1)
+        return head
+
+    def _build_strength(self) -> QWidget:
+        box = QWidget()
+        self._slider = QSlider(Qt.Orientation.Horizontal)
+        self._slider.setRange(0, _STEPS)
+        self._slider.setPageStep(10)
+        self._slider.setAccessibleName(self.tr("Denoising strength"))
+        self._slider.setToolTip(self.tr("Low stays close to the image, high changes more of it."))
+        self._slider.valueChanged.connect(self._slid)
+        title = plain_label(self.tr("Strength"))
+        title.setBuddy(self._slider)
+        self._percent = plain_label()
+        self._percent.setMinimumWidth(self._percent.fontMetrics().horizontalAdvance("100 %"))
+        self._percent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(title)
+        row.addWidget(self._slider, 1)
+        row.addWidget(self._percent)
+        self._meaning = plain_label(role="muted", wrap=True)
+        layout = QVBoxLayout(box)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addLayout(row)
+        layout.addWidget(self._meaning)
+        return box
+
+    def _build_actions(self) -> QHBoxLayout:
+        self._edit = QPushButton(icon("brush"), self.tr("Inpaint / outpaint…"))
+        self._edit.setToolTip(self.tr("Paint a mask, or extend the canvas"))
+        self._edit.clicked.connect(self.edit_mask)
+        self._own = QPushButton(icon("crop"), self.tr("Use its size"))
+        self._own.setProperty("role", "quiet")
+        self._own.setToolTip(self.tr("Use the size of this image"))
+        self._own.clicked.connect(self._model.want_own_size)
+        self._no_mask = icon_button("clear", self.tr("Remove the mask and the extended canvas"))
+        self._no_mask.clicked.connect(self._model.remove_mask)
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        row.addWidget(self._edit, 1)
+        row.addWidget(self._no_mask)
+        return row
+
+    # ---- what it shows
+
+    def _show(self) -> None:
+        model = self._model
+        self._empty.setVisible(not model.path())
+        self._full.setVisible(bool(model.path()))
+        self._show_picture()
+        strength = model.strength()
+        if strength is not None:
+            self._slider.blockSignals(True)
+            self._slider.setValue(round(strength * _STEPS))
+            self._slider.blockSignals(False)
+            self._percent.setText(self.tr("{0} %").format(round(strength * 100)))
+            self._meaning.setText(strength_words(strength))
+        self._show_sizes()
+
+    def _show_picture(self) -> None:
+        model, picture = self._model, self._model.picture()
+        self._name.setText(Path(model.path()).name if model.path() else "")
+        self._problem.setText(in_lines(model.problem()))
+        self._problem.setVisible(bool(model.problem()))
+        self._edit.setEnabled(picture is not None)
+        if picture is None:
+            self._thumbnail.show_image(None)
+            self._facts.setText(self.tr("Reading…") if model.is_loading() else "")
+            return
+        self._thumbnail.show_image(picture.image)
+        self._facts.setText(self.tr("{0} × {1} pixels").format(picture.width, picture.height))
+
+    def _show_sizes(self) -> None:
+        model = self._model
+        part, size = part_words(model), size_words(model)
+        self._part.setText(part)
+        self._part.setVisible(bool(part))
+        self._no_mask.setVisible(bool(part))
+        self._size.setText(size)
+        self._size.setVisible(bool(size))
+        self._own.setVisible(model.grown_size() is not None and not model.keeps_size())
+
+    # ---- what is done
+
+    def take(self, what: Held) -> None:
+        """Begin from what was dropped or pasted."""
+        if what.paths:
+            self._model.set_picture(what.paths[0])
+        elif what.image is not None:
+            self._model.paste(what.image)
+        elif what.elsewhere:
+            self.told.emit(self.tr("That is a web address, not a file: save the image first, then drop the file."))
+        else:
+            self.told.emit(self.tr("There is no init image."))
+
+    def choose(self) -> QFileDialog:
+        """Ask for a file."""
+        dialog = QFileDialog(self, self.tr("Choose an init image"), str(Path(self._model.path() or ".").parent))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters(
+            [
+                self.tr("Images") + " (*.png *.jpg *.jpeg *.webp *.avif *.tif *.tiff *.bmp *.gif)",
+                self.tr("All files") + " (*)",
+            ]
+        )
+        dialog.fileSelected.connect(self._model.set_picture)
+        dialog.open()
+        return dialog
+
+    def edit_mask(self) -> MaskEditor | None:
+        """Open the page with the mask and the frame; None while the image is not there yet."""
+        picture = self._model.picture()
+        if picture is None:
+            return None
+        editor = MaskEditor(self._model, picture, self)
+        editor.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        screen = self.screen() or QGuiApplication.primaryScreen()
+        room = screen.availableSize() * 0.85
+        editor.resize(min(room.width(), 1280), min(room.height(), 860))
+        editor.open()
+        return editor
+
+    def _slid(self, value: int) -> None:
+        self._model.set_strength(value / _STEPS)

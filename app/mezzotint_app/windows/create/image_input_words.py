@@ -1,0 +1,58 @@
+"""Sentences about a starting image."""
+
+from PySide6.QtCore import QCoreApplication
+
+from mezzotint_app.viewmodel.create.image_input import ImageInputModel
+
+
+def strength_words(strength: float) -> str:
+    """What a strength does, in a few words."""
+    if strength < 0.15:
+        return QCoreApplication.translate("ImageInput", "Hardly anything changes")
+    if strength < 0.4:
+        return QCoreApplication.translate("ImageInput", "Fine parts change, shapes and colours stay")
+    if strength < 0.65:
+        return QCoreApplication.translate("ImageInput", "Parts change, the composition stays")
+    if strength < 0.85:
+        return QCoreApplication.translate("ImageInput", "Much changes; the image is a loose guide")
+    if strength < 1:
+        return QCoreApplication.translate("ImageInput", "Almost everything changes")
+    return QCoreApplication.translate("ImageInput", "Everything changes")
+
+
+def size_words(model: ImageInputModel) -> str:
+    """How large the result will be, and what it leaves out."""
+    result = model.result_size()
+    if result is None:
+        return ""
+    cut = model.cut()
+    if cut is None:
+        text = QCoreApplication.translate("ImageInput", "Result: {0} × {1} pixels.")
+        return text.format(*result)
+    if cut[0] == "sides":
+        text = QCoreApplication.translate(
+            "ImageInput", "Result: {0} × {1} pixels; {2} % of the image is cropped at the sides."
+        )
+    else:
+        text = QCoreApplication.translate(
+            "ImageInput", "Result: {0} × {1} pixels; {2} % of the image is cropped at top and bottom."
+        )
+    return text.format(*result, cut[1])
+
+
+def part_words(model: ImageInputModel) -> str:
+    """Which part is made anew; empty: all of the image."""
+    parts = []
+    if model.mask() is not None:
+        parts.append(QCoreApplication.translate("ImageInput", "Only the masked area is generated."))
+    growth = model.growth()
+    sides = (
+        (QCoreApplication.translate("ImageInput", "left {0}"), growth.left),
+        (QCoreApplication.translate("ImageInput", "top {0}"), growth.top),
+        (QCoreApplication.translate("ImageInput", "right {0}"), growth.right),
+        (QCoreApplication.translate("ImageInput", "bottom {0}"), growth.bottom),
+    )
+    grows = ", ".join(words.format(pixels) for words, pixels in sides if pixels)
+    if grows:
+        parts.append(QCoreApplication.translate("ImageInput", "Canvas extended: {0} pixels.").format(grows))
+    return " ".join(parts)

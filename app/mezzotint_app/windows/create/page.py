@@ -1,0 +1,168 @@
+"""The Create page: the form at the left, the image at the right."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QSplitter, QVBoxLayout, QWidget
+
+from mezzotint_app.background import Runs
+from mezzotint_app.viewmodel.create.create import CreateModel
+from mezzotint_app.viewmodel.engine_state import EngineState
+from mezzotint_app.viewmodel.thumbnails import Thumbnails
+from mezzotint_app.widgets.inputs.field import Field
+from mezzotint_app.windows.create.basics import CreateBasics
+from mezzotint_app.windows.create.folds import CreateFolds
+from mezzotint_app.windows.create.footer import CreateFooter
+from mezzotint_app.windows.create.prompts import CreatePrompts
+from mezzotint_app.windows.create.result import CreateResult
+
+FORM_WIDTH = 400
+_NARROWEST = 320
+
+
+class CreatePage(QWidget):
+    """Shows a CreateModel and passes on what is done to it."""
+
+    told = Signal(str)  # something that a person should read
+    open_full_screen = Signal(tuple, int)  # paths, and which
+    show_settings_of = Signal(str)
+    save_wanted = Signal()  # what is set, as a job file
+    copied = Signal(str)  # what is on the clipboard now, in words
+
+    def __init__(
+        self,
+        model: CreateModel,
+        thumbnails: Thumbnails,
+        pool: Runs | None = None,
+        parent: QWidget | None = None,
+        *,
+        engine: EngineState | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._model = model
+        self.prompts = CreatePrompts(model)
+        self.basics = CreateBasics(model)
+        self.folds = CreateFolds(model)
+        self.footer = CreateFooter(model)
+        self.result = CreateResult(model, thumbnails, pool, engine)
+        self._soon = self._timer(self.show_model)
+        self._sight = self._timer(self._bring_into_sight)  # once everything has its place
+        self._build()
+        self._connect()
+        self.show_model()
+
+    def show_model(self) -> None:
+        """Show all that is set; several changes at once are shown once."""
+        self._soon.stop()
+        for part in (self.prompts, self.basics, self.folds, self.footer):
+            part.show_model()
+        problems = self._model.problems()
+        for name, field in self.fields().items():
+            told = problems.get(name, "")
+            field.set_problem("" if name == "prompt" and not self._model.words.prompt() else told)
+
+    def fields(self) -> dict[str, Field]:
+        """Every field, by what problems are about."""
+        return self.prompts.fields() | self.basics.fields() | self.folds.fields()
+
+    def generate(self, front: bool = False) -> None:
+        """Put it into the queue; what stands in the way gets the keyboard."""
+        self.show_model()
+        problems = self._model.problems()
+        if self._model.generate(front):
+            return
+        name = next(iter(problems), "")
+        self.folds.reveal(name)
+        field = self.fields().get(name)
+        if field is not None:
+            field.focus_control()
+
+    def copy_command(self) -> None:
+        """Put the command that makes the same images on the clipboard."""
+
+        def copy(text: str) -> None:
+            QGuiApplication.clipboard().setText(text)
+            self.copied.emit(self.tr("Command copied to the clipboard."))
+
+        self._model.copy_command(copy)
+
+    def focus_first(self) -> None:
+        """The keyboard to the prompt."""
+        self.prompts.prompt.setFocus()
+
+    def splitter(self) -> QSplitter:
+        """Between form and image; its state can be kept."""
+        return self._splitter
+
+    def _timer(self, then: Callable[[], None]) -> QTimer:
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.setInterval(0)
+        timer.timeout.connect(then)
+        return timer
+
+    def _build(self) -> None:
+        form = self._form = QWidget()
+        form.setProperty("role", "form")
+        inside = QVBoxLayout(form)
+        inside.setContentsMargins(16, 12, 16, 8)
+        inside.setSpacing(12)
+        for part in (self.prompts, self.basics, self.folds):
+            inside.addWidget(part)
+        inside.addStretch(1)
+        self._scroll = QScrollArea()
+        self._scroll.setWidget(form)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        line = QFrame()
+        line.setProperty("role", "bar")
+        line.setFixedHeight(1)
+        left = QWidget()
+        layout = QVBoxLayout(left)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self._scroll, 1)
+        layout.addWidget(line)
+        layout.addWidget(self.footer)
+        left.setMinimumWidth(_NARROWEST)
+        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._splitter.addWidget(left)
+        self._splitter.addWidget(self.result)
+        self._splitter.setStretchFactor(1, 1)
+        self._splitter.setCollapsible(0, False)
+        self._splitter.setCollapsible(1, False)
+        self._splitter.setSizes([FORM_WIDTH, 900])
+        self._splitter.setObjectName("create")
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self._splitter)
+
+    def _connect(self) -> None:
+        model = self._model
+        model.changed.connect(self._soon.start)
+        model.noticed.connect(self.told)
+        self.prompts.told.connect(self.told)
+        self.folds.told.connect(self.told)
+        self.prompts.generate_wanted.connect(self.generate)
+        self.footer.generate_wanted.connect(self.generate)
+        self.footer.copy_wanted.connect(self.copy_command)
+        self.footer.save_wanted.connect(self.save_wanted)
+        self.result.full_screen_wanted.connect(self.open_full_screen)
+        self.result.settings_wanted.connect(self.show_settings_of)
+        for keys, front in (("Ctrl+Return", False), ("Ctrl+Shift+Return", True), ("Ctrl+Enter", False)):
+            shortcut = QShortcut(QKeySequence(keys), self, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(lambda front=front: self.generate(front))
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusChanged.connect(self._focus_moved)
+
+    def _focus_moved(self, _before: QWidget | None, _now: QWidget | None) -> None:
+        self._sight.start()
+
+    def _bring_into_sight(self) -> None:
+        """What has the keyboard is not left beyond the edge of the form."""
+        now = QApplication.focusWidget()
+        if now is not None and self._form.isAncestorOf(now):
+            self._scroll.ensureWidgetVisible(now, 0, 24)

@@ -1,0 +1,140 @@
+"""Prompt and negative prompt on the Create page."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from mezzotint_app.viewmodel.create.create import CreateModel
+from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST, PromptTokens
+from mezzotint_app.widgets.inputs.field import Field
+from mezzotint_app.widgets.inputs.prompt_edit import PromptEdit
+from mezzotint_app.widgets.labels import plain_label
+
+
+class TokenLine(QWidget):
+    """The length of a prompt, and what nobody reads of it."""
+
+    def __init__(self, tokens: PromptTokens) -> None:
+        super().__init__()
+        self._tokens = tokens
+        self._count = plain_label(role="muted", wrap=True)
+        self._over = plain_label(role="warning", wrap=True)
+        self._hint = plain_label(role="warning", wrap=True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        for label in (self._count, self._over, self._hint):
+            layout.addWidget(label)
+        tokens.changed.connect(self._show)
+        self._show()
+
+    def words(self) -> str:
+        """What is shown."""
+        shown = [one.text() for one in (self._count, self._over, self._hint) if not one.isHidden()]
+        return "\n".join(shown)
+
+    def show_hint(self, text: str) -> None:
+        """Say something about weights."""
+        self._hint.setText(text)
+        self._hint.setVisible(bool(text))
+
+    def _show(self) -> None:
+        over = self._tokens.is_over()
+        self._count.setText(self._tokens.line())
+        self._over.setText(self._tokens.line())
+        self._count.setVisible(not over and bool(self._tokens.line()) and not self._tokens.is_empty())
+        self._over.setVisible(over)
+        self.show_hint(self._tokens.hint())
+
+
+class CreatePrompts(QWidget):
+    """Both texts, with undo; the page keeps what is written."""
+
+    generate_wanted = Signal(bool)
+    told = Signal(str)
+
+    def __init__(self, model: CreateModel) -> None:
+        super().__init__()
+        self._words = model.words
+        self._model = model
+        self.prompt = PromptEdit(
+            self.tr("Prompt"),
+            self.tr(
+                "What the image is to show. Ctrl+Up and Ctrl+Down: the word counts more or less; Alt+Up and Alt+Down:"
+                " earlier prompts; {red|blue}: both, one image each; Ctrl+Enter: Generate"
+            ),
+            lines=5,
+        )
+        self.negative = PromptEdit(
+            self.tr("Negative prompt"), self.tr("What the image should not show; optional"), lines=2
+        )
+        self._lines = TokenLine(self._words.tokens), TokenLine(self._words.negative_tokens)
+        self._field = Field(self.tr("Prompt"), self.prompt)
+        self._negative_field = Field(self.tr("Negative prompt"), self.negative)
+        self._alternatives = plain_label(role="muted", wrap=True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        for widget in (self._field, self._lines[0], self._alternatives):
+            layout.addWidget(widget)
+        layout.addSpacing(8)
+        for widget in (self._negative_field, self._lines[1]):
+            layout.addWidget(widget)
+        self._connect()
+        self.show_model()
+
+    def show_model(self) -> None:
+        """Show the texts, and what is to be known of them."""
+        words = self._words
+        self.prompt.show_text(words.prompt())
+        self.negative.show_text(words.negative_prompt())
+        count = words.alternatives.found().count
+        told = self.tr("{count} different prompts, one after another").format(count=count)
+        self._alternatives.setText(told if count > 1 else "")
+        self._alternatives.setVisible(count > 1)
+        for edit, tokens in ((self.prompt, words.tokens), (self.negative, words.negative_tokens)):
+            edit.set_weighs(tokens.honours_weights() is not False)
+        self._negative_field.set_hint(
+            "" if self._guided() else self.tr("The negative prompt is ignored at a CFG scale of 1 or less.")
+        )
+
+    def fields(self) -> dict[str, Field]:
+        """By what problems are about."""
+        return {"prompt": self._field, "negative_prompt": self._negative_field}
+
+    def token_lines(self) -> tuple[TokenLine, TokenLine]:
+        """Of the prompt and of the negative prompt."""
+        return self._lines
+
+    def _connect(self) -> None:
+        self.prompt.edited.connect(self._prompt_edited)
+        self.negative.edited.connect(self._negative_edited)
+        for edit, line in ((self.prompt, self._lines[0]), (self.negative, self._lines[1])):
+            edit.generate_wanted.connect(self.generate_wanted)
+            edit.refused.connect(self._refused)
+            edit.weights_unread.connect(lambda line=line: line.show_hint(self._unread()))
+        self.prompt.older_wanted.connect(self._words.older)
+        self.prompt.newer_wanted.connect(self._words.newer)
+        self._words.tokens.changed.connect(self.show_model)
+        self._words.negative_tokens.changed.connect(self.show_model)
+
+    def _prompt_edited(self, text: str) -> None:
+        if not self._words.set_prompt(text):
+            self.prompt.show_text(self._words.prompt())
+
+    def _negative_edited(self, text: str) -> None:
+        if not self._words.set_negative_prompt(text):
+            self.negative.show_text(self._words.negative_prompt())
+
+    def _refused(self, count: int) -> None:
+        told = self.tr("The text would have {count} characters; the limit is {most}. Nothing was pasted.")
+        self.told.emit(told.format(count=count, most=LONGEST))
+
+    def _unread(self) -> str:
+        return self.tr("This model ignores prompt weights; nothing was changed.")
+
+    def _guided(self) -> bool:
+        own = self._model.chosen.own()
+        guidance = self._model.chosen.settings().guidance_scale
+        if guidance is None:
+            guidance = own.guidance_scale if own is not None else None
+        return guidance is None or guidance > 1

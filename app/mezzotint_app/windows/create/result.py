@@ -1,0 +1,222 @@
+"""The right side of the Create page: the image, how far it is, and the last ones."""
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QProgressBar, QPushButton, QVBoxLayout, QWidget
+
+from mezzotint_app.background import Runs
+from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.create.create import CreateModel
+from mezzotint_app.viewmodel.engine_state import EngineState
+from mezzotint_app.viewmodel.foreign_text import in_one_line
+from mezzotint_app.viewmodel.thumbnails import Thumbnails
+from mezzotint_app.widgets.icon_button import icon_button
+from mezzotint_app.widgets.images.picture_bar import PictureBar
+from mezzotint_app.widgets.images.picture_view import PictureView
+from mezzotint_app.widgets.images.result_strip import ResultStrip
+from mezzotint_app.widgets.labels import plain_label
+
+_NOTICE = 400  # characters of one that are shown
+_PARTS = 1000  # of the progress bar
+
+
+class CreateResult(QWidget):
+    """Shows a Preview."""
+
+    full_screen_wanted = Signal(tuple, int)  # paths, and which
+    settings_wanted = Signal(str)
+
+    def __init__(
+        self,
+        model: CreateModel,
+        thumbnails: Thumbnails,
+        pool: Runs | None = None,
+        engine: EngineState | None = None,
+    ) -> None:
+        super().__init__()
+        self._engine = engine
+        self._model, self._preview = model, model.preview
+        self._image = QImage()
+        self._was_picture = False
+        self.view = PictureView(pool=pool)
+        self.view.clear(self.tr("Write a prompt and press Generate. The image appears here."))
+        self.view.activated.connect(self._open_shown)
+        self.view.customContextMenuRequested.connect(self._view_menu)
+        self.strip = ResultStrip(thumbnails)
+        self.strip.chosen.connect(self._preview.show_result)
+        self.strip.opened.connect(self._open)
+        self.strip.menu_wanted.connect(self._menu)
+        self.strip.setVisible(False)
+        self._build_bar()
+        self._build_progress()
+        self._build()
+        self._preview.image_changed.connect(self._show_image)
+        self._preview.changed.connect(self._show_progress)
+        self._preview.results_changed.connect(self._show_results)
+        if engine is not None:
+            engine.changed.connect(self._show_progress)
+        self._show_results()
+        self._show_image()
+        self._show_progress()
+
+    def cancel_button(self) -> QPushButton:
+        """The one that stops the job."""
+        return self._cancel
+
+    def skip_button(self) -> QPushButton:
+        """The one that goes on with the next image."""
+        return self._skip
+
+    def compare_button(self) -> QWidget:
+        """The one that shows the first stage beside the last."""
+        return self._compare
+
+    def follow_button(self) -> QPushButton:
+        """The one that goes back to what is being made."""
+        return self._follow
+
+    def notices(self) -> str:
+        """What was done otherwise than asked."""
+        return "" if self._notices.isHidden() else self._notices.text()
+
+    def progress_words(self) -> str:
+        """What is said of the job."""
+        return self._words.text()
+
+    def _build_bar(self) -> None:
+        self._zoom = PictureBar(self.view)
+        self._compare = icon_button("compare", self.tr("Compare with the first stage"), checkable=True)
+        self._compare.toggled.connect(self._show_comparison)
+        self._whole = icon_button("full-screen", self.tr("Full screen"))
+        self._whole.clicked.connect(self._open_shown)
+
+    def _build_progress(self) -> None:
+        self._words = plain_label(wrap=True, selectable=True)
+        self._notices = plain_label(wrap=True, role="warning", selectable=True)
+        self._notices.setAccessibleName(self.tr("Adjustments"))
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setAccessibleName(self.tr("Progress of the image"))
+        self._bar.setFixedHeight(8)
+        self._follow = QPushButton(icon("eye"), self.tr("Show the current image"))
+        self._follow.setToolTip(self.tr("Back to the image being generated"))
+        self._follow.setAccessibleName(self._follow.text())
+        self._follow.clicked.connect(self._preview.follow)
+        self._cancel = QPushButton(icon("cancel"), self.tr("Cancel"))
+        self._cancel.clicked.connect(self._stop)
+        self._skip = QPushButton(icon("right"), self.tr("Skip this image"))
+        self._skip.setObjectName("skip_image")
+        self._skip.setAccessibleName(self._skip.text())
+        self._skip.setToolTip(self.tr("Cancel this image alone, and go on with the next one"))
+        self._skip.clicked.connect(self._preview.skip)
+
+    def _build(self) -> None:
+        tools = QHBoxLayout()
+        tools.setSpacing(4)
+        tools.addWidget(self._zoom)
+        tools.addStretch(1)
+        tools.addWidget(self._compare)
+        tools.addWidget(self._whole)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self._words, 1)
+        row.addWidget(self._follow)
+        row.addWidget(self._skip)
+        row.addWidget(self._cancel)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 12, 16, 12)
+        layout.setSpacing(8)
+        layout.addWidget(self.view, 1)
+        layout.addLayout(tools)
+        layout.addWidget(self._bar)
+        layout.addLayout(row)
+        layout.addWidget(self._notices)
+        layout.addWidget(self.strip)
+
+    def _show_image(self) -> None:
+        image = self._preview.image()
+        is_picture = bool(self._preview.path())
+        self._whole.setEnabled(is_picture)
+        has_before = not self._preview.before().isNull()
+        self._compare.setEnabled(has_before)
+        if image.isNull():
+            return
+        self.view.show_image(image, keep_view=self._was_picture == is_picture and image.size() == self._image.size())
+        self._image, self._was_picture = image, is_picture
+        if not has_before:
+            self._compare.setChecked(False)
+        self._show_comparison()
+
+    def _show_comparison(self) -> None:
+        before = self._preview.before()
+        self.view.compare(before if self._compare.isChecked() and not before.isNull() else None)
+
+    def _show_progress(self) -> None:
+        preview = self._preview
+        working, starting = preview.is_working(), self._starting_line()
+        line = starting or preview.line()
+        self._words.setText(line)
+        self._words.setVisible(bool(line))
+        self._bar.setVisible(working or bool(starting))
+        self._show_cancel(working=working, starting=bool(starting))
+        self._notices.setText("\n".join(in_one_line(one, _NOTICE) for one in preview.notices()))
+        self._notices.setVisible(bool(preview.notices()))
+        self._follow.setVisible(working and not preview.is_following())
+        fraction = preview.fraction()
+        self._bar.setRange(0, 0 if fraction is None else _PARTS)
+        if fraction is not None:
+            self._bar.setValue(round(fraction * _PARTS))
+
+    def _starting_line(self) -> str:
+        """What the engine does while it cannot work yet."""
+        engine = self._engine
+        if engine is None or not engine.is_starting():
+            return ""
+        return engine.text() if self._preview.is_beginning() or not self._preview.is_working() else ""
+
+    def _show_cancel(self, *, working: bool, starting: bool) -> None:
+        self._cancel.setVisible(working or starting)
+        self._cancel.setEnabled(not self._preview.is_stopping())
+        self._skip.setVisible(self._preview.can_skip())
+        if working:
+            self._cancel.setAccessibleName(self.tr("Cancel the current job"))
+            self._cancel.setToolTip(self.tr("Stop now; saved images are kept"))
+        else:
+            self._cancel.setAccessibleName(self.tr("Do not start the engine now"))
+            self._cancel.setToolTip(self.tr("Images wait in the queue until the engine is started"))
+
+    def _stop(self) -> None:
+        if self._preview.is_working():
+            self._preview.stop()
+        elif self._engine is not None:
+            self._engine.cancel()
+
+    def _show_results(self) -> None:
+        self.strip.show_results(self._preview.results())
+
+    def _open_shown(self) -> None:
+        if self._preview.path():
+            self._open(self._preview.path())
+
+    def _open(self, path: str) -> None:
+        paths = self.strip.paths()
+        self.full_screen_wanted.emit(paths if path in paths else (path,), paths.index(path) if path in paths else 0)
+
+    def _view_menu(self, at: QPoint) -> None:
+        self._menu(self._preview.path(), self.view.mapToGlobal(at))
+
+    def _menu(self, path: str, where: QPoint) -> None:
+        if path:
+            self.menu_for(path).popup(where)
+
+    def menu_for(self, path: str) -> QMenu:
+        """What can be done with a finished image."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(icon("full-screen"), self.tr("Full screen"), lambda: self._open(path))
+        menu.addAction(icon("picture"), self.tr("Use as init image"), lambda: self._model.images.set_picture(path))
+        result = next((one for one in self._preview.results() if one.path == path), None)
+        if result is not None:
+            menu.addAction(icon("reuse"), self.tr("Reuse seed"), lambda: self._model.seed.set(result.seed))
+        menu.addAction(icon("info"), self.tr("Load settings…"), lambda: self.settings_wanted.emit(path))
+        return menu

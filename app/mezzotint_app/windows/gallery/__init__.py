@@ -1,0 +1,1 @@
+"""The Gallery page and the viewer."""

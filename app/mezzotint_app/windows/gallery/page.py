@@ -1,0 +1,356 @@
+"""The Gallery page: all images, by date, to be found, looked at, rated and used again."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QImage, QKeySequence, QShowEvent
+from PySide6.QtWidgets import QMenu, QSplitter, QStackedLayout, QVBoxLayout, QWidget
+
+from mezzotint.library_protocol import GalleryItem
+from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.gallery.gallery import STARS, BrokenRole, HeadingRole, PictureRole, RatingRole
+from mezzotint_app.viewmodel.gallery.parts import Gallery
+from mezzotint_app.viewmodel.queue.words import pictures_count
+from mezzotint_app.viewmodel.thumbnails import side_for
+from mezzotint_app.widgets.confirm import confirm
+from mezzotint_app.widgets.empty_state import EmptyState
+from mezzotint_app.widgets.images.grid_view import GridView
+from mezzotint_app.widgets.images.thumbnail_delegate import ThumbnailDelegate
+from mezzotint_app.widgets.notice_bar import NoticeBar
+from mezzotint_app.widgets.queue_list import selected_count, selected_rows
+from mezzotint_app.windows.gallery.bar import LARGEST, SMALLEST, GalleryBar
+from mezzotint_app.windows.gallery.side_panel import GallerySidePanel
+from mezzotint_app.windows.gallery.status import GalleryStatus
+
+_NEIGHBOURS = 500  # images on either side that can be leafed through on the full screen
+
+
+class GalleryPage(QWidget):
+    """A grid, filters above it, the current image's settings beside it."""
+
+    show_settings_of = Signal(str)  # opens the dialog with the differences to the present settings
+    use_as_input = Signal(str)
+    open_full_screen = Signal(list, int)  # paths, and which of them
+    compare = Signal(str, str)
+    create_asked = Signal()
+    told = Signal(str)  # for the status bar
+
+    def __init__(self, gallery: Gallery, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._gallery = gallery
+        self._unlisted = False  # the notice tells that the list could not be read
+        state = gallery.state.value()
+        self.grid = GridView()
+        self._delegate = ThumbnailDelegate(
+            picture=PictureRole,
+            broken=BrokenRole,
+            heading=HeadingRole,
+            rating=RatingRole,
+            tooltip=Qt.ItemDataRole.DisplayRole,
+            parent=self,
+        )
+        self._make_actions()
+        side = min(max(state.side, SMALLEST), LARGEST)  # whatever stands in the file
+        self.bar = GalleryBar(gallery.model, side, details=state.details)
+        self.panel = GallerySidePanel(gallery.details, self._panel_actions)
+        self.problem = NoticeBar("error", "danger", closable=True)
+        self.status = GalleryStatus(gallery.model, gallery.scanner)
+        self.empty = EmptyState("gallery")
+        self._build()
+        self._connect()
+        self._set_side(side)
+        self.panel.setVisible(state.details)
+        self._show_rows()
+
+    def focus_first(self) -> None:
+        """The keyboard to the images, or to the way on where there are none."""
+        (self.grid if self._stack.currentIndex() == 0 else self.empty.button).setFocus()
+
+    def sizeHint(self) -> QSize:  # noqa: N802  Qt's name
+        """Room for a grid and the panel."""
+        return QSize(960, 640)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802  Qt's name
+        """What other programs have put into the folders meanwhile is looked for."""
+        super().showEvent(event)
+        self._gallery.others_work()
+
+    # ---- parts
+
+    def _make_actions(self) -> None:
+        acts = self._gallery.actions
+        add = self._action
+        self.open = add("full-screen", self.tr("Full screen"), "", self._open)
+        self.settings = add(
+            "reuse",
+            self.tr("Use settings"),
+            "Ctrl+U",
+            self._with_current(lambda one: self.show_settings_of.emit(one.path)),
+        )
+        self.as_input = add(
+            "picture",
+            self.tr("Use as init image"),
+            "Ctrl+E",
+            self._with_current(lambda one: self.use_as_input.emit(one.path)),
+        )
+        self.compare_two = add("compare", self.tr("Compare"), "C", self._compare)
+        self.copy_picture = add("copy", self.tr("Copy image"), "Ctrl+C", self._with_current(acts.copy_pixels))
+        self.copy_settings = add(
+            "copy", self.tr("Copy settings"), "Ctrl+Shift+C", self._with_current(acts.copy_settings)
+        )
+        self.copy_prompt = add("copy", self.tr("Copy prompt"), "", self._with_current(acts.copy_prompt))
+        self.copy_command = add("command", self.tr("Copy as command"), "", self._with_current(acts.copy_command))
+        self.reveal = add(
+            "folder",
+            self.tr("Show in folder"),
+            "Ctrl+O",
+            self._with_current(lambda one: self._gallery.reveal.show(one.path)),
+        )
+        self.trash = add("trash", self.tr("Move to trash"), "Delete", self._trash)
+        self.star = add("star", self.tr("Toggle star"), ".", lambda: self._with_selected(acts.toggle_star))
+        self.ratings = [self._rating(stars) for stars in range(STARS + 1)]
+        self._panel_actions = [self.settings, self.as_input, self.open, self.copy_picture, self.reveal, self.trash]
+
+    def _action(self, drawing: str, text: str, key: str, do: Callable[[], object]) -> QAction:
+        action = QAction(icon(drawing), text, self)
+        if key:
+            action.setShortcut(QKeySequence(key))
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            action.setToolTip(f"{text} ({keys})")
+        action.triggered.connect(lambda _checked=False: do())
+        self.grid.addAction(action)
+        return action
+
+    def _rating(self, stars: int) -> QAction:
+        if stars == 0:
+            text = self.tr("No stars")
+        else:
+            text = self.tr("1 star") if stars == 1 else self.tr("%n stars", "", stars)
+        rate = self._gallery.actions.rate
+        return self._action("star", text, str(stars), lambda: self._with_selected(lambda items: rate(items, stars)))
+
+    def _build(self) -> None:
+        page = QVBoxLayout(self)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(0)
+        page.addWidget(self.bar)
+        column = QVBoxLayout()
+        column.setContentsMargins(16, 8, 16, 8)
+        column.setSpacing(8)
+        column.addWidget(self.problem)
+        column.addWidget(self.status)
+        self._stack = QStackedLayout()
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.addWidget(self.grid)
+        splitter.addWidget(self.panel)
+        splitter.setStretchFactor(0, 1)
+        splitter.setChildrenCollapsible(False)
+        splitter.setSizes([680, 280])
+        splitter.setObjectName("gallery")
+        self._stack.addWidget(splitter)
+        self._stack.addWidget(self.empty)
+        column.addLayout(self._stack, 1)
+        page.addLayout(column, 1)
+        self.grid.setItemDelegate(self._delegate)
+        self.grid.setModel(self._gallery.model)
+        self.grid.setAccessibleName(self.tr("Images"))
+        self.grid.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self._page_actions()
+
+    def _page_actions(self) -> None:
+        """Keys that work wherever the focus is on this page."""
+        for key, do in (
+            (QKeySequence(QKeySequence.StandardKey.Find), self._to_search),
+            (QKeySequence("Ctrl++"), lambda: self._zoom(32)),
+            (QKeySequence("Ctrl+="), lambda: self._zoom(32)),
+            (QKeySequence("Ctrl+-"), lambda: self._zoom(-32)),
+            (QKeySequence("Ctrl+I"), self.bar.details.toggle),
+        ):
+            action = QAction(self)
+            action.setShortcut(key)
+            action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            action.triggered.connect(lambda _checked=False, do=do: do())
+            self.addAction(action)
+
+    def _connect(self) -> None:
+        gallery, model = self._gallery, self._gallery.model
+        self.grid.in_sight.connect(self._in_sight)
+        self.grid.activated.connect(lambda _index: self._open())
+        self.grid.customContextMenuRequested.connect(self._show_menu)
+        self.grid.selectionModel().currentChanged.connect(lambda *_: self._current_changed())
+        self.grid.selectionModel().selectionChanged.connect(lambda *_: self._enable_actions())
+        for changed in (model.answered, model.modelReset, model.rowsRemoved, model.dataChanged):
+            changed.connect(self._show_rows)
+        self.bar.side_changed.connect(self._set_side)
+        self.bar.details_toggled.connect(self._show_panel)
+        self.panel.rated.connect(lambda stars: self._with_current(lambda one: gallery.actions.rate([one], stars))())
+        model.query_changed.connect(lambda: gallery.state.change(order=model.query().order))
+        model.failed.connect(self._not_listed)
+        for failed in (gallery.actions.failed, gallery.scanner.failed, gallery.reveal.failed):
+            failed.connect(self.problem.show_text)
+        gallery.actions.told.connect(self.told)
+        gallery.actions.copy_image.connect(_image_to_clipboard)
+        gallery.actions.copy_text.connect(lambda text: QGuiApplication.clipboard().setText(text))
+        self.empty.button.clicked.connect(self._on_from_empty)
+
+    # ---- shown
+
+    def _not_listed(self, why: str) -> None:
+        self._unlisted = True
+        self.problem.show_text(why)
+
+    def _show_rows(self, *_: object) -> None:
+        model = self._gallery.model
+        if self._unlisted and model.is_up_to_date():
+            self._unlisted = False
+            self.problem.show_text("")
+        empty = model.is_loaded() and model.rowCount() == 0
+        if empty:
+            self._show_empty()
+        self._stack.setCurrentIndex(1 if empty else 0)
+        if not self.grid.currentIndex().isValid() and model.rowCount() and model.peek(0) is not None:
+            self.grid.setCurrentIndex(model.index(0))
+        self._look_at_current()
+        self._enable_actions()
+
+    def _show_empty(self) -> None:
+        if self._gallery.model.is_narrowed():
+            self.empty.show_words(
+                self.tr("No matching images"),
+                self.tr("Try other search words, fewer stars or another model."),
+                self.tr("Show all images"),
+                self.tr("Clear search and filters"),
+            )
+        else:
+            self.empty.show_words(
+                self.tr("Your images appear here"),
+                self.tr("Every image you generate is saved in your image folder, and can be found here by its prompt."),
+                self.tr("Create images"),
+                self.tr("Open the Create page (Ctrl+1)"),
+            )
+
+    def _on_from_empty(self) -> None:
+        if self._gallery.model.is_narrowed():
+            self._gallery.model.widen()
+        else:
+            self.create_asked.emit()
+
+    def _in_sight(self, first: int, last: int) -> None:
+        self._gallery.model.show_rows(first, last)
+        self.status.show_first(first)
+
+    def _current_changed(self) -> None:
+        self._look_at_current()
+        self._enable_actions()
+
+    def _look_at_current(self) -> None:
+        index = self.grid.currentIndex()
+        item = self._gallery.model.peek(index.row()) if index.isValid() else None
+        if item is not None or not index.isValid():
+            self._gallery.details.look_at(item)
+
+    def _enable_actions(self) -> None:
+        selected, current = selected_count(self.grid), self._current()
+        self.compare_two.setEnabled(selected == 2)
+        for action in (*self._panel_actions, self.copy_settings, self.copy_command, self.copy_prompt):
+            action.setEnabled(current is not None)
+        for action in (self.trash, self.star, *self.ratings):
+            action.setEnabled(selected > 0)
+        self.copy_prompt.setEnabled(current is not None and bool(current.prompt))
+
+    def _set_side(self, side: int) -> None:
+        self._delegate.set_side(side)
+        self.grid.set_cell(self._delegate.cell())
+        self._gallery.model.set_thumbnails(side_for(side * self.devicePixelRatioF()), 2 * self.grid.columns())
+        self._gallery.state.change(side=side)
+
+    def _zoom(self, by: int) -> None:
+        self.bar.slider.setValue(max(SMALLEST, min(LARGEST, self.bar.slider.value() + by)))
+
+    def _show_panel(self, shown: bool) -> None:
+        self.panel.setVisible(shown)
+        self._gallery.state.change(details=shown)
+
+    def _to_search(self) -> None:
+        self.bar.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.bar.search.selectAll()
+
+    # ---- done
+
+    def _current(self) -> GalleryItem | None:
+        index = self.grid.currentIndex()
+        return self._gallery.model.peek(index.row()) if index.isValid() else None
+
+    def _with_current(self, then: Callable[[GalleryItem], object]) -> Callable[[], None]:
+        def do() -> None:
+            current = self._current()
+            if current is not None:
+                then(current)
+
+        return do
+
+    def _with_selected(self, then: Callable[[list[GalleryItem]], None]) -> None:
+        rows = selected_rows(self.grid)
+        if rows:
+            self._gallery.model.gather(rows, then)
+
+    def _open(self) -> None:
+        index = self.grid.currentIndex()
+        if not index.isValid():
+            return
+        row, model = index.row(), self._gallery.model
+        around = [at for at in range(max(0, row - _NEIGHBOURS), row + _NEIGHBOURS + 1) if model.peek(at) is not None]
+        if row in around:
+            paths = [one.path for at in around if (one := model.peek(at)) is not None]
+            self.open_full_screen.emit(paths, around.index(row))
+
+    def _compare(self) -> None:
+        self._with_selected(lambda items: self.compare.emit(items[0].path, items[1].path) if len(items) == 2 else None)
+
+    def _trash(self) -> None:
+        self._with_selected(self._trash_items)
+
+    def _trash_items(self, items: list[GalleryItem]) -> None:
+        def agreed(do_not_ask: bool) -> None:
+            if do_not_ask:
+                self._gallery.state.change(confirm_trash=False)
+            self._to_trash(items)
+
+        if not self._gallery.state.value().confirm_trash:
+            self._to_trash(items)
+            return
+        confirm(
+            self,
+            self.tr("Move to trash"),
+            self.tr("Move {0} to the trash? Files can be restored from there.").format(pictures_count(len(items))),
+            self.tr("Move to trash"),
+            agreed,
+            do_not_ask=self.tr("Do not ask again"),
+        )
+
+    def _to_trash(self, items: list[GalleryItem]) -> None:
+        stay = self.grid.currentIndex().row()
+        self._gallery.actions.move_to_trash(items)
+        count = self._gallery.model.rowCount()
+        if count:
+            self.grid.setCurrentIndex(self._gallery.model.index(min(stay, count - 1)))
+
+    def _show_menu(self, at: QPoint) -> None:
+        if not selected_count(self.grid):
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addActions([self.open, self.settings, self.as_input, self.compare_two])
+        menu.addSeparator()
+        menu.addActions([self.copy_picture, self.copy_settings, self.copy_prompt, self.copy_command])
+        menu.addSeparator()
+        stars = menu.addMenu(icon("star"), self.tr("Stars"))
+        stars.addActions([*reversed(self.ratings), self.star])
+        menu.addSeparator()
+        menu.addActions([self.reveal, self.trash])
+        menu.popup(self.grid.viewport().mapToGlobal(at))
+
+
+def _image_to_clipboard(image: QImage) -> None:
+    QGuiApplication.clipboard().setImage(image)

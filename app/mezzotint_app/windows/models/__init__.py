@@ -1,0 +1,1 @@
+"""The Models page and its dialogs."""

@@ -1,0 +1,231 @@
+"""The Models page: what is there, what it needs here, and what can be done with it."""
+
+from PySide6.QtCore import QModelIndex, QSize, QSortFilterProxyModel, Qt, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFileDialog,
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QPushButton,
+    QSplitter,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mezzotint_app.resources import icon, icon_in
+from mezzotint_app.viewmodel.models.models import ModelLibrary
+from mezzotint_app.viewmodel.models.table import ID_ROLE, NAME, SORT_ROLE, ModelsTable
+from mezzotint_app.widgets.job_line import JobLine
+from mezzotint_app.widgets.notice_bar import NoticeBar
+from mezzotint_app.windows.models.details import ModelDetails
+
+_WIDTHS = (210, 105, 85, 80, 150, 110)  # pixels of the columns at first
+
+
+class ModelsPage(QWidget):
+    """A table, the details of one model, and the jobs that are under way."""
+
+    use_asked = Signal(str)  # make images with this model
+    get_asked = Signal()
+    quantize_asked = Signal(str)
+    places_asked = Signal()
+    reveal_asked = Signal(str)  # a path
+
+    def __init__(self, library: ModelLibrary, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._library = library
+        self._table_model = ModelsTable(library, self)
+        self._sorted = QSortFilterProxyModel(self)
+        self._sorted.setSourceModel(self._table_model)
+        self._sorted.setSortRole(SORT_ROLE)
+        self._sorted.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self._sorted.setFilterKeyColumn(NAME)
+        self._lines: dict[int, JobLine] = {}
+        self._jobs = QVBoxLayout()
+        self._jobs.setSpacing(8)
+        self.details = ModelDetails(library)
+        self._told = NoticeBar("warning", "warning", closable=True)
+        self._noticed: tuple[str, ...] = ()
+        self._looked_at: str | None = None  # the model in the details; a list that is read anew forgets its row
+        self._build()
+        self._connect()
+        self._select_first()
+
+    def focus_first(self) -> None:
+        """The keyboard to the list."""
+        self._table.setFocus()
+
+    def sizeHint(self) -> QSize:  # noqa: N802, D102
+        return QSize(960, 640)
+
+    def current(self) -> str | None:
+        """The id of the model that is looked at."""
+        index = self._table.currentIndex()
+        return index.data(ID_ROLE) if index.isValid() else None
+
+    def select(self, identity: str) -> None:
+        """Look at that model, or do so as soon as it is listed."""
+        self._looked_at = identity
+        row = self._table_model.row_of(identity)
+        if row is not None:
+            self._table.setCurrentIndex(self._sorted.mapFromSource(self._table_model.index(row, NAME)))
+
+    def add_folder(self) -> None:
+        """Let the person choose a folder."""
+        folder = QFileDialog.getExistingDirectory(self, self.tr("A folder of models, or one of ComfyUI or A1111"))
+        if folder:
+            self._library.add_folder(folder)
+
+    # ---- parts
+
+    def _build(self) -> None:
+        page = QVBoxLayout(self)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(0)
+        page.addWidget(self._bar())
+        below = QVBoxLayout()
+        below.setContentsMargins(16, 12, 16, 16)
+        below.setSpacing(8)
+        below.addWidget(self._told)
+        below.addLayout(self._jobs)
+        page.addLayout(below, 1)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.addWidget(self._make_table())
+        split.addWidget(self.details)
+        split.setStretchFactor(0, 1)
+        split.setSizes([720, 320])
+        split.setObjectName("models")
+        split.setChildrenCollapsible(False)
+        below.addWidget(split, 1)
+
+    def _bar(self) -> QFrame:
+        bar = QFrame()
+        bar.setProperty("role", "bar")
+        row = QHBoxLayout(bar)
+        row.setContentsMargins(16, 8, 16, 8)
+        row.setSpacing(8)
+        self._filter = QLineEdit()
+        self._filter.setPlaceholderText(self.tr("Find models"))
+        self._filter.setAccessibleName(self.tr("Find models"))
+        self._filter.setToolTip(self.tr("Show models whose name contains this text"))
+        self._filter.setClearButtonEnabled(True)
+        row.addWidget(self._filter, 1)
+        self.get_button = self._button(
+            "download",
+            self.tr("Download a model…"),
+            self.tr("Choose from a list, or enter a Hugging Face model"),
+            "primary",
+        )
+        self.add_button = self._button(
+            "folder",
+            self.tr("Add folder…"),
+            self.tr("List the models of a folder, of ComfyUI or of A1111; nothing is copied"),
+        )
+        self.places_button = self._button(
+            "layers",
+            self.tr("Folders…"),
+            self.tr("Model folders, and models removed from the list"),
+        )
+        self.refresh_button = self._button("retry", self.tr("Rescan"), self.tr("Search all folders again"))
+        for button in (self.get_button, self.add_button, self.places_button, self.refresh_button):
+            row.addWidget(button)
+        return bar
+
+    def _button(self, name: str, text: str, tip: str, role: str = "") -> QPushButton:
+        button = QPushButton(icon_in(name, "accent_text") if role == "primary" else icon(name), text)
+        button.setToolTip(tip)
+        button.setAccessibleName(text)
+        if role:
+            button.setProperty("role", role)
+        return button
+
+    def _make_table(self) -> QTableView:
+        self._table = QTableView()
+        self._table.setModel(self._sorted)
+        self._table.setAccessibleName(self.tr("Models on this machine"))
+        self._table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self._table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self._table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self._table.setTabKeyNavigation(False)
+        self._table.setSortingEnabled(True)
+        self._table.sortByColumn(NAME, Qt.SortOrder.AscendingOrder)
+        self._table.setShowGrid(False)
+        self._table.setWordWrap(False)
+        self._table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self._table.verticalHeader().hide()
+        self._table.verticalHeader().setDefaultSectionSize(32)
+        header = self._table.horizontalHeader()
+        header.setObjectName("models table")
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setStretchLastSection(True)
+        for column, width in enumerate(_WIDTHS):
+            self._table.setColumnWidth(column, max(width, header.sectionSizeHint(column)))
+        return self._table
+
+    def _connect(self) -> None:
+        self._filter.textChanged.connect(self._sorted.setFilterFixedString)
+        self.get_button.clicked.connect(self.get_asked)
+        self.add_button.clicked.connect(self.add_folder)
+        self.places_button.clicked.connect(self.places_asked)
+        self.refresh_button.clicked.connect(self._library.refresh)
+        self._table.selectionModel().currentRowChanged.connect(self._look_at)
+        self._table.doubleClicked.connect(self._use)
+        self._table.activated.connect(self._use)
+        self._library.job_changed.connect(self._show_job)
+        self._library.told.connect(self._tell)
+        self._library.added.connect(self.select)
+        self._library.changed.connect(self._refreshed)
+        self.details.use_asked.connect(self.use_asked)
+        self.details.quantize_asked.connect(self.quantize_asked)
+        self.details.reveal_asked.connect(self.reveal_asked)
+
+    # ---- what happens
+
+    def message(self) -> str:
+        """What stands above the list."""
+        return self._told.text()
+
+    def _refreshed(self) -> None:
+        told = tuple(one for one in (self._library.unlisted, *self._library.notices) if one)
+        if told != self._noticed:  # once: a person may have closed it
+            self._noticed = told
+            self._tell("\n".join(told))
+        if self._looked_at is not None and self.current() != self._looked_at:
+            self.select(self._looked_at)
+        if self.current() is None:
+            self._select_first()
+        self.details.show_model(self.current())
+
+    def _select_first(self) -> None:
+        if self._sorted.rowCount():
+            self._table.setCurrentIndex(self._sorted.index(0, NAME))
+
+    def _look_at(self, index: QModelIndex) -> None:
+        self._looked_at = index.data(ID_ROLE) or self._looked_at
+        self.details.show_model(index.data(ID_ROLE))
+
+    def _use(self, index: QModelIndex) -> None:
+        model = self._library.model(index.data(ID_ROLE))
+        if model is not None and model.family:
+            self.use_asked.emit(model.id)
+
+    def _tell(self, message: str) -> None:
+        self._told.show_text(message)
+
+    def _show_job(self, call: int) -> None:
+        wanted = {job.call: job for job in self._library.jobs()}
+        for gone in self._lines.keys() - wanted.keys():
+            self._lines.pop(gone).deleteLater()
+        if call not in wanted:
+            return
+        if call not in self._lines:
+            line = self._lines[call] = JobLine()
+            line.cancel_asked.connect(lambda: self._library.cancel(call))
+            line.again_asked.connect(lambda: self._library.again(call))
+            line.dismiss_asked.connect(lambda: self._library.dismiss(call))
+            self._jobs.addWidget(line)
+        self._lines[call].show_job(wanted[call])

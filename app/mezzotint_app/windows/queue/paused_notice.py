@@ -1,0 +1,34 @@
+"""Over Generate while the queue is paused: that it is, why, and Resume."""
+
+from PySide6.QtWidgets import QPushButton
+
+from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.queue.parts import Queue
+from mezzotint_app.widgets.notice_bar import NoticeBar
+
+
+class PausedNotice(NoticeBar):
+    """Hidden while the queue goes on."""
+
+    def __init__(self, queue: Queue) -> None:
+        super().__init__("pause", "text")
+        self._queue = queue
+        self.resume = self.add_button(QPushButton(icon("play"), self.tr("Resume")))
+        self.resume.setToolTip(self.tr("Go on with the queue"))
+        self.resume.setAccessibleName(self.tr("Resume the queue"))
+        self.resume.clicked.connect(self._resume)
+        queue.actions.changed.connect(self._show)
+        queue.summary.changed.connect(self._show)
+        self._show()
+
+    def _resume(self) -> None:
+        if self._queue.actions.is_paused():
+            self._queue.actions.pause_or_resume()
+
+    def _show(self) -> None:
+        told = ""
+        if self._queue.actions.is_paused():
+            why = self._queue.summary.why_paused().rstrip(".")
+            told = self.tr("Queue is paused: {why}").format(why=why) if why else self.tr("Queue is paused")
+        if told != self.text():
+            self.show_text(told)

@@ -1,0 +1,1 @@
+"""Job files: read, written, and the settings that they hold."""

@@ -1,0 +1,71 @@
+"""An earlier image's own words as the start of a request: all of it for ours, what is known for foreign ones."""
+
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+from mezzotint.batch.job.limits import MAX_GUIDANCE, MAX_SEED, MAX_STEPS
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import UsageError
+from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES
+from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, ModelRef, Sampling, Stage
+
+T = TypeVar("T")
+
+Tell = Callable[[str], None]
+
+
+def base_of(metadata: ImageMetadata, picture: str, is_model: Callable[[str], bool], tell: Tell) -> GenerateRequest:
+    """The request to start from; `tell` hears what could not be taken over."""
+    if metadata.request is not None:
+        return metadata.request
+    note = metadata.other.get("note")
+    if metadata.prompt is None:
+        raise UsageError(f"{plain(picture)} does not say how it was made{f': {plain(note)}' if note else ''}")
+    lost: list[str] = []
+    request = GenerateRequest(
+        prompt=metadata.prompt,
+        negative_prompt=metadata.negative_prompt or "",
+        seed=_known("seed", metadata.seed, _is_seed, lost),
+        cascade=Cascade(stages=(_stage(metadata, is_model, lost),)),
+    )
+    left_out = f"; left out: {', '.join(lost)}" if lost else ""
+    tell(f"notice: {plain(picture)} was made by {plain(metadata.program)}: the new image will differ{left_out}")
+    return request
+
+
+def _stage(metadata: ImageMetadata, is_model: Callable[[str], bool], lost: list[str]) -> Stage:
+    model = _model(metadata.model, is_model, lost)
+    return Stage(
+        model=ModelRef(id=model) if model is not None else None,
+        width=metadata.width,
+        height=metadata.height,
+        sampling=Sampling(
+            sampler=_known("sampler", metadata.sampler, A1111_SAMPLERS.__contains__, lost),
+            schedule=_known("schedule", metadata.schedule, A1111_SCHEDULES.__contains__, lost),
+            steps=_known("steps", metadata.steps, lambda steps: 1 <= steps <= MAX_STEPS, lost),
+            guidance_scale=_known("guidance", metadata.guidance_scale, _is_guidance, lost),
+        ),
+    )
+
+
+def _model(name: str | None, is_model: Callable[[str], bool], lost: list[str]) -> str | None:
+    """By its file name only: a stranger's path is none of ours."""
+    if name is None:
+        return None
+    return _known("model", name.replace("\\", "/").rpartition("/")[2], lambda last: bool(last) and is_model(last), lost)
+
+
+def _known(what: str, value: T | None, fits: Callable[[T], bool], lost: list[str]) -> T | None:
+    if value is None or fits(value):
+        return value
+    lost.append(f"{what} {plain(value, 60)}")
+    return None
+
+
+def _is_seed(seed: int) -> bool:
+    return 0 <= seed <= MAX_SEED
+
+
+def _is_guidance(guidance: float) -> bool:
+    return math.isfinite(guidance) and 0 <= guidance <= MAX_GUIDANCE

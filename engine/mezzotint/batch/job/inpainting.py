@@ -1,0 +1,56 @@
+"""Inpainting and outpainting: the part of a request that options state."""
+
+from typing import TYPE_CHECKING
+
+from mezzotint.errors import UsageError
+from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint
+
+if TYPE_CHECKING:
+    from mezzotint.batch.job.settings import Options
+
+SIDES = ("left", "top", "right", "bottom")
+Margins = tuple[int, int, int, int]  # pixels, in that order
+
+_MORE = {"inpaint_area": "area", "inpaint_padding": "padding", "inpaint_feather": "feather", "inpaint_fill": "fill"}
+
+
+def pictures_of(options: "Options", base: GenerateRequest) -> tuple[ImageInput, ...]:
+    """The images of the request; another init image does away with the mask of the one before."""
+    kept = base.images if options.init is None else (ImageInput(path=options.init),)
+    if options.mask is None:
+        return kept
+    return (*(image for image in kept if image.role != "mask"), ImageInput(path=options.mask, role="mask"))
+
+
+def inpaint_of(options: "Options", base: GenerateRequest) -> Inpaint | None:
+    """How the masked part is made anew; an earlier image's way stays for what is not said, with its init image."""
+    known = base.inpaint if options.init is None else None
+    said = {field: getattr(options, name) for name, field in _MORE.items() if getattr(options, name) is not None}
+    if options.outpaint is not None:
+        said |= dict(zip(SIDES, options.outpaint, strict=True))
+    if not said:
+        return known
+    before = known or Inpaint()
+    values = {name: getattr(before, name) for name in Inpaint.__slots__}
+    return Inpaint(**values | said)
+
+
+def size_follows(options: "Options", base: GenerateRequest) -> bool:
+    """Whether recorded sizes make room for that of the grown image."""
+    asked = inpaint_of(options, base)
+    return options.outpaint is not None and options.size is None and asked is not None and asked.area == "whole"
+
+
+def check_inpainting(options: "Options", base: GenerateRequest) -> None:
+    """UsageError where an option says something about what is not there."""
+    has_init = options.init is not None or any(image.role == "init" for image in base.images)
+    if options.mask is not None and not has_init:
+        raise UsageError("--mask requires an init image: add --init")
+    if options.outpaint is not None and not has_init:
+        raise UsageError("--outpaint requires an init image: add --init")
+    has_mask = any(image.role == "mask" for image in pictures_of(options, base))
+    asked = inpaint_of(options, base)
+    grows = asked is not None and any(getattr(asked, side) for side in SIDES)
+    for name in _MORE:
+        if getattr(options, name) is not None and not has_mask and not grows:
+            raise UsageError(f"--{name.replace('_', '-')} requires --mask or --outpaint")

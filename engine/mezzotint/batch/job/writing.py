@@ -1,0 +1,217 @@
+"""Job files written: what was asked for in a window or on a command line, so that it can be run anywhere."""
+
+import dataclasses
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from mezzotint.atomic import atomic_write
+from mezzotint.batch.job.job import InputFolder, JobFile, JobOutput, Prompts
+from mezzotint.batch.job.limits import MAX_CELLS, MAX_PROMPT
+from mezzotint.batch.job.pruned import pruned
+from mezzotint.batch.job.settings import Options, request_of
+from mezzotint.batch.job.words import is_text, read_settings, said_settings
+from mezzotint.errors import StorageError, UsageError
+from mezzotint.jobs.matrix import alternatives
+from mezzotint.protocol import Cascade, GenerateRequest, Inpaint, Output
+from mezzotint.trouble import shown
+
+_MARKS = re.compile(r"[{|}\\]")
+
+
+def write_job(job: JobFile, path: Path, *, overwrite: bool = False) -> None:
+    """Write a job as .toml or .json, whole or not at all. StorageError, also for a name that is taken."""
+    if path.suffix.lower() not in (".toml", ".json"):
+        raise UsageError(f"{shown(path)} is no name for a job: let it end in .toml or .json")
+    text = json_of(job) if path.suffix.lower() == ".json" else toml_of(job)
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise UsageError("the job holds half a character (a lone surrogate): write it in proper UTF-8") from None
+    try:
+        atomic_write(path, data, overwrite=overwrite)
+    except FileExistsError:
+        raise StorageError(f"{shown(path)} exists already: choose another name") from None
+
+
+def toml_of(job: JobFile) -> str:
+    """The job as TOML; what is not said is not written."""
+    document = tomlkit.document()
+    for name, value in data_of(job).items():
+        document.add(name, _with_lines(tomlkit.item(value)))
+    return tomlkit.dumps(document)
+
+
+def json_of(job: JobFile) -> str:
+    """The job as JSON."""
+    return json.dumps(data_of(job), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _with_lines(item: Any) -> Any:  # noqa: ANN401  tomlkit's items have no common type of use here
+    """Long lists one to a line."""
+    if isinstance(item, dict):
+        for value in item.values():
+            if isinstance(value, tomlkit.items.Array) and len(value.as_string()) > 80:
+                value.multiline(True)
+    return item
+
+
+def data_of(job: JobFile) -> dict[str, Any]:
+    """The JSON form of the job, as plain data; what is not said is not in it."""
+    parts: dict[str, Any] = {
+        "version": job.schema_version,
+        "title": job.title,
+        "settings": said_settings(job.settings),
+        "prompts": _said(job.prompts, Prompts()),
+        "input": None if job.input is None else _said(job.input, InputFolder(folder="")),
+        "matrix": {name: list(values) for name, values in job.matrix},
+        "output": _said(job.output, JobOutput(folder="")),
+        "request": [pruned(request) for request in job.requests],
+    }
+    return {name: value for name, value in parts.items() if value}
+
+
+def _said(part: Any, plain: Any) -> dict[str, Any]:  # noqa: ANN401  any of the parts
+    """What a part says otherwise than one that says nothing."""
+    pairs = ((field.name, getattr(part, field.name)) for field in dataclasses.fields(part))
+    return {
+        name.replace("_", "-"): list(value) if isinstance(value, tuple) else value
+        for name, value in pairs
+        if value != getattr(plain, name)
+    }
+
+
+# ---- requests as a job
+
+
+def job_of(
+    requests: Sequence[GenerateRequest], *, output: JobOutput | None = None, title: str = "", has_choices: bool = False
+) -> JobFile:
+    """A job that makes what the requests ask for: in words where these can say it, else request by request.
+
+    `has_choices`: braces in the prompts are choices; otherwise they are what they look like.
+    """
+    plain = tuple(replace(request, output=Output(), previews=False) for request in requests)
+    job = _in_words(plain, has_choices) or JobFile(requests=plain)
+    return replace(job, title=title, output=output or JobOutput())
+
+
+def _in_words(requests: Sequence[GenerateRequest], has_choices: bool) -> JobFile | None:
+    """A list of prompts, each with every seed, where that is all in which the requests differ."""
+    first = options_of(requests[0]) if requests else None
+    prompts = tuple(dict.fromkeys(request.prompt for request in requests))
+    seeds = tuple(dict.fromkeys(request.seed for request in requests))
+    products = [(prompt, seed) for prompt in prompts for seed in seeds]
+    alike = {replace(request, prompt="", seed=None) for request in requests}
+    if first is None or len(alike) > 1 or products != [(request.prompt, request.seed) for request in requests]:
+        return None
+    words = prompts if has_choices else tuple(map(_without_choices, prompts))
+    if None in words or len(seeds) > MAX_CELLS or (None in seeds and len(seeds) > 1):
+        return None
+    return JobFile(
+        settings=replace(first, prompt=None, seed=seeds[0] if len(seeds) == 1 else None),
+        prompts=Prompts(list=tuple(word for word in words if word is not None)),
+        matrix=(("seed", tuple(seed for seed in seeds if seed is not None)),) if len(seeds) > 1 else (),
+    )
+
+
+def _without_choices(prompt: str) -> str | None:
+    """A prompt as it must be written to stand for itself; None for one that cannot."""
+    if not is_text(prompt) or len(prompt) > MAX_PROMPT:
+        return None
+    if _alternatives(prompt) == (prompt,):
+        return prompt
+    written = _MARKS.sub(lambda found: f"\\{found[0]}", prompt)
+    return written if _alternatives(written) == (prompt,) else None
+
+
+def _alternatives(prompt: str) -> tuple[str, ...]:
+    try:
+        return alternatives(prompt, limit=1)
+    except UsageError:
+        return ()
+
+
+def options_of(request: GenerateRequest) -> Options | None:
+    """The options that state a request; None where words do not reach so far."""
+    plain = GenerateRequest(prompt="")
+    options = Options(
+        prompt=request.prompt,
+        negative=request.negative_prompt or None,
+        **_of_cascade(request.cascade),
+        seed=request.seed,
+        count=None if request.count == 1 else request.count,
+        init=next((image.path for image in request.images if image.role == "init"), None),
+        mask=next((image.path for image in request.images if image.role == "mask"), None),
+        strength=request.strength,
+        **_of_inpaint(request.inpaint),
+        embedding=request.embeddings,
+        lora=request.loras,
+        device=_unless(request.device, plain.device),
+        dtype=_unless(request.dtype, plain.dtype),
+        attention=_unless(request.attention, plain.attention),
+        cuda_graphs=_unless(request.cuda_graphs, plain.cuda_graphs),
+        quant=_unless(request.quantization, plain.quantization),
+        quant_text=_unless(request.text_quantization, plain.text_quantization),
+        memory=_unless(request.memory, plain.memory),
+        vram_limit=request.vram_limit_bytes,
+        ram_limit=request.ram_limit_bytes,
+        vae_tile=request.vae_tile,
+        strict=request.strict,
+        compile=request.compile,
+        fast=request.fast,
+    )
+    try:
+        stated = request_of(replace(_read_again(options), prompt=request.prompt))
+    except UsageError:
+        return None
+    return options if stated == replace(request, output=Output(), previews=False) else None
+
+
+def _read_again(options: Options) -> Options:
+    """As a job file says them, which has bounds that requests have not."""
+    return Options(**read_settings(said_settings(options), lambda name, _: UsageError(name)))
+
+
+def _unless(value: Any, plain: object) -> Any:  # noqa: ANN401  any of the words
+    return None if value == plain else value
+
+
+def _of_cascade(cascade: Cascade) -> dict[str, Any]:
+    if not cascade.stages:
+        return {}
+    first = cascade.stages[0]
+    sampling = first.sampling
+    found: dict[str, Any] = {
+        "model": None if first.model is None else first.model.id,
+        "weights": first.weights,
+        "size": None if first.width is None or first.height is None else (first.width, first.height),
+        "guidance": sampling.guidance_scale,
+    }
+    same = ("sampler", "schedule", "steps", "guidance_rescale", "prediction_type", "zero_terminal_snr", "clip_skip")
+    found |= {name: getattr(sampling, name) for name in same}
+    for before, after, way in zip(cascade.stages, cascade.stages[1:], cascade.transitions, strict=False):
+        if way.strength is None and after.model is not None:
+            found |= {"refiner": after.model.id, "refiner_at": before.until}
+        elif way.strength is not None:
+            found |= {"hires": way.scale, "hires_strength": way.strength}
+            found |= {"hires_space": way.space, "hires_upscaler": way.upscaler}
+    return found
+
+
+def _of_inpaint(inpaint: Inpaint | None) -> dict[str, Any]:
+    if inpaint is None:
+        return {}
+    margins = (inpaint.left, inpaint.top, inpaint.right, inpaint.bottom)
+    return {
+        "inpaint_area": inpaint.area,
+        "inpaint_padding": inpaint.padding,
+        "inpaint_feather": inpaint.feather,
+        "inpaint_fill": inpaint.fill,
+        "outpaint": margins if any(margins) else None,
+    }

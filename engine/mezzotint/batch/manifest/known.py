@@ -1,0 +1,153 @@
+"""What the manifests of a folder say, held so that hundreds of thousands of tasks fit: the last word on each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from mezzotint.batch.manifest.record import FAILURES, SCHEMA_VERSION, Record, Status, is_record, read_lines
+from mezzotint.batch.manifest.shards import manifests_in
+from mezzotint.errors import StorageError
+from mezzotint.trouble import shown, storage_error
+
+UnderWay = Literal["alone", "together"]
+
+_BEGINS: dict[str, UnderWay] = {"begun": "alone", "begun_together": "together"}
+_DIED = {"alone": "died", "together": "died_together"}
+_MARKS = (*_BEGINS, *_DIED.values(), "released")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """The last word on a task; nothing is known of it when all is as it is here."""
+
+    status: Status | None = None
+    output: str = ""
+    attempts: int = 0
+    deaths: int = 0  # of processes that were making it alone, since its last record
+    is_suspect: bool = False  # a process ended while it made this with others: nobody knows which of them is to blame
+    under_way: UnderWay | None = None  # begun, by a process in which the engine was, and not ended
+
+
+NOTHING = Known()
+
+
+class KnownTasks:
+    """Every task that a manifest names."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, Known] = {}
+        self._outputs: dict[str, str] = {}  # of images that are there, and of those that failed
+        self._failed: set[str] = set()
+        self._unreadable: dict[str, bool] = {}  # inputs of the manifest read last; whether its last run said so
+        self.damaged = 0  # lines that could not be read
+
+    @classmethod
+    def read(cls, folder: Path, own: Path | None = None) -> "KnownTasks":
+        """All manifests of an output folder; those of shards may be growing. `own`: the one that is to be resumed."""
+        known = cls()
+        for path in sorted(manifests_in(folder), key=lambda path: path == own):
+            known.read_file(path)
+        known._end_all()
+        return known
+
+    def read_file(self, path: Path) -> None:
+        """One manifest."""
+        self._unreadable = {}
+        try:
+            for line in read_lines(path):
+                if line.value is None:
+                    self.damaged += 1
+                else:
+                    self._take(line.value, path)
+        except OSError as error:
+            raise storage_error("read", path, error) from error
+
+    def _take(self, line: dict[str, Any], path: Path) -> None:
+        if is_record(line):
+            self._settle(line["key"], line["status"], line["output"], line.get("attempts"))
+            return
+        for what, value in line.items():
+            if isinstance(value, str):
+                self.mark(what, value)
+            elif isinstance(value, dict):
+                _check_version(value.get("schema_version"), path)
+                self.note(what)
+
+    def _end_all(self) -> None:
+        """What was under way when its process ended has ended it, as far as anyone knows."""
+        for key, known in list(self._tasks.items()):
+            if known.under_way is not None:
+                self.mark(_DIED[known.under_way], key)
+
+    def get(self, key: str) -> Known:
+        """The last word on a task."""
+        return self._tasks.get(key, NOTHING)
+
+    def add(self, record: Record) -> None:
+        """A new last word."""
+        self._settle(record.key, record.status, record.output, record.attempts)
+
+    def note(self, what: str) -> None:
+        """A run begins, or has gone through all of its tasks: inputs that it did not find unreadable are so no more."""
+        if what == "run":
+            self._unreadable = dict.fromkeys(self._unreadable, False)
+        elif what == "ended":
+            self._failed -= {key for key, is_confirmed in self._unreadable.items() if not is_confirmed}
+            self._unreadable = {key: True for key, is_confirmed in self._unreadable.items() if is_confirmed}
+
+    def mark(self, what: str, key: str) -> None:
+        """One of the marks that the manifest has; anything else is for other readers."""
+        if what == "replaced":
+            self._tasks.pop(key, None)  # its image is gone, or will be: wanted again, it is made again
+        if what not in _MARKS:
+            return
+        before = self.get(key)
+        ended = what  # also that of a run before, which has ended without a word where two have begun the task
+        if what in _BEGINS and before.under_way is not None:
+            ended = _DIED[before.under_way]
+        self._tasks[key] = replace(
+            before,
+            deaths=before.deaths + (ended == "died"),
+            is_suspect=before.is_suspect or ended == "died_together",
+            under_way=_BEGINS.get(what),
+        )
+
+    def _settle(self, key: str, status: Status, output: str, attempts: object) -> None:
+        self._tasks[key] = Known(status=status, output=output, attempts=attempts if isinstance(attempts, int) else 0)
+        self._failed.discard(key)
+        if status in FAILURES:
+            self._failed.add(key)
+        if status == "failed" and not output:
+            self._unreadable[key] = True
+        if output and status != "skipped":
+            before = self._outputs.get(output)
+            if before is not None and before != key:
+                self._replace(before, status)
+            self._outputs[output] = key
+
+    def _replace(self, before: str, status: Status) -> None:
+        """What was to go there has changed, and another task took its place."""
+        self._failed.discard(before)
+        if status == "done":
+            self._tasks.pop(before, None)  # its image, if there was one, is gone: wanted again, it is made again
+
+    def key_of_output(self, output: str) -> str | None:
+        """The task whose image a file is."""
+        key = self._outputs.get(output)
+        return key if key is not None and self.get(key).status == "done" else None
+
+    def failures(self) -> int:
+        """How many failed or were set aside, and nothing has taken their place."""
+        return len(self._failed)
+
+    def __iter__(self) -> Iterator[tuple[str, Known]]:
+        return iter(self._tasks.items())
+
+
+def _check_version(version: object, path: Path) -> None:
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise StorageError(
+            f"{shown(path)} was written by a newer Mezzotint (version {version} of the manifest, this one knows "
+            f"{SCHEMA_VERSION}): update Mezzotint, or take another output folder"
+        )

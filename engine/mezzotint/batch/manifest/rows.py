@@ -1,0 +1,37 @@
+"""Records in short, as windows and programs are told of them, whoever has written them."""
+
+from pathlib import PurePosixPath
+from typing import TypeVar
+
+from mezzotint.batch.manifest.record import Record
+from mezzotint.batch_protocol import BatchTaskRow
+
+_LONGEST_NAME = 4096  # characters
+
+Text = TypeVar("Text", str, str | None)
+
+
+def row_of(record: Record) -> BatchTaskRow:
+    """What became of a task."""
+    return BatchTaskRow(
+        status=record.status,
+        input=_plain(record.input),
+        output=_plain(record.output) if is_inside(record.output) else "",
+        seed=record.seed,
+        kind=_plain(record.kind),
+        error=_plain(record.error),
+        seconds=record.seconds,
+        attempts=record.attempts,
+    )
+
+
+def is_inside(output: str) -> bool:
+    """Whether the name of an image leads into its output folder, and not out of it."""
+    path = PurePosixPath(output)
+    is_plain = "\\" not in output and ":" not in output.partition("/")[0] and "\0" not in output
+    return is_plain and not path.is_absolute() and ".." not in path.parts and len(output) <= _LONGEST_NAME
+
+
+def _plain(text: Text) -> Text:
+    """Without halves of characters, which other programs cannot read."""
+    return text if text is None else text[:_LONGEST_NAME].encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,300 @@
+"""A Ray cluster: one of this machine alone, which lasts as long as the run, or one that is there. All use of Ray.
+
+Nothing is told to anyone: no statistics of use, no metrics, no dashboard. What is started here listens on this machine
+only, and to nobody who does not know a secret that is made for it.
+"""
+
+import asyncio
+import functools
+import importlib.util
+import os
+import re
+import secrets
+import signal
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mezzotint.batch.ray.folders import new_folder, remove, sweep
+from mezzotint.batch.run.workers import WorkerUnusable
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import Cancelled, UsageError
+
+LOCAL = ""  # the address that means: start one here
+MOST_WORKERS = 256
+INSTALL = "pip install 'mezzotint[ray]'"
+
+_ADDRESS = re.compile(r"auto|[A-Za-z0-9._-]{1,253}:\d{1,5}|\[[0-9A-Fa-f:.]{2,45}\]:\d{1,5}")
+_TRIES = 3  # of starting one here: on a busy machine its processes may find one another too late
+_REACH = 10.0  # seconds to reach a cluster that is there
+_LOOK = 0.2  # seconds between looks at whether the person wants to stop
+_STORE = 1 << 30  # bytes of memory in which images travel, of a cluster that is started here
+_MOST_CORES = 4  # that one worker asks for beside its GPU
+_LONGEST_TEMPORARY = 8  # characters of a folder: names of sockets go below it, and may have about a hundred
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_enable_metrics_collection": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+_ON_THIS_MACHINE = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # what it does there by itself: only 127.0.0.1
+    "RAY_AUTH_MODE": "token",
+    "RAY_agent_register_timeout_ms": "120000",
+}
+
+
+class NoRay(UsageError):
+    """The package is not installed."""
+
+    kind = "no_ray"
+
+
+class BenchDied(Exception):
+    """The process that was asked has ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What one worker asks the cluster for."""
+
+    gpus: int  # 1, or 0: it works on the processor
+    cores: int
+
+
+class Cluster:
+    """A cluster that this process is connected to."""
+
+    def __init__(self, ray: Any, address: str, places: tuple[Place, ...]) -> None:  # noqa: ANN401  Ray has no types
+        self._ray, self.address, self.places = ray, address, places
+
+    def start(self, place: Place, node: str, arguments: list[str]) -> Any:  # noqa: ANN401  a handle of Ray's
+        """A process somewhere in the cluster; `node` names the function that makes what works there, `module:name`.
+
+        Ray is not to start it again by itself, nor to ask it twice: the run knows which image ended it.
+        """
+        options = {"num_gpus": place.gpus, "num_cpus": place.cores, "max_restarts": 0, "max_task_retries": 0}
+        return self._ray.remote(_bench_class()).options(**options).remote(node, arguments)
+
+    def ask(
+        self,
+        bench: Any,  # noqa: ANN401
+        method: str,
+        *arguments: object,
+        waiting: Callable[[], bool] = lambda: True,
+    ) -> Any:  # noqa: ANN401  plain data
+        """What it answers. BenchDied when it has ended; Cancelled as soon as `waiting` says that nobody waits."""
+        exceptions = self._ray.exceptions
+        try:
+            asked = getattr(bench, method).remote(*arguments)
+            while not self._ray.wait([asked], timeout=_LOOK)[0]:
+                if not waiting():
+                    raise Cancelled("stopped before the Ray cluster had a place for it")
+            return self._ray.get(asked)
+        except exceptions.RayActorError as error:
+            raise BenchDied(_last_line(error)) from error
+        except exceptions.RayTaskError as error:
+            raise WorkerUnusable(f"the Ray node cannot work: {_last_line(error)}") from error
+        except exceptions.RayError as error:
+            raise WorkerUnusable(f"the Ray cluster {self._named()} does not answer: {_first_line(error)}") from error
+
+    def end(self, bench: Any) -> None:  # noqa: ANN401
+        """Let go of it."""
+        self._ray.kill(bench, no_restart=True)
+
+    def _named(self) -> str:
+        return plain(self.address or "of this machine")
+
+
+@contextmanager
+def connected(
+    address: str, *, on_processor: bool, cores: int | None = None, gpus: int | None = None
+) -> Iterator[Cluster]:
+    """A cluster for a while. `on_processor`: workers that need no GPU. What Ray holds elsewhere is left as it is.
+
+    `cores` and `gpus`: of one that is started here, instead of what Ray finds. UsageError or WorkerUnusable where there
+    is none. In the main thread: what is started here ends with the thread that has started it.
+    """
+    _check_address(address)
+    if importlib.util.find_spec("ray") is None:
+        raise NoRay(f"--ray needs the package ray: {INSTALL}")
+    with _environment(_QUIET | (_own_environment() if address == LOCAL else {})):
+        import ray
+
+        if ray.is_initialized():
+            yield Cluster(ray, address, _places(ray, on_processor))
+            return
+        with _folder_of_its_own(address) as folder, _signals_kept():
+            # It would print what its processes met on our standard output, where results go.
+            ray._private.worker._worker_logs_enabled = False
+            _begin(ray, address, folder, cores, gpus)
+        try:
+            yield Cluster(ray, address, _places(ray, on_processor))
+        finally:
+            with _signals_kept():
+                ray.shutdown()
+            if folder is not None:
+                remove(folder)
+
+
+def _check_address(address: str) -> None:
+    if address != LOCAL and not _ADDRESS.fullmatch(address):
+        raise UsageError(
+            f"'{plain(address, 60)}' is no address of a Ray cluster, such as auto or 10.0.0.1:6379; to work on this "
+            "machine alone, say --ray as the last word"
+        )
+
+
+def _begin(ray: Any, address: str, folder: Path | None, cores: int | None, gpus: int | None) -> None:  # noqa: ANN401
+    quiet = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": None}
+    if address != LOCAL:
+        return _tried(lambda: _join(ray, address, quiet), f"no Ray cluster answers at {plain(address)}", 1)
+    own = {
+        "address": "local",
+        "include_dashboard": False,
+        "num_cpus": cores,
+        "num_gpus": gpus,
+        "object_store_memory": _STORE,
+        "_temp_dir": None if folder is None else str(folder / "r"),
+    }
+    return _tried(lambda: ray.init(**quiet | own), "Ray does not start on this machine", _TRIES)
+
+
+def _join(ray: Any, address: str, quiet: dict[str, Any]) -> None:  # noqa: ANN401
+    """Ray itself tries for many minutes where nobody listens."""
+    found = address
+    if address == "auto":
+        find = getattr(ray._private.services, "canonicalize_bootstrap_address_or_die", None)
+        found = find(address) if find is not None else ""
+    host, _, port = found.rpartition(":")
+    if port.isdigit():
+        asyncio.run(_reach(host.strip("[]"), int(port)))
+    ray.init(address=address, **quiet)
+
+
+async def _reach(host: str, port: int) -> None:
+    _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), _REACH)
+    writer.close()
+
+
+def _tried(begin: Callable[[], object], words: str, tries: int) -> None:
+    for number in range(tries):
+        try:
+            begin()
+            return
+        except Exception as error:
+            if number == tries - 1:
+                raise WorkerUnusable(f"{words}: {_first_line(error)}") from error
+
+
+def _places(ray: Any, on_processor: bool) -> tuple[Place, ...]:  # noqa: ANN401
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    places = places_of(nodes, on_processor)
+    if not places:
+        raise WorkerUnusable(
+            "the Ray cluster has no GPU: say --device cpu to work on processors, or see `ray status` for its nodes"
+        )
+    return places
+
+
+def places_of(nodes: list[dict[str, float]], on_processor: bool) -> tuple[Place, ...]:
+    """A worker for each GPU, with its part of the node's cores; or for each node one with all of them."""
+    if on_processor:
+        return tuple(Place(gpus=0, cores=int(node["CPU"])) for node in nodes if node.get("CPU", 0) >= 1)[:MOST_WORKERS]
+    with_gpus = [(int(node.get("GPU", 0)), int(node.get("CPU", 0))) for node in nodes if node.get("GPU", 0) >= 1]
+    if not with_gpus:
+        return ()
+    # Ray decides where each goes: all ask for what the narrowest node has.
+    cores = max(0, min(_MOST_CORES, *(cores // gpus for gpus, cores in with_gpus)))
+    count = min(MOST_WORKERS, sum(gpus for gpus, _ in with_gpus))
+    return (Place(gpus=1, cores=cores),) * count
+
+
+# ---- around it
+
+
+@functools.cache
+def _own_environment() -> dict[str, str]:
+    """The same for all of a process: Ray remembers the secret, too."""
+    return _ON_THIS_MACHINE | {"RAY_AUTH_TOKEN": secrets.token_hex(32)}
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """What Ray and the processes that it starts read; as it was afterwards."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _folder_of_its_own(address: str) -> Iterator[Path | None]:
+    """Where what is started here keeps its files, which may be images: nobody else may look into it."""
+    sweep()
+    is_long = len(tempfile.gettempdir()) > _LONGEST_TEMPORARY
+    if address != LOCAL or is_long or os.name == "nt" or "RAY_TMPDIR" in os.environ:
+        yield None
+        return
+    folder = new_folder()
+    try:
+        yield folder
+    except BaseException:
+        remove(folder)
+        raise
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Ray takes SIGTERM for itself; what it means is ours to say."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _first_line(error: BaseException) -> str:
+    return plain(next(iter(str(error).strip().splitlines()), "") or type(error).__name__, 300)
+
+
+def _last_line(error: BaseException) -> str:
+    return plain(next(iter(reversed(str(error).strip().splitlines())), "") or type(error).__name__, 180)
+
+
+def _bench_class() -> type:
+    """What runs on a node. It is sent there whole, so that it can say that Mezzotint is missing, or another one."""
+
+    class Bench:
+        def __init__(self, node: str, arguments: list[str]) -> None:
+            self.named, self.arguments = node, arguments
+            self.node: Any = None
+
+        def hello(self) -> dict[str, str]:
+            import platform
+
+            try:
+                from mezzotint import __version__ as version
+            except ImportError:
+                version = ""
+            return {"version": version, "host": platform.node()}
+
+        def make(self, wire: dict[str, Any]) -> dict[str, Any]:
+            if self.node is None:
+                import importlib
+
+                module, _, name = self.named.partition(":")
+                self.node = getattr(importlib.import_module(module), name)(*self.arguments)
+            made: dict[str, Any] = self.node.make(wire)
+            return made
+
+    return Bench

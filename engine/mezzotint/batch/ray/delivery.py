@@ -1,0 +1,82 @@
+"""An image that was made on a Ray node comes to the disk here: checked, under its planned name, by the way of all."""
+
+import io
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from PIL import Image
+
+from mezzotint.batch.ray.parcel import Answer
+from mezzotint.errors import ProtocolError
+from mezzotint.images.encoding import RECORD_KEYWORD
+from mezzotint.images.naming import NameFields, picture_path
+from mezzotint.images.reading import DECODER_ERRORS, MAX_PIXELS
+from mezzotint.images.record import PictureRecord, record_from_json
+from mezzotint.images.writing import pixels_sha256, write_picture
+from mezzotint.protocol import FileUsed, GeneratedImage, GenerateRequest, GenerateResult, ImageInput
+
+_DAMAGED = "the image that a Ray node sent is not the one that it made ({}): run again with --retry-failed"
+
+
+def delivered(request: GenerateRequest, answer: Answer) -> GenerateResult:
+    """Write what came, and tell it as an engine here would have. ProtocolError for what is not as it is told."""
+    result = answer.result
+    if result is None or not len(answer.pictures) == len(result.images) == request.count:
+        raise ProtocolError(_DAMAGED.format(f"{len(answer.pictures)} came of {request.count}"))
+    pairs = zip(result.images, answer.pictures, strict=True)
+    images = tuple(_written(request, result, image, data) for image, data in pairs)
+    return replace(result, images=images, images_used=_as_asked(request.images, result.images_used))
+
+
+def _written(request: GenerateRequest, result: GenerateResult, image: GeneratedImage, data: bytes) -> GeneratedImage:
+    picture, record = _opened(image, data)
+    path = picture_path(request.output, _fields(request, result, image))
+    mine = replace(
+        record,
+        request=replace(record.request, images=_whole(request.images, record.request.images)),
+        images_used=_as_asked(request.images, record.images_used),
+    )
+    return replace(image, path=str(write_picture(picture, path, mine, overwrite=request.output.overwrite)))
+
+
+def _opened(image: GeneratedImage, data: bytes) -> tuple[Image.Image, PictureRecord]:
+    """Its pixels and its record; both must say the same hash as the result."""
+    try:
+        with Image.open(io.BytesIO(data), formats=["PNG"]) as opened:
+            if opened.size != (image.width, image.height) or image.width * image.height > MAX_PIXELS:
+                raise ProtocolError(_DAMAGED.format(f"it has {opened.width}x{opened.height} pixels"))
+            record = record_from_json(str(opened.info.get(RECORD_KEYWORD)))
+            picture = opened.convert("RGB")
+    except DECODER_ERRORS as error:
+        raise ProtocolError(_DAMAGED.format(" ".join(str(error).split())[:200])) from error
+    if not image.sha256 == record.image.sha256 == pixels_sha256(picture):
+        raise ProtocolError(_DAMAGED.format("its pixels have another sha256"))
+    return picture, record
+
+
+def _fields(request: GenerateRequest, result: GenerateResult, image: GeneratedImage) -> NameFields:
+    last = result.stages[-1] if result.stages else None
+    return NameFields(
+        seed=image.seed,
+        prompt=request.prompt,
+        model=result.stages[0].model.id if result.stages else "",
+        width=image.width,
+        height=image.height,
+        steps=0 if last is None else last.steps,
+        sampler="" if last is None else last.sampler,
+        index=image.index,
+        count=request.count,
+        now=datetime.now(),
+    )
+
+
+def _whole(asked: tuple[ImageInput, ...], there: tuple[ImageInput, ...]) -> tuple[ImageInput, ...]:
+    """Where the images lie that were given: here, and not where they were sent to."""
+    return tuple(replace(one, path=str(Path(mine.path).resolve())) for mine, one in zip(asked, there, strict=False))
+
+
+def _as_asked(asked: tuple[ImageInput, ...], used: tuple[FileUsed, ...]) -> tuple[FileUsed, ...]:
+    """Images come first among the files that were used; embeddings follow."""
+    mine = tuple(replace(one, path=image.path) for image, one in zip(asked, used, strict=False))
+    return mine + used[len(mine) :]

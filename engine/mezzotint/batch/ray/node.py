@@ -1,0 +1,127 @@
+"""What a node of a Ray cluster does: an engine that stays warm, in a folder of its own for each call."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.batch.ray.folders import new_folder, remove, sweep
+from mezzotint.batch.ray.parcel import (
+    MOST_BACK,
+    Answer,
+    Parcel,
+    Reply,
+    Wire,
+    parcel_from_wire,
+    reply_to_wire,
+)
+from mezzotint.batch.ray.sameness import Sameness, standard_sameness
+from mezzotint.batch.run.outcomes import Outcome
+from mezzotint.batch.run.records import kind_of
+from mezzotint.batch.run.workers import EngineWorker
+from mezzotint.batch.tasks.outputs import as_template
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import DeviceLost, ImageRefused, MezzotintError, NoDevice
+from mezzotint.later import import_later
+from mezzotint.offline import offline_environment
+from mezzotint.protocol import Failure, GenerateRequest, Output
+
+if TYPE_CHECKING:
+    from mezzotint.engine import Engine
+
+
+class Node:
+    """Makes parcels into replies. It writes nothing that lasts: what was made travels back as bytes."""
+
+    def __init__(self, make_engine: "Callable[[], Engine]", sameness: Sameness) -> None:
+        self._worker, self._sameness = EngineWorker(make_engine), sameness
+        sweep()
+
+    def make(self, wire: Wire) -> Wire:
+        """Both as they travel. Raises nothing: what goes wrong is told."""
+        try:
+            return reply_to_wire(self._reply(parcel_from_wire(wire)))
+        except DeviceLost as error:
+            return reply_to_wire(Reply(lost=str(error)))
+        except (NoDevice, OSError) as error:
+            return reply_to_wire(Reply(unusable=plain(error, 500)))
+        except Exception as error:  # noqa: BLE001  a request that cannot be made does not end the process
+            kind, words = kind_of(error)
+            failed = Answer(failure=Failure(kind=kind, message=words))
+            return reply_to_wire(Reply(answers=(failed,) * len(wire["requests"])))
+
+    def _reply(self, parcel: Parcel) -> Reply:
+        trouble = self._sameness.trouble(parcel.needs)
+        if trouble is not None:
+            return Reply(unusable=trouble)
+        folder = new_folder().resolve()
+        try:
+            outcomes = self._outcomes(_unpacked(parcel, folder))
+            return Reply(answers=tuple(_answer(one, folder, parcel) for one in outcomes))
+        finally:
+            remove(folder)
+
+    def _outcomes(self, requests: Sequence[GenerateRequest]) -> Sequence[Outcome]:
+        try:
+            if len(requests) == 1:
+                return [self._worker.make(requests[0], lambda _: None)]
+            return self._worker.make_many(requests, lambda _, __: None)
+        except (DeviceLost, NoDevice):
+            raise
+        except MezzotintError as error:
+            return [error] * len(requests)
+
+
+def standard_node(models_folders: Sequence[str]) -> Node:
+    """With the models of the machine that it is on, and no network."""
+    offline_environment()
+    import_later()
+    from mezzotint.catalog import Catalog
+
+    catalog = Catalog.standard([Path(folder) for folder in models_folders])
+    return Node(lambda: _engine(catalog), standard_sameness(catalog))
+
+
+def _engine(catalog: object) -> "Engine":
+    from mezzotint.engine import Engine
+
+    return Engine(catalog)  # type: ignore[arg-type]
+
+
+def _unpacked(parcel: Parcel, folder: Path) -> list[GenerateRequest]:
+    for digest, data in parcel.pictures.items():
+        _picture(folder, digest).write_bytes(data)
+    return [_here(request, folder, number) for number, request in enumerate(parcel.requests)]
+
+
+def _here(request: GenerateRequest, folder: Path, number: int) -> GenerateRequest:
+    """PNG, whatever was asked for: it loses nothing, and the run writes what it shall be."""
+    images = tuple(replace(image, path=str(_picture(folder, str(image.sha256)))) for image in request.images)
+    return replace(request, images=images, output=Output(path=as_template(folder / f"{number}.png")))
+
+
+def _picture(folder: Path, digest: str) -> Path:
+    return folder / f"given-{digest}"
+
+
+def _answer(outcome: Outcome, folder: Path, parcel: Parcel) -> Answer:
+    if isinstance(outcome, MezzotintError):
+        return Answer(failure=Failure(kind=outcome.kind, message=_as_named(str(outcome), folder, parcel)))
+    try:
+        return Answer(result=outcome, pictures=tuple(_made(Path(image.path)) for image in outcome.images))
+    except OSError as error:
+        return Answer(failure=Failure(kind="storage", message=f"the image cannot be read there: {error.strerror}"))
+
+
+def _as_named(message: str, folder: Path, parcel: Parcel) -> str:
+    """Names of files that are only there, as the run knows them."""
+    for digest in parcel.pictures:
+        message = message.replace(str(_picture(folder, digest)), digest)
+    return message
+
+
+def _made(path: Path) -> bytes:
+    size = path.stat().st_size
+    if size > MOST_BACK:
+        raise ImageRefused(f"the image has {size / 2**20:.0f} MB, at most {MOST_BACK / 2**20:.0f} MB travel back")
+    return path.read_bytes()

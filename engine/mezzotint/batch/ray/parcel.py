@@ -1,0 +1,154 @@
+"""What travels between a run and the nodes of a Ray cluster: JSON of our own types, and the bytes of images.
+
+No folder is shared: images that are given are sent along, and those that are made come back.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mezzotint.batch.ray.sameness import Need
+from mezzotint.checkpoints.regular_file import open_regular
+from mezzotint.codec import from_json, to_json
+from mezzotint.errors import ImageRefused, ProtocolError
+from mezzotint.images.reading import MAX_PIXELS
+from mezzotint.protocol import Failure, GenerateRequest, GenerateResult, ImageInput, Output
+from mezzotint.trouble import meaning, shown
+
+MOST_SENT = 256 << 20  # bytes of the images that one request names
+MOST_BACK = 4 * MAX_PIXELS  # bytes of one image
+
+Wire: TypeAlias = dict[str, Any]  # text, bytes, and lists of these
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parcel:
+    """Requests that are made together, the images that they name, and what must be there already."""
+
+    requests: tuple[GenerateRequest, ...]
+    pictures: dict[str, bytes] = field(default_factory=dict)  # by their sha256, under which the requests name them
+    needs: tuple[Need, ...] = ()
+
+    def bytes(self) -> int:
+        """Of its images."""
+        return sum(map(len, self.pictures.values()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What became of one request: its images as PNG, in the order of the result; or an error."""
+
+    result: GenerateResult | None = None
+    pictures: tuple[bytes, ...] = ()
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What became of a parcel."""
+
+    answers: tuple[Answer, ...] = ()
+    unusable: str = ""  # why nothing can be made there; no request is to blame
+    lost: str = ""  # why the process there is of no more use
+
+
+def packed(request: GenerateRequest, most: int = MOST_SENT) -> Parcel:
+    """A request with its images. StorageError for one that cannot be read, has changed, or is too large to send."""
+    pictures: dict[str, bytes] = {}
+    images = []
+    for image in request.images:
+        digest, data = _read(image, most)
+        pictures[digest] = data
+        images.append(replace(image, path=digest, sha256=digest))
+    parcel = Parcel(
+        requests=(replace(request, images=tuple(images), output=Output(), previews=False),), pictures=pictures
+    )
+    if parcel.bytes() > most:
+        raise _too_large(request.images[0].path, parcel.bytes(), most)
+    return parcel
+
+
+def together(parcels: Sequence[Parcel], needs: tuple[Need, ...]) -> Parcel:
+    """Several as one; an image that more than one of them needs is sent once."""
+    return Parcel(
+        requests=tuple(request for parcel in parcels for request in parcel.requests),
+        pictures={digest: data for parcel in parcels for digest, data in parcel.pictures.items()},
+        needs=needs,
+    )
+
+
+def _read(image: ImageInput, most: int) -> tuple[str, bytes]:
+    path = Path(image.path)
+    with open_regular(path) as file:
+        try:
+            data = file.read(most + 1)
+        except OSError as error:
+            raise ImageRefused(f"cannot read {shown(path)}: {meaning(error)}") from error
+    if len(data) > most:
+        raise _too_large(image.path, path.stat().st_size, most)
+    digest = hashlib.sha256(data).hexdigest()
+    if image.sha256 not in (None, digest):
+        raise ImageRefused(f"{shown(path)} has changed since it was looked at: run again to take it as it is now")
+    return digest, data
+
+
+def _too_large(path: str, size: int, most: int) -> ImageRefused:
+    return ImageRefused(
+        f"{shown(path)}: images of {size / 2**20:.0f} MB are too large to send to a Ray node, at most "
+        f"{most / 2**20:.0f} MB are: scale them down, or run without --ray"
+    )
+
+
+# ---- on the way
+
+
+def parcel_to_wire(parcel: Parcel) -> Wire:
+    """As it is sent."""
+    return {
+        "requests": [to_json(one) for one in parcel.requests],
+        "pictures": dict(parcel.pictures),
+        "needs": [to_json(one) for one in parcel.needs],
+    }
+
+
+def parcel_from_wire(wire: Wire) -> Parcel:
+    """As it came. ProtocolError for what is none, and for images that are not what they are called."""
+    for digest, data in wire["pictures"].items():
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise ProtocolError(f"an image came damaged: it is not the one of sha256 {digest[:12]}...")
+    return Parcel(
+        requests=tuple(from_json(GenerateRequest, one) for one in wire["requests"]),
+        pictures=wire["pictures"],
+        needs=tuple(from_json(Need, one) for one in wire["needs"]),
+    )
+
+
+def reply_to_wire(reply: Reply) -> Wire:
+    """As it is sent back."""
+    answers = [
+        {
+            "result": None if one.result is None else to_json(one.result),
+            "pictures": list(one.pictures),
+            "failure": None if one.failure is None else to_json(one.failure),
+        }
+        for one in reply.answers
+    ]
+    return {"answers": answers, "unusable": reply.unusable, "lost": reply.lost}
+
+
+def reply_from_wire(wire: Wire) -> Reply:
+    """As it came back. ProtocolError for what is none."""
+    try:
+        answers = tuple(
+            Answer(
+                result=None if one["result"] is None else from_json(GenerateResult, one["result"]),
+                pictures=tuple(one["pictures"]),
+                failure=None if one["failure"] is None else from_json(Failure, one["failure"]),
+            )
+            for one in wire["answers"]
+        )
+        return Reply(answers=answers, unusable=wire["unusable"], lost=wire["lost"])
+    except (KeyError, TypeError) as error:
+        raise ProtocolError(f"a Ray node answered what is no answer: {error!r}") from error

@@ -1,0 +1,187 @@
+"""A worker on a Ray cluster: it asks a process there for images, and brings them to the disk here."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol
+
+from mezzotint import __version__
+from mezzotint.batch.ray.cluster import BenchDied, Place
+from mezzotint.batch.ray.delivery import delivered
+from mezzotint.batch.ray.parcel import (
+    MOST_SENT,
+    Answer,
+    Parcel,
+    Reply,
+    packed,
+    parcel_to_wire,
+    reply_from_wire,
+    together,
+)
+from mezzotint.batch.ray.sameness import Sameness
+from mezzotint.batch.run.outcomes import OnEventOf, Outcome, error_of
+from mezzotint.batch.run.workers import WorkerDied, WorkerUnusable
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import MezzotintError, ProtocolError
+from mezzotint.protocol import GenerateRequest, GenerateResult, Notice, OnEvent, Saved
+from mezzotint.trouble import shown
+
+STANDARD_NODE = "mezzotint.batch.ray.node:standard_node"
+_STARTS = 3  # that may fail, one after the other
+
+
+class AnyCluster(Protocol):
+    """Where processes are started and asked."""
+
+    def start(self, place: Place, node: str, arguments: list[str]) -> Any:  # noqa: ANN401
+        """A process."""
+
+    def ask(self, bench: Any, method: str, *arguments: object, waiting: Callable[[], bool] = ...) -> Any:  # noqa: ANN401
+        """What it answers; BenchDied, Cancelled, WorkerUnusable."""
+
+    def end(self, bench: Any) -> None:  # noqa: ANN401
+        """Let go of it."""
+
+
+class RayWorker:
+    """One process of a cluster, on a GPU of its own; another is started when it has died. It writes nothing there."""
+
+    in_this_process = False
+
+    def __init__(
+        self,
+        cluster: AnyCluster,
+        place: Place,
+        sameness: Sameness,
+        *,
+        node: str = STANDARD_NODE,
+        arguments: Sequence[Any] = (),
+        most: int = 1,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`stopping`: whether a place in the cluster is not waited for any more."""
+        self._cluster, self._place, self._sameness = cluster, place, sameness
+        self._node, self._arguments, self._most, self._stopping = node, list(arguments), most, stopping
+        self._bench: Any = None
+        self._host = ""
+
+    def ready(self) -> None:
+        """Nothing: a place in the cluster may be long in coming, and is waited for with the first image."""
+
+    def most(self, _: GenerateRequest) -> int:
+        """Of its device."""
+        return self._most
+
+    def make(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
+        """Made there, and written here."""
+        (outcome,) = self.make_many([request], lambda _, event: on_event(event))
+        if isinstance(outcome, MezzotintError):
+            raise outcome
+        return outcome
+
+    def make_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
+        """Made there, and written here; those whose own images cannot be sent meet that error, and no other does."""
+        outcomes: dict[int, Outcome] = {}
+        parcels: dict[int, Parcel] = {}
+        for index, request in enumerate(requests):
+            try:
+                parcels[index] = packed(replace(request, device="auto" if self._place.gpus else "cpu"))
+            except MezzotintError as error:
+                outcomes[index] = error
+        for group in _groups(parcels):
+            answers = self._answers([parcels[index] for index in group], partial(on_event, group[0]))
+            for index, answer in zip(group, answers, strict=True):
+                outcomes[index] = _outcome(requests[index], answer, parcels[index], partial(on_event, index))
+        return [outcomes[index] for index in range(len(requests))]
+
+    def _answers(self, parcels: Sequence[Parcel], on_event: OnEvent) -> tuple[Answer, ...]:
+        parcel = together(parcels, self._sameness.needs(one.requests[0] for one in parcels))
+        bench = self._started(on_event)
+        with self._told_if_it_dies():
+            reply = reply_from_wire(self._cluster.ask(bench, "make", parcel_to_wire(parcel)))
+        self._check(reply)
+        if len(reply.answers) != len(parcels):
+            raise ProtocolError(f"a Ray node was asked for {len(parcels)} images, and told of {len(reply.answers)}")
+        return reply.answers
+
+    def _check(self, reply: Reply) -> None:
+        if reply.unusable:
+            raise WorkerUnusable(f"the Ray node {self._host} can make nothing of this: {plain(reply.unusable, 800)}")
+        if reply.lost:
+            words = f"on the Ray node {self._host}: {plain(reply.lost, 300)}"
+            self.close()
+            raise WorkerDied(words)
+
+    @contextmanager
+    def _told_if_it_dies(self) -> Iterator[None]:
+        try:
+            yield
+        except BenchDied as died:
+            words = f"the process on the Ray node {self._host} ended ({died})"
+            self.close()
+            raise WorkerDied(words) from died
+
+    # ---- its process
+
+    def _started(self, on_event: OnEvent) -> Any:  # noqa: ANN401  a handle
+        """One that has ended between two images is no fault of either."""
+        why = ""
+        for _ in range(_STARTS):
+            try:
+                if self._bench is None:
+                    self._bench = self._cluster.start(self._place, self._node, self._arguments)
+                self._greet(on_event)
+                return self._bench
+            except BenchDied as died:
+                self.close()
+                why = str(died)
+        raise WorkerUnusable(f"a process on the Ray cluster did not start {_STARTS} times: {why}")
+
+    def _greet(self, on_event: OnEvent) -> None:
+        """See that it is there, and of the same version; it may wait for a free GPU before that."""
+        told = self._host != ""
+
+        def waiting() -> bool:
+            nonlocal told
+            if not told:
+                told = True
+                on_event(Notice(code="waiting", message="waiting for a place in the Ray cluster"))
+            return not self._stopping()
+
+        said = self._cluster.ask(self._bench, "hello", waiting=waiting)
+        self._host = plain(said["host"], 80)
+        if said["version"] != __version__:
+            has = f"Mezzotint {plain(said['version'], 40)}" if said["version"] else "no Mezzotint"
+            raise WorkerUnusable(
+                f"the Ray node {self._host} has {has}, and this is {__version__}: install the same version on all nodes"
+            )
+
+    def close(self) -> None:
+        """Let go of it; what it has not sent is lost, and was never told."""
+        if self._bench is not None:
+            self._cluster.end(self._bench)
+            self._bench = None
+            self._host = ""
+
+
+def _groups(parcels: dict[int, Parcel]) -> list[list[int]]:
+    """All in one call, or each in its own where they would be too large."""
+    if sum(parcel.bytes() for parcel in parcels.values()) > MOST_SENT:
+        return [[index] for index in parcels]
+    return [list(parcels)] if parcels else []
+
+
+def _outcome(request: GenerateRequest, answer: Answer, parcel: Parcel, on_event: OnEvent) -> Outcome:
+    if answer.failure is not None:
+        message = answer.failure.message
+        for image, sent in zip(request.images, parcel.requests[0].images, strict=True):
+            message = message.replace(sent.path, shown(image.path))
+        return error_of(answer.failure.kind, message)
+    try:
+        result = delivered(request, answer)
+    except MezzotintError as error:
+        return error
+    for made in result.images:
+        on_event(Saved(image=made, images=len(result.images)))
+    return result

@@ -1,0 +1,1 @@
+"""A run: workers, order of tasks, pauses, what is told."""

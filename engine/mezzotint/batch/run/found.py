@@ -1,0 +1,56 @@
+"""A task's image that is there already: its process ended before the manifest could say so."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+from mezzotint.batch.tasks.tasks import BatchTask
+from mezzotint.jobs.found_pictures import agrees, record_in
+from mezzotint.protocol import GeneratedImage, GenerateRequest
+
+IsAnothers = Callable[[Path], bool]  # whether a manifest says that a file is the image of another task
+
+
+def found_picture(task: BatchTask, folder: Path, is_anothers: IsAnothers) -> GeneratedImage | None:
+    """The image under the planned name, or beside it under the names that are taken when that is in use.
+
+    What it was made from must be written inside it, and be what is asked for.
+    """
+    for path in _candidates(folder / task.output):
+        if is_anothers(path):
+            continue
+        made = record_in(str(path))
+        if made is not None and _is_of(task.request, *made):
+            return replace(made[1], path=str(path))
+    return None
+
+
+def is_taken(path: Path) -> bool:
+    """Whether something has that name, be it a link to nowhere."""
+    return os.path.lexists(path)  # not to be told whether: then nobody can write there either
+
+
+def _candidates(planned: Path) -> Iterator[Path]:
+    path = planned
+    for number in count(1):
+        if not is_taken(path):
+            return
+        yield path
+        path = planned.with_name(f"{planned.stem}-{number}{planned.suffix}")
+
+
+def _is_of(asked: GenerateRequest, made: GenerateRequest, image: GeneratedImage) -> bool:
+    return (
+        image.seed == asked.seed
+        and agrees(asked, made)
+        and asked.strength in (None, made.strength)
+        and asked.inpaint in (None, made.inpaint)
+        and [(one.role, one.sha256) for one in asked.images] == [(one.role, one.sha256) for one in made.images]
+        and _loras(asked) == _loras(made)
+    )
+
+
+def _loras(request: GenerateRequest) -> list[tuple[str, float]]:
+    return [(Path(lora.path).name, lora.weight) for lora in request.loras]

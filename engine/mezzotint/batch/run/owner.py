@@ -1,0 +1,110 @@
+"""One run at a time in an output folder, and the processes that a run before it has left at work.
+
+The system lets go of these locks when a process ends, however it ends. On a network disk they may say nothing to other
+machines: there every machine has a shard, and a manifest, of its own.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from mezzotint.batch.manifest.shards import MOST_SHARDS
+from mezzotint.batch.tasks.tasks import Shard
+from mezzotint.errors import Locked, StorageError
+from mezzotint.jobs.lease import Held, Lease, holder
+from mezzotint.jobs.locked_file import LockedFile
+from mezzotint.trouble import shown
+
+FOLDER = ".mezzotint"  # in the output folder
+_LOOK = 0.05  # seconds
+_PATIENCE = 30.0  # that processes of a run that was killed have to end: they hear of it at once
+
+Sleep = Callable[[float], None]
+
+
+class Owner:
+    """The right to make the images of a folder, or of one shard of it."""
+
+    def __init__(self, lease: Lease, folder: Path, name: str) -> None:
+        self._lease, self._folder, self._name = lease, folder, name
+
+    @classmethod
+    def take(cls, output: Path, shard: Shard | None, *, sleep: Sleep = time.sleep, patience: float = _PATIENCE) -> Self:
+        """Become the owner. Locked when another run is, or processes of one that was killed do not end."""
+        folder, name = output / FOLDER, _name(shard)
+        lease = Lease.acquire(name, folder, what="a batch")
+        if isinstance(lease, Held):
+            raise _locked(output, lease)
+        try:
+            for other in _others(folder, shard):
+                _refuse_if_held(output, folder, other)
+            _wait_for_workers(folder, name, sleep, patience)
+        except BaseException:
+            lease.release()
+            raise
+        return cls(lease, folder, name)
+
+    def hold_of_worker(self, number: int) -> Path:
+        """The file that a process of this run holds while it lives."""
+        return self._folder / f"{self._name}-worker-{number}.held"
+
+    def release(self) -> None:
+        """Let others have the folder."""
+        self._lease.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def _name(shard: Shard | None) -> str:
+    return "run" if shard is None else f"run-{shard.index}-of-{shard.count}"
+
+
+def _others(folder: Path, shard: Shard | None) -> list[str]:
+    """Who must not be at work at the same time: for a shard the run that makes everything, for that every shard."""
+    if shard is not None:
+        return [_name(None)]
+    return sorted(path.stem for path in folder.glob("run-*-of-*.lock"))
+
+
+def _refuse_if_held(output: Path, folder: Path, name: str) -> None:
+    lease = Lease.acquire(name, folder, what="a look whether a batch runs")
+    if isinstance(lease, Held):
+        raise _locked(output, lease)
+    lease.release()
+
+
+def _locked(output: Path, held: Held) -> Locked:
+    return Locked(f"{shown(output)} is being filled by {held}: wait for it, end it there, or choose another folder")
+
+
+def _wait_for_workers(folder: Path, name: str, sleep: Sleep, patience: float) -> None:
+    end = time.monotonic() + patience
+    for path in sorted(folder.glob(f"{name}-worker-*.held")):
+        while (file := LockedFile.take(path)) is None:
+            if time.monotonic() >= end:
+                raise Locked(
+                    f"a process of the run before still makes an image ({shown(path)} is held): wait, or end it"
+                )
+            sleep(_LOOK)
+        file.release()
+
+
+def running(output: Path) -> list[Held]:
+    """Who makes images of a folder at the moment, as far as this machine can tell."""
+    folder = output / FOLDER
+    found = []
+    for path in islice(sorted(folder.glob("run*.lock")), MOST_SHARDS):
+        with contextlib.suppress(StorageError):  # one that may only be read: nobody can say
+            held = holder(path.stem, folder)
+            found += [] if held is None else [held]
+    return found

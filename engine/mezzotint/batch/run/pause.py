@@ -1,0 +1,68 @@
+"""A run that waits: the disk is full, or may not be written to any more. Nothing is wrong with the tasks."""
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from mezzotint.batch.run.room import TRIAL_BYTES, is_full, is_of_name, why_no_room
+from mezzotint.batch.tasks.tasks import BatchTask
+from mezzotint.errors import StorageError
+
+_LOOK = 2.0  # seconds between trials
+_SMALLEST = 64 << 10  # bytes
+_TRIES = 3  # of one task for which there should be room
+
+
+class Pause:
+    """Whether the run waits, and until when."""
+
+    def __init__(
+        self, folder: Path, clock: Callable[[], float], trial: Callable[[Path, int], str | None] = why_no_room
+    ) -> None:
+        self._folder, self._clock, self._trial = folder, clock, trial
+        self._places = {folder}  # that must have room before the run goes on
+        self._next = 0.0
+        self._largest = 0
+        self._tries: Counter[str] = Counter()
+        self.is_on = False
+
+    def wrote(self, picture: Path) -> None:
+        """An image found room; the largest says how much the next one needs."""
+        with contextlib.suppress(OSError):
+            self._largest = max(self._largest, picture.stat().st_size)
+
+    def is_for_room(self, task: BatchTask, error: StorageError) -> bool:
+        """Whether the disk is to blame for an error, and not the task: where there is room, for a few tries.
+
+        A folder that cannot be, for its name or for what is in its way, stops only those whose images go there.
+        """
+        place = (self._folder / task.output).parent
+        why = self._trial(place, self._size())
+        if why is not None:
+            if is_of_name(why) and self._trial(self._folder, self._size()) is None:
+                return False
+            self._places.add(place)
+            return True
+        self._tries[task.key] += is_full(error)
+        return 0 < self._tries[task.key] <= _TRIES
+
+    def begin(self) -> None:
+        """Wait, and look again in a while."""
+        self.is_on = True
+        self._next = self._clock() + _LOOK
+
+    def is_over(self) -> bool:
+        """Whether there is room again; looked at now and then."""
+        if self._clock() < self._next:
+            return False
+        self._next = self._clock() + _LOOK
+        return all(self._trial(place, self._size()) is None for place in self._places)
+
+    def end(self) -> None:
+        """Go on."""
+        self.is_on = False
+        self._places = {self._folder}
+
+    def _size(self) -> int:
+        return max(_SMALLEST, 2 * self._largest) if self._largest else TRIAL_BYTES

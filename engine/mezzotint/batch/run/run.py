@@ -1,0 +1,335 @@
+"""A batch worked through: what is missing is made, what is there stays; whatever ends it, it can be resumed."""
+
+import queue
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from mezzotint.batch.manifest.manifest import Manifest
+from mezzotint.batch.manifest.record import Record
+from mezzotint.batch.run.crew import (
+    WINDOW,
+    Ahead,
+    Came,
+    Crew,
+    GroupBroke,
+    Inbox,
+    Message,
+    StreamEnded,
+    TaskEnded,
+    WorkerLeft,
+)
+from mezzotint.batch.run.dispatch import Dispatcher
+from mezzotint.batch.run.how import How as How
+from mezzotint.batch.run.listener import Listener
+from mezzotint.batch.run.pause import Pause
+from mezzotint.batch.run.progress import Progress, Tally
+from mezzotint.batch.run.records import (
+    change_of_input,
+    done_record,
+    facts_of,
+    failed_record,
+    kind_of,
+    no_task_record,
+)
+from mezzotint.batch.run.standing import Before, Standing
+from mezzotint.batch.run.workers import Worker, WorkerDied, WorkerUnusable
+from mezzotint.batch.tasks.tasks import BatchTask, Skipped
+from mezzotint.errors import Cancelled, DeviceLost, MezzotintError, NoDevice, StorageError
+
+Stopped = Literal["finished", "interrupted"]
+Stream = Iterator[BatchTask | Skipped]
+
+_LOOK = 0.1  # seconds between looks at what nobody tells: Ctrl-C, and the time
+_TELL = 0.5  # seconds between figures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a run ended."""
+
+    stopped: Stopped
+    progress: Progress
+    failures: int  # that the manifest holds
+
+
+class Run:
+    """One run of one batch, by the owner of its output folder."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        folder: Path,
+        manifest: Manifest,
+        workers: Sequence[Worker],
+        listener: Listener,
+        *,
+        how: How,
+        stopping: Callable[[], bool],
+        clock: Callable[[], float] = time.monotonic,
+        window: int = WINDOW,
+    ) -> None:
+        self._folder, self._manifest, self._listener, self._how = folder, manifest, listener, how
+        self._stopping, self._clock = stopping, clock
+        self._inbox: Inbox = queue.SimpleQueue()
+        self._dispatcher = Dispatcher(stopping)
+        self._ahead = Ahead(stream, self._inbox, window)
+        self._crew = Crew(
+            workers,
+            self._dispatcher,
+            self._inbox,
+            begin=lambda task, together: manifest.begin(task.key, together=together),
+            tell=listener.event,
+        )
+        self._standing = Standing(folder, manifest, how)
+        self._tally = Tally(clock)
+        self._pause = Pause(folder, clock)
+        self._at_work = len(workers)
+        self._came = 0
+        self._under_way: set[str] = set()
+        self._stream_ended = self._is_ending = False
+        self._error: BaseException | None = None
+        self._told = clock()
+
+    def run(self) -> Ended:
+        """Make what is missing. Raises what no task is to blame for: StorageError, NoDevice, a bug."""
+        self._ahead.start()
+        self._crew.start()
+        while self._at_work:
+            self._turn()
+        self._finish()
+        if self._error is not None:
+            raise self._error
+        is_whole = self._stream_ended and not self._under_way
+        return Ended(
+            stopped="finished" if is_whole else "interrupted",
+            progress=self._tally.progress(),
+            failures=self._manifest.failures(),
+        )
+
+    def expect(self, total: int) -> None:
+        """About how many tasks there are, where that was counted before the stream comes to its end."""
+        if not self._stream_ended:
+            self._tally.total = total
+
+    def under_way(self) -> list[str]:
+        """The keys of tasks that were begun; for one who ends the process at once."""
+        return list(self._under_way)
+
+    def _turn(self) -> None:
+        try:
+            message = self._inbox.get(timeout=_LOOK)
+        except queue.Empty:
+            message = None
+        try:
+            if message is not None:
+                self._hear(message)
+            if self._manifest.due() and not self._pause.is_on:
+                self._sync()
+        except StorageError as error:
+            self._hold_for_room(error)
+        except Exception as error:  # noqa: BLE001  raised once the workers are done
+            self._end(error)
+        self._look()
+
+    def _look(self) -> None:
+        if self._pause.is_on and self._pause.is_over():
+            self._go_on()
+        if self._stopping() or (self._stream_ended and not self._under_way and not self._pause.is_on):
+            self._end(None)
+        if self._clock() - self._told >= _TELL:
+            self._told = self._clock()
+            self._listener.progress(self._tally.progress())
+
+    def _end(self, error: BaseException | None) -> None:
+        """No task is begun any more; those that are made are waited for."""
+        self._error = self._error or error
+        if not self._is_ending:
+            self._is_ending = True
+            self._ahead.stop()
+            self._dispatcher.end()
+
+    def _finish(self) -> None:
+        try:
+            if self._stream_ended and not self._under_way and self._error is None:
+                self._manifest.note("ended", {"total": self._tally.total})
+            self._sync()
+        except StorageError as error:  # what it could not take is found again by what the images say
+            self._error = self._error or error
+        self._listener.progress(self._tally.progress())
+
+    def _sync(self) -> None:
+        for record in self._manifest.sync():
+            self._tally.settled(record.status, was_tried=not record.is_unreadable_input)
+            self._listener.settled(record, self._tally.progress())
+
+    # ---- what is heard
+
+    def _hear(self, message: Message) -> None:
+        match message:
+            case Came(item=item):
+                self._come(item)
+            case StreamEnded(error=error):
+                self._end_of_stream(error)
+            case TaskEnded():
+                self._task_ended(message)
+            case GroupBroke():
+                self._group_broke(message)
+            case WorkerLeft(error=error):
+                self._left(error)
+
+    def _end_of_stream(self, error: BaseException | None) -> None:
+        if error is not None:
+            self._end(error)
+        elif not self._is_ending:
+            self._stream_ended = True
+            self._tally.total = self._came
+
+    def _left(self, error: BaseException | None) -> None:
+        self._at_work -= 1
+        if error is not None and not self._is_ending:
+            if not self._at_work:
+                return self._end(error)
+            self._listener.notice("worker_lost", f"lost a worker: {error}")
+        return None
+
+    def _come(self, item: BatchTask | Skipped) -> None:
+        if self._is_ending:
+            return
+        self._came += 1
+        if isinstance(item, Skipped):
+            self._no_task(item)
+        elif item.key in self._under_way:  # named twice: the same image under the same name
+            self._came -= 1
+            self._ahead.settled()
+        elif (settled := self._standing.settled(item)) is not None:
+            self._ahead.settled()
+            self._was_settled(settled)
+        else:
+            self._under_way.add(item.key)
+            self._dispatcher.add(self._standing.placed(item), alone=self._standing.is_suspect(item))
+
+    def _was_settled(self, settled: Record | Before) -> None:
+        if settled == "already":
+            self._tally.already += 1
+        elif settled == "left_failed":
+            self._tally.left_failed += 1
+        else:
+            self._manifest.add(settled)
+
+    def _no_task(self, item: Skipped) -> None:
+        self._ahead.settled()
+        record = no_task_record(item)
+        if not item.is_failure and self._manifest.known(record.key).status == "skipped":
+            self._tally.already += 1
+        else:
+            self._manifest.add(record)
+
+    # ---- what became of a task
+
+    def _task_ended(self, ended: TaskEnded) -> None:
+        task, error = ended.task, ended.error
+        if error is None and ended.result is not None:
+            self._made(ended)
+        elif isinstance(error, WorkerDied | DeviceLost):
+            self._died(task, error, ended.is_shared)
+        elif isinstance(error, Cancelled | WorkerUnusable):
+            self._again(task)
+        elif isinstance(error, NoDevice):
+            self._manifest.release(task.key)
+            self._end(error)
+        elif ended.is_shared and isinstance(error, Exception):
+            self._again_alone(task)
+        elif isinstance(error, StorageError) and self._pause.is_for_room(task, error):
+            self._again(task)
+            self._hold_for_room(error)
+        elif isinstance(error, Exception):
+            self._failed(task, error, ended.seconds)
+        else:
+            self._end(error)
+
+    def _group_broke(self, broke: GroupBroke) -> None:
+        if isinstance(broke.error, Exception) and not isinstance(
+            broke.error, Cancelled | WorkerUnusable | NoDevice | DeviceLost
+        ):
+            words = f"{broke.tasks} images were being made together: {kind_of(broke.error)[1]}"
+            if isinstance(broke.error, WorkerDied):
+                words = f"{broke.tasks} images were being made together, and {broke.error}"
+            self._listener.notice("together_failed", f"{words}; the missing ones are retried one at a time")
+
+    def _made(self, ended: TaskEnded) -> None:
+        result = ended.result
+        if result is None or not result.images:
+            return self._failed(ended.task, MezzotintError("no image came: try again"), ended.seconds)
+        self._tally.took(result.memory.peak_vram_bytes)
+        self._pause.wrote(Path(result.images[0].path))
+        attempts = self._standing.attempts(ended.task)
+        facts = facts_of(result)
+        image = result.images[0]
+        record = done_record(ended.task, image, self._folder, attempts=attempts, seconds=ended.seconds, facts=facts)
+        return self._add(ended.task, record)
+
+    def _failed(self, task: BatchTask, error: Exception, seconds: float) -> None:
+        kind, words = kind_of(error)
+        change = change_of_input(task.request) if isinstance(error, StorageError) else None
+        if change is not None:
+            kind, words = "input_changed", change
+        record = failed_record(task, kind, words, attempts=self._standing.attempts(task), seconds=seconds)
+        self._add(task, record)
+
+    def _died(self, task: BatchTask, error: WorkerDied | DeviceLost, is_shared: bool) -> None:
+        """Its image may be there for all that; if not, someone else tries, and then nobody.
+
+        Of several that were made together each is tried alone, and what that comes to is counted.
+        """
+        found = self._standing.found(task)
+        if found is None:
+            self._manifest.died(task.key, together=is_shared)
+            found = self._standing.poison(task, str(error))
+        if found is not None:
+            self._add(task, found)
+        else:
+            if not is_shared:
+                self._listener.notice("worker_died", f"{task.output}: {error}; retrying once")
+            self._dispatcher.add_first(task, alone=True)
+        if isinstance(error, DeviceLost):  # of the engine in this process, which can do no more
+            self._end(error)
+
+    def _again(self, task: BatchTask) -> None:
+        self._manifest.release(task.key)
+        self._dispatcher.add_first(task, alone=self._standing.is_suspect(task))
+
+    def _again_alone(self, task: BatchTask) -> None:
+        """What went wrong may be another's fault; its own image may be there."""
+        found = self._standing.found(task)
+        if found is not None:
+            return self._add(task, found)
+        self._manifest.release(task.key)
+        return self._dispatcher.add_first(task, alone=True)
+
+    def _add(self, task: BatchTask, record: Record) -> None:
+        if task.key in self._under_way:
+            self._under_way.discard(task.key)
+            self._ahead.settled()
+        self._manifest.add(record)
+
+    # ---- no room
+
+    def _hold_for_room(self, error: StorageError) -> None:
+        if not self._how.waits_for_room:
+            return self._end(error)
+        if not self._pause.is_on:
+            self._dispatcher.hold(True)
+            self._listener.notice("paused", f"paused: {error}")
+        return self._pause.begin()
+
+    def _go_on(self) -> None:
+        try:
+            self._sync()
+        except StorageError:
+            return self._pause.begin()
+        self._pause.end()
+        self._listener.notice("resumed", "there is room again: resuming")
+        return self._dispatcher.hold(False)

@@ -1,0 +1,88 @@
+"""How a task stands before it is made, or made again: by what the manifest says, and by the images that are there."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from mezzotint.batch.manifest.manifest import Manifest
+from mezzotint.batch.manifest.record import FAILURES, Record
+from mezzotint.batch.run.claims import Claims
+from mezzotint.batch.run.found import found_picture, is_taken
+from mezzotint.batch.run.how import How
+from mezzotint.batch.run.records import done_record, passed_over_record, relative, set_aside_record
+from mezzotint.batch.tasks.outputs import as_template
+from mezzotint.batch.tasks.tasks import BatchTask
+from mezzotint.protocol import Output
+
+Before = Literal["already", "left_failed"]
+
+DEATHS = 2  # of processes that were making a task alone, after which it is set aside
+
+
+class Standing:
+    """What is known of the tasks of one output folder."""
+
+    def __init__(self, folder: Path, manifest: Manifest, how: How) -> None:
+        self._folder, self._manifest, self._how = folder, manifest, how
+        self._claims = Claims(folder) if how.existing == "overwrite" else None
+
+    def settled(self, task: BatchTask) -> Record | Before | None:
+        """Why nothing is to be made: a record to be written, or that it was settled before. None: it is to be made."""
+        known = self._manifest.known(task.key)
+        if known.status == "done" and is_taken(self._folder / known.output) and self._has(known.output, task):
+            return "already"
+        if known.status in FAILURES and not self._how.retry_failed:
+            return "left_failed"
+        return self.found(task) or self._passed_over(task) or (None if self._how.retry_failed else self.poison(task))
+
+    def found(self, task: BatchTask) -> Record | None:
+        """Its image is there, and only the manifest could not say so any more."""
+        image = found_picture(task, self._folder, lambda path: self._is_anothers(task, path))
+        if image is None or not self._has(relative(Path(image.path), self._folder), task):
+            return None
+        return done_record(task, image, self._folder, attempts=self.attempts(task), seconds=None, facts={})
+
+    def placed(self, task: BatchTask) -> BatchTask:
+        """The task with the place that its image gets. What is there may be overwritten, but nothing of this run."""
+        if self._claims is None:
+            return _written_to(task, replace(task.request.output, overwrite=False))
+        if self._claims.claim(task.output, task):
+            self._manifest.replace(task.output, task.key)
+            return _written_to(task, replace(task.request.output, overwrite=True))
+        name = self._claims.claim_beside(task.output, task)
+        output = replace(task.request.output, path=as_template(self._folder / name), overwrite=False)
+        return replace(_written_to(task, output), output=name)
+
+    def _has(self, output: str, task: BatchTask) -> bool:
+        """Whether a file is its own in this run: another's may be about to take its place."""
+        return self._claims is None or self._claims.claim(output, task)
+
+    def _is_anothers(self, task: BatchTask, path: Path) -> bool:
+        return self._manifest.key_of_output(relative(path, self._folder)) not in (None, task.key)
+
+    def _passed_over(self, task: BatchTask) -> Record | Before | None:
+        if self._how.existing != "skip" or not is_taken(self._folder / task.output):
+            return None
+        return "already" if self._manifest.known(task.key).status == "skipped" else passed_over_record(task)
+
+    def poison(self, task: BatchTask, why: str = "") -> Record | None:
+        """It has ended as many processes as a task may. `why`: how the last one ended."""
+        deaths = self._manifest.known(task.key).deaths
+        if deaths < DEATHS:
+            return None
+        words = f"{deaths} processes ended while they made it" + (f", the last: {why}" if why else "")
+        return set_aside_record(task, words, attempts=self.attempts(task) - 1)
+
+    def is_suspect(self, task: BatchTask) -> bool:
+        """Whether it was among those with which a process ended: it is made alone now."""
+        known = self._manifest.known(task.key)
+        return known.is_suspect or known.deaths > 0
+
+    def attempts(self, task: BatchTask) -> int:
+        """Which one is under way, or would be next."""
+        known = self._manifest.known(task.key)
+        return known.attempts + known.deaths + known.is_suspect + 1
+
+
+def _written_to(task: BatchTask, output: Output) -> BatchTask:
+    return replace(task, request=replace(task.request, output=output))

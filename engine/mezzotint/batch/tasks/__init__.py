@@ -1,0 +1,1 @@
+"""What a job stands for: inputs, prompts and matrix, task by task."""

@@ -1,0 +1,123 @@
+"""The requests that tasks are cut from: one for each combination of the matrix, made once and not for every task."""
+
+import hashlib
+import itertools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mezzotint.batch.job.job import JobFile, MatrixValue
+from mezzotint.batch.job.pruned import pruned
+from mezzotint.batch.job.rooted import rooted
+from mezzotint.batch.job.settings import Options, request_of
+from mezzotint.batch.job.words import WORDS
+from mezzotint.protocol import GenerateRequest, ImageInput, Output
+
+THE_INPUT, THE_MASK = "<input>", "<mask>"  # in the place of each task's own images; no file can be called that
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One combination of the matrix."""
+
+    label: str = ""  # for names, such as "steps-20_sampler-euler"
+    settings: Mapping[str, Any] = field(default_factory=dict)  # options by their field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mould:
+    """A request for many tasks: all but their words, seeds, images and names."""
+
+    request: GenerateRequest  # with whole paths
+    digest: str  # sha256 of all of it that decides an image, with paths as they were written
+    seed: int | None
+    count: int
+
+
+def cells_of(matrix: tuple[tuple[str, tuple[MatrixValue, ...]], ...]) -> tuple[Cell, ...]:
+    """Every combination, the last setting changing first; without a matrix one that says nothing."""
+    names = [name for name, _ in matrix]
+    return tuple(_cell(names, values) for values in itertools.product(*(values for _, values in matrix)))
+
+
+def _cell(names: list[str], values: tuple[MatrixValue, ...]) -> Cell:
+    said = dict(zip(names, values, strict=True))
+    return Cell(
+        label="_".join(f"{name}-{_written(value)}" for name, value in said.items()),
+        settings={WORDS[name].field: WORDS[name].read(value) for name, value in said.items()},
+    )
+
+
+def _written(value: MatrixValue) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value).rpartition("/")[2]
+
+
+class Moulds:
+    """The moulds of a job."""
+
+    def __init__(self, job: JobFile, base: Path) -> None:
+        self._job, self._base = job, base
+        self._made: dict[tuple[str, bool, bool], Mould] = {}
+
+    def mould(self, cell: Cell, row: Mapping[str, Any], *, has_input: bool, has_mask: bool) -> Mould:
+        """For tasks of one cell, with what a row of a table says. UsageError for settings that do not go together."""
+        if row:
+            return self._make(self._options(cell, row, has_input, has_mask), None)
+        key = (cell.label, has_input, has_mask)
+        if key not in self._made:
+            self._made[key] = self._make(self._options(cell, row, has_input, has_mask), None)
+        return self._made[key]
+
+    def mould_over(self, cell: Cell, row: Mapping[str, Any], request: GenerateRequest, prompt: str | None) -> Mould:
+        """For a task over a whole request: what the job says changes what it names, all else stays."""
+        return self._make(replace(self._options(cell, row, has_input=False, has_mask=False), prompt=prompt), request)
+
+    def _options(self, cell: Cell, row: Mapping[str, Any], has_input: bool, has_mask: bool) -> Options:
+        options = replace(self._job.settings, **{**row, **cell.settings})
+        return replace(
+            options,
+            prompt="",
+            init=THE_INPUT if has_input else options.init,
+            mask=THE_MASK if has_mask else options.mask,
+        )
+
+    def _make(self, options: Options, over: GenerateRequest | None) -> Mould:
+        request = replace(request_of(options, over), output=Output())
+        return Mould(
+            request=_with_own_pictures(request, rooted(request, self._base)),
+            digest=digest_of(request),
+            seed=request.seed,
+            count=request.count,
+        )
+
+
+def _with_own_pictures(request: GenerateRequest, whole: GenerateRequest) -> GenerateRequest:
+    pairs = zip(request.images, whole.images, strict=True)
+    images = (asked if asked.path in (THE_INPUT, THE_MASK) else found for asked, found in pairs)
+    return replace(whole, images=tuple(images), count=1)
+
+
+def digest_of(request: GenerateRequest) -> str:
+    """sha256 of what decides an image but the seed: not of the machine that it is made on, nor of its memory."""
+    plain = replace(
+        request,
+        images=tuple(_kind_of(image) for image in request.images),
+        seed=None,
+        count=1,
+        device="auto",
+        memory="auto",
+        vram_limit_bytes=None,
+        ram_limit_bytes=None,
+        previews=False,
+        compile=False,
+        cuda_graphs="auto",
+        strict=False,
+        output=Output(),
+    )
+    return hashlib.sha256(json.dumps(pruned(plain), sort_keys=True).encode()).hexdigest()
+
+
+def _kind_of(image: ImageInput) -> ImageInput:
+    return replace(image, path="", sha256=None) if image.path in (THE_INPUT, THE_MASK) else image

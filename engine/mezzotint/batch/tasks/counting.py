@@ -1,0 +1,33 @@
+"""How many tasks a job will have, before the last one is come to: an estimate for the time that is left."""
+
+from itertools import groupby, islice
+from pathlib import Path
+
+from mezzotint.batch.job.job import JobFile
+from mezzotint.batch.tasks.inputs import Found, scan
+from mezzotint.batch.tasks.material import search_of
+from mezzotint.batch.tasks.tasks import BatchTask, Shard, output_folder, tasks_of
+
+_MOST_OPENED = 20  # images that cannot be used, before the estimate is done without
+
+
+def expected_tasks(job: JobFile, *, base: Path, shard: Shard | None = None) -> int:
+    """All tasks of a job of words; of a folder, as many for each image as the first good one has. No other is opened.
+
+    Raises what reading the job raises.
+    """
+    if job.input is None:
+        return sum(1 for _ in tasks_of(job, base=base, shard=shard))
+    first = _of_a_picture(job, base)
+    found = sum(isinstance(one, Found) for one in scan(search_of(job.input, base, output_folder(job, base))))
+    return found * first // (1 if shard is None else shard.count)
+
+
+def _of_a_picture(job: JobFile, base: Path) -> int:
+    """One that cannot be used has no tasks: what a good one has is seen at the next."""
+    by_picture = groupby(tasks_of(job, base=base), lambda item: item.input)
+    for _, items in islice(by_picture, _MOST_OPENED):
+        found = list(items)
+        if any(isinstance(item, BatchTask) for item in found):
+            return len(found)
+    return 1

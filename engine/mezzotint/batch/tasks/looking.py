@@ -1,0 +1,126 @@
+"""What a batch would make, looked at by a window or a terminal: with what is known of times, and of what was made."""
+
+import contextlib
+import itertools
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from mezzotint.batch.job.job import JobFile
+from mezzotint.batch.job.reading import job_of_data
+from mezzotint.batch.manifest.known import KnownTasks
+from mezzotint.batch.run.found import is_taken
+from mezzotint.batch.tasks.dry_run import DryRun
+from mezzotint.batch.tasks.estimate import Sizes, Times
+from mezzotint.batch.tasks.inputs import Listdir, scandir
+from mezzotint.batch.tasks.tasks import BatchTask, Shard, output_folder
+from mezzotint.batch_protocol import BatchLook, DryRow, DryRows, DryTotals
+from mezzotint.catalog import Catalog
+from mezzotint.errors import Cancelled, StorageError, UsageError
+from mezzotint.jobs.store import JobStore
+from mezzotint.jobs.tasks import Expected
+from mezzotint.protocol import GenerateRequest, IsCancelled, ModelRef, OnEvent, Plan, PlanRequest
+from mezzotint.trouble import shown
+
+AT_ONCE = 200  # rows that are told together
+_SECONDS = 0.25  # after which they are told, however few
+_CHARACTERS = 200_000  # of theirs, at which they are
+
+Learned = Callable[[GenerateRequest], Expected]
+Planned = Callable[[PlanRequest], Plan]
+
+
+@contextlib.contextmanager
+def prepared(
+    job: JobFile,
+    base: Path,
+    catalog: Catalog,
+    *,
+    shard: Shard | None = None,
+    planned: Planned | None = None,
+    listdir: Listdir | None = None,
+) -> Iterator[DryRun]:
+    """A dry run, for as long as the times of images can be asked for. `planned`: where nothing was measured."""
+    folder = output_folder(job, base)
+    known = KnownTasks.read(folder)
+
+    def is_done(task: BatchTask) -> bool:
+        found = known.get(task.key)
+        return found.status == "done" and is_taken(folder / found.output)
+
+    default = catalog.default()
+    with contextlib.ExitStack() as stack:
+        yield DryRun(
+            job,
+            base,
+            sizes=Sizes(catalog.find, default),
+            times=Times(_learned(stack), planned, default_model=default.id),
+            shard=shard,
+            is_done=is_done,
+            listdir=listdir,
+        )
+
+
+def _learned(stack: contextlib.ExitStack) -> Learned | None:
+    """What images took before; where that cannot be read, nobody knows."""
+    try:
+        return stack.enter_context(JobStore.open().store).expected
+    except StorageError:
+        return None
+
+
+def look(asked: BatchLook, catalog: Catalog, tell: OnEvent, cancelled: IsCancelled) -> DryTotals:
+    """Tell every row, in groups as they come; the totals are of what was told. Cancelled at any row or file."""
+    job, base = job_of_data(asked.job), Path(asked.base)
+    if not base.is_absolute():
+        raise UsageError(f"{shown(base)} is no whole path: give the whole path of the folder that paths are from")
+    if asked.limit is not None and asked.limit < 0:
+        raise UsageError(f"{asked.limit} rows cannot be looked at")
+    if job.settings.model is not None:
+        catalog.find(ModelRef(id=job.settings.model))  # told once, and not for every image
+    with prepared(job, base, catalog, listdir=lambda folder: _listed(folder, cancelled)) as run:
+        group, rows = _Group(tell), run.rows()
+        for row in itertools.islice(rows, asked.limit):
+            group.add(row)
+            _check(cancelled)
+        group.tell()
+        totals = run.totals()
+        is_whole = asked.limit is None or next(rows, None) is None
+    return replace(totals, is_whole=is_whole)
+
+
+def _listed(folder: Path, cancelled: IsCancelled) -> "Iterator[os.DirEntry[str]]":
+    """The entries of a folder; a large one of which nothing is wanted can be left, too."""
+    for entry in scandir(folder):
+        _check(cancelled)
+        yield entry
+
+
+def _check(cancelled: IsCancelled) -> None:
+    if cancelled():
+        raise Cancelled("stopped")
+
+
+class _Group:
+    """Rows on their way to whoever asked: told together, and soon."""
+
+    def __init__(self, tell: OnEvent, clock: Callable[[], float] = time.monotonic) -> None:
+        self._tell, self._clock = tell, clock
+        self._rows: list[DryRow] = []
+        self._characters, self._told = 0, clock()
+
+    def add(self, row: DryRow) -> None:
+        """One more."""
+        self._rows.append(row)
+        self._characters += sum(len(text) for text in (row.input, row.output, row.why, row.prompt) if text)
+        is_time = self._clock() - self._told >= _SECONDS
+        if is_time or len(self._rows) >= AT_ONCE or self._characters >= _CHARACTERS:
+            self.tell()
+
+    def tell(self) -> None:
+        """Those that wait."""
+        if self._rows:
+            self._tell(DryRows(rows=tuple(self._rows)))
+        self._rows, self._characters, self._told = [], 0, self._clock()

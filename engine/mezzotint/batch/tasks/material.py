@@ -1,0 +1,150 @@
+"""What tasks are made from: an image with what belongs to it, a request of a list, or words alone."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mezzotint.batch.job.again import base_of
+from mezzotint.batch.job.job import InputFolder, JobFile
+from mezzotint.batch.job.pruned import pruned
+from mezzotint.batch.tasks.cells import THE_INPUT, THE_MASK
+from mezzotint.batch.tasks.inputs import Found, Listdir, Search, mask_of, scan, sidecar_of
+from mezzotint.batch.tasks.skipped import Skipped, kind_of_refused
+from mezzotint.checkpoints.fingerprint import fingerprint
+from mezzotint.checkpoints.regular_file import is_folder
+from mezzotint.errors import MezzotintError, UsageError
+from mezzotint.images.naming import from_home
+from mezzotint.protocol import GenerateRequest, ImageInput
+from mezzotint.trouble import shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """One thing that tasks are made from."""
+
+    input: str | None = None  # from the input folder
+    path: Path | None = None
+    mask: Path | None = None
+    caption: str | None = None  # its own words
+    over: GenerateRequest | None = None  # a whole request, which the job's settings change
+    identity: str | None = None  # of `over`
+
+    @property
+    def is_again(self) -> bool:
+        """Whether the image is to be made again, and is itself no part of the request."""
+        return self.path is not None and self.over is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """The images of a task, looked at."""
+
+    images: tuple[ImageInput, ...]
+    hash: str | None  # sha256 of the content of all of them; None: there are none
+
+
+def materials(job: JobFile, base: Path, output: Path, listdir: Listdir | None = None) -> Iterator[Material | Skipped]:
+    """Everything of a job that tasks are made from; files are not opened but for what they say of themselves."""
+    if job.input is not None:
+        yield from _of_folder(job.input, base, output, listdir)
+    elif job.requests:
+        for request in job.requests:
+            text = json.dumps(pruned(request), sort_keys=True)
+            yield Material(over=request, identity=hashlib.sha256(text.encode()).hexdigest())
+    else:
+        yield Material()
+
+
+def input_folder(folder: InputFolder, base: Path) -> Path:
+    """Where the images of a job lie."""
+    return base / from_home(folder.folder)
+
+
+def search_of(asked: InputFolder, base: Path, output: Path) -> Search:
+    """What is looked for in an input folder; masks, and images that were made, are no inputs."""
+    masks = _masks(asked, base)
+    return Search(
+        folder=input_folder(asked, base),
+        recursive=asked.recursive,
+        glob=asked.glob,
+        limit=asked.limit,
+        leave_out=(output,) if masks is None else (output, masks),
+    )
+
+
+def _masks(asked: InputFolder, base: Path) -> Path | None:
+    return None if asked.masks is None else base / from_home(asked.masks)
+
+
+def _of_folder(asked: InputFolder, base: Path, output: Path, listdir: Listdir | None) -> Iterator[Material | Skipped]:
+    masks = _masks(asked, base)
+    _check_folders(input_folder(asked, base), masks, output)
+    for found in scan(search_of(asked, base, output), listdir=listdir):
+        yield found if isinstance(found, Skipped) else _of_picture(found, asked, masks)
+
+
+def _check_folders(folder: Path, masks: Path | None, output: Path) -> None:
+    if _is_same(output, folder):
+        raise UsageError(f"the images of {shown(folder)} would be made into that same folder: choose another for them")
+    if masks is None:
+        return
+    if not is_folder(masks):
+        raise UsageError(f"the folder of the masks, {shown(masks)}, is not there")
+    if _is_same(masks, folder):
+        raise UsageError(f"masks and images cannot lie in one folder, {shown(folder)}: put the masks into another")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether both are there, and one folder."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _of_picture(found: Found, asked: InputFolder, masks: Path | None) -> Material | Skipped:
+    material = Material(input=found.relative, path=found.path)
+    try:
+        if asked.sidecars:
+            material = replace(material, caption=sidecar_of(found))
+        if asked.work == "again":
+            return replace(material, over=_recorded(found))
+    except MezzotintError as error:
+        return Skipped(input=found.relative, reason=str(error), kind=kind_of_refused(found.relative, error.kind))
+    if masks is None:
+        return material
+    mask = mask_of(found, masks)
+    return mask if isinstance(mask, Skipped) else replace(material, mask=mask)
+
+
+def _recorded(found: Found) -> GenerateRequest:
+    """What an image says of itself. Models of other programs are left out: what they are called differs by machine."""
+    from mezzotint.images.metadata import read_metadata
+
+    return base_of(read_metadata(found.path), found.path.name, lambda _: False, lambda _: None)
+
+
+def looked_at(material: Material, images: tuple[ImageInput, ...]) -> Looked:
+    """Open and hash what a task is made from. A MezzotintError says which image cannot be used, and why."""
+    own = {THE_INPUT: material.path, THE_MASK: material.mask}
+    known: list[str] = [_sha256(material.path)] if material.is_again and material.path is not None else []
+    looked = []
+    for image in images:
+        path = own.get(image.path) or Path(image.path)
+        digest = _sha256(path)
+        if image.sha256 not in (None, digest):
+            digest = str(image.sha256)  # the engine refuses it, and says what has changed
+        known.append(digest)
+        looked.append(replace(image, path=str(path.absolute()), sha256=digest))
+    whole = known[0] if len(known) == 1 else hashlib.sha256(" ".join(known).encode()).hexdigest()
+    return Looked(images=tuple(looked), hash=whole if known else None)
+
+
+def _sha256(path: Path) -> str:
+    from mezzotint.images.reading import open_image
+
+    with open_image(path):
+        pass  # what is no image, or is too large, is told as that
+    return fingerprint(path, None).sha256

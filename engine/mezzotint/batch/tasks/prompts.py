@@ -1,0 +1,132 @@
+"""The rows of a job: words from a list, a file or a table, one at a time."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mezzotint.batch.job.job import Prompts
+from mezzotint.batch.job.limits import MAX_PROMPT
+from mezzotint.batch.job.words import WORDS, is_text, shown
+from mezzotint.batch.tasks.skipped import Skipped
+from mezzotint.batch.tasks.tables import Cell, TableRow, lines_of, read_table
+from mezzotint.batch.tasks.wildcards import Wildcards
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import UsageError
+from mezzotint.images.naming import from_home
+
+_FIELD = re.compile(r"\{([^\W\d][\w -]{0,60})\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Words, before choices are made, and what a table says beside them."""
+
+    number: int  # of all rows of the job, from 1
+    where: str  # for messages
+    text: str | None  # None: it has none, and the image must bring its own
+    settings: Mapping[str, Any] = field(default_factory=dict)  # options by their field
+    fields: Mapping[str, str] = field(default_factory=dict)  # what stands in the prompt for {column}
+
+    def identity(self) -> list[object]:
+        """What makes it this row, wherever it stands."""
+        return [self.text, sorted(self.fields.items())]
+
+
+def rows_of(prompts: Prompts, base: Path) -> Iterator[Row | Skipped]:
+    """Every row of a job whose file lies in `base`; one row without words where a job has none at all."""
+    number = 0
+    for found in _sources(prompts, base):
+        number += 1
+        if isinstance(found, Skipped):
+            yield found
+            continue
+        where, text, settings, fields = found
+        if text is not None and (len(text) > MAX_PROMPT or not is_text(text)):
+            reason = f"the prompt has {len(text)} characters, of which at most {MAX_PROMPT} are read, or is no text"
+            yield Skipped(input=where, reason=reason, kind="usage")
+        else:
+            yield Row(number=number, where=where, text=text, settings=settings, fields=fields)
+    if not (prompts.list or prompts.file or prompts.table):
+        yield Row(number=1, where="the job", text=None)
+
+
+def texts_of(row: Row, prompts: Prompts, wildcards: Wildcards) -> tuple[str, ...]:
+    """Every prompt of a row; with choices = "one" the row's own text, from which `drawn_text` draws."""
+    if row.text is None:
+        return ("",)
+    texts = wildcards.every(row.text) if prompts.choices == "all" else (row.text,)
+    return tuple(filled(text, row.fields) for text in texts) if prompts.choices == "all" else texts
+
+
+def drawn_text(text: str, seed: int, row: Row, prompts: Prompts, wildcards: Wildcards) -> str:
+    """The prompt of one image."""
+    return filled(wildcards.drawn(text, seed), row.fields) if prompts.choices == "one" else text
+
+
+def filled(text: str, fields: Mapping[str, str]) -> str:
+    """A text with the cells of its row where it names their columns; what a cell holds is plain text."""
+    return _FIELD.sub(lambda found: fields.get(found[1], found[0]), text) if fields else text
+
+
+_Found = tuple[str, str | None, dict[str, Any], dict[str, str]]
+
+
+def _sources(prompts: Prompts, base: Path) -> Iterator[_Found | Skipped]:
+    for number, text in enumerate(prompts.list, 1):
+        yield f"prompt {number} of the list", text, {}, {}
+    if prompts.file is not None:
+        yield from _lines(prompts.file, base)
+    if prompts.table is not None:
+        yield from _table(prompts, prompts.table, base)
+
+
+def _lines(name: str, base: Path) -> Iterator[_Found | Skipped]:
+    """A prompt in each line; empty lines and those that begin with # are none."""
+    for number, line in enumerate(lines_of(base / from_home(name)), 1):
+        text = line.strip()
+        if text and not text.startswith("#"):
+            yield f"{plain(Path(name).name)}, line {number}", text, {}, {}
+
+
+def _table(prompts: Prompts, name: str, base: Path) -> Iterator[_Found | Skipped]:
+    for row in read_table(base / from_home(name)):
+        where = f"{plain(Path(name).name)}, line {row.number}"
+        if not isinstance(row, TableRow):
+            yield Skipped(input=where, reason=row.reason, kind="usage")
+            continue
+        try:
+            settings = _settings(row.cells)
+            fields = {column: _written(cell) for column, cell in row.cells.items()}
+            yield where, _text(prompts.template, fields), settings, fields
+        except (ValueError, UsageError) as error:
+            yield Skipped(input=where, reason=str(error), kind="usage")
+
+
+def _settings(cells: Mapping[str, Cell]) -> dict[str, Any]:
+    """Columns with the name of a setting say it for their row; an empty cell says nothing."""
+    found = {}
+    for column, cell in cells.items():
+        word = WORDS.get(column)
+        if word is not None and cell != "":
+            try:
+                found[word.field] = word.read_cell(cell)
+            except ValueError as error:
+                raise ValueError(f"{column}: {error}") from None
+    return found
+
+
+def _text(template: str | None, fields: Mapping[str, str]) -> str | None:
+    if template is None:
+        return fields.get("prompt") or None
+    for name in _FIELD.findall(template):
+        if name not in fields:
+            raise UsageError(f"the template names {shown(name)}; the table has {plain(', '.join(fields))}")
+    return template
+
+
+def _written(cell: Cell) -> str:
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    return "; ".join(map(str, cell)) if isinstance(cell, list) else str(cell)

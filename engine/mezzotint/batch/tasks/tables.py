@@ -1,0 +1,143 @@
+"""Tables of prompts: CSV, TSV and JSON lines, a row at a time, whatever their size."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from mezzotint import codec
+from mezzotint.batch.job.words import is_text, shown
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import open_regular, reason
+from mezzotint.errors import ModelRefused, ProtocolError, StorageError, UsageError
+
+MOST_COLUMNS = 200
+_MOST_LINE = 1 << 20  # bytes
+Cell = str | int | float | bool | list[object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRow:
+    """The cells of a row, by column; an empty one is an empty text."""
+
+    number: int  # of its line, from 1
+    cells: Mapping[str, Cell]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BadRow:
+    """A row that cannot be used, and why."""
+
+    number: int
+    reason: str
+
+
+def read_table(path: Path) -> Iterator[TableRow | BadRow]:
+    """The rows of a .csv, .tsv or .jsonl file. UsageError for a table that has no proper head at all."""
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".tsv", ".jsonl"):
+        raise UsageError(f"{plain(path, 200)} is no table by its name: it ends in .csv, .tsv or .jsonl")
+    lines = lines_of(path)
+    return _json_rows(lines) if suffix == ".jsonl" else _csv_rows(lines, path, suffix)
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    """The lines of a text file, with their ends; bytes that are no UTF-8 become lone surrogates. StorageError."""
+    try:
+        file = open_regular(path)
+    except ModelRefused as error:
+        raise StorageError(str(error)) from None
+    with file:
+        first = True
+        while data := _next_line(file, path):
+            text = data.decode("utf-8-sig" if first else "utf-8", "surrogateescape")
+            first = False
+            yield text.replace("\r\n", "\n")
+
+
+def _next_line(file: BinaryIO, path: Path) -> bytes:
+    try:
+        line = file.readline(_MOST_LINE)
+        rest = line
+        while len(rest) == _MOST_LINE and not rest.endswith(b"\n"):  # what is longer is passed over, not kept
+            rest = file.readline(_MOST_LINE)
+    except OSError as error:
+        raise StorageError(f"{plain(path, 300)} cannot be read: {reason(error)}") from None
+    return line
+
+
+# ---- CSV
+
+
+def _csv_rows(lines: Iterator[str], path: Path, suffix: str) -> Iterator[TableRow | BadRow]:
+    head_line = next((line for line in lines if line.strip()), "")
+    delimiter = "\t" if suffix == ".tsv" else ";" if ";" in head_line and "," not in head_line else ","
+    try:
+        head = _head(next(csv.reader([head_line], delimiter=delimiter), []), path)
+    except csv.Error as error:
+        raise UsageError(f"the first line of {plain(path, 200)} is no proper CSV: {plain(error)}") from None
+    reader = csv.reader(lines, delimiter=delimiter)
+    while True:
+        number = reader.line_num + 2
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:  # of this row; the reader goes on with the next line
+            yield BadRow(number=number, reason=f"no proper CSV ({plain(error)})")
+            continue
+        if any(cell.strip() for cell in cells):
+            yield _csv_row(number, head, cells)
+
+
+def _head(cells: list[str], path: Path) -> list[str]:
+    names = [cell.strip() for cell in cells]
+    if not names or len(names) > MOST_COLUMNS or not all(names) or not all(map(is_text, names)):
+        raise UsageError(f"the first line of {plain(path, 200)} must name its columns, 1 to {MOST_COLUMNS} of them")
+    doubled = next((name for name in names if names.count(name) > 1), None)
+    if doubled is not None:
+        raise UsageError(f"{plain(path, 200)} has two columns of the name {shown(doubled)}: rename one")
+    return names
+
+
+def _csv_row(number: int, head: list[str], cells: list[str]) -> TableRow | BadRow:
+    if len(cells) > len(head):
+        return BadRow(number=number, reason=f"it has {len(cells)} cells, the table {len(head)} columns")
+    filled = [*(cell.strip() for cell in cells), *[""] * (len(head) - len(cells))]
+    return _row(number, dict(zip(head, filled, strict=True)))
+
+
+# ---- JSON lines
+
+
+def _json_rows(lines: Iterator[str]) -> Iterator[TableRow | BadRow]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            data = codec.parse_json(line)
+        except ProtocolError as error:
+            yield BadRow(number=number, reason=plain(error))
+            continue
+        if not isinstance(data, dict) or len(data) > MOST_COLUMNS:
+            yield BadRow(number=number, reason=f"it is no JSON object of at most {MOST_COLUMNS} columns")
+        else:
+            yield _json_row(number, data)
+
+
+def _json_row(number: int, data: dict[str, object]) -> TableRow | BadRow:
+    cells: dict[str, Cell] = {}
+    for name, value in data.items():
+        if isinstance(value, str | int | float | list):
+            cells[name] = value
+        elif value is not None:
+            return BadRow(number=number, reason=f"{plain(name, 60)} holds {shown(value)}, which is no text or number")
+    return _row(number, cells)
+
+
+def _row(number: int, cells: Mapping[str, Cell]) -> TableRow | BadRow:
+    for name, value in cells.items():
+        if not is_text(name) or (isinstance(value, str) and not is_text(value)):
+            return BadRow(number=number, reason=f"{plain(name, 60)} holds what is no text in UTF-8")
+    return TableRow(number=number, cells=cells)

@@ -1,0 +1,284 @@
+"""What a job stands for, task by task: the same ones, in the same order, under the same names, on every machine."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mezzotint.batch.job.job import JobFile
+from mezzotint.batch.job.limits import MAX_SEED
+from mezzotint.batch.job.reading import check_job
+from mezzotint.batch.job.rooted import whole
+from mezzotint.batch.tasks.cells import Cell, Mould, Moulds, cells_of
+from mezzotint.batch.tasks.inputs import Listdir
+from mezzotint.batch.tasks.material import Looked, Material, input_folder, looked_at, materials
+from mezzotint.batch.tasks.outputs import NamedBy, Names, as_template, check_name, whole_path
+from mezzotint.batch.tasks.prompts import Row, drawn_text, rows_of, texts_of
+from mezzotint.batch.tasks.seen import Seen
+from mezzotint.batch.tasks.skipped import Skipped as Skipped
+from mezzotint.batch.tasks.skipped import kind_of_refused
+from mezzotint.batch.tasks.wildcards import Wildcards
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import MezzotintError, UsageError
+from mezzotint.images.naming import from_home, refuse_odd_characters
+from mezzotint.protocol import GenerateRequest, Output
+
+MOST_ROWS_PER_PICTURE = 10_000
+_SEEDS_DRAWN_BELOW = 2**32  # what other programs can read back
+_TWICE = "the same image stands in the job before: for several images of one prompt, say count"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchTask:
+    """One image to be made."""
+
+    key: str  # sha256 of what the image is made from, wherever it is made and wherever it goes
+    request: GenerateRequest  # complete: seed fixed, images with their sha256, the output under its planned name
+    input: str | None  # its image, from the input folder, with / between folders
+    output: str  # from the output folder, with / between folders
+    settings_hash: str  # sha256 of what was asked, but for the seed, the input's content and where the image goes
+    input_hash: str | None  # sha256 of the input's content; of several images, that of their hashes
+    is_twin: bool = False  # another task of the job has the name that its own would have been
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """One part of a job that is made in `count` parts; `index` counts from 0."""
+
+    index: int
+    count: int
+
+    def has(self, place: str) -> bool:
+        """Whether a task belongs to it, by the sha256 of all but its input's content: that need not be read here."""
+        return int(place, 16) % self.count == self.index
+
+
+def tasks_of(
+    job: JobFile, *, base: Path, shard: Shard | None = None, listdir: Listdir | None = None
+) -> Iterator[BatchTask | Skipped]:
+    """Every task of a job whose file lies in `base`, one at a time; what cannot be a task is told and passed over.
+
+    UsageError at once for a job that cannot be; StorageError while it is read, where a folder or table is gone. All
+    shards give the same names to the same tasks, and none reads the images of another.
+    """
+    check_job(job)
+    check_name(job.output, columns_may_be=job.prompts.table is not None)
+    return _Maker(job, base.absolute(), shard, listdir).tasks()
+
+
+def output_folder(job: JobFile, base: Path) -> Path:
+    """Where the images of a job go. UsageError where none could have a name."""
+    folder = whole(job.output.folder, base.absolute())
+    refuse_odd_characters(folder)
+    return Path(folder)
+
+
+class _Maker:
+    """Makes the tasks of one job."""
+
+    def __init__(self, job: JobFile, base: Path, shard: Shard | None, listdir: Listdir | None) -> None:
+        self._job, self._base, self._shard, self._listdir = job, base, shard, listdir
+        self._folder = output_folder(job, base)
+        self._cells = cells_of(job.matrix)
+        self._moulds = Moulds(job, base)
+        self._names = Names(job.output, has_input=job.input is not None, matrix=[name for name, _ in job.matrix])
+        wildcards = job.prompts.wildcards
+        self._wildcards = Wildcards(None if wildcards is None else base / from_home(wildcards))
+        self._seen = Seen()
+        self._into_input = _way_into_input(job, base, self._folder)
+        self._check_cells()
+
+    def tasks(self) -> Iterator[BatchTask | Skipped]:
+        """All of them."""
+        if self._job.input is None:
+            for material in materials(self._job, self._base, self._folder):
+                yield from self._of_rows(material, rows_of(self._job.prompts, self._base))
+            return
+        rows: list[Row] = []
+        for row in rows_of(self._job.prompts, self._base):
+            if len(rows) >= MOST_ROWS_PER_PICTURE:
+                raise UsageError(f"more than {MOST_ROWS_PER_PICTURE} prompts for each image of a folder are too many")
+            if isinstance(row, Row):
+                rows.append(row)
+            elif self._has(_sha256(row.input)):
+                yield row
+        for material in materials(self._job, self._base, self._folder, self._listdir):
+            yield from self._of_rows(material, iter(rows))
+
+    def _of_rows(self, material: Material | Skipped, rows: Iterator[Row | Skipped]) -> Iterator[BatchTask | Skipped]:
+        if isinstance(material, Skipped):
+            if self._has(_sha256(material.input)):
+                yield material
+            return
+        pictures = _Pictures(material)
+        for row in rows:
+            if isinstance(row, Skipped):
+                if self._has(_sha256(row.input)):
+                    yield row
+                continue
+            yield from self._of_row(material, row, pictures)
+            if material.caption is not None:
+                return  # its own words are made once
+
+    def _of_row(self, material: Material, row: Row, pictures: "_Pictures") -> Iterator[BatchTask | Skipped]:
+        where = material.input or row.where
+        seed = _seed_of(material, row)
+        try:
+            texts = self._texts(material, row)
+            for text in texts:
+                for cell in self._cells:
+                    for task in self._of_cell(material, row, cell, text, seed, pictures):
+                        yield task if isinstance(task, BatchTask) else replace(task, input=task.input or where)
+        except UsageError as error:
+            if self._has(_sha256(where)):
+                yield Skipped(input=where, reason=str(error), kind=error.kind)
+
+    def _texts(self, material: Material, row: Row) -> tuple[str | None, ...]:
+        if material.caption is not None:
+            return (material.caption,)
+        if row.text is not None:
+            return texts_of(row, self._job.prompts, self._wildcards)
+        if material.over is None:
+            in_table = self._job.prompts.table is not None
+            where = (
+                "the column prompt, or give a template" if in_table else "a text file beside it, or give one for all"
+            )
+            raise NoPrompt(f"it has no prompt: write one into {where}")
+        return (None,)
+
+    def _of_cell(
+        self, material: Material, row: Row, cell: Cell, text: str | None, row_seed: int, pictures: "_Pictures"
+    ) -> Iterator[BatchTask | Skipped]:
+        mould = self._mould(material, row, cell, text)
+        first = row_seed if mould.seed is None else mould.seed
+        if first + mould.count - 1 > MAX_SEED:
+            raise UsageError(f"the seed {first} is too large to count {mould.count} images up from it")
+        for index in range(mould.count):
+            seed = first + index
+            words = text
+            if text is not None and material.caption is None:
+                words = drawn_text(text, seed, row, self._job.prompts, self._wildcards)
+            request = mould.request if words is None else replace(mould.request, prompt=words)
+            request = replace(request, seed=seed)
+            by = NamedBy(
+                request=request,
+                input=material.input,
+                row=row.number,
+                index=index,
+                count=mould.count,
+                cell=cell.label,
+                fields=row.fields,
+            )
+            task = self._task(material, request, mould, by, pictures)
+            if task is not None:
+                yield task
+
+    def _mould(self, material: Material, row: Row, cell: Cell, text: str | None) -> Mould:
+        if material.over is not None:
+            return self._moulds.mould_over(cell, row.settings, material.over, text)
+        return self._moulds.mould(
+            cell, row.settings, has_input=material.path is not None, has_mask=material.mask is not None
+        )
+
+    def _task(
+        self, material: Material, request: GenerateRequest, mould: Mould, by: NamedBy, pictures: "_Pictures"
+    ) -> BatchTask | Skipped | None:
+        settings = _sha256(f"{mould.digest} {request.prompt}")
+        place = _sha256(json.dumps([material.input, settings, request.seed]))
+        is_new, is_ours = self._seen.add(place), self._has(place)
+        if not is_new:
+            return Skipped(input="", reason=_TWICE, kind="twice") if is_ours else None
+        name = self._names.name(by)  # also of what is not ours: all shards count the same names
+        if not is_ours:
+            return None
+        try:
+            output = self._output(name.path)
+        except UsageError as error:
+            return Skipped(input="", reason=str(error), kind=error.kind)
+        looked = pictures.looked_at(request)
+        if not isinstance(looked, Looked):
+            return looked
+        return BatchTask(
+            key=_sha256(f"{place} {looked.hash}"),
+            request=replace(request, images=looked.images, output=output),
+            input=material.input,
+            output=name.path,
+            is_twin=name.is_twin,
+            settings_hash=settings,
+            input_hash=looked.hash,
+        )
+
+    def _output(self, name: str) -> Output:
+        if self._into_input is not None and name.casefold().startswith(self._into_input):
+            raise UsageError("its image would go into the input folder: choose another output folder")
+        path = whole_path(self._folder, name)
+        return Output(path=as_template(path), overwrite=self._job.output.existing == "overwrite")
+
+    def _has(self, place: str) -> bool:
+        return self._shard is None or self._shard.has(place)
+
+    def _check_cells(self) -> None:
+        """Settings that do not go together are told before any file is looked for; a table may still say more."""
+        if self._job.prompts.table is not None or self._job.requests:
+            return
+        for cell in self._cells:
+            asked = self._job.input
+            if asked is None or asked.work == "change":
+                self._moulds.mould(
+                    cell, {}, has_input=asked is not None, has_mask=asked is not None and asked.masks is not None
+                )
+
+
+class NoPrompt(UsageError):
+    """An image that has no words, in a job that has none."""
+
+    kind = "no_prompt"
+
+
+class _Pictures:
+    """What one material's tasks are made from, looked at once for all of them."""
+
+    def __init__(self, material: Material) -> None:
+        self._material = material
+        self._known: dict[tuple[str, ...], Looked | None] = {}
+
+    def looked_at(self, request: GenerateRequest) -> Looked | Skipped | None:
+        """None for what was told as unusable before."""
+        images = request.images
+        if not images and not self._material.is_again:
+            return Looked(images=(), hash=None)
+        key = tuple(image.path for image in images)
+        if key in self._known:
+            return self._known[key]
+        if len(self._known) > 100:  # images that rows name; those of a folder are two at most
+            self._known.clear()
+        try:
+            found = self._known[key] = looked_at(self._material, images)
+        except MezzotintError as error:
+            self._known[key] = None
+            name = self._material.input or ""
+            kind = kind_of_refused(name, error.kind) if name else error.kind
+            return Skipped(input=name, reason=plain(error, 500), kind=kind)
+        return found
+
+
+def _seed_of(material: Material, row: Row) -> int:
+    """What every image of a row begins with, where no seed is said: the same whatever settings it is made with."""
+    identity = [material.input, material.identity, row.identity()]
+    return int(_sha256(json.dumps(identity))[:16], 16) % _SEEDS_DRAWN_BELOW
+
+
+def _way_into_input(job: JobFile, base: Path, output: Path) -> str | None:
+    """Where the input folder lies in the output folder, as names of images begin that would go into it."""
+    if job.input is None:
+        return None
+    real, outer = (Path(os.path.realpath(folder)) for folder in (input_folder(job.input, base), output))
+    return (
+        None if real == outer or not real.is_relative_to(outer) else f"{real.relative_to(outer).as_posix().casefold()}/"
+    )
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,184 @@
+"""Wildcards: `__animal__` stands for a line of animal.txt in one folder, and lines may hold wildcards again."""
+
+import hashlib
+import itertools
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from mezzotint.batch.job.limits import MAX_PROMPT
+from mezzotint.batch.job.words import is_text
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import read_limited
+from mezzotint.errors import ModelRefused, StorageError, UsageError
+from mezzotint.jobs.matrix import alternatives
+
+MOST_PROMPTS = 10_000  # out of one row
+DEEPEST = 8  # wildcards in wildcards
+MOST_CHOICES = 1000  # drawn for one prompt, or wildcards in it
+_MOST_BYTES = 4 << 20  # of a file
+_MOST_LINES = 100_000
+_MOST_TEXT = 64 << 20  # characters of all prompts of a row
+_FIRST_STAND_IN = 0xF0000  # characters that no prompt has a use for
+
+# Names are made of words, so that none can be `..`; bounded, so that a line of underscores takes no time.
+_WILDCARD = re.compile(r"__(\w(?:(?!__)[\w.-]){0,80}(?:/\w(?:(?!__)[\w.-]){0,80}){0,8})__")
+_INNERMOST = re.compile(r"\{([^{}]*)\}")
+_ESCAPED = re.compile(r"\\([{|}\\])")
+_HIDDEN = {mark: chr(0xFDD0 + number) for number, mark in enumerate("{|}\\")}  # no characters; while choices are drawn
+_SHOWN = {ord(hidden): mark for mark, hidden in _HIDDEN.items()}
+
+
+class Wildcards:
+    """The files of one folder, each read once. Without a folder there are none, and `__x__` is plain text."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._lines: dict[str, tuple[str, ...]] = {}
+        self._texts: dict[str, tuple[str, ...]] = {}
+
+    def every(self, prompt: str) -> tuple[str, ...]:
+        """Every prompt that a prompt stands for, the last choice changing first. UsageError when they are too many."""
+        return self._expanded(prompt, ())
+
+    def drawn(self, prompt: str, seed: int) -> str:
+        """The one prompt that a seed draws; the same wherever and whenever it is drawn."""
+        draw = _Draw(seed)
+        for _ in range(DEEPEST + 1):
+            prompt = draw.choices(_hidden(prompt))
+            if len(prompt) > MAX_PROMPT:
+                raise UsageError(f"the prompt grows to {len(prompt)} characters; at most {MAX_PROMPT} can be")
+            if self._folder is None or not _WILDCARD.search(prompt):
+                return _plain(prompt)
+            prompt = _WILDCARD.sub(lambda found: draw.one_of(self._of(found[1])), _escaped(prompt))
+        raise UsageError(f"wildcards stand in wildcards more than {DEEPEST} deep: '{plain(prompt, 60)}'")
+
+    # ---- all of them
+
+    def _expanded(self, text: str, within: tuple[str, ...]) -> tuple[str, ...]:
+        if self._folder is None or not _WILDCARD.search(text):
+            return alternatives(text, limit=MOST_PROMPTS)
+        stand_ins = _stand_ins(text)
+        names: dict[str, tuple[str, ...]] = {}
+
+        def stood_for(found: re.Match[str]) -> str:
+            if len(names) >= MOST_CHOICES:
+                raise UsageError(f"the prompt has more than {MOST_CHOICES} wildcards: make it plainer")
+            mark = next(stand_ins)
+            names[mark] = self._all_texts(found[1], within)
+            return mark
+
+        shorter = _WILDCARD.sub(stood_for, text)
+        return _products(alternatives(shorter, limit=MOST_PROMPTS), names)
+
+    def _all_texts(self, name: str, within: tuple[str, ...]) -> tuple[str, ...]:
+        way = (*within, name)
+        if name in within:
+            raise UsageError(f"the wildcard __{plain(name)}__ stands in itself: {plain(' > '.join(way))}")
+        if len(way) > DEEPEST:
+            raise UsageError(f"wildcards stand in wildcards more than {DEEPEST} deep: {plain(' > '.join(way))}")
+        if name not in self._texts:
+            found = tuple(dict.fromkeys(text for line in self._of(name) for text in self._expanded(line, way)))
+            if len(found) > MOST_PROMPTS:
+                raise UsageError(f"the wildcard __{plain(name)}__ stands for {len(found)} texts, {_TOO_MANY}")
+            self._texts[name] = found
+        return self._texts[name]
+
+    # ---- files
+
+    def _of(self, name: str) -> tuple[str, ...]:
+        if name not in self._lines:
+            self._lines[name] = self._read(name)
+        return self._lines[name]
+
+    def _read(self, name: str) -> tuple[str, ...]:
+        folder = self._folder or Path()
+        path = folder.joinpath(*f"{name}.txt".split("/"))
+        try:
+            inside = path.resolve().is_relative_to(folder.resolve())
+            data = read_limited(path, _MOST_BYTES) if inside else b""
+        except (ModelRefused, StorageError, OSError, RuntimeError) as error:
+            raise UsageError(
+                f"the wildcard __{plain(name)}__ has no file that can be read: {plain(error, 300)}"
+            ) from None
+        if not inside:
+            raise UsageError(f"the wildcard __{plain(name)}__ leads out of its folder {plain(folder, 200)}")
+        return _lines_of(data, name)
+
+
+_TOO_MANY = f"and at most {MOST_PROMPTS} are taken; choices = 'one' draws one of them for each image"
+
+
+def _stand_ins(text: str) -> "itertools.filterfalse[str]":
+    return itertools.filterfalse(set(text).__contains__, map(chr, itertools.count(_FIRST_STAND_IN)))
+
+
+def _products(texts: Sequence[str], names: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Every text with every combination of what its wildcards stand for."""
+    marks = [[one for one in text if one in names] for text in texts]
+    count = sum(math.prod(len(names[mark]) for mark in each) for each in marks)
+    longest = max(map(len, texts)) + sum(max(map(len, each)) for each in names.values())
+    if count > MOST_PROMPTS or count * longest > _MOST_TEXT:
+        raise UsageError(f"the alternatives of the prompt make {min(count, 10**9)} prompts, {_TOO_MANY}")
+    return tuple(
+        _filled(text, dict(zip(each, chosen, strict=True)))
+        for text, each in zip(texts, marks, strict=True)
+        for chosen in itertools.product(*(names[mark] for mark in each))
+    )
+
+
+def _filled(text: str, chosen: dict[str, str]) -> str:
+    return text.translate({ord(mark): words for mark, words in chosen.items()}) if chosen else text
+
+
+def _lines_of(data: bytes, name: str) -> tuple[str, ...]:
+    text = data.decode("utf-8-sig", "surrogateescape")
+    lines = [line.strip() for line in text.splitlines()[:_MOST_LINES]]
+    kept = tuple(line for line in lines if line and not line.startswith("#"))
+    if not kept:
+        raise UsageError(f"the wildcard __{plain(name)}__ has no lines: write one text in each")
+    if not all(map(is_text, kept)):
+        raise UsageError(f"the file of the wildcard __{plain(name)}__ is no text in UTF-8: save it as that")
+    return kept
+
+
+# ---- one of them
+
+
+class _Draw:
+    """Choices by a seed: each from a hash, since random numbers differ between versions of Python."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed, self._count = seed, 0
+
+    def one_of(self, texts: Sequence[str]) -> str:
+        """One of some texts."""
+        self._count += 1
+        if self._count > MOST_CHOICES:
+            raise UsageError(f"the prompt asks for more than {MOST_CHOICES} choices: make it plainer")
+        digest = hashlib.sha256(f"{self._seed}/{self._count}".encode()).digest()
+        return texts[int.from_bytes(digest[:8], "big") % len(texts)]
+
+    def choices(self, text: str) -> str:
+        """The text with one of the alternatives at each place, innermost first."""
+        while _INNERMOST.search(text):
+            text = _INNERMOST.sub(self._chosen, text)
+        return text
+
+    def _chosen(self, found: re.Match[str]) -> str:
+        """Braces without a bar are plain text."""
+        inside = found[1]
+        return self.one_of(inside.split("|")) if "|" in inside else f"{_HIDDEN['{']}{inside}{_HIDDEN['}']}"
+
+
+def _hidden(text: str) -> str:
+    return _ESCAPED.sub(lambda found: _HIDDEN[found[1]], text)
+
+
+def _escaped(text: str) -> str:
+    return text.translate({hidden: f"\\{mark}" for hidden, mark in _SHOWN.items()})
+
+
+def _plain(text: str) -> str:
+    return text.translate(_SHOWN)

@@ -1,0 +1,1 @@
+"""`mezzotint batch` and `mezzotint run`."""

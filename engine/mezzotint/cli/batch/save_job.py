@@ -1,0 +1,48 @@
+"""`--save-job`: the words of a command as a job file, and nothing made; `mezzotint run` makes it."""
+
+from pathlib import Path
+
+from mezzotint.batch.job.job import JobFile, JobOutput, PictureFormat
+from mezzotint.batch.job.moved import moved
+from mezzotint.batch.job.reading import job_of_data
+from mezzotint.batch.job.writing import data_of, job_of, write_job
+from mezzotint.batch.tasks.outputs import check_name
+from mezzotint.cli.context import Context
+from mezzotint.errors import UsageError
+from mezzotint.images.naming import split_output
+from mezzotint.protocol import GenerateRequest
+from mezzotint.trouble import shown
+
+_FORMATS: dict[str, PictureFormat] = {".png": "png", ".jpg": "jpg", ".jpeg": "jpg", ".webp": "webp"}
+
+
+def save_job(job: JobFile, path: Path, context: Context, base: Path | None = None) -> int:
+    """Write a job whose paths are from `base`, the current folder, to a file that is not there yet."""
+    job_of_data(data_of(job))  # says what cannot be
+    check_name(job.output, columns_may_be=job.prompts.table is not None)
+    target = path.absolute()
+    write_job(moved(job, (base or Path.cwd()).absolute(), target.parent), target)
+    context.terminal.result(str(path))
+    context.terminal.talk(f"nothing is made yet: `mezzotint run {shown(path)}` makes it")
+    return 0
+
+
+def save_request(request: GenerateRequest, path: Path, context: Context) -> int:
+    """Write the job that makes what a request asks for."""
+    if request.output.preview_folder is not None:
+        raise UsageError("previews of steps are not part of a job: leave --preview-dir out")
+    return save_job(job_of([request], output=output_of(request)), path, context)
+
+
+def output_of(request: GenerateRequest) -> JobOutput:
+    """Where its images go, as a job says it."""
+    named = split_output(request.output)
+    name = None if named.stem is None else "/".join((*named.folders, named.stem))
+    if name is None and named.folders:
+        name = "/".join((*named.folders, "[row]-[prompt]"))
+    return JobOutput(
+        folder=str(named.root),
+        name=name,
+        format=_FORMATS[named.suffix.lower()],
+        existing="overwrite" if request.output.overwrite else "rename",
+    )

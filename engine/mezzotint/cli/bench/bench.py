@@ -1,0 +1,239 @@
+"""`mezzotint bench`: how good models are, how fast attention and products are, what memory they take, in numbers."""
+
+import argparse
+import contextlib
+import io
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.cli.argument_types import integer, size, text
+from mezzotint.cli.bench import attention as bench_attention
+from mezzotint.cli.bench import linear as bench_linear
+from mezzotint.cli.bench import memory as bench_memory
+from mezzotint.cli.bench import quality as bench_quality
+from mezzotint.cli.columns import columns
+from mezzotint.cli.command_options import add_command, add_json, add_models_folder
+from mezzotint.cli.context import Context
+from mezzotint.cli.generate_options import add_how_options, options_of
+from mezzotint.cli.reporter import Reporter
+from mezzotint.cli.request import Options, request_of
+from mezzotint.errors import UnknownModel, UsageError
+from mezzotint.protocol import Event, GenerateResult, ModelRef, Step
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from mezzotint.catalog import Catalog
+    from mezzotint.cli.command_options import Commands
+    from mezzotint.engine import Engine
+    from mezzotint.training.starter.judge import Judge
+    from mezzotint.training.starter.scoring import Question, Score, Share
+
+PROMPTS = 200
+EXAMPLES = """\
+  mezzotint bench starter
+  mezzotint bench starter -m starter-dit --prompts 500 --steps 10 --guidance 4 --json
+  mezzotint bench starter --hires 2 --keep out/
+  mezzotint bench starter -m starter-xl --refiner starter-xl-refiner --prompts 48 --sheet sheet.png
+
+accuracy: how often the judge, a small network that has only ever seen drawn scenes, sees in an image what the prompt
+  asked for, with its 95 % interval (Wilson's); chance is the best blind guess. No training image showed these scenes.
+distance: Frechet's, squared, in the judge's features, to drawn images of the same scenes. It depends on --prompts:
+  compare with what other drawings of the scenes get.
+detail: the mean absolute Laplacian of the luminance, as a share of that of the drawn images; noise counts too.
+seconds: of computing for one image, without loading and saving.
+"""
+
+
+def add(commands: "Commands") -> None:
+    """The command, and those that it has."""
+    summary = "Measure how good models are, how fast attention and products are, what memory they take."
+    below = add_command(commands, "bench", summary).add_subparsers(
+        title="commands", metavar="COMMAND", dest="bench_command", required=True
+    )
+    bench_attention.add(below)
+    bench_linear.add(below)
+    bench_memory.add(below)
+    bench_quality.add(below)
+    summary = "Score models of the bundled starters' little world on scenes that they never saw."
+    parser = add_command(below, "starter", summary, run, EXAMPLES)
+    parser.add_argument(
+        "-m",
+        "--model",
+        dest="models",
+        metavar="MODEL",
+        action="append",
+        default=[],
+        help="an id of `mezzotint models list`, or a path (may be repeated; default: every bundled model)",
+    )
+    parser.add_argument(
+        "--prompts",
+        metavar="N",
+        type=integer(2, 100_000, PROMPTS),
+        default=PROMPTS,
+        help=f"how many images of each model (default: {PROMPTS})",
+    )
+    parser.add_argument("--size", metavar="WxH", type=size, help="pixels, square (default: the model's own)")
+    parser.add_argument("--negative", metavar="TEXT", type=text, help="negative prompt (default: none)")
+    parser.add_argument(
+        "--judge", metavar="DIR", type=Path, help="the judge's folder (default: the one that comes with the program)"
+    )
+    parser.add_argument("--keep", metavar="DIR", help="keep the images in this folder (default: they are deleted)")
+    parser.add_argument("--sheet", metavar="FILE", type=Path, help="write all images of the one model as one, a PNG")
+    parser.add_argument(
+        "--enlarge",
+        metavar="N",
+        type=integer(2, 8, 2),
+        help="judge the finished images enlarged so many times (Lanczos): what a second pass has to be better than",
+    )
+    add_json(parser)
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
+    add_how_options(parser)
+    add_models_folder(parser)
+
+
+def run(arguments: argparse.Namespace, context: Context) -> int:
+    """Make the images, judge them, tell."""
+    from mezzotint.training.starter.judge import bundled_judge, load_judge
+    from mezzotint.training.starter.scoring import score_drawn
+
+    judge = load_judge(arguments.judge or bundled_judge())
+    catalog = context.make_catalog(arguments.models_folder)
+    models = _models(arguments.models, catalog)
+    _check_sheet(arguments.sheet, models)
+    scores = {}
+    with contextlib.closing(context.make_engine(catalog)) as engine:
+        for model in models:
+            bench = _Bench(engine, context, options_of(arguments), arguments.prompts, arguments.enlarge or 1)
+            scores[model] = bench.score(model, judge, arguments.keep, arguments.sheet)
+    drawn = score_drawn(judge, arguments.prompts)
+    if arguments.json:
+        context.terminal.json({"models": scores, "judge": drawn})
+    else:
+        context.terminal.result(_table(scores, drawn))
+    return 0
+
+
+def _models(named: Sequence[str], catalog: "Catalog") -> list[str]:
+    """The ids of what is to be scored; one that cannot be used ends the command before any image is made."""
+    if named:
+        return list(dict.fromkeys(catalog.find(ModelRef(id=name)).info.id for name in named))
+    bundled = [info for info in catalog.models() if info.source == "bundled" and info.problem is None]
+    models = [info.id for info in bundled if info.variant != "refiner"]  # which makes no image alone
+    if not models:
+        raise UnknownModel("no bundled model is here; name one of `mezzotint models list` with --model")
+    return models
+
+
+def _check_sheet(sheet: Path | None, models: Sequence[str]) -> None:
+    if sheet is None:
+        return
+    if len(models) > 1:
+        raise UsageError(f"--sheet shows one model, and {len(models)} are asked: name one with --model")
+    if sheet.suffix.lower() != ".png":
+        raise UsageError(f"--sheet {plain(sheet, 200)}: a sheet is a .png")
+
+    if sheet.exists():
+        raise UsageError(f"--sheet {plain(sheet, 200)} is there already; give another name")
+
+
+def _write_sheet(picture: "Image", path: Path) -> None:
+    from mezzotint.atomic import atomic_write
+
+    data = io.BytesIO()
+    picture.save(data, "PNG", optimize=True)
+    atomic_write(path, data.getvalue(), overwrite=True)
+
+
+class _Bench:
+    """One engine, asked for an image after the other."""
+
+    def __init__(self, engine: "Engine", context: Context, options: Options, count: int, enlarge: int) -> None:
+        self._engine, self._context, self._options = engine, context, options
+        self._count, self._enlarge = count, enlarge
+
+    def score(self, model: str, judge: "Judge", keep: str | None, sheet: Path | None) -> "Score":
+        """Make the model's images and judge each."""
+        from mezzotint.training.starter.contact_sheet import contact_sheet
+        from mezzotint.training.starter.scoring import Tally, questions
+
+        self._context.terminal.talk(f"{plain(model, 100)}: {self._count} images")
+        tally = Tally(judge)
+        shown: list[Image] = []
+        with _folder(keep) as folder, Reporter(self._context, "json") as reporter:
+            for question in questions(self._count):
+                result = self._generate(model, question, folder, reporter)
+                picture = self._judged(Path(result.images[0].path))
+                tally.add(question, picture, _seconds(result))
+                shown += [picture] if sheet else []
+        if sheet:
+            _write_sheet(contact_sheet(shown, columns=8), sheet)
+        return tally.score()
+
+    def _judged(self, path: Path) -> "Image":
+        from PIL.Image import Resampling
+
+        from mezzotint.images.reading import read_image
+
+        picture = read_image(path)
+        if self._enlarge == 1:
+            return picture
+        return picture.resize((picture.width * self._enlarge, picture.height * self._enlarge), Resampling.LANCZOS)
+
+    def _generate(self, model: str, question: "Question", folder: str, reporter: Reporter) -> GenerateResult:
+        options = replace(
+            self._options,
+            model=model,
+            prompt=question.prompt,
+            seed=question.number,
+            output=f"{folder}/[model]-[seed].png",
+        )
+
+        def on_event(event: Event) -> None:
+            reporter.on_event(_of_all(event, question.number, self._count))
+
+        return self._engine.generate(request_of(options), on_event, self._context.interrupt.asked)
+
+
+def _of_all(event: Event, done: int, count: int) -> Event:
+    """A step of one image as a step of all of them, so that the time left is that of the whole."""
+    if not isinstance(event, Step):
+        return event
+    each = event.stages * event.steps
+    return replace(
+        event, stage=0, stages=1, step=done * each + event.stage * event.steps + event.step, steps=count * each
+    )
+
+
+def _seconds(result: GenerateResult) -> float:
+    timings = result.timings
+    return timings.encode + sum(timings.denoise) + timings.decode
+
+
+@contextlib.contextmanager
+def _folder(keep: str | None) -> Iterator[str]:
+    if keep is not None:
+        yield keep
+        return
+    with tempfile.TemporaryDirectory(prefix="mezzotint-bench-") as folder:
+        yield folder
+
+
+def _table(scores: Mapping[str, "Score"], drawn: "Score") -> str:
+    """A column for each model, and one for drawings judged the same way."""
+    every = [*scores.values(), drawn]
+    rows = [("", "CHANCE", *(plain(model, 100) for model in scores), "DRAWN")]
+    for name, share in drawn.attributes.items():
+        rows.append((name, f"{share.chance:.3f}", *(_shown(score.attributes[name]) for score in every)))
+    rows.append(("distance", "", *(f"{score.frechet:.3f}" for score in every)))
+    rows.append(("detail", "", *(f"{score.detail:.3f}" for score in every)))
+    rows.append(("seconds", "", *("" if score.seconds is None else f"{score.seconds:.2f}" for score in every)))
+    return columns(rows)
+
+
+def _shown(share: "Share") -> str:
+    return f"{share.accuracy:.3f} ({share.low:.3f} to {share.high:.3f})"

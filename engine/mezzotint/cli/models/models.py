@@ -1,0 +1,93 @@
+"""`mezzotint models`: which models there are, what one of them is, and how to come by more."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.plain_text import plain, size
+from mezzotint.cli.columns import columns, facts
+from mezzotint.cli.command_options import add_command, add_json, add_models_folder
+from mezzotint.cli.context import Context
+from mezzotint.cli.models import get as models_get
+from mezzotint.cli.models import keep as models_keep
+from mezzotint.protocol import ModelInfo, ModelRef
+
+if TYPE_CHECKING:
+    from mezzotint.cli.command_options import Commands
+
+_HEADER = ("ID", "FAMILY", "VARIANT", "SIZE", "SOURCE", "NOTE")
+
+
+def add(commands: "Commands") -> None:
+    """The command, and those that it has."""
+    below = add_command(commands, "models", "List models, look at one, or get more.").add_subparsers(
+        title="commands", metavar="COMMAND", dest="models_command", required=True
+    )
+    listing = add_command(below, "list", "List every model that is found, and why some are refused.", list_models)
+    inspecting = add_command(below, "inspect", "Say what a model is.", inspect_model)
+    inspecting.add_argument("model", metavar="MODEL", help="an id of `mezzotint models list`, or a path")
+    listing.add_argument("--all", action="store_true", help="also those that were taken off the list")
+    for parser in (listing, inspecting):
+        add_json(parser)
+        add_models_folder(parser)
+    models_get.add(below)
+    models_keep.add(below)
+
+
+def list_models(arguments: argparse.Namespace, context: Context) -> int:
+    """All models, in columns."""
+    catalog = context.make_catalog(arguments.models_folder)
+    models = catalog.models(hidden=True) if arguments.all else catalog.models()
+    for notice in catalog.notices():
+        context.terminal.talk(f"notice: {plain(notice, 500)}")
+    if arguments.json:
+        context.terminal.json({"models": models})
+    elif models:
+        context.terminal.result(columns([_HEADER, *map(_row, models)]))
+    else:
+        context.terminal.talk("no models were found; `mezzotint doctor` says where they are looked for")
+    return 0
+
+
+def _row(model: ModelInfo) -> tuple[str, ...]:
+    note = plain(model.scheme) if model.problem is None else f"refused: {plain(model.problem, 300)}"
+    if model.hidden:
+        note = f"off the list; {note}".removesuffix("; ")
+    return (
+        plain(model.id, 200),
+        plain(model.family) or "-",
+        plain(model.variant) or "-",
+        size(model.bytes),
+        plain(model.source),
+        note,
+    )
+
+
+def inspect_model(arguments: argparse.Namespace, context: Context) -> int:
+    """One model; one that is refused ends with its error."""
+    info = context.make_catalog(arguments.models_folder).inspect(ModelRef(id=arguments.model))
+    if arguments.json:
+        context.terminal.json(info)
+    else:
+        context.terminal.result(facts(_told(info)))
+    return 0
+
+
+def _told(info: ModelInfo) -> dict[str, str]:
+    told = {
+        "id": info.id,
+        "path": info.path,
+        "layout": info.layout,
+        "family": info.family,
+        "variant": info.variant,
+        "size": size(info.bytes),
+        "source": info.source,
+    }
+    if info.scheme:
+        told["scheme"] = info.scheme
+    for part in info.parts:
+        layers = ", ".join(f"{count} {precision}" for precision, count in part.layers.items())
+        told[part.name] = f"{size(part.bytes)}: {layers}"
+    if info.defaults is not None:
+        best = info.defaults
+        told["best at"] = f"{best.width}x{best.height}, {best.steps} steps, guidance {best.guidance_scale:g}"
+    return told

@@ -1,0 +1,1 @@
+"""The queue's database: opened, migrated, backed up, rebuilt."""

@@ -1,0 +1,67 @@
+"""Copies of the queue: one a day, and one before its tables change."""
+
+import contextlib
+import os
+import re
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from mezzotint.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, retry_sharing
+from mezzotint.jobs.storage.database import Database, told
+from mezzotint.trouble import storage_error
+
+KEPT = 7
+
+_DAILY = re.compile(r".+-\d{4}-\d{2}-\d{2}")
+
+
+def back_up_daily(database: Database, now: Callable[[], float], after: str = "") -> str:
+    """A copy for each day but that of the last one: the day. Older than the last seven go. Raises StorageError."""
+    day = time.strftime("%Y-%m-%d", time.localtime(now()))
+    path = _backup(database.path, day)
+    if day == after or path.exists():
+        return day
+    _copy(database, path)
+    for old in _daily(database.path)[KEPT:]:
+        with contextlib.suppress(OSError):
+            old.unlink()
+    return day
+
+
+def back_up(database: Database, name: str, now: Callable[[], float]) -> Path:
+    """A copy of its own name, that stays. Raises StorageError."""
+    path = _backup(database.path, f"{name}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now()))}")
+    _copy(database, path)
+    return path
+
+
+def newest_first(path: Path) -> list[Path]:
+    """The daily copies of a queue."""
+    return _daily(path)
+
+
+def _backup(path: Path, name: str) -> Path:
+    return path.parent / "backups" / f"{path.stem}-{name}{path.suffix}"
+
+
+def _daily(path: Path) -> list[Path]:
+    found = (path.parent / "backups").glob(f"{path.stem}-*{path.suffix}")
+    return sorted((one for one in found if _DAILY.fullmatch(one.stem)), reverse=True)
+
+
+def _copy(database: Database, path: Path) -> None:
+    """SQLite's own way of copying: whole at one moment, whatever other processes do meanwhile."""
+    temporary = path.parent / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with told(path), contextlib.closing(sqlite3.connect(temporary)) as copy:
+            database.connection.backup(copy)
+        retry_sharing(os.replace, temporary, path)
+    except OSError as error:
+        raise storage_error("write", path, error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,120 @@
+"""Silence is counted, questions are asked after, and sleep of the machine is nobody's silence."""
+
+import pytest
+from fake_clock import FakeClock
+
+from mezzotint.protocol import Loading
+from mezzotint_app.processes import deadlines, hearing
+from mezzotint_app.processes.hearing import Hearing
+
+LOADING = Loading(model="m", component="unet", bytes_done=0, bytes_total=0)
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+def heard():
+    return []
+
+
+@pytest.fixture
+def watch(clock, heard):
+    return Hearing(clock, ping=lambda: heard.append("ping"), hung=heard.append)
+
+
+def test_a_start_without_an_answer_is_hung(watch, clock, heard):
+    watch.starts()
+    clock.advance(hearing.HANDSHAKE)
+    assert heard == []
+    clock.advance(2)
+    assert heard == ["it was starting"]
+    clock.advance(10_000)
+    assert len(heard) == 1
+
+
+def test_one_that_is_asked_nothing_is_left_alone_and_costs_nothing(watch, clock, heard):
+    watch.starts()
+    watch.heard()
+    clock.advance(10_000)
+    assert heard == [] and clock.waiting() == 0
+
+
+def test_a_question_without_an_answer_is_asked_after_and_then_hung(watch, clock, heard):
+    watch.starts()
+    watch.heard()
+    watch.asked(1, "plan")
+    clock.advance(hearing.QUIET + 2)
+    assert heard == ["ping"]
+    clock.advance(hearing.PONG + 2)
+    assert heard == ["ping", "it was handling a request"]
+
+
+def test_a_question_that_takes_long_is_waited_for_while_the_process_hears(watch, clock, heard):
+    watch.starts()
+    watch.heard()
+    watch.asked(1, "plan")
+    for _ in range(100):
+        clock.advance(hearing.QUIET + 2)
+        assert heard.pop() == "ping" and not heard
+        watch.heard()
+    watch.answered(1)
+    clock.advance(1000)
+    assert heard == [] and clock.waiting() == 0
+
+
+def test_a_silent_job_is_hung_though_other_questions_are_answered(watch, clock, heard):
+    watch.starts()
+    watch.heard()
+    watch.asked(1, "generate")
+    watch.told(1, LOADING)
+    for number in range(2, round(deadlines.LOADING) + 1):
+        watch.asked(number, "memory")
+        clock.advance(1)
+        watch.answered(number)
+    assert heard == []
+    clock.advance(3)
+    assert heard == ["it was loading a model"]
+
+
+def test_a_job_that_tells_something_now_and_then_goes_on(watch, clock, heard):
+    watch.starts()
+    watch.heard()
+    watch.asked(1, "generate")
+    for _ in range(50):
+        watch.told(1, LOADING)
+        clock.advance(deadlines.LOADING - 1)
+    assert heard == []
+
+
+def test_a_job_that_does_not_stop_is_hung_a_minute_after_it_was_asked(watch, clock, heard):
+    watch.starts()
+    watch.heard()
+    watch.asked(1, "generate")
+    clock.advance(300)
+    watch.stopping(1)
+    clock.advance(deadlines.STOPPING)
+    assert heard == []
+    clock.advance(2)
+    assert heard == ["it was preparing a job"]
+
+
+def test_a_machine_that_sleeps_hangs_nobody(watch, clock, heard):
+    watch.starts()
+    watch.heard()
+    watch.asked(1, "generate")
+    watch.told(1, LOADING)
+    for _ in range(10):
+        clock.jump(10_000)
+    assert heard == []
+
+
+def test_after_the_end_nothing_is_told(watch, clock, heard):
+    watch.starts()
+    watch.heard()
+    watch.asked(1, "generate")
+    watch.over()
+    clock.advance(100_000)
+    assert heard == [] and clock.waiting() == 0

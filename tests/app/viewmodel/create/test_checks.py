@@ -1,0 +1,96 @@
+"""What is looked at is what the engine would refuse."""
+
+from dataclasses import replace
+
+import pytest
+from create_forms import settings as any_settings
+from create_page import model_info
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mezzotint.errors import UsageError
+from mezzotint.protocol import GenerateRequest
+from mezzotint.stages.images.sizes import LARGEST_AREA, SMALLEST, check_size
+from mezzotint.stages.setup import MAX_COUNT, MAX_LORA_WEIGHT, MAX_LORAS, MAX_PROMPT, _check_request
+from mezzotint_app.viewmodel.create import checks as create_checks
+from mezzotint_app.viewmodel.create import sizes
+from mezzotint_app.viewmodel.create.checks import Checked, problems
+from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
+from mezzotint_app.viewmodel.create.reading import LARGEST_SEED, MOST_GUIDANCE, MOST_STEPS
+from mezzotint_app.viewmodel.create.request import Form, request_of
+from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
+
+CHECKED = Checked(
+    prompt="a",
+    negative_prompt="",
+    settings=CreateSettings(),
+    seed=None,
+    model="m",
+    info=model_info("m"),
+    model_problem=None,
+    models_known=True,
+    refiner_fits=True,
+    has_picture=False,
+)
+
+
+def test_the_limits_are_the_engines():
+    from mezzotint.stages import setup
+
+    assert (LONGEST, MOST_STEPS, MOST_GUIDANCE) == (MAX_PROMPT, setup.MAX_STEPS, setup.MAX_GUIDANCE)
+    assert (create_checks.MOST_LORAS, create_checks.LARGEST_LORA_WEIGHT) == (MAX_LORAS, MAX_LORA_WEIGHT)
+    assert (create_checks.MOST_COUNT, LARGEST_SEED) == (MAX_COUNT, setup.MAX_SEED)
+    assert (sizes.SMALLEST, sizes.LARGEST_AREA) == (SMALLEST, LARGEST_AREA)
+
+
+ODD = st.builds(
+    replace,
+    any_settings(),
+    count=st.sampled_from([1, 3, 0, 10_001]),
+    steps=st.sampled_from([None, 1, 0, 1001]),
+    loras=st.sampled_from([(), (LoraChoice(path="a", weight=101.0),), (LoraChoice(path="a"),) * 33]),
+)
+
+
+@given(ODD, st.sampled_from([None, 0, 2**63 - 1, 2**63]))
+def test_what_passes_here_is_not_refused_there(settings, seed):
+    """The part of the engine's checks that needs no model; samplings are checked with it."""
+    if problems(replace(CHECKED, settings=settings, seed=seed)).keys() & {"count", "seed", "loras"}:
+        with pytest.raises(UsageError):
+            _check_request(request(settings, seed))
+    else:
+        _check_request(request(settings, seed))
+
+
+def request(settings, seed) -> GenerateRequest:
+    return request_of(Form(model="m", prompt="a", settings=settings, seed=seed))
+
+
+@given(st.integers(1, 9000), st.integers(1, 9000), st.sampled_from(["sdxl", "pixart"]))
+def test_a_size_is_refused_where_the_engine_refuses_it(width, height, family):
+    info = model_info("m", family)
+    told = problems(replace(CHECKED, settings=CreateSettings(width=width, height=height), info=info))
+    try:
+        check_size(width, height, sizes.multiple_of(info))
+    except UsageError:
+        assert "size" in told
+    else:
+        assert "size" not in told or max(width, height) > sizes.LARGEST_SIDE
+
+
+@pytest.mark.parametrize("prompt", ["", "  \n"])
+def test_words_may_be_missing_where_there_is_a_picture(prompt):
+    assert set(problems(replace(CHECKED, prompt=prompt))) == {"prompt"}
+    assert problems(replace(CHECKED, prompt=prompt, has_picture=True)) == {}
+
+
+def test_models_are_not_missed_before_the_list_is_there():
+    assert set(problems(replace(CHECKED, info=None))) == {"model"}
+    assert problems(replace(CHECKED, info=None, models_known=False)) == {}
+
+
+@pytest.mark.parametrize("family", ["sdxl", "pixart"])
+def test_what_a_family_does_not_take_is_told(family):
+    settings = CreateSettings(clip_skip=1, embeddings=("a",))
+    told = problems(replace(CHECKED, settings=settings, info=model_info("m", family)))
+    assert set(told) == (set() if family == "sdxl" else {"clip_skip", "embeddings"})

@@ -1,0 +1,48 @@
+"""Edges are pushed outwards only, in steps, and never so far that the image is too large."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mezzotint.protocol import Inpaint
+from mezzotint_app.viewmodel.create.growth import EDGES, LARGEST_AREA, LARGEST_SIDE, STEP, Growth, growth_of
+
+sides = st.integers(0, LARGEST_SIDE)
+growths = st.builds(Growth, left=sides, top=sides, right=sides, bottom=sides)
+pictures = st.tuples(st.integers(1, 10_000), st.integers(1, 10_000))
+some_edges = st.frozensets(st.sampled_from(EDGES))
+
+
+@given(growths, some_edges, st.floats(-1e5, 1e5), st.floats(-1e5, 1e5), pictures)
+def test_pushing_moves_the_edges_that_are_held_and_no_other(growth, edges, across, down, picture):
+    pushed = growth.pushed(edges, across, down, picture)
+    for edge in EDGES:
+        value = getattr(pushed, edge)
+        assert 0 <= value <= LARGEST_SIDE
+        if edge not in edges:
+            assert value == getattr(growth, edge)
+
+
+@given(st.lists(st.tuples(st.sampled_from(EDGES), st.integers(-100, 10_000)), max_size=8), pictures)
+def test_the_grown_picture_is_never_too_large(steps, picture):
+    growth = Growth()
+    for edge, pixels in steps:
+        growth = growth.with_edge(edge, pixels, picture)
+    width, height = growth.size(*picture)
+    assert width * height <= max(LARGEST_AREA, picture[0] * picture[1])
+
+
+def test_edges_snap():
+    pushed = Growth().pushed(frozenset({"left", "bottom"}), -13, 21, (512, 512))
+    assert pushed == Growth(left=2 * STEP, bottom=3 * STEP)
+    assert pushed.size(512, 512) == (512 + 2 * STEP, 512 + 3 * STEP)
+
+
+def test_no_growth_is_nothing():
+    assert not Growth()
+    assert Growth(top=8)
+    assert growth_of(None) == Growth()
+
+
+def test_what_a_stranger_asks_for_is_bounded():
+    asked = Inpaint(left=-5, top=10**12, right=16, bottom=0)
+    assert growth_of(asked) == Growth(left=0, top=LARGEST_SIDE, right=16)

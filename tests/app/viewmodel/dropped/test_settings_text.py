@@ -1,0 +1,38 @@
+"""Settings as text."""
+
+from gallery_made import metadata
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mezzotint.protocol import GenerateRequest
+from mezzotint_app.viewmodel.dropped.settings_text import request_of, settings_text, shown_settings
+
+
+def test_one_line_of_names_and_values_after_the_words():
+    text = settings_text(
+        metadata(prompt="a hare", width=64, height=32, guidance_scale=5.0, sampler="euler", model="a, b", strength=0.5)
+    )
+    assert text == 'a hare\nSampler: euler, CFG scale: 5, Size: 64x32, Model: "a, b", Denoising strength: 0.5'
+
+
+def test_nothing_known_is_nothing_said():
+    assert settings_text(metadata(program="unknown")) == ""
+    assert shown_settings(metadata(program="unknown")) == []
+
+
+@given(st.text(max_size=30))
+def test_values_never_begin_a_line_of_their_own(model):
+    assert settings_text(metadata(prompt="a", model=model, seed=1)).count("\n") == 1
+
+
+def test_names_are_shown_with_their_values():
+    shown = dict(shown_settings(metadata(model="m", seed=4, guidance_scale=5.5)))
+    assert shown == {"Model": "m", "Seed": "4", "CFG scale": "5.5", "Made with": "Mezzotint"}
+
+
+def test_the_request_is_ours_or_what_carries_over():
+    ours = GenerateRequest(prompt="a hare")
+    assert request_of(metadata(request=ours)) is ours
+    other = request_of(metadata(program="a1111", prompt="a fox", seed=3, width=64, height=32, steps=9))
+    assert (other.prompt, other.seed) == ("a fox", 3)
+    assert (other.cascade.stages[0].width, other.cascade.stages[0].sampling.steps) == (64, 9)

@@ -1,0 +1,63 @@
+"""Stars and the trash, behind the viewer."""
+
+import pytest
+
+from mezzotint.library_protocol import Rating
+from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
+from mezzotint_app.viewmodel.gallery.viewer_keeping import ViewerKeeping
+
+
+@pytest.fixture
+def viewer(qapp, service, inline):
+    made = ViewerModel(service, inline)
+    made.open(["/a.png", "/b.png"], 0)
+    return made
+
+
+@pytest.fixture
+def trashed():
+    return {}
+
+
+@pytest.fixture
+def keeping(viewer, service, inline, trashed):
+    return ViewerKeeping(viewer, service, inline, trash=lambda path: trashed.setdefault(path, ""))
+
+
+def test_stars_are_kept_and_the_gallery_looks_again(qtbot, viewer, keeping, service):
+    viewer.star_wanted.emit("/a.png", 4)
+    assert service.last("gallery.rate").params == Rating(paths=("/a.png",), rating=4)
+    with qtbot.waitSignal(keeping.changed):
+        service.answer(None, "gallery.rate")
+
+
+def test_a_picture_in_the_trash_leaves_the_viewer_and_the_gallery(qtbot, viewer, keeping, service, trashed):
+    viewer.delete_wanted.emit("/a.png")
+    assert list(trashed) == ["/a.png"]
+    assert viewer.count() == 1
+    assert viewer.path() == "/b.png"
+    assert service.last("gallery.forget").params == {"paths": ["/a.png"]}
+    with qtbot.waitSignal(keeping.changed):
+        service.answer(None, "gallery.forget")
+
+
+def test_a_picture_that_cannot_be_moved_stays(qtbot, viewer, keeping, service, trashed):
+    trashed["/a.png"] = "there is no trash"
+    with qtbot.waitSignal(keeping.failed) as failed:
+        viewer.delete_wanted.emit("/a.png")
+    assert "there is no trash" in failed.args[0]
+    assert viewer.count() == 2
+    assert "gallery.forget" not in service.methods()
+
+
+def test_a_trash_that_breaks_is_told(qtbot, viewer, service, inline):
+    keeping = ViewerKeeping(viewer, service, inline, trash=lambda path: 1 // 0)
+    with qtbot.waitSignal(keeping.failed):
+        viewer.delete_wanted.emit("/a.png")
+
+
+def test_a_librarian_that_refuses_is_told(qtbot, viewer, keeping, service):
+    viewer.star_wanted.emit("/a.png", 4)
+    with qtbot.waitSignal(keeping.failed) as failed:
+        service.fail(message="the disk is full", method="gallery.rate")
+    assert failed.args == ["the disk is full"]

@@ -1,0 +1,183 @@
+"""The page passes on what is done to it, and shows what is."""
+
+import pytest
+from batch_window import Works, dry_row, dry_totals, progress
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMessageBox
+
+from mezzotint.batch_protocol import BatchTaskPage, BatchWritten, DryRows
+from mezzotint_app.viewmodel.dropped.data import Held
+from mezzotint_app.windows.batch.page import BATCHES, LOOK, BatchPage
+
+pytestmark = pytest.mark.requires_package("PySide6")
+
+
+@pytest.fixture
+def works(tmp_path, inline):
+    return Works(tmp_path, inline)
+
+
+@pytest.fixture
+def page(qtbot, works):
+    made = BatchPage(works.model)
+    qtbot.addWidget(made)
+    made.resize(1000, 680)
+    made.show()
+    made.told_words = []
+    made.told.connect(made.told_words.append)
+    return made
+
+
+def click(qtbot, button):
+    assert button.isVisible() and button.isEnabled()
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def write(qtbot, line, text):
+    line.selectAll()
+    qtbot.keyClicks(line, text)
+    qtbot.keyClick(line, Qt.Key.Key_Return)
+
+
+def test_every_control_changes_the_job(qtbot, page, works):
+    what, where, model = page.what, page.where, works.model
+    write(qtbot, what.folder.line, "/photos")
+    what.prompts.setPlainText("at night\nat dawn")
+    what.strength.spin().setValue(0.35)
+    what.recursive.setChecked(True)
+    what.sidecars.setChecked(True)
+    write(qtbot, what.glob, "*.png; a*")
+    what.limit.setValue(7)
+    write(qtbot, what.masks.line, "/masks")
+    write(qtbot, what.wildcards.line, "/lists")
+    write(qtbot, what.prompts_file.line, "/w.txt")
+    write(qtbot, what.table.line, "/t.csv")
+    write(qtbot, what.template, "a {b}")
+    what.choices.choose("one")
+    what.matrix.edited.emit(what.matrix.rows() and ())
+    write(qtbot, where.output.line, "/out")
+    write(qtbot, where.name, "[stem]")
+    where.format.choose("jpg")
+    where.existing.choose("skip")
+    where.keep_tree.setChecked(False)
+    assert model.job() == {
+        "version": 1,
+        "settings": {"model": "starter-dit", "size": "64x48", "strength": 0.35},
+        "prompts": {
+            "list": ["at night", "at dawn"], "file": "/w.txt", "table": "/t.csv", "template": "a {b}",
+            "wildcards": "/lists", "choices": "one",
+        },
+        "input": {
+            "folder": "/photos", "recursive": True, "glob": ["*.png", "a*"], "limit": 7, "masks": "/masks",
+            "sidecars": True,
+        },
+        "output": {"folder": "/out", "name": "[stem]", "format": "jpg", "existing": "skip", "keep-tree": False},
+    }  # fmt: skip
+    what.work.choose("again")
+    assert model.job()["input"]["work"] == "again" and "strength" not in model.job()["settings"]
+    what.source.choose("words")
+    assert "input" not in model.job()
+    page.show_model()
+    assert not what.folder.isVisible() and what.prompts.isVisible()
+
+
+def test_the_pattern_of_names_that_is_offered_fits_what_they_are_made_of(page, works):
+    works.model.change(source="folder")
+    page.show_model()
+    assert "[stem]-[seed]" in page.where.name.toolTip()
+    works.model.change(source="words")
+    page.show_model()
+    assert "[prompt]-[seed]" in page.where.name.toolTip() and "[stem]" not in page.where.name.toolTip()
+
+
+def test_what_is_missing_gets_the_keyboard(qtbot, page, works):
+    page.activateWindow()
+    click(qtbot, page.start)
+    assert page.what.folder.line.hasFocus() and "Choose an image folder" in page.fields()["folder"].problem()
+    assert works.librarian.asked == []
+
+
+def test_looked_at_started_and_in_the_list(qtbot, page, works):
+    works.model.use_folder("/photos/Rome")
+    page.show_model()
+    click(qtbot, page.look_button)
+    assert page.tabs.currentIndex() == LOOK and page.look.stop.isVisible()
+    works.librarian.event(DryRows(rows=(dry_row(1), dry_row(2, does="skip", why="no image"))), method="batch_look")
+    works.librarian.answer(dry_totals(fits=False, skipped={"unreadable": 1}), method="batch_look")
+    assert page.look.table.model().rowCount() == 2 and not page.look.stop.isVisible()
+    assert page.look.words.text() == "1 to generate, 1 skipped (unreadable)."
+    assert "Not enough disk space" in page.look.problem.text() and "free" in page.look.room.text()
+    click(qtbot, page.start)
+    works.librarian.answer(BatchWritten(path=works.librarian.last("batch_write").params.path), method="batch_write")
+    assert page.tabs.currentIndex() == BATCHES and len(page.list.cards()) == 1
+    works.lender.let()
+    works.processes[0].told.emit(progress(1, total=2, failed=1))
+    card = page.list.cards()[0]
+    assert "1 of 2 generated" in card.words.text()
+    click(qtbot, card.failed)
+    qtbot.waitUntil(lambda: bool(works.librarian.open("batch_tasks")))
+    works.librarian.answer(BatchTaskPage(total=0, rows=()), method="batch_tasks")
+    works.processes[0].told.emit(progress(1, total=3, failed=2))
+    qtbot.waitUntil(lambda: bool(works.librarian.open("batch_tasks")))  # one more has failed: asked again
+    click(qtbot, card.stop)
+    assert works.processes[0].done == ["start", "stop"]
+    click(qtbot, card.stop_now)
+    with qtbot.waitSignal(page.folder_asked) as asked:
+        click(qtbot, card.open)
+    assert asked.args == [str(works.folder / "out" / "Rome")]
+
+
+def test_a_look_that_cannot_be_says_why(qtbot, page, works):
+    works.model.use_folder("/photos/Rome")
+    page.look_first()
+    works.librarian.fail("usage", "input.folder: there is no such folder", method="batch_look")
+    assert "no such folder" in page.look.problem.text()
+
+
+def test_trouble_shows_the_log_and_taking_off_asks(qtbot, page, works):
+    identity, run = works.run()
+    run.lines = ("Traceback", "it broke")
+    run.end(1)
+    card = page.list.card(identity)
+    with qtbot.waitSignal(page.log_asked) as asked:
+        click(qtbot, card.log)
+    assert asked.args == ["Holiday", ("Traceback", "it broke")]
+    click(qtbot, card.remove)
+    box = page.list.findChild(QMessageBox)
+    yes = next(one for one in box.buttons() if box.buttonRole(one) == QMessageBox.ButtonRole.AcceptRole)
+    yes.click()
+    assert works.batches.all() == () and page.list.cards() == []
+    assert page.list.empty.isVisible()
+
+
+def test_a_folder_beyond_the_gallery_is_offered_to_it(qtbot, page, works):
+    works.batches.add({"version": 1}, "Elsewhere", "/elsewhere")
+    works.librarian.answer(BatchWritten(path="/j"), method="batch_write")
+    card = page.list.cards()[0]
+    click(qtbot, card.gallery)
+    assert works.settings.value().gallery_folders == ("/elsewhere",)
+    qtbot.waitUntil(lambda: not card.gallery.isVisible())
+
+
+def test_jobs_are_opened_and_kept_by_dialogs(qtbot, page, works):
+    dialog = page.open_job()
+    dialog.fileSelected.emit("/jobs/a.toml")
+    dialog.reject()
+    assert works.librarian.last("batch_read").params == {"path": "/jobs/a.toml"}
+    assert page.save_job() is None  # nothing is filled in
+    works.model.use_folder("/photos/Rome")
+    dialog = page.save_job()
+    dialog.fileSelected.emit("/jobs/b.toml")
+    dialog.reject()
+    assert works.librarian.last("batch_write").params.path == "/jobs/b.toml"
+
+
+def test_settings_are_taken_over_again(qtbot, page, works):
+    click(qtbot, page.where.take)
+    page.show_model()
+    assert page.where.settings.text().startswith("starter-dit · 64x48")
+
+
+def test_a_drop_on_the_page_fills_it_in(page, works):
+    page.dropped.emit(Held(paths=("/photos/Rome",)))
+    assert works.model.form().folder == "/photos/Rome"

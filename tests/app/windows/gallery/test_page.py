@@ -1,0 +1,314 @@
+"""The Gallery page: keyboard, mouse and filters, and what they do."""
+
+import pytest
+from gallery_made import gallery_of, item, metadata, written_pixels
+from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QAbstractButton, QMenu, QMessageBox
+
+from mezzotint.library_protocol import GalleryScanned
+from mezzotint.protocol import Progress
+from mezzotint_app.viewmodel.gallery.gallery import GalleryState, ItemRole
+from mezzotint_app.windows.gallery.page import GalleryPage
+
+CONTROL = Qt.KeyboardModifier.ControlModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def shown(tmp_path, qtbot):
+    def show(items, **options):
+        made = gallery_of(items, tmp_path, **options)
+        made.page = GalleryPage(made.gallery)
+        made.page.resize(1000, 700)
+        qtbot.addWidget(made.page)
+        made.page.show()
+        qtbot.waitExposed(made.page)
+        made.gallery.model.refresh()
+        made.settle()
+        made.page.grid.setFocus()
+        return made
+
+    return show
+
+
+def numbers(count, **fields):
+    return [item(number, **fields) for number in range(count)]
+
+
+def select(made, *rows):
+    selection = made.page.grid.selectionModel()
+    selection.clear()
+    for row in rows:
+        selection.select(made.gallery.model.index(row), QItemSelectionModel.SelectionFlag.Select)
+    selection.setCurrentIndex(made.gallery.model.index(rows[0]), QItemSelectionModel.SelectionFlag.NoUpdate)
+
+
+def press(qtbot, made, key, modifiers=Qt.KeyboardModifier.NoModifier):
+    qtbot.keyClick(made.page.grid, key, modifiers)
+    made.settle()
+
+
+def current(made):
+    return made.gallery.model.index(made.page.grid.currentIndex().row()).data(ItemRole).id
+
+
+def ids(made):
+    made.settle()
+    return [made.gallery.model.peek(row).id for row in range(made.gallery.model.rowCount())]
+
+
+def stars(made):
+    return [one.rating for one in made.librarian.items]
+
+
+def test_an_empty_gallery_leads_to_the_create_page(shown, qtbot):
+    made = shown([])
+    assert made.page.empty.title() == "Your images appear here"
+    with qtbot.waitSignal(made.page.create_asked):
+        qtbot.mouseClick(made.page.empty.button, Qt.MouseButton.LeftButton)
+
+
+def test_a_search_without_a_match_leads_back_to_all(shown, qtbot):
+    made = shown(numbers(3))
+    made.page.bar.search.setText("fox")
+    qtbot.keyClick(made.page.bar.search, Qt.Key.Key_Return)
+    made.settle()
+    assert made.page.empty.title() == "No matching images"
+    qtbot.mouseClick(made.page.empty.button, Qt.MouseButton.LeftButton)
+    assert ids(made) == [0, 1, 2]
+    assert made.page.bar.search.text() == ""
+
+
+def test_keys_lead_through_the_pictures(shown, qtbot):
+    made = shown(numbers(1000))
+    columns = made.page.grid.columns()
+    assert current(made) == 0
+    for key, at in (
+        (Qt.Key.Key_Right, 1),
+        (Qt.Key.Key_Down, 1 + columns),
+        (Qt.Key.Key_Left, columns),
+        (Qt.Key.Key_End, 999),
+        (Qt.Key.Key_Home, 0),
+    ):
+        press(qtbot, made, key)
+        assert current(made) == at
+    press(qtbot, made, Qt.Key.Key_PageDown)
+    down = current(made)
+    assert down > columns
+    press(qtbot, made, Qt.Key.Key_PageUp)
+    assert current(made) == 0
+
+
+def test_digits_and_the_point_give_stars(shown, qtbot):
+    made = shown(numbers(3))
+    select(made, 0, 2)
+    press(qtbot, made, Qt.Key.Key_3)
+    assert stars(made) == [3, 0, 3]
+    press(qtbot, made, Qt.Key.Key_Period)
+    assert stars(made) == [5, 0, 5]
+    press(qtbot, made, Qt.Key.Key_Period)
+    assert stars(made) == [3, 0, 3]
+    press(qtbot, made, Qt.Key.Key_0)
+    assert stars(made) == [0, 0, 0]
+
+
+def test_stars_of_the_panel_are_those_of_the_current_picture(shown, qtbot):
+    made = shown(numbers(2))
+    made.page.panel.stars._buttons[3].click()
+    made.settle()
+    assert stars(made) == [4, 0]
+    made.page.panel.stars._buttons[3].click()
+    made.settle()
+    assert stars(made) == [0, 0]
+
+
+@pytest.mark.parametrize("remember", [True, False])
+def test_the_trash_is_asked_about_once_if_one_likes(shown, qtbot, remember):
+    made = shown(numbers(4))
+    moved = []
+    made.gallery.actions._trash = lambda path: moved.append(path) or ""
+    select(made, 1, 2)
+    press(qtbot, made, Qt.Key.Key_Delete)
+    box = made.page.findChild(QMessageBox)
+    assert moved == []
+    assert "2 images" in box.text()
+    box.checkBox().setChecked(remember)
+    agree = next(one for one in box.buttons() if box.buttonRole(one) == QMessageBox.ButtonRole.AcceptRole)
+    qtbot.mouseClick(agree, Qt.MouseButton.LeftButton)
+    assert ids(made) == [0, 3]
+    assert moved == ["/pictures/1.png", "/pictures/2.png"]
+    assert current(made) == 3
+    made.page.activateWindow()
+    qtbot.waitUntil(made.page.isActiveWindow)
+    made.page.grid.setFocus()
+    press(qtbot, made, Qt.Key.Key_Delete)
+    assert (len(moved) == 3) == remember
+
+
+def test_enter_and_a_double_click_open_the_full_screen(shown, qtbot):
+    made = shown(numbers(5))
+    select(made, 3)
+    with qtbot.waitSignal(made.page.open_full_screen) as told:
+        press(qtbot, made, Qt.Key.Key_Return)
+    assert told.args == [[f"/pictures/{number}.png" for number in range(5)], 3]
+    rect = made.page.grid.visualRect(made.gallery.model.index(1))
+    with qtbot.waitSignal(made.page.open_full_screen) as told:
+        qtbot.mouseClick(made.page.grid.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
+        qtbot.mouseDClick(made.page.grid.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
+    assert told.args[1] == 1
+
+
+def test_two_are_compared(shown, qtbot):
+    made = shown(numbers(5))
+    select(made, 1)
+    assert not made.page.compare_two.isEnabled()
+    select(made, 1, 4)
+    with qtbot.waitSignal(made.page.compare) as told:
+        press(qtbot, made, Qt.Key.Key_C)
+    assert told.args == ["/pictures/1.png", "/pictures/4.png"]
+
+
+def test_keys_copy_the_picture_and_its_settings(shown, qtbot, tmp_path):
+    made = shown(numbers(1))
+    press(qtbot, made, Qt.Key.Key_C, CONTROL)
+    made.librarian.answer(written_pixels(tmp_path), method="pixels")
+    assert QGuiApplication.clipboard().image().width() == 2
+    press(qtbot, made, Qt.Key.Key_C, CONTROL | SHIFT)
+    asked = made.librarian.last("metadata")  # on a slow machine the panel beside the grid has asked before
+    made.librarian.answer(metadata(prompt="a hare", seed=3), call=asked.call)
+    assert QGuiApplication.clipboard().text() == "a hare\nSeed: 3"
+
+
+def test_keys_use_a_picture_again(shown, qtbot):
+    made = shown(numbers(2))
+    select(made, 1)
+    with qtbot.waitSignal(made.page.show_settings_of) as told:
+        press(qtbot, made, Qt.Key.Key_U, CONTROL)
+    assert told.args == ["/pictures/1.png"]
+    with qtbot.waitSignal(made.page.use_as_input) as told:
+        press(qtbot, made, Qt.Key.Key_E, CONTROL)
+    assert told.args == ["/pictures/1.png"]
+
+
+def test_filters_and_order_narrow_the_query_and_the_order_is_kept(shown, qtbot):
+    made = shown([item(0, model="a", rating=2), item(1, model="b")])
+    made.gallery.model.ask_models()
+    made.settle()
+    bar = made.page.bar
+    assert [bar.models.itemText(row) for row in range(bar.models.count())] == ["All models", "a", "b"]
+    bar.models.setCurrentIndex(1)
+    assert ids(made) == [0]
+    bar.models.setCurrentIndex(0)
+    bar.stars.setCurrentIndex(2)
+    assert ids(made) == [0]
+    bar.order.setCurrentIndex(bar.order.findData("best"))
+    assert made.gallery.state.value().order == "best"
+    made.gallery.model.widen()
+    assert bar.stars.currentIndex() == 0
+    assert bar.order.currentData() == "best"
+
+
+def test_the_size_is_chosen_and_kept(shown, qtbot):
+    made = shown(numbers(200), state=GalleryState(side=160))
+    before = made.page.grid.columns()
+    qtbot.keyClick(made.page, Qt.Key.Key_Minus, CONTROL)
+    assert made.gallery.state.value().side == 128
+    assert made.page.grid.columns() > before
+    made.page.bar.slider.setValue(384)
+    assert made.page.grid.columns() < before
+
+
+def test_control_f_leads_to_the_search(shown, qtbot):
+    made = shown(numbers(2))
+    qtbot.keyClick(made.page, Qt.Key.Key_F, CONTROL)
+    assert made.page.bar.search.hasFocus()
+
+
+def test_details_show_foreign_text_as_it_is(shown, qtbot):
+    made = shown([item(0, prompt="<h1>a hare</h1>")])
+    assert made.page.panel.prompt.toPlainText() == "<h1>a hare</h1>"
+    made.gallery.details.ask_now()
+    made.librarian.answer(metadata(prompt="<b>x</b>", negative_prompt="grass", model="<i>m</i>"), method="metadata")
+    assert made.page.panel.prompt.toPlainText() == "<b>x</b>"
+    assert made.page.panel.negative.isVisibleTo(made.page)
+    qtbot.keyClick(made.page, Qt.Key.Key_I, CONTROL)
+    assert not made.page.panel.isVisible()
+    assert made.gallery.state.value().details is False
+
+
+def test_the_date_in_sight_stays_above_the_pictures(shown, qtbot):
+    made = shown([item(number, made=1_800_000_000.0 - 3600 * number) for number in range(400)])
+    assert made.page.status.texts()[:2] == ("Today", "400 images")
+    made.page.grid.verticalScrollBar().setValue(made.page.grid.verticalScrollBar().maximum() // 4)
+    made.settle()
+    assert made.page.status.texts()[0] != "Today"
+
+
+def test_a_scan_shows_how_far_it_is_and_can_be_stopped(shown, qtbot):
+    made = shown(numbers(1))
+    made.gallery.scanner.scan()
+    made.librarian.event(Progress(what="x", done=20, total=1000, unit="pictures"), method="gallery.scan")
+    assert made.page.status.texts()[2].startswith("Reading images: 20 of ")
+    made.page.status._stop.click()
+    assert made.librarian.cancelled[-1] == made.librarian.last("gallery.scan").call
+    made.librarian.answer(GalleryScanned(added=0, removed=0, total=1, unreadable=0), method="gallery.scan")
+    assert made.page.status.texts()[2] == ""
+
+
+def test_trouble_is_told_and_what_was_shown_stays(shown, qtbot):
+    made = shown(numbers(2))
+    made.gallery.model.refresh()
+    QCoreApplication.processEvents()
+    made.librarian.fail("gone", "the librarian ended", method="gallery.query")
+    assert made.page.problem.text() == "the librarian ended"
+    assert made.gallery.model.rowCount() == 2
+
+
+def test_selection_survives_new_pictures(shown, qtbot):
+    made = shown(numbers(50))
+    select(made, 3, 7)
+    made.librarian.items.insert(0, item(999))
+    made.gallery.model.refresh()
+    made.settle()
+    chosen = {made.gallery.model.peek(index.row()).id for index in made.page.grid.selectedIndexes()}
+    assert chosen == {3, 7}
+    assert current(made) == 3
+
+
+def test_fifty_thousand_pictures_cost_what_is_in_sight(shown, qtbot, monkeypatch):
+    made = shown(numbers(50_000))
+    read = []
+    data = made.gallery.model.item
+    monkeypatch.setattr(made.gallery.model, "item", lambda row: read.append(row) or data(row))
+    bar = made.page.grid.verticalScrollBar()
+    for part in range(1, 30):
+        bar.setValue(bar.maximum() * part // 30)
+        made.page.grid.repaint()
+    made.settle()
+    made.page.grid.grab()
+    in_sight = len(made.page.grid.rows_in_sight())
+    assert made.librarian.pages <= 12
+    assert len(read) <= 31 * in_sight * 6
+    assert all(made.gallery.model.peek(row) is not None for row in made.page.grid.rows_in_sight())
+
+
+def test_the_menu_has_every_action(shown, qtbot):
+    made = shown(numbers(2))
+    select(made, 0)
+    made.page.grid.customContextMenuRequested.emit(QPoint(10, 10))
+    menu = made.page.findChild(QMenu)
+    texts = {action.text() for action in menu.actions()}
+    page = made.page
+    assert {one.text() for one in (page.copy_command, page.reveal, page.trash, page.compare_two)} <= texts
+    menu.close()
+
+
+def test_every_control_has_a_name(shown):
+    made = shown(numbers(2))
+    for button in made.page.findChildren(QAbstractButton):
+        if button.isVisibleTo(made.page):
+            assert button.accessibleName() or button.text()
+            assert button.toolTip()
+    for part in (made.page.grid, made.page.bar.search, made.page.bar.models, made.page.bar.slider):
+        assert part.accessibleName()

@@ -1,0 +1,20 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mezzotint.batch.tasks.seen import Seen
+
+
+@given(st.lists(st.text(max_size=3)))
+def test_a_set_of_texts(texts):
+    seen, known = Seen(), set()
+    for text in texts:
+        assert seen.add(text) == (text not in known)
+        known.add(text)
+    assert len(seen) == len(known)
+
+
+def test_many_take_little():
+    seen = Seen()
+    assert all(seen.add(f"folder/picture {number}") for number in range(20_000))
+    assert not any(seen.add(f"folder/picture {number}") for number in range(20_000))
+    assert seen.bytes() <= 32 * 20_000

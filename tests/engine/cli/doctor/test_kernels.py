@@ -1,0 +1,97 @@
+"""The doctor's view of our attention, over a library that is stood in for on the processor."""
+
+import pytest
+from card_kernels import CardNf4
+from fake_kernels import FakeKernels, fake_backends
+from fake_products import FakeProducts, fake_product_backends
+
+from mezzotint import machine
+from mezzotint.attention.library import LibraryFacts, Unavailable
+from mezzotint.cli.doctor.kernels import kernel_report
+from mezzotint.protocol import DeviceInfo
+from mezzotint.quantization.products.bitsandbytes import BitsAndBytesLinear
+from mezzotint.quantization.products.selection import ProductBackends
+
+CPU = DeviceInfo(id="cpu", name="a stand-in for a card", memory_bytes=1)
+OTHER = DeviceInfo(id="mps", name="another", memory_bytes=1)
+SOUND = LibraryFacts(installed=True, version="0.1.0", abi=1)
+
+
+@pytest.fixture(autouse=True)
+def _sixteen_bits(monkeypatch):
+    monkeypatch.setattr(machine, "choose_dtype", lambda wanted, device: "bfloat16")
+
+
+def report(kernels, library=SOUND, devices=(CPU, OTHER)):
+    return kernel_report(devices, library, fake_backends(kernels))
+
+
+def test_what_is_sound_can_be_asked_for():
+    found = report(FakeKernels())
+    assert found.usable == ("flash", "int8", "sdpa", "reference")
+    assert found.self_tests == {"cpu flash bfloat16": "passed 6 cases", "cpu int8 bfloat16": "passed 6 cases"}
+    assert found.failed == ()
+
+
+def test_what_is_wrong_cannot():
+    found = report(FakeKernels("nan", only=lambda asked: asked.flags & 2))
+    assert found.usable == ("flash", "sdpa", "reference")
+    assert found.failed == ("cpu int8 bfloat16",)
+    assert "not-a-number" in found.self_tests["cpu int8 bfloat16"]
+
+
+def test_what_there_is_no_kernel_for_is_named():
+    told = report(FakeKernels(head_sizes={64, 72, 128})).self_tests["cpu flash bfloat16"]
+    assert told == "passed 5 cases, no kernel for an autoencoder's attention"
+
+
+def test_a_device_that_breaks_is_told():
+    def full(arguments, device):
+        raise Unavailable("the device is full")
+
+    kernels = FakeKernels()
+    kernels.plan = full
+    found = report(kernels)
+    assert found.failed and "the device is full" in found.self_tests["cpu flash bfloat16"]
+
+
+def test_a_library_that_cannot_be_used_is_not_tried():
+    kernels = FakeKernels()
+    found = report(kernels, LibraryFacts(installed=True, problem="no driver"))
+    assert (found.usable, found.self_tests, kernels.launches) == (("sdpa", "reference"), {}, [])
+
+
+def test_this_machine():
+    found = kernel_report(machine.devices()[-1:])  # the processor: whatever is installed, nothing to test
+    assert found.self_tests == {} and found.usable == ("sdpa", "reference")
+
+
+def products_report(library):
+    return kernel_report((CPU, OTHER), SOUND, fake_backends(FakeKernels()), fake_product_backends(library))
+
+
+def test_products_that_are_sound():
+    found = products_report(FakeProducts())
+    assert found.self_tests["cpu products bfloat16"] == "passed 4 cases"
+    assert (found.products_problem, found.failed) == (None, ())
+
+
+def test_products_that_are_wrong():
+    found = products_report(FakeProducts("nan"))
+    assert found.failed == ("cpu products bfloat16",) and found.usable[0] == "flash"
+    assert found.products_problem == found.self_tests["cpu products bfloat16"]
+    assert "not-a-number" in found.products_problem
+
+
+def test_weights_in_nf4():
+    backends = ProductBackends(device_type="cpu", open_nf4=lambda: BitsAndBytesLinear(CardNf4(), "cpu"))
+    found = kernel_report((CPU, OTHER), LibraryFacts(problem="no driver"), None, backends)
+    assert (found.self_tests, found.nf4_problem) == ({"cpu NF4 products bfloat16": "passed 3 cases"}, None)
+    assert found.products_problem == "no driver"
+    assert products_report(FakeProducts()).nf4_problem == "bitsandbytes is not here"
+    assert "the device is cpu" in kernel_report((CPU,), SOUND).nf4_problem
+
+
+def test_why_there_are_no_products():
+    assert "no device" in report(FakeKernels()).products_problem
+    assert report(FakeKernels(), LibraryFacts(installed=True, problem="no driver")).products_problem == "no driver"
