@@ -52,7 +52,7 @@ fix: $(INSTALLED)/check ## mend what lint can mend, and format
 	@$(BIN)/ruff check --fix . ; status=$$?; $(BIN)/ruff format . && exit $$status
 
 starter: $(INSTALLED)/base ## train the bundled models, or go on with them: make starter [STEPS=20] [DEVICE=cuda] [ARGS=...]
-	@$(BIN)/python -m mezzotint.training.starter $(if $(STEPS),--steps $(STEPS)) $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
+	@$(BIN)/python -m mezzotint_starter $(if $(STEPS),--steps $(STEPS)) $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
 
 bench: $(INSTALLED)/app ## measure start-up times, the engine against the bare diffusers pipeline, and the window
 	@$(BIN)/python bench/startup.py

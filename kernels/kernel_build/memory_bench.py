@@ -43,11 +43,11 @@ def measure(
     folder: Path, device: str, job: Job, *, side: int = SIDE, steps: int = STEPS, repeats: int = REPEATS
 ) -> Iterator[Mapping[str, Any]]:
     """Rows of ours, then of diffusers; on a card another process holds what lies beyond each limit."""
+    from mezzotint.benchmarks.ballast import ballast
     from mezzotint.catalog import Catalog
-    from mezzotint.cli.ballast import ballast
+    from mezzotint.cli.bench.diffusers_offload import offload_cells
+    from mezzotint.cli.bench.memory_cells import CellBench, How, MemoryCell, Subject, hold_nothing
     from mezzotint.cli.context import Context
-    from mezzotint.cli.diffusers_offload import offload_cells
-    from mezzotint.cli.memory_cells import CellBench, How, MemoryCell, Subject, hold_nothing
     from mezzotint.cli.terminal import Terminal
     from mezzotint.engine import Engine
 

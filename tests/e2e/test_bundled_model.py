@@ -7,10 +7,10 @@ import pytest
 import torch
 from PIL import Image
 
+from mezzotint.benchmarks.postcards.judge import bundled_judge, load_judge, pixels_of
+from mezzotint.benchmarks.postcards.measures import detail
+from mezzotint.benchmarks.postcards.world import COLOURS, KINDS, TERRAINS, TIMES
 from mezzotint.cli import main
-from mezzotint.training.starter.judge import bundled_judge, load_judge, pixels_of
-from mezzotint.training.starter.measures import detail
-from mezzotint.training.starter.world import COLOURS, KINDS, TERRAINS, TIMES
 
 pytestmark = pytest.mark.usefixtures("every_device")
 

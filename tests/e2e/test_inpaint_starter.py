@@ -8,12 +8,12 @@ import torch
 from inpaint_requests import engine, pixels, request_for, run
 from PIL import Image, ImageDraw
 
+from mezzotint.benchmarks.postcards.judge import bundled_judge, load_judge, pixels_of
+from mezzotint.benchmarks.postcards.world import COLOURS, KINDS
 from mezzotint.protocol import (
     ImageInput,
     Inpaint,
 )
-from mezzotint.training.starter.judge import bundled_judge, load_judge, pixels_of
-from mezzotint.training.starter.world import COLOURS, KINDS
 
 pytestmark = pytest.mark.usefixtures("every_device")
 

@@ -1,8 +1,15 @@
 """Where files lie, what they are called, how large they are."""
 
 import re
+from collections import Counter
 
-MIRRORED = {"engine": "engine/mezzotint", "app": "app/mezzotint_app", "bench": "bench", "kernels": "kernels"}
+MIRRORED = {
+    "engine": "engine/mezzotint",
+    "app": "app/mezzotint_app",
+    "bench": "bench",
+    "kernels": "kernels",
+    "starter": "starter/mezzotint_starter",
+}
 CODE = {".py", ".cu", ".cuh", ".h", ".cpp"}
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "misc", "common"}
 MEGABYTE = 2**20
@@ -12,7 +19,7 @@ UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX)\b|raise NotImplem
 
 def test_the_roots_are_no_packages(root):
     # A package called kernels would shadow one that diffusers looks for.
-    for folder in ("app", "engine", "kernels", "tests"):
+    for folder in ("app", "engine", "kernels", "starter", "tests"):
         assert not (root / folder / "__init__.py").exists(), f"{folder}/ holds packages and is none"
 
 
@@ -27,6 +34,11 @@ def test_names_say_what_a_file_is_about(files):
 def test_no_file_is_longer_than_500_lines(root, files):
     lengths = {str(p): (root / p).read_text("utf-8").count("\n") for p in files if p.suffix in CODE}
     assert {name: lines for name, lines in lengths.items() if lines > 500} == {}
+
+
+def test_no_folder_holds_more_than_25_source_files(files):
+    sources = Counter(p.parent for p in files if p.suffix in CODE and p.parts[0] in ("engine", "app", "starter"))
+    assert {str(folder): count for folder, count in sources.items() if count > 25} == {}
 
 
 def test_nothing_is_left_unfinished(root, files):

@@ -8,7 +8,7 @@ from kernel_build.card import stub as stubs
 from kernel_build.card.measured import absent, item_of, row_of
 from kernel_build.card.protocol import Teller
 from kernel_build.targets import ATTENTION_TARGETS
-from mezzotint.attention.benchmark import (
+from mezzotint.benchmarks.attention import (
     TRITON,
     Implementation,
     choose,
@@ -19,7 +19,7 @@ from mezzotint.attention.benchmark import (
     quiet,
     triton_implementation,
 )
-from mezzotint.attention.shapes import Shape
+from mezzotint.benchmarks.attention_shapes import Shape
 
 
 def run(teller: Teller, words: Sequence[str], stub: bool) -> None:

@@ -8,8 +8,8 @@ import torch
 from kernel_build.card import stub as stubs
 from kernel_build.card.measured import absent, item_of, row_of
 from kernel_build.card.protocol import Teller
-from mezzotint.attention.benchmark import dtype_for, quiet
-from mezzotint.quantization.benchmark import choose, kernels_for, measure
+from mezzotint.benchmarks.attention import dtype_for, quiet
+from mezzotint.benchmarks.products import choose, kernels_for, measure
 
 _PEERS = {"bitsandbytes int8": "bitsandbytes", "torchao int8": "torchao"}
 

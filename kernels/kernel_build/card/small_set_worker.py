@@ -7,11 +7,11 @@ from torch import Tensor
 
 from kernel_build.card import stub as stubs
 from kernel_build.card.protocol import Row, Teller
-from mezzotint.attention.benchmark import kernels_for as attention_for
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reference import attention_reference
-from mezzotint.quantization.benchmark import kernels_for as products_for
+from mezzotint.benchmarks.attention import kernels_for as attention_for
+from mezzotint.benchmarks.products import kernels_for as products_for
 from mezzotint.quantization.drawn_weights import drawn_weight
 from mezzotint.quantization.formats import Int8, LowRank4
 from mezzotint.quantization.products.compiled import CompiledLinear

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kernel_build.card.forced import Instances
-from mezzotint.attention import shapes as attention_shapes
 from mezzotint.attention.compiled import CompiledAttention
-from mezzotint.attention.shapes import Shape
-from mezzotint.quantization import product_shapes
-from mezzotint.quantization.product_shapes import LinearShape
+from mezzotint.benchmarks import attention_shapes, product_shapes
+from mezzotint.benchmarks.attention_shapes import Shape
+from mezzotint.benchmarks.product_shapes import LinearShape
 from mezzotint.quantization.products.compiled import CompiledLinear
 
 Found = TypeVar("Found")

@@ -10,14 +10,14 @@ from kernel_build.card.forced import CompiledInstances, Instance, Instances
 from kernel_build.card.instances_file import CHOSEN
 from kernel_build.card.measured import item_of, row_of
 from kernel_build.card.protocol import Teller
-from mezzotint.attention import benchmark as attention_benchmark
-from mezzotint.attention.benchmark import Implementation, by_kernels, dtype_for, measure_shape, quiet
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.library import KernelPlan, Unsupported
-from mezzotint.attention.shapes import Shape
-from mezzotint.quantization import benchmark as linear_benchmark
-from mezzotint.quantization.benchmark import measure_products
-from mezzotint.quantization.product_shapes import LinearShape
+from mezzotint.benchmarks import attention as attention_benchmark
+from mezzotint.benchmarks import products as linear_benchmark
+from mezzotint.benchmarks.attention import Implementation, by_kernels, dtype_for, measure_shape, quiet
+from mezzotint.benchmarks.attention_shapes import Shape
+from mezzotint.benchmarks.product_shapes import LinearShape
+from mezzotint.benchmarks.products import measure_products
 from mezzotint.quantization.products.compiled import CompiledLinear
 
 

@@ -5,8 +5,8 @@ import pytest
 from kernel_build.attention_rows import row_of
 from kernel_build.results import Place
 from kernel_build.targets import ATTENTION_TARGETS
-from mezzotint.attention.benchmark import OURS
-from mezzotint.attention.shapes import SHAPES
+from mezzotint.benchmarks.attention import OURS
+from mezzotint.benchmarks.attention_shapes import SHAPES
 
 PLACE = Place(gpu="Paper Card", commit="abc1234", date="2026-11-21", command="make gpu-check PART=kernels")
 

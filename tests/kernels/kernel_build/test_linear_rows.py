@@ -5,8 +5,8 @@ import pytest
 from kernel_build.linear_rows import row_of
 from kernel_build.results import Place
 from kernel_build.targets import LINEAR_TARGETS
-from mezzotint.quantization.benchmark import OURS
-from mezzotint.quantization.product_shapes import SHAPES, LinearShape
+from mezzotint.benchmarks.product_shapes import SHAPES, LinearShape
+from mezzotint.benchmarks.products import OURS
 
 PLACE = Place(gpu="Paper Card", commit="abc1234", date="2026-11-21", command="make gpu-check")
 

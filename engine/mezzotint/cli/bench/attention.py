@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mezzotint.attention.shapes import GROUPS
+from mezzotint.benchmarks.attention_shapes import GROUPS
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.argument_types import names_of
 from mezzotint.cli.columns import columns
@@ -14,7 +14,7 @@ from mezzotint.cli.command_options import add_command
 from mezzotint.cli.context import Context
 
 if TYPE_CHECKING:
-    from mezzotint.attention.benchmark import BenchRow
+    from mezzotint.benchmarks.attention import BenchRow
     from mezzotint.cli.command_options import Commands
 
 EXAMPLES = """\
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     import torch
 
     from mezzotint import machine
-    from mezzotint.attention.benchmark import choose, dtype_for, kernels_for, measure, quiet
+    from mezzotint.benchmarks.attention import choose, dtype_for, kernels_for, measure, quiet
     from mezzotint.errors import Cancelled
 
     device = torch.device(machine.choose_device(arguments.device, machine.devices()).id)
@@ -109,7 +109,7 @@ def _shown(value: float | None, form: str) -> str:
 
 
 def _plot(rows: Sequence["BenchRow"], path: Path) -> None:
-    from mezzotint.cli.bar_chart import Bar, BarChart, draw
+    from mezzotint.benchmarks.bar_chart import Bar, BarChart, draw
 
     bars = [
         Bar(

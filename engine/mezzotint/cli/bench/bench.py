@@ -27,11 +27,11 @@ from mezzotint.protocol import Event, GenerateResult, ModelRef, Step
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from mezzotint.benchmarks.postcards.judge import Judge
+    from mezzotint.benchmarks.postcards.scoring import Question, Score, Share
     from mezzotint.catalog import Catalog
     from mezzotint.cli.command_options import Commands
     from mezzotint.engine import Engine
-    from mezzotint.training.starter.judge import Judge
-    from mezzotint.training.starter.scoring import Question, Score, Share
 
 PROMPTS = 200
 EXAMPLES = """\
@@ -98,8 +98,8 @@ def add(commands: "Commands") -> None:
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Make the images, judge them, tell."""
-    from mezzotint.training.starter.judge import bundled_judge, load_judge
-    from mezzotint.training.starter.scoring import score_drawn
+    from mezzotint.benchmarks.postcards.judge import bundled_judge, load_judge
+    from mezzotint.benchmarks.postcards.scoring import score_drawn
 
     judge = load_judge(arguments.judge or bundled_judge())
     catalog = context.make_catalog(arguments.models_folder)
@@ -158,8 +158,8 @@ class _Bench:
 
     def score(self, model: str, judge: "Judge", keep: str | None, sheet: Path | None) -> "Score":
         """Make the model's images and judge each."""
-        from mezzotint.training.starter.contact_sheet import contact_sheet
-        from mezzotint.training.starter.scoring import Tally, questions
+        from mezzotint.benchmarks.postcards.contact_sheet import contact_sheet
+        from mezzotint.benchmarks.postcards.scoring import Tally, questions
 
         self._context.terminal.talk(f"{plain(model, 100)}: {self._count} images")
         tally = Tally(judge)

@@ -4,16 +4,16 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from mezzotint.benchmarks.product_shapes import GROUPS
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.argument_types import names_of
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command
 from mezzotint.cli.context import Context
-from mezzotint.quantization.product_shapes import GROUPS
 
 if TYPE_CHECKING:
+    from mezzotint.benchmarks.products import ProductRow
     from mezzotint.cli.command_options import Commands
-    from mezzotint.quantization.benchmark import ProductRow
 
 EXAMPLES = """\
   mezzotint bench linear
@@ -51,9 +51,9 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     import torch
 
     from mezzotint import machine
-    from mezzotint.attention.benchmark import dtype_for, quiet
+    from mezzotint.benchmarks.attention import dtype_for, quiet
+    from mezzotint.benchmarks.products import choose, kernels_for, measure
     from mezzotint.errors import Cancelled
-    from mezzotint.quantization.benchmark import choose, kernels_for, measure
 
     device = torch.device(machine.choose_device(arguments.device, machine.devices()).id)
     kernels, problem = kernels_for(device)

@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mezzotint.benchmarks.ballast import ballast
 from mezzotint.checkpoints.plain_text import plain, size, size_at_least
 from mezzotint.cli import argument_types
 from mezzotint.cli.argument_types import integer, memory_size
-from mezzotint.cli.ballast import ballast
+from mezzotint.cli.bench.memory_cells import CellBench, How, MemoryCell, Subject, hold_nothing, is_near
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
-from mezzotint.cli.memory_cells import CellBench, How, MemoryCell, Subject, hold_nothing, is_near
 from mezzotint.cli.plan import models_of
 from mezzotint.errors import UnknownModel, UsageError
 from mezzotint.protocol import ModelRef
@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 
 def _beside_diffusers(bench: CellBench, subject: Subject, catalog: "Catalog", how: How) -> Iterator[MemoryCell]:
     """Ours; and diffusers' own ways, on a card."""
-    from mezzotint.cli.diffusers_offload import offload_cells
+    from mezzotint.cli.bench.diffusers_offload import offload_cells
 
     ours = list(bench.measure(subject))
     yield from ours
@@ -219,7 +219,7 @@ def _compared(predicted: int, measured: int) -> str:
 
 
 def _draw(cells: Sequence[MemoryCell], path: Path) -> None:
-    from mezzotint.cli.scatter_chart import Point, ScatterChart, draw_scatter
+    from mezzotint.benchmarks.scatter_chart import Point, ScatterChart, draw_scatter
 
     points = [
         Point(group=cell.model, label="", x=phase.predicted_bytes / 2**20, y=phase.measured_bytes / 2**20)

@@ -22,13 +22,13 @@ from mezzotint.protocol import ModelRef, Quantization
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from mezzotint.benchmarks.postcards.fidelity import Fidelity
+    from mezzotint.benchmarks.postcards.judge import Judge
+    from mezzotint.benchmarks.postcards.scoring import Question, Score
     from mezzotint.catalog import Catalog
     from mezzotint.cli.command_options import Commands
     from mezzotint.conversion.report import LayerReport
     from mezzotint.engine import Engine
-    from mezzotint.training.starter.fidelity import Fidelity
-    from mezzotint.training.starter.judge import Judge
-    from mezzotint.training.starter.scoring import Question, Score
 
 SCHEMES: tuple[Quantization, ...] = ("int8", "int8-weight", "int4", "int4-lowrank")
 PROMPTS = 100
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     models = _models(arguments.models, catalog)
     if arguments.layers:
         return _run_layers(arguments, context, catalog, models)
-    from mezzotint.training.starter.judge import bundled_judge, load_judge
+    from mezzotint.benchmarks.postcards.judge import bundled_judge, load_judge
 
     judge = load_judge(arguments.judge or bundled_judge())
     with contextlib.closing(context.make_engine(catalog)) as engine:
@@ -149,8 +149,8 @@ class _Bench:
     def _peaks(self, model: str, schemes: Sequence[Quantization]) -> dict[str, int | None]:
         """What each scheme takes of the machine's memory, where it is no card's."""
         from mezzotint import machine
-        from mezzotint.cli import scheme_memory
-        from mezzotint.training.starter.scoring import questions
+        from mezzotint.benchmarks.postcards.scoring import questions
+        from mezzotint.cli.bench import scheme_memory
 
         if machine.choose_device(self._options.device or "auto", machine.devices()).id.startswith("cuda"):
             return {}
@@ -173,9 +173,9 @@ class _Bench:
     def _pictures(
         self, model: str, scheme: Quantization, count: int, exact: "Sequence[Image] | None"
     ) -> "tuple[list[Image], SchemeQuality]":
+        from mezzotint.benchmarks.postcards.fidelity import Comparison
+        from mezzotint.benchmarks.postcards.scoring import Tally, questions
         from mezzotint.images.reading import read_image
-        from mezzotint.training.starter.fidelity import Comparison
-        from mezzotint.training.starter.scoring import Tally, questions
 
         self._context.terminal.talk(f"{plain(model, 100)}, {scheme}: {count} images")
         tally, comparison = Tally(self._judge), Comparison(self._judge)
@@ -230,7 +230,7 @@ def _table(model: str, schemes: Mapping[str, SchemeQuality]) -> str:
 
 
 def _draw(found: Mapping[str, Mapping[str, SchemeQuality]], path: Path) -> None:
-    from mezzotint.cli.scatter_chart import Point, ScatterChart, draw_scatter
+    from mezzotint.benchmarks.scatter_chart import Point, ScatterChart, draw_scatter
 
     points = [
         Point(

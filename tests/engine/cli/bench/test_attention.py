@@ -5,8 +5,8 @@ import json
 import pytest
 from PIL import Image
 
-from mezzotint.attention import benchmark
-from mezzotint.attention.shapes import GROUPS
+from mezzotint.benchmarks import attention as benchmark
+from mezzotint.benchmarks.attention_shapes import GROUPS
 from mezzotint.cli.interrupt import Interrupt
 
 

@@ -8,13 +8,13 @@ from fake_engine import FakeEngine, model_info
 from PIL import Image
 
 from mezzotint import paths
+from mezzotint.benchmarks.postcards.captions import VALUES
+from mezzotint.benchmarks.postcards.judge import build_judge, save_judge
+from mezzotint.benchmarks.postcards.painting import paint
+from mezzotint.benchmarks.postcards.scoring import questions
 from mezzotint.cli.interrupt import Interrupt
 from mezzotint.errors import Cancelled
 from mezzotint.protocol import Decoding, ModelRef, Sampling, Step, Timings
-from mezzotint.training.starter.captions import VALUES
-from mezzotint.training.starter.judge import build_judge, save_judge
-from mezzotint.training.starter.painting import paint
-from mezzotint.training.starter.scoring import questions
 
 MODELS = [
     model_info(id="starter-dit"),

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from mezzotint.benchmarks import products as benchmark
+from mezzotint.benchmarks.product_shapes import GROUPS
 from mezzotint.cli.interrupt import Interrupt
-from mezzotint.quantization import benchmark
-from mezzotint.quantization.product_shapes import GROUPS
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from PIL import Image
 
 from mezzotint.cli import main
 from mezzotint.cli.bench.memory import summary, table
-from mezzotint.cli.memory_cells import MemoryCell
+from mezzotint.cli.bench.memory_cells import MemoryCell
 from mezzotint.protocol import PhaseMemory
 
 MIB = 2**20

@@ -6,7 +6,8 @@ import pytest
 from PIL import Image
 
 from mezzotint.checkpoints.plain_text import size
-from mezzotint.cli import main, scheme_memory
+from mezzotint.cli import main
+from mezzotint.cli.bench import scheme_memory
 
 FEW = ("bench", "quality", "--prompts", "2", "--steps", "4")
 

@@ -50,7 +50,7 @@ def test_what_it_raises_becomes_ours(function, theirs, ours):
 
 
 def test_what_is_missing_is_told():
-    with pytest.raises(Unavailable, match="mezzotint_kernels is not installed: pip install"):
+    with pytest.raises(Unavailable, match="mezzotint_kernels is not installed: run make kernels"):
         open_products(lambda: None)
     with pytest.raises(Unavailable, match="no driver"):
         open_products(lambda: package(problem="no driver"))

@@ -6,8 +6,8 @@ from kernel_build.card import measured
 from kernel_build.card.attention_worker import by_targets, with_targets
 from kernel_build.card.measured import row_of
 from kernel_build.card.row_text import failure_of
-from mezzotint.attention.shapes import SHAPES
-from mezzotint.quantization.benchmark import ProductRow
+from mezzotint.benchmarks.attention_shapes import SHAPES
+from mezzotint.benchmarks.products import ProductRow
 
 
 def found(implementation, problem):

@@ -12,8 +12,8 @@ from kernel_build.card.forced import Instance
 from kernel_build.card.instances_file import kind_of
 from kernel_build.card.protocol import Row, Teller, told
 from kernel_build.card.sweep_worker import chosen_name, instance_name, serves
-from mezzotint.attention import benchmark
-from mezzotint.attention.shapes import Shape
+from mezzotint.benchmarks import attention as benchmark
+from mezzotint.benchmarks.attention_shapes import Shape
 from mezzotint_kernels.errors import KernelsError, Unsupported
 
 FEW = Shape(group="cross", name="few", batch=1, heads=1, nq=8, nk=77, head_dim=64)

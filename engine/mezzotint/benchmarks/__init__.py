@@ -1,0 +1,1 @@
+"""What `mezzotint bench` measures: attention, products, and how well starters follow prompts."""

@@ -1,0 +1,291 @@
+"""Our attention beside torch's, shape by shape, in one run on one device.
+
+It needs nothing but torch. `mezzotint bench attention` is for people, `make gpu-check` for cards.
+"""
+
+import contextlib
+import functools
+import importlib.util
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from mezzotint.attention.compiled import CompiledAttention
+from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported, open_installed
+from mezzotint.attention.masks import NO_MASKS, Masks, visible_keys
+from mezzotint.attention.reference import attention_reference
+from mezzotint.attention.stopwatch import milliseconds
+from mezzotint.benchmarks.attention_shapes import SHAPES, Shape
+
+OURS = ("mezzotint flash", "mezzotint int8")
+TRITON = "triton flex"  # torch's flex_attention, which torch.compile makes a kernel of
+_BACKENDS = {
+    "sdpa cudnn": SDPBackend.CUDNN_ATTENTION,
+    "sdpa flash": SDPBackend.FLASH_ATTENTION,
+    "sdpa efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "sdpa math": SDPBackend.MATH,
+}
+_CHECKED = 64  # queries of the last batch whose results are compared
+_MOST_INPUTS, _CACHE_BYTES = 24, 64 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchRow:
+    """One implementation on one shape."""
+
+    group: str
+    shape: str
+    batch: int
+    heads: int
+    kv_heads: int
+    nq: int
+    nk: int
+    head_dim: int
+    words: tuple[int, ...]  # keys that are no padding, by batch; empty: all
+    dtype: str
+    implementation: str
+    kernel: str | None  # of ours: its name
+    milliseconds: float | None  # of one call, the median; None: it cannot do this
+    tflops: float | None  # 4 b h nq nk d by the time, padding counted
+    ratio: float | None  # the time of the best of torch's own by that of ours: above 1 is faster
+    peak_bytes: int | None  # of device memory beyond the inputs
+    error: float | None  # root mean square of the difference from float32, by that of the exact values
+    problem: str | None
+    device: str
+    torch: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    masks: Masks  # as ours takes them
+    mask: Tensor | None  # as torch takes them
+
+
+_Attend = Callable[[_Inputs], Tensor]
+Wanted = Callable[[str, str], bool]  # of a shape and an implementation: asked right before it is measured
+
+
+@dataclass(frozen=True, slots=True)
+class Implementation:
+    """One way to compute attention, and the kernel of ours that does it."""
+
+    attend: _Attend
+    kernel_of: Callable[[_Inputs], str | None] = lambda _: None
+
+
+def measure(
+    shapes: Sequence[Shape], device: torch.device, dtype: torch.dtype, kernels: CompiledAttention | None
+) -> Iterator[BenchRow]:
+    """A row for each implementation on each shape, as it is measured; torch's own first."""
+    found = implementations(device, kernels)
+    for shape in shapes:
+        yield from measure_shape(shape, found, device, dtype)
+
+
+def measure_shape(
+    shape: Shape,
+    found: Mapping[str, Implementation],
+    device: torch.device,
+    dtype: torch.dtype,
+    wanted: Wanted | None = None,
+) -> Iterator[BenchRow]:
+    """A row for each implementation that is wanted."""
+    inputs: list[_Inputs] = []
+    best: float | None = None
+    for name, implementation in found.items():
+        if wanted is not None and not wanted(shape.name, name):
+            continue
+        is_peer = name in _BACKENDS
+        with torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext():
+            inputs = inputs or _inputs(shape, device, dtype)
+            row = _measure(shape, name, implementation, inputs, None if is_peer else best)
+        if is_peer and row.milliseconds is not None:
+            best = min(row.milliseconds, best or row.milliseconds)
+        yield row
+
+
+def implementations(device: torch.device, kernels: CompiledAttention | None) -> dict[str, Implementation]:
+    """Torch's own, and ours where there are kernels."""
+    found: dict[str, Implementation] = {}
+    for name, backend in _BACKENDS.items():
+        if device.type == "cuda" or backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.MATH):
+            found[name] = _by_sdpa(backend)
+    if device.type != "cuda":
+        found["reference"] = Implementation(
+            lambda given: attention_reference(given.q, given.k, given.v, given.masks)[0]
+        )
+    if kernels is not None:
+        for name in OURS:
+            found[name] = by_kernels(kernels, int8=name.endswith("int8"))
+    return found
+
+
+def triton_implementation() -> Implementation | None:
+    """Attention in Triton's code, compiled for each shape, which takes seconds; None where there is no Triton."""
+    if importlib.util.find_spec("triton") is None:
+        return None
+    from torch.nn.attention.flex_attention import flex_attention
+
+    compiled = torch.compile(flex_attention, dynamic=False)
+
+    def attend(given: _Inputs) -> Tensor:
+        if given.mask is not None:
+            raise Unsupported("padding is not compared")
+        return compiled(given.q, given.k, given.v, enable_gqa=given.q.shape[1] != given.k.shape[1])
+
+    return Implementation(attend)
+
+
+def _by_sdpa(backend: SDPBackend) -> Implementation:
+    def attend(given: _Inputs) -> Tensor:
+        with sdpa_kernel([backend]):
+            return torch.nn.functional.scaled_dot_product_attention(
+                given.q, given.k, given.v, attn_mask=given.mask, enable_gqa=given.q.shape[1] != given.k.shape[1]
+            )
+
+    return Implementation(attend)
+
+
+def by_kernels(kernels: CompiledAttention, *, int8: bool, masked: bool = False) -> Implementation:
+    """Ours; `masked`: those that look at a mask, which hides nothing."""
+
+    def masks_of(given: _Inputs) -> Masks:
+        return _all_seen(given.k.shape[0], given.k.shape[2], given.k.device) if masked else given.masks
+
+    return Implementation(
+        lambda given: kernels(given.q, given.k, given.v, masks_of(given), int8=int8)[0],
+        lambda given: kernels.kernel_name(given.q, given.k, given.v, masks_of(given), int8=int8),
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _all_seen(batch: int, keys: int, device: torch.device) -> Masks:
+    return Masks(key_mask=torch.ones(batch, keys, dtype=torch.bool, device=device))
+
+
+def _inputs(shape: Shape, device: torch.device, dtype: torch.dtype) -> list[_Inputs]:
+    """As many as the device's cache cannot hold together, so that each call reads from memory."""
+    cache = _CACHE_BYTES
+    if device.type == "cuda":
+        cache = 2 * int(getattr(torch.cuda.get_device_properties(device), "L2_cache_size", 0)) or cache
+    count = min(_MOST_INPUTS, 1 + cache // (shape.elements * dtype.itemsize)) if device.type == "cuda" else 2
+    generator = torch.Generator(device).manual_seed(0)
+
+    def draw(heads: int, tokens: int) -> Tensor:
+        size = (shape.batch, tokens, heads, shape.head_dim)
+        return torch.randn(size, generator=generator, device=device, dtype=dtype).transpose(1, 2)
+
+    masks = NO_MASKS
+    if shape.words:
+        masks = Masks(key_lengths=torch.tensor(shape.words, dtype=torch.int32, device=device))
+    mask = visible_keys(masks, shape.nk)
+    keys = shape.heads_of_keys
+    return [
+        _Inputs(draw(shape.heads, shape.nq), draw(keys, shape.nk), draw(keys, shape.nk), masks, mask)
+        for _ in range(count)
+    ]
+
+
+def _measure(
+    shape: Shape, name: str, implementation: Implementation, inputs: Sequence[_Inputs], best: float | None
+) -> BenchRow:
+    device, attend = inputs[0].q.device, implementation.attend
+    time = peak = error = problem = kernel = None
+    try:
+        kernel = implementation.kernel_of(inputs[0])
+        peak = _peak_bytes(attend, inputs[0])
+        error = _error(attend, inputs[0])
+        if not math.isfinite(error):
+            error, problem = None, "not-a-number came out"
+        time = milliseconds([_bound(attend, given) for given in inputs], device)
+    except (Unsupported, LaunchFailed, Unavailable, RuntimeError, ValueError) as failure:
+        problem = str(failure).strip().partition("\n")[0][:200] or type(failure).__name__
+        if device.type == "cuda":
+            with contextlib.suppress(RuntimeError):  # a card that is lost says so again
+                torch.cuda.empty_cache()
+    return BenchRow(
+        group=shape.group,
+        shape=shape.name,
+        batch=shape.batch,
+        heads=shape.heads,
+        kv_heads=shape.heads_of_keys,
+        nq=shape.nq,
+        nk=shape.nk,
+        head_dim=shape.head_dim,
+        words=shape.words,
+        dtype=str(inputs[0].q.dtype).removeprefix("torch."),
+        implementation=name,
+        kernel=kernel,
+        milliseconds=time,
+        tflops=None if time is None else shape.products / time / 1e9,
+        ratio=None if time is None or best is None else best / time,
+        peak_bytes=peak,
+        error=error,
+        problem=problem,
+        device=torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
+        torch=torch.__version__,
+    )
+
+
+def _bound(attend: _Attend, given: _Inputs) -> Callable[[], object]:
+    return lambda: attend(given)
+
+
+def _peak_bytes(attend: _Attend, given: _Inputs) -> int | None:
+    attend(given)  # what libraries set up once is not counted
+    if given.q.device.type != "cuda":
+        return None
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated(given.q.device)
+    torch.cuda.reset_peak_memory_stats(given.q.device)
+    attend(given)
+    torch.cuda.synchronize()
+    return int(torch.cuda.max_memory_allocated(given.q.device) - before)
+
+
+def _error(attend: _Attend, given: _Inputs) -> float:
+    q, k, v = (each[-1:].float() for each in (given.q[:, :, :_CHECKED], given.k, given.v))
+    lengths = given.masks.key_lengths
+    exact = attention_reference(q, k, v, Masks(key_lengths=None if lengths is None else lengths[-1:]))[0]
+    found = attend(given)[-1:, :, :_CHECKED].float()
+    return float((found - exact).norm() / exact.norm())
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without torch's warnings of why each backend cannot do something: the rows say it."""
+    with warnings.catch_warnings(), torch.inference_mode():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def choose(groups: Sequence[str], device: torch.device) -> list[Shape]:
+    """The shapes of these groups, all without any; on a processor small ones of the same kinds."""
+    chosen = [shape for shape in SHAPES if not groups or shape.group in groups]
+    return chosen if device.type == "cuda" else [shape.small() for shape in chosen]
+
+
+def dtype_for(device: torch.device) -> torch.dtype:
+    """What models are run in there."""
+    if device.type == "cuda" and torch.cuda.get_device_capability(device)[0] < 8:
+        return torch.float16
+    return torch.bfloat16 if device.type == "cuda" else torch.float32
+
+
+def kernels_for(device: torch.device) -> tuple[CompiledAttention | None, str | None]:
+    """Our kernels, or why they are not measured."""
+    try:
+        kernels = CompiledAttention(open_installed())
+    except Unavailable as error:
+        return None, str(error)
+    if kernels.device_type != device.type:
+        return None, f"our kernels run on {kernels.device_type}, and this device is {device}"
+    return kernels, None

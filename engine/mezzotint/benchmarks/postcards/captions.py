@@ -1,0 +1,196 @@
+"""What people may say of a scene: many wordings, most of them leaving something out, and what each one tells."""
+
+import random
+from dataclasses import dataclass, fields
+
+from mezzotint.benchmarks.postcards.wording import (
+    FILLERS,
+    KIND_WORDS,
+    OPENINGS,
+    PLACE_PHRASES,
+    SIZE_WORDS,
+    TERRAIN_NOUNS,
+    TERRAIN_PHRASES,
+    TIME_PHRASES,
+    TIME_WORDS,
+    WEATHER_ADJECTIVES,
+    WEATHER_PHRASES,
+    colour_word,
+    with_article,
+)
+from mezzotint.benchmarks.postcards.world import (
+    COLOURS,
+    KINDS,
+    PLACES,
+    TERRAINS,
+    TIMES,
+    WEATHER_WEIGHTS,
+    WEATHERS,
+    Scene,
+    Thing,
+)
+
+VALUES: dict[str, tuple[str, ...]] = {
+    "kind": KINDS,
+    "colour": COLOURS,
+    "place": PLACES,
+    "terrain": TERRAINS,
+    "time": TIMES,
+    "weather": WEATHERS,
+}
+
+
+def chance(attribute: str) -> float:
+    """How often the best blind guess is right: the share of the value that is drawn most."""
+    if attribute == "weather":
+        return max(WEATHER_WEIGHTS) / sum(WEATHER_WEIGHTS)
+    return 1 / len(VALUES[attribute])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a caption says of the first thing and of the scene; None where it is silent."""
+
+    kind: str | None
+    colour: str | None
+    place: str | None
+    terrain: str | None
+    time: str | None
+    weather: str | None
+
+    def indices(self) -> dict[str, int]:
+        """The number of each value; one past the last where the caption is silent."""
+        return {field.name: _index(VALUES[field.name], getattr(self, field.name)) for field in fields(self)}
+
+
+def _index(values: tuple[str, ...], value: str | None) -> int:
+    return len(values) if value is None else values.index(value)
+
+
+def full_told(scene: Scene) -> Told:
+    """Everything that could be told of a scene."""
+    thing = scene.things[0]
+    return Told(
+        kind=thing.kind,
+        colour=thing.colour,
+        place=thing.place,
+        terrain=scene.terrain,
+        time=scene.time,
+        weather=scene.weather,
+    )
+
+
+def random_told(scene: Scene, rng: random.Random) -> Told:
+    """A lot of what to tell: mostly the thing and its colour, the rest more often than not."""
+    whole = full_told(scene)
+    thing = rng.random() < 0.95
+    return Told(
+        kind=whole.kind if thing else None,
+        colour=whole.colour if thing and rng.random() < 0.85 else None,
+        place=whole.place if thing and rng.random() < 0.5 else None,
+        terrain=whole.terrain if rng.random() < 0.8 else None,
+        time=whole.time if rng.random() < 0.75 else None,
+        weather=whole.weather if rng.random() < (0.35 if whole.weather == "clear" else 0.85) else None,
+    )
+
+
+def random_caption(scene: Scene, rng: random.Random) -> tuple[str, Told]:
+    """One wording of the scene, and what it tells."""
+    told = random_told(scene, rng)
+    style = rng.choice((_sentence, _sentence, _fronted, _scene_first, _tags))
+    text = style(told, scene.things[1:], rng)
+    if not text:
+        return random_caption(scene, rng)
+    return _cased(_with_noise(text, rng), rng), told
+
+
+def plain_caption(scene: Scene) -> str:
+    """The whole truth of a scene in one plain wording."""
+    told = full_told(scene)
+    return _sentence(told, scene.things[1:], random.Random(0))
+
+
+def _sentence(told: Told, others: tuple[Thing, ...], rng: random.Random) -> str:
+    parts = [_subject(told, others, rng), *_scene_parts(told, rng)]
+    return " ".join(part for part in parts if part)
+
+
+def _fronted(told: Told, others: tuple[Thing, ...], rng: random.Random) -> str:
+    scene = _scene_parts(told, rng)
+    rng.shuffle(scene)
+    cut = rng.randrange(len(scene) + 1)
+    front = " ".join(part for part in scene[:cut] if part)
+    rest = " ".join(part for part in [_subject(told, others, rng), *scene[cut:]] if part)
+    return ", ".join(part for part in (front, rest) if part)
+
+
+def _scene_first(told: Told, others: tuple[Thing, ...], rng: random.Random) -> str:
+    words = []
+    if told.weather:
+        words.append(rng.choice(WEATHER_ADJECTIVES[told.weather]))
+    words.append(rng.choice(TERRAIN_NOUNS[told.terrain] if told.terrain else ("landscape", "scene")))
+    if told.time:
+        words.append(rng.choice(TIME_PHRASES[told.time]))
+    subject = _subject(told, others, rng)
+    joint = rng.choice((" with ", ", ", " and ")) if subject else ""
+    return " ".join(words) + joint + subject
+
+
+def _tags(told: Told, others: tuple[Thing, ...], rng: random.Random) -> str:
+    tags = [_named(told.kind, told.colour, rng)] if told.kind else []
+    tags += [_named(other.kind, other.colour, rng) for other in others]
+    if told.place:
+        tags.append(rng.choice(PLACE_PHRASES[told.place]))
+    if told.terrain:
+        tags.append(rng.choice(TERRAIN_NOUNS[told.terrain]))
+    if told.time:
+        tags.append(rng.choice(TIME_WORDS[told.time]))
+    if told.weather:
+        tags.append(rng.choice(WEATHER_ADJECTIVES[told.weather]))
+    rng.shuffle(tags)
+    return rng.choice((", ", ", ", " ")).join(tags)
+
+
+def _scene_parts(told: Told, rng: random.Random) -> list[str]:
+    return [
+        rng.choice(TERRAIN_PHRASES[told.terrain]) if told.terrain else "",
+        rng.choice(TIME_PHRASES[told.time]) if told.time else "",
+        rng.choice(WEATHER_PHRASES[told.weather]) if told.weather else "",
+    ]
+
+
+def _subject(told: Told, others: tuple[Thing, ...], rng: random.Random) -> str:
+    if told.kind is None:
+        return ""
+    size = told.place in SIZE_WORDS and rng.random() < 0.4
+    adjective = rng.choice(SIZE_WORDS[told.place]) + " " if told.place and size else ""
+    words = [with_article(adjective + _named(told.kind, told.colour, rng), rng)]
+    if told.place and not size:
+        words.append(rng.choice(PLACE_PHRASES[told.place]))
+    words += [f"and {with_article(_named(other.kind, other.colour, rng), rng)}" for other in others]
+    return " ".join(words)
+
+
+def _named(kind: str, colour: str | None, rng: random.Random) -> str:
+    noun = rng.choice(KIND_WORDS[kind])
+    return f"{colour_word(colour, rng)} {noun}" if colour else noun
+
+
+def _with_noise(text: str, rng: random.Random) -> str:
+    """Openings, fillers and made-up words, so that words the model never learnt change little."""
+    if rng.random() < 0.25:
+        text = f"{rng.choice(OPENINGS)} {text}"
+    words = text.split(" ")
+    for _ in range(rng.choice((0, 0, 0, 1, 2))):
+        made_up = "".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(rng.randint(2, 8)))
+        words.insert(rng.randrange(len(words) + 1), rng.choice((made_up, rng.choice(FILLERS))))
+    return " ".join(words) + ("." if rng.random() < 0.1 else "")
+
+
+def _cased(text: str, rng: random.Random) -> str:
+    lot = rng.random()
+    if lot < 0.15:
+        return text[:1].upper() + text[1:]
+    if lot < 0.2:
+        return text.title()
+    return text.upper() if lot < 0.23 else text

@@ -1,0 +1,123 @@
+"""The judge: a small network that says what an image shows. It has only ever seen drawn images."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from mezzotint import paths
+from mezzotint.atomic import atomic_write
+from mezzotint.benchmarks.postcards.captions import VALUES
+from mezzotint.benchmarks.postcards.painting import SIZE
+from mezzotint.checkpoints.header import read_header
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.read import read_tensors
+from mezzotint.checkpoints.strict_json import read_json_object
+from mezzotint.errors import ModelRefused, StorageError
+
+CHANNELS = (24, 48, 96, 128)
+NARROW = 24
+FEATURES = 64
+GROUPS = 8
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+MAX_CONFIG = 2**16
+HOW_TO_MAKE = "`make starter ARGS='--only judge'` makes it"
+
+
+class Judge(nn.Module):
+    """Four halvings of an image, its 8x8 places kept apart (for left, right, near, far), and a head an attribute."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        first, second, third, last = CHANNELS
+        self.body = nn.Sequential(
+            _convolution(3, first, kernel=5, stride=2),
+            _convolution(first, second, stride=2),
+            _convolution(second, third, stride=2),
+            _convolution(third, third),
+            _convolution(third, last, stride=2),
+            _convolution(last, NARROW, kernel=1),
+        )
+        self.gather = nn.Linear(NARROW * (SIZE // 16) ** 2, FEATURES)
+        self.heads = nn.ModuleDict({name: nn.Linear(FEATURES, len(values)) for name, values in VALUES.items()})
+
+    def features(self, pixels: Tensor) -> Tensor:
+        """Pixels (b, 3, 128, 128) from -1 to 1 as features (b, 64), of which every head is a linear function."""
+        gathered: Tensor = self.gather(self.body(pixels).flatten(1))
+        return nn.functional.silu(gathered)
+
+    def verdicts(self, features: Tensor) -> dict[str, Tensor]:
+        """Each attribute's scores (b, values) for features (b, 64)."""
+        return {name: head(features) for name, head in self.heads.items()}
+
+    def forward(self, pixels: Tensor) -> dict[str, Tensor]:
+        """Each attribute's scores (b, values) for pixels (b, 3, 128, 128)."""
+        return self.verdicts(self.features(pixels))
+
+
+def _convolution(given: int, made: int, *, kernel: int = 3, stride: int = 1) -> nn.Sequential:
+    # Group norms: nothing is remembered from batch to batch, so an image is judged the same alone and among others.
+    convolution = nn.Conv2d(given, made, kernel, stride=stride, padding=kernel // 2, bias=False)
+    return nn.Sequential(convolution, nn.GroupNorm(GROUPS, made), nn.SiLU())
+
+
+def build_judge(seed: int) -> Judge:
+    """A judge that knows nothing yet; torch's own random numbers are left as they were."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return Judge()
+
+
+def pixels_of(pictures: Sequence[Image.Image]) -> Tensor:
+    """Square images of any size as the judge sees them: (b, 3, 128, 128), from -1 to 1."""
+    seen = [np.asarray(_at_size(picture.convert("RGB")), dtype=np.float32) for picture in pictures]
+    return torch.from_numpy(np.stack(seen)).permute(0, 3, 1, 2).contiguous() / 127.5 - 1
+
+
+def _at_size(picture: Image.Image) -> Image.Image:
+    size = (SIZE, SIZE)
+    return picture if picture.size == size else picture.resize(size, Image.Resampling.BICUBIC)
+
+
+def bundled_judge() -> Path:
+    """The folder of the judge that comes with the program."""
+    return paths.assets_folder() / "starter" / "judge"
+
+
+def save_judge(judge: Judge, folder: Path, trained: Mapping[str, Any]) -> None:
+    """Write its weights in float16, and what it is and how it was trained; each file whole or not at all."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"cannot make the folder {plain(folder, 300)}: {error.strerror}") from error
+    tensors = {name: tensor.detach().cpu().half().contiguous() for name, tensor in judge.state_dict().items()}
+    config = {"what": "judge", "size": SIZE, "attributes": VALUES, "licence": "Apache-2.0", "trained": dict(trained)}
+    atomic_write(folder / WEIGHTS, save(tensors, metadata={"format": "pt"}), overwrite=True)
+    atomic_write(folder / CONFIG, (json.dumps(config, indent=2) + "\n").encode(), overwrite=True)
+
+
+def load_judge(folder: Path) -> Judge:
+    """The judge of a folder, in float32, ready to judge."""
+    if not (folder / CONFIG).is_file():
+        raise StorageError(f"there is no judge in {plain(folder, 300)}: {HOW_TO_MAKE}")
+    config = read_json_object(folder / CONFIG, MAX_CONFIG)
+    stated = {name: list(values) for name, values in VALUES.items()}
+    if config.get("attributes") != stated or config.get("size") != SIZE:
+        raise _refused(folder, "it was trained for other images than are drawn now")
+    judge = Judge()
+    wanted = {name: tuple(tensor.shape) for name, tensor in judge.state_dict().items()}
+    if {name: spec.shape for name, spec in read_header(folder / WEIGHTS).tensors.items()} != wanted:
+        raise _refused(folder, "its weights are not those of this judge")
+    read = read_tensors([folder / WEIGHTS], on_bytes=lambda _: None, cancelled=lambda: False)
+    judge.load_state_dict({name: tensor.float() for name, tensor in read})
+    return judge.eval()
+
+
+def _refused(folder: Path, why: str) -> ModelRefused:
+    return ModelRefused(f"the judge in {plain(folder, 300)} cannot be used: {why}; {HOW_TO_MAKE}")

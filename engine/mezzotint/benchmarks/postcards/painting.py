@@ -1,0 +1,65 @@
+"""A scene becomes an image: scenery, then its things, then the weather; drawn at twice the size and reduced."""
+
+import random
+
+from PIL import Image, ImageDraw
+
+from mezzotint.benchmarks.postcards.brush import Brush
+from mezzotint.benchmarks.postcards.landscape import ground_sea, paint_ground, paint_sky, paint_weather
+from mezzotint.benchmarks.postcards.palette import SAND, ground_colour, mix
+from mezzotint.benchmarks.postcards.things import DRAWERS, paints
+from mezzotint.benchmarks.postcards.world import Scene, Thing
+
+SIZE = 128
+OVERSAMPLE = 2
+
+# place: middle of the thing, its foot, its size, each as a share of the image; a balloon's foot is in the sky.
+PLACING = {
+    "left": (0.29, 0.84, 0.4),
+    "right": (0.71, 0.84, 0.4),
+    "near": (0.5, 0.92, 0.56),
+    "far": (0.5, 0.71, 0.24),
+}
+BALLOON_FOOT = {"left": 0.6, "right": 0.6, "near": 0.72, "far": 0.36}
+
+
+def paint(scene: Scene, size: int = SIZE) -> Image.Image:
+    """The image of a scene, `size` pixels square, the same for the same scene on every machine."""
+    rng = random.Random(f"paint {scene.seed}")
+    canvas = size * OVERSAMPLE
+    image = paint_sky(scene, canvas, rng)
+    paint_ground(image, scene, rng)
+    for thing in scene.things:
+        _paint_thing(image, scene, thing, rng)
+    paint_weather(image, scene, rng)
+    return image.resize((size, size), Image.Resampling.BOX)
+
+
+def _paint_thing(image: Image.Image, scene: Scene, thing: Thing, rng: random.Random) -> None:
+    x, foot, unit = PLACING[thing.place]
+    if thing.kind == "balloon":
+        foot = BALLOON_FOOT[thing.place]
+    x, foot, unit = x + rng.uniform(-0.03, 0.03), foot + rng.uniform(-0.015, 0.015), unit * rng.uniform(0.94, 1.06)
+    size = image.width
+    brush = Brush(draw=ImageDraw.Draw(image, "RGBA"), x=x * size, y=foot * size, unit=unit * size)
+    if thing.kind == "boat":
+        _paint_water(brush, scene)
+    elif thing.kind != "balloon":
+        _paint_standing_ground(brush, scene)
+    DRAWERS[thing.kind](brush, paints(thing.colour, scene.time))
+
+
+def _paint_water(brush: Brush, scene: Scene) -> None:
+    water = mix(ground_sea(scene), (255, 255, 255), 0.12)
+    if scene.terrain != "sea":
+        brush.oval(-0.86, -0.16, 0.86, 0.14, water)
+        return
+    for low, half in ((-0.04, 0.6), (-0.11, 0.4)):
+        brush.box(-half, low - 0.015, half, low + 0.015, mix(water, (255, 255, 255), 0.3))
+
+
+def _paint_standing_ground(brush: Brush, scene: Scene) -> None:
+    if scene.terrain == "sea":
+        brush.oval(-0.86, -0.17, 0.86, 0.13, ground_colour(SAND, scene.time, scene.weather))
+    else:
+        brush.draw.ellipse([brush.at((-0.62, 0.05)), brush.at((0.62, -0.09))], fill=(0, 0, 0, 56))

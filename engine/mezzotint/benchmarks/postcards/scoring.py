@@ -1,0 +1,126 @@
+"""Scoring images of held-out scenes: what the judge sees in them, and how they compare with drawn ones."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from PIL import Image
+
+from mezzotint.benchmarks.postcards.captions import VALUES, chance, full_told, random_caption
+from mezzotint.benchmarks.postcards.judge import Judge, pixels_of
+from mezzotint.benchmarks.postcards.measures import Array, detail, frechet_distance, wilson_interval
+from mezzotint.benchmarks.postcards.painting import paint
+from mezzotint.benchmarks.postcards.world import Scene, judging_scene
+from mezzotint.errors import UsageError
+
+WORLD = 0  # the seed of the scenes: all models are asked for the same ones
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A scene that no training image showed, and words that tell all of it."""
+
+    number: int
+    prompt: str
+    scene: Scene
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """How often an attribute was right, with its 95 % interval, beside the best blind guess."""
+
+    accuracy: float
+    chance: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """What is said of one set of images."""
+
+    attributes: dict[str, Share]
+    frechet: float  # squared, in the judge's features, to drawn images of the same scenes; 0: the same
+    detail: float  # mean absolute Laplacian of the luminance as a share of the drawn images'
+    seconds: float | None  # of computing, for one image; None: drawn
+    pictures: int
+
+
+def questions(count: int) -> Iterator[Question]:
+    """The first `count` questions, the same for ever."""
+    for number in range(count):
+        scene = judging_scene(WORLD, number)
+        yield Question(number=number, prompt=_telling_all(scene, number), scene=scene)
+
+
+def _telling_all(scene: Scene, number: int) -> str:
+    """The first of the scene's random wordings that leaves nothing out."""
+    rng = random.Random(f"bench {WORLD} {number}")
+    while True:
+        prompt, told = random_caption(scene, rng)
+        if told == full_told(scene):
+            return prompt
+
+
+class Tally:
+    """Images as they come in, each beside a drawn one of its scene and size."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._right = dict.fromkeys(VALUES, 0)
+        self._made: list[Array] = []
+        self._drawn: list[Array] = []
+        self._detail_made = self._detail_drawn = 0.0
+        self._seconds: list[float] = []
+
+    def add(self, question: Question, picture: Image.Image, seconds: float | None = None) -> None:
+        """Judge one image, which took that long to make."""
+        if picture.width != picture.height:
+            raise UsageError(
+                f"the judge looks at square images, and this one is {picture.width}x{picture.height}; "
+                "give a square --size"
+            )
+        drawn = paint(question.scene, picture.width)
+        made_features, drawn_features = self._look(question, picture, drawn)
+        self._made.append(made_features)
+        self._drawn.append(drawn_features)
+        self._detail_made += detail(picture)
+        self._detail_drawn += detail(drawn)
+        if seconds is not None:
+            self._seconds.append(seconds)
+
+    @torch.no_grad()
+    def _look(self, question: Question, picture: Image.Image, drawn: Image.Image) -> tuple[Array, Array]:
+        features = self._judge.features(pixels_of([picture, drawn]))
+        truth = full_told(question.scene).indices()
+        for name, scores in self._judge.verdicts(features[:1]).items():
+            self._right[name] += int(scores.argmax()) == truth[name]
+        made, held = features.double().numpy()
+        return made, held
+
+    def score(self) -> Score:
+        """What is to be said of the images so far, of which there must be two or more."""
+        asked = len(self._made)
+        return Score(
+            attributes={name: _share(name, right, asked) for name, right in self._right.items()},
+            frechet=frechet_distance(np.stack(self._made), np.stack(self._drawn)),
+            detail=self._detail_made / self._detail_drawn,
+            seconds=sum(self._seconds) / len(self._seconds) if self._seconds else None,
+            pictures=asked,
+        )
+
+
+def _share(name: str, right: int, asked: int) -> Share:
+    low, high = wilson_interval(right, asked)
+    return Share(accuracy=right / asked, chance=chance(name), low=low, high=high)
+
+
+def score_drawn(judge: Judge, count: int) -> Score:
+    """The score of other drawings of the same scenes: what a perfect model would get from this judge."""
+    tally = Tally(judge)
+    for question in questions(count):
+        again = replace(question.scene, seed=question.scene.seed ^ 1)
+        tally.add(question, paint(again))
+    return tally.score()

@@ -1,0 +1,318 @@
+"""Our quantized products beside torch's in 16 bits, and the rounding of rows beside a copy, on one device.
+
+It needs nothing but torch. `mezzotint bench linear` is for people, `make gpu-check` for cards.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
+from mezzotint.attention.stopwatch import milliseconds
+from mezzotint.benchmarks.attention import Wanted
+from mezzotint.benchmarks.product_peers import LINEAR, Run, peers
+from mezzotint.benchmarks.product_shapes import SHAPES, LinearShape, ProductShape, RowsShape
+from mezzotint.quantization.drawn_weights import drawn_weight
+from mezzotint.quantization.formats import Format, Int8, LowRank4
+from mezzotint.quantization.int8 import quantize_rows
+from mezzotint.quantization.linear import Branch, QuantizedWeight, joined, linear
+from mezzotint.quantization.products.compiled import CompiledLinear
+from mezzotint.quantization.products.library import Preparation, open_products
+from mezzotint.quantization.rotation import best_group, rotate
+
+OURS = ("mezzotint int8", "mezzotint int8, 3 LoRAs", "mezzotint int4-lowrank")
+REFERENCE = ("torch int8", "torch int8, 3 LoRAs", "torch int4-lowrank")
+COPY = "copy"
+_LORAS, _RANK = 3, 16
+_CHECKED = 64  # rows whose results are compared
+_MOST_INPUTS, _CACHE_BYTES = 24, 64 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductRow:
+    """One implementation on one shape."""
+
+    group: str
+    shape: str
+    rows: int
+    columns: int
+    outputs: int | None  # None: rows are prepared and rounded, and nothing is multiplied
+    dtype: str
+    implementation: str
+    milliseconds: float | None  # of one call, the median; None: it cannot do this
+    tops: float | None  # 2 m k n by the time, or of rows None
+    gigabytes: float | None  # of rows: that are read and written in a second
+    ratio: float | None  # torch's time in 16 bits, or of rows the copy's, by this one: above 1 is faster
+    with_loras: float | None  # the time with LoRAs by that without
+    error: float | None  # root mean square of the difference from float32, by that of the exact values
+    problem: str | None
+    device: str
+    torch: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """One layer and its input."""
+
+    x: Tensor
+    eight: QuantizedWeight
+    four: QuantizedWeight
+    loras: Branch
+    weight: Tensor  # that of 8 bits, in x's format
+
+
+def measure(
+    shapes: Sequence[ProductShape],
+    device: torch.device,
+    dtype: torch.dtype,
+    kernels: CompiledLinear | None,
+    wanted: Wanted | None = None,
+) -> Iterator[ProductRow]:
+    """A row for each implementation on each shape that is wanted, as it is measured; what others do first."""
+    for shape in shapes:
+        with torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext():
+            if isinstance(shape, LinearShape):
+                yield from _of_linear(shape, device, dtype, kernels, partial(wanted or _everything, shape.name))
+            else:
+                yield from _of_rows(shape, device, dtype, kernels, partial(wanted or _everything, shape.name))
+
+
+def _everything(shape: str, name: str) -> bool:
+    del shape, name
+    return True
+
+
+def measure_products(
+    shape: LinearShape,
+    found: Mapping[str, tuple[int, CompiledLinear]],
+    device: torch.device,
+    dtype: torch.dtype,
+    wanted: Wanted,
+) -> Iterator[ProductRow]:
+    """A row for each of these kernels that is wanted, with the bits of the weights that it is for."""
+    operands: list[_Operands] = []
+    for name, (bits, kernels) in found.items():
+        if wanted(shape.name, name):
+            operands = operands or _operands(shape, device, dtype)
+            eight, _, four = _ours(operands, kernels)
+            yield _measured(shape, name, device, dtype, partial(list, eight if bits == 8 else four), None)
+
+
+def _of_linear(
+    shape: LinearShape,
+    device: torch.device,
+    dtype: torch.dtype,
+    kernels: CompiledLinear | None,
+    wanted: Callable[[str], bool],
+) -> Iterator[ProductRow]:
+    operands = functools.cache(partial(_operands, shape, device, dtype))
+    plain: float | None = None
+    for name, prepare in peers(device):
+        if wanted(name):
+            row = _measured(shape, name, device, dtype, partial(_by_peer, prepare, operands()), plain)
+            plain = row.milliseconds if name == LINEAR else plain
+            yield row
+    without: float | None = None
+    names = OURS if kernels is not None else REFERENCE
+    for index, name in enumerate(names):
+        if not wanted(name):
+            continue
+        row = _measured(shape, name, device, dtype, partial(list, _ours(operands(), kernels)[index]), plain)
+        if name == names[0]:
+            without = row.milliseconds
+        if name == names[1] and row.milliseconds is not None and without is not None:
+            row = dataclasses.replace(row, with_loras=row.milliseconds / without)
+        yield row
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A call, and the exact values of the first rows it gives; None: they are not comparable."""
+
+    run: Run
+    exact: Run | None = None
+
+
+def _by_peer(prepare: Callable[[Tensor, Tensor], Run], operands: Sequence[_Operands]) -> list[_Checked]:
+    try:
+        return [_Checked(prepare(each.x, each.weight), partial(_exact, each, each.eight)) for each in operands]
+    except (ImportError, AttributeError, TypeError) as error:  # another version than is known here
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+
+def _ours(operands: Sequence[_Operands], kernels: CompiledLinear | None) -> list[list[_Checked]]:
+    """In 8 bits, with LoRAs, in 4 bits: by the kernels, or without them by the plain path."""
+
+    def call(given: _Operands, weight: QuantizedWeight, loras: Branch | None) -> _Checked:
+        def run() -> Tensor:
+            if kernels is not None:
+                return kernels(given.x, weight, None, loras)
+            return linear(given.x, weight, None, () if loras is None else (loras,))
+
+        return _Checked(run, partial(_exact, given, weight, loras))
+
+    return [
+        [call(each, each.eight, None) for each in operands],
+        [call(each, each.eight, each.loras) for each in operands],
+        [call(each, each.four, None) for each in operands],
+    ]
+
+
+def _exact(given: _Operands, weight: QuantizedWeight, loras: Branch | None = None) -> Tensor:
+    x = given.x[:_CHECKED].float()
+    out = functional.linear(x, weight.dequantized(torch.float32))
+    return out if loras is None else out + x @ loras.down.float().T @ loras.up.float().T
+
+
+def _of_rows(
+    shape: RowsShape,
+    device: torch.device,
+    dtype: torch.dtype,
+    kernels: CompiledLinear | None,
+    wanted: Callable[[str], bool],
+) -> Iterator[ProductRow]:
+    generator = torch.Generator(device).manual_seed(0)
+    size = (shape.rows, shape.given)
+    xs = [torch.randn(size, generator=generator, device=device).to(dtype) for _ in range(_count(shape.bytes, device))]
+    half = shape.bytes // 2  # read once and written once
+    pairs = [[torch.empty(half, dtype=torch.uint8, device=device) for _ in range(2)] for _ in xs]
+    copies = [_Checked(partial(to.copy_, given)) for to, given in pairs]
+    beside: float | None = None
+    if wanted(COPY):
+        copy = _measured(shape, COPY, device, dtype, lambda: copies, None)
+        beside = copy.milliseconds
+        yield copy
+    group = best_group(shape.columns)
+    name = "torch rows" if kernels is None else "mezzotint rows"
+    runs = [_Checked(_rows_run(x, shape, group, kernels)) for x in xs]
+    if wanted(name):
+        yield _measured(shape, name, device, dtype, lambda: runs, beside)
+
+
+def _rows_run(x: Tensor, shape: RowsShape, group: int, kernels: CompiledLinear | None) -> Run:
+    if kernels is not None:
+        return lambda: kernels.quantize(x, shape.columns, group, shape.preparation).values
+    return lambda: quantize_rows(rotate(_prepared(x.float(), shape.preparation), group))[0]
+
+
+def _prepared(x: Tensor, preparation: Preparation) -> Tensor:
+    if preparation is Preparation.LAYER_NORM:
+        return functional.layer_norm(x, x.shape[-1:], eps=1e-6)
+    if preparation is Preparation.GELU_TANH:
+        return functional.gelu(x, approximate="tanh")
+    if preparation is Preparation.GEGLU:
+        a, b = x.chunk(2, dim=-1)
+        return a * functional.gelu(b)
+    return x
+
+
+def _count(size: int, device: torch.device) -> int:
+    """As many inputs as the device's cache cannot hold together, so that each call reads from memory."""
+    if device.type != "cuda":
+        return 2
+    cache = 2 * int(getattr(torch.cuda.get_device_properties(device), "L2_cache_size", 0)) or _CACHE_BYTES
+    return min(_MOST_INPUTS, 1 + cache // size)
+
+
+def _operands(shape: LinearShape, device: torch.device, dtype: torch.dtype) -> list[_Operands]:
+    generator = torch.Generator(device).manual_seed(0)
+    size, group = (shape.outputs, shape.columns), best_group(shape.columns)
+
+    def draw(*size: int) -> Tensor:
+        return torch.randn(size, generator=generator, device=device)
+
+    def one() -> _Operands:
+        eight, four = (drawn_weight(each, size, generator) for each in _formats(group))
+        loras = [
+            Branch(down=draw(_RANK, shape.columns) / shape.columns**0.5, up=draw(shape.outputs, _RANK) / 10, scale=0.5)
+            for _ in range(_LORAS)
+        ]
+        one_branch = joined(loras)
+        assert one_branch is not None  # noqa: S101  there are three
+        return _Operands(
+            x=draw(shape.rows, shape.columns).to(dtype),
+            eight=eight,
+            four=four,
+            loras=Branch(down=one_branch.down.to(dtype), up=one_branch.up.to(dtype)),
+            weight=eight.dequantized(dtype),
+        )
+
+    return [one() for _ in range(_count(shape.numbers, device))]
+
+
+def _formats(group: int) -> tuple[Format, Format]:
+    return Int8(dynamic=True, group=group), LowRank4(group=group)
+
+
+def _measured(
+    shape: ProductShape,
+    name: str,
+    device: torch.device,
+    dtype: torch.dtype,
+    prepare: Callable[[], Sequence[_Checked]],
+    beside: float | None,
+) -> ProductRow:
+    time = error = problem = None
+    try:
+        runs = prepare()
+        error = _error(runs[0])
+        if error is not None and not math.isfinite(error):
+            error, problem = None, "not-a-number came out"
+        time = milliseconds([each.run for each in runs], device)
+    except (Unsupported, LaunchFailed, Unavailable, RuntimeError, ValueError) as failure:
+        problem = str(failure).strip().partition("\n")[0][:200] or type(failure).__name__
+        if device.type == "cuda":
+            with contextlib.suppress(RuntimeError):  # a card that is lost says so again
+                torch.cuda.empty_cache()
+    outputs = shape.outputs if isinstance(shape, LinearShape) else None
+    return ProductRow(
+        group=shape.group,
+        shape=shape.name,
+        rows=shape.rows,
+        columns=shape.columns,
+        outputs=outputs,
+        dtype=str(dtype).removeprefix("torch."),
+        implementation=name,
+        milliseconds=time,
+        tops=shape.operations / time / 1e9 if isinstance(shape, LinearShape) and time is not None else None,
+        gigabytes=shape.bytes / time / 1e6 if isinstance(shape, RowsShape) and time is not None else None,
+        ratio=None if time is None or beside is None else beside / time,
+        with_loras=None,
+        error=error,
+        problem=problem,
+        device=torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
+        torch=torch.__version__,
+    )
+
+
+def _error(checked: _Checked) -> float | None:
+    found = checked.run()
+    if checked.exact is None or not found.is_floating_point():
+        return None
+    exact = checked.exact()
+    return float((found[:_CHECKED].float() - exact).norm() / exact.norm())
+
+
+def choose(groups: Sequence[str], device: torch.device) -> list[ProductShape]:
+    """The shapes of these groups, all without any; on a processor small ones of the same kinds."""
+    chosen = [shape for shape in SHAPES if not groups or shape.group in groups]
+    return chosen if device.type == "cuda" else [shape.small() for shape in chosen]
+
+
+def kernels_for(device: torch.device) -> tuple[CompiledLinear | None, str | None]:
+    """Our kernels, or why they are not measured."""
+    try:
+        kernels = CompiledLinear(open_products())
+    except Unavailable as error:
+        return None, str(error)
+    if kernels.device_type != device.type:
+        return None, f"our kernels run on {kernels.device_type}, and this device is {device}"
+    return kernels, None

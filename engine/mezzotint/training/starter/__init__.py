@@ -1,1 +1,0 @@
-"""The bundled model: its little world, its networks, and the recipe that makes it from nothing."""

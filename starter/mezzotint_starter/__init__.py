@@ -1,0 +1,1 @@
+"""The recipe that makes the starter models and their judge from nothing."""

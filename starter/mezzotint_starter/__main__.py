@@ -1,0 +1,75 @@
+"""python -m mezzotint_starter: make the bundled models and their judge from nothing, or go on with them."""
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from mezzotint.errors import MezzotintError
+from mezzotint_starter.plan import Plan, miniature
+from mezzotint_starter.precision import choose_precision
+from mezzotint_starter.recipe import MODELS, run
+
+PHASES = ("autoencoder", "sharpening", "reading", "denoiser", "base", "refiner", "judge")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    options = argparse.ArgumentParser(prog="python -m mezzotint_starter", description=__doc__)
+    options.add_argument("--device", default="cpu", help="cpu or cuda")
+    options.add_argument("--steps", type=int, help="run only that many steps of every phase: a trial, not a model")
+    options.add_argument("--work", type=Path, default=Path("build/starter"), help="where unfinished work is kept")
+    options.add_argument("--out", type=Path, help="gets a folder for each model (WORK/models unless told)")
+    options.add_argument("--only", choices=MODELS, help="make that one and not the others")
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--parts", type=int, help="threads that share each batch (the processor's cores unless told)")
+    options.add_argument("--precision", choices=("float32", "bfloat16"), help="of the U-Nets' products")
+    for phase in PHASES:
+        options.add_argument(f"--{phase}-steps", type=int, help="the length of that phase alone")
+    return options
+
+
+def plan_from(options: argparse.Namespace) -> Plan:
+    """The plan that the options ask for."""
+    out = options.out or options.work / "models"
+    if options.steps is not None:
+        plan = miniature(options.work, out, steps=options.steps, device=options.device, seed=options.seed)
+    else:
+        plan = Plan(work=options.work, out=out, device=options.device, seed=options.seed)
+    precision = options.precision or choose_precision(options.device)
+    plan = replace(plan, parts=parts_for(options), precision=precision)
+    for phase in PHASES:
+        if (steps := getattr(options, f"{phase}_steps")) is not None:
+            plan = replace(plan, **{f"{phase}_steps": steps})
+    return plan
+
+
+def parts_for(options: argparse.Namespace) -> int:
+    """How many threads share a batch: one on a graphics card, else the cores, up to four."""
+    if options.parts is not None:
+        return int(options.parts)
+    return min(4, os.cpu_count() or 1) if options.device == "cpu" else 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the recipe; 0 when every model stands in its folder."""
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    options = parser().parse_args(arguments)
+    plan = plan_from(options)
+    if plan.parts > 1:
+        torch.set_num_threads(1)
+    try:
+        run(plan, options.only)
+    except MezzotintError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""starter-dit, phase by phase: tokenizer, latents, text encoder, transformer, export."""
+
+import logging
+
+from diffusers import AutoencoderKL
+from torch import Tensor
+from transformers import T5Tokenizer
+
+from mezzotint_starter.denoising import Reader, train_denoiser
+from mezzotint_starter.export import Parts, build_pipeline, export_model
+from mezzotint_starter.latents import training_latents
+from mezzotint_starter.networks import PICTURE, build_denoiser, build_text_encoder
+from mezzotint_starter.plan import Plan
+from mezzotint_starter.reading import train_reading
+from mezzotint_starter.sheets import Showing, draw_samples, save_sheet
+from mezzotint_starter.vocabulary import build_tokenizer
+
+LOG = logging.getLogger("mezzotint_starter")
+
+
+def make_dit(plan: Plan, autoencoder: AutoencoderKL, trained: dict[str, float]) -> None:
+    """Run every phase that is not finished, and write the model to `plan.out`/dit."""
+    tokenizer = _tokenizer(plan)
+    parts = Parts(
+        autoencoder=autoencoder,
+        encoder=build_text_encoder(plan.seed, len(tokenizer)),
+        tokenizer=tokenizer,
+        denoiser=build_denoiser(plan.seed),
+    )
+    latents = training_latents(
+        autoencoder,
+        plan.work / "latents.safetensors",
+        seed=plan.seed,
+        count=plan.pictures,
+        side=PICTURE,
+        device=plan.device,
+        parts=plan.parts,
+    )
+    accuracy = _reading(plan, parts)
+    _denoiser(plan, parts, latents)
+    save_sheet(lambda prompts: draw_samples(build_pipeline(parts), prompts), plan.work / "sheets" / "dit.png")
+    told = {"steps": plan.denoiser_steps, "reading_accuracy": round(accuracy, 4)}
+    export_model(parts, plan.out / "dit", trained | told)
+
+
+def _tokenizer(plan: Plan) -> T5Tokenizer:
+    # Learning the pieces is not the same twice (its sums run in parallel): what was learnt first is kept.
+    folder = plan.work / "tokenizer"
+    if not (folder / "tokenizer.json").exists():
+        build_tokenizer(plan.seed).save_pretrained(folder)
+    return T5Tokenizer.from_pretrained(folder)
+
+
+def _reading(plan: Plan, parts: Parts) -> float:
+    accuracy = train_reading(
+        parts.encoder,
+        parts.tokenizer,
+        plan.work,
+        seed=plan.seed,
+        steps=plan.reading_steps,
+        device=plan.device,
+        parts=plan.parts,
+    )
+    LOG.info("the text encoder reads %.4f of the attributes rightly", accuracy)
+    return accuracy
+
+
+def _denoiser(plan: Plan, parts: Parts, latents: Tensor) -> None:
+    showing = Showing(
+        folder=plan.work / "sheets",
+        name="dit",
+        minutes=plan.sheet_minutes,
+        draw=lambda prompts: draw_samples(build_pipeline(parts), prompts),
+    )
+    train_denoiser(
+        parts.denoiser,
+        Reader(tokenizer=parts.tokenizer, encoder=parts.encoder, device=plan.device),
+        latents,
+        plan.work,
+        seed=plan.seed,
+        steps=plan.denoiser_steps,
+        after=showing.after,
+        parts=plan.parts,
+    )

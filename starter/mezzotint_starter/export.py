@@ -1,0 +1,102 @@
+"""The finished models as diffusers folders, in float16, each with a note of what it is."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from diffusers import (
+    AutoencoderKL,
+    DiffusionPipeline,
+    DPMSolverMultistepScheduler,
+    PixArtSigmaPipeline,
+    PixArtTransformer2DModel,
+)
+from safetensors.torch import load_file, save_file
+from transformers import T5EncoderModel, T5Tokenizer
+
+from mezzotint_starter.networks import PICTURE
+
+FLOW_SHIFT = 3.0
+GUIDANCE_SCALE = 3.0
+STEPS = 20
+DESCRIPTION = "Small postcards: a house, boat, tree, lighthouse, balloon, car, tent or castle in a landscape."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The networks and the tokenizer of one model."""
+
+    autoencoder: AutoencoderKL
+    encoder: T5EncoderModel
+    tokenizer: T5Tokenizer
+    denoiser: PixArtTransformer2DModel
+
+
+def build_scheduler(flow_shift: float = FLOW_SHIFT) -> DPMSolverMultistepScheduler:
+    """DPM-Solver++ of second order over flow-matching sigmas."""
+    return DPMSolverMultistepScheduler(
+        num_train_timesteps=1000,
+        prediction_type="flow_prediction",
+        use_flow_sigmas=True,
+        flow_shift=flow_shift,
+        algorithm_type="dpmsolver++",
+        solver_order=2,
+        final_sigmas_type="zero",
+    )
+
+
+def build_pipeline(parts: Parts, flow_shift: float = FLOW_SHIFT) -> PixArtSigmaPipeline:
+    """The parts as diffusers' own pipeline."""
+    pipeline = PixArtSigmaPipeline(
+        tokenizer=parts.tokenizer,
+        text_encoder=parts.encoder,
+        vae=parts.autoencoder,
+        transformer=parts.denoiser,
+        scheduler=build_scheduler(flow_shift),
+    )
+    pipeline.set_progress_bar_config(disable=True)
+    return pipeline
+
+
+def export_model(parts: Parts, folder: Path, trained: Mapping[str, Any]) -> None:
+    """Write starter-dit's folder anew."""
+    write_folder(build_pipeline(parts), folder, note(trained))
+
+
+def write_folder(pipeline: DiffusionPipeline, folder: Path, said: Mapping[str, Any]) -> None:
+    """Write a model folder anew: float16 safetensors, configs and mezzotint.json.
+
+    Parts that it says are shared are left to the neighbour.
+    """
+    fresh = folder.with_name(folder.name + ".part")
+    shutil.rmtree(fresh, ignore_errors=True)
+    pipeline.save_pretrained(fresh, safe_serialization=True)
+    for part in said.get("shared", {}):
+        shutil.rmtree(fresh / part)
+    for file in fresh.rglob("*.safetensors"):
+        _halve(file)
+    (fresh / "mezzotint.json").write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
+    shutil.rmtree(folder, ignore_errors=True)
+    fresh.rename(folder)
+
+
+def _halve(file: Path) -> None:
+    # Only the stored weights are halved: the configs go on saying float32, so that all parts load as one type.
+    tensors = {name: tensor.half().contiguous() for name, tensor in load_file(file).items()}
+    save_file(tensors, file, metadata={"format": "pt"})
+    file.chmod(0o644)
+
+
+def note(trained: Mapping[str, Any]) -> dict[str, Any]:
+    """What mezzotint.json says of the model."""
+    return {
+        "name": "starter-dit",
+        "family": "pixart",
+        "defaults": {"width": PICTURE, "height": PICTURE, "steps": STEPS, "guidance_scale": GUIDANCE_SCALE},
+        "description": DESCRIPTION,
+        "licence": "Apache-2.0",
+        "trained": dict(trained),
+    }

@@ -1,0 +1,90 @@
+"""Teaching the judge on drawn images with small faults, and asking it about combinations that it never saw."""
+
+import logging
+from pathlib import Path
+
+import torch
+from PIL import Image
+from torch import Tensor
+from torch.nn import functional
+
+from mezzotint.benchmarks.postcards.captions import VALUES, chance, full_told
+from mezzotint.benchmarks.postcards.judge import Judge, build_judge, pixels_of, save_judge
+from mezzotint.benchmarks.postcards.painting import paint
+from mezzotint.benchmarks.postcards.world import Scene, judging_scene, training_scene
+from mezzotint_starter.blemishes import blemish
+from mezzotint_starter.learner import Course, Learner, train
+from mezzotint_starter.randomness import step_random
+
+LOG = logging.getLogger("mezzotint_starter")
+PHASE = "judge"
+BATCH = 64
+EXAMINED = 2048
+CHUNK = 64
+
+
+def make_judge(
+    work: Path, out: Path, *, seed: int, steps: int, device: str, parts: int = 1, examined: int = EXAMINED
+) -> dict[str, float]:
+    """Train a judge (or go on with it), write it to `out`, and tell how often it is right on held-out drawings."""
+    judge = train_judge(work, seed=seed, steps=steps, device=device, parts=parts)
+    right = drawn_accuracy(judge, seed=seed, device=device, count=examined)
+    worn = drawn_accuracy(judge, seed=seed, device=device, count=examined, faulty=True)
+    for name, share in right.items():
+        LOG.info("judge of %s: %.4f right, %.4f with faults (chance %.3f)", name, share, worn[name], chance(name))
+    accuracy = {name: round(share, 4) for name, share in right.items()}
+    save_judge(judge, out, {"steps": steps, "batch": BATCH, "seed": seed, "examined": examined, "accuracy": accuracy})
+    return right
+
+
+def train_judge(work: Path, *, seed: int, steps: int, device: str, parts: int = 1, rate: float = 2e-3) -> Judge:
+    """Run the phase; returns the judge with its averaged weights."""
+    judge = build_judge(seed).to(device).train()
+    course = Course(phase=PHASE, steps=steps, peak_rate=rate, parts=parts, warm_up=50, average=0.99)
+
+    def loss_at(step: int, shard: slice) -> Tensor:
+        pixels, answers = judge_batch(seed, step, range(BATCH)[shard])
+        return judging_loss(judge(pixels.to(device)), answers.to(device))
+
+    train(Learner(judge, course), work / "judge.safetensors", loss_at)
+    return judge.eval()
+
+
+def judge_batch(seed: int, step: int, rows: range) -> tuple[Tensor, Tensor]:
+    """Some rows of a step's batch: pixels (b, 3, 128, 128) of new scenes, and the true values (b, attributes)."""
+    scenes, pictures = [], []
+    for row in rows:  # each with random numbers of its own: a row is the same, however many threads share the batch
+        rng = step_random(seed, f"{PHASE} {row}", step)
+        scene = training_scene(seed, rng.getrandbits(40))
+        scenes.append(scene)
+        pictures.append(blemish(paint(scene), rng))
+    return pixels_of(pictures), true_values(scenes)
+
+
+def true_values(scenes: list[Scene]) -> Tensor:
+    """The number of each scene's value of each attribute, (b, attributes), in the order of VALUES."""
+    told = [full_told(scene).indices() for scene in scenes]
+    return torch.tensor([[each[name] for name in VALUES] for each in told])
+
+
+def judging_loss(scores: dict[str, Tensor], answers: Tensor) -> Tensor:
+    """The mean of the attributes' cross-entropies."""
+    losses = [functional.cross_entropy(scores[name], answers[:, place]) for place, name in enumerate(VALUES)]
+    return torch.stack(losses).mean()
+
+
+@torch.no_grad()
+def drawn_accuracy(judge: Judge, *, seed: int, device: str, count: int, faulty: bool = False) -> dict[str, float]:
+    """The share of each attribute that is judged rightly in drawings of combinations held out from training."""
+    right = torch.zeros(len(VALUES))
+    for start in range(0, count, CHUNK):
+        numbers = range(start, min(start + CHUNK, count))
+        scores = judge(pixels_of([_drawing(seed, number, faulty) for number in numbers]).to(device))
+        said = torch.stack([scores[name].argmax(dim=-1).cpu() for name in VALUES], dim=1)
+        right += (said == true_values([judging_scene(seed, number) for number in numbers])).sum(dim=0)
+    return dict(zip(VALUES, (right / count).tolist(), strict=True))
+
+
+def _drawing(seed: int, number: int, faulty: bool) -> Image.Image:
+    picture = paint(judging_scene(seed, number))
+    return blemish(picture, step_random(seed, f"{PHASE} faults", number)) if faulty else picture

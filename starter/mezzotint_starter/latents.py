@@ -1,0 +1,52 @@
+"""The training images as latents, encoded once: the transformer never sees a pixel."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import torch
+from diffusers import AutoencoderKL
+from torch import Tensor
+
+from mezzotint.benchmarks.postcards.world import training_scene
+from mezzotint_starter.autoencoder import encode_scenes
+from mezzotint_starter.progress import Progress
+from mezzotint_starter.state import load_tensors, save_tensors
+
+CHUNK = 32
+
+
+def training_latents(
+    network: AutoencoderKL, path: Path, *, seed: int, count: int, side: int, device: str, parts: int = 1
+) -> Tensor:
+    """The latents (count, 4, side/8, side/8) of training scenes 0..count-1, kept in a file for this autoencoder."""
+    numbers = {"seed": seed, "count": count, "side": side, "autoencoder": fingerprint(network)}
+    held = load_tensors(path)
+    if held is not None and held[1] == numbers:
+        return held[0]["latents"]
+    latents = _encode_all(network, numbers, device=device, parts=parts)
+    save_tensors(path, {"latents": latents}, numbers)
+    return latents
+
+
+def fingerprint(network: AutoencoderKL) -> float:
+    """A number that changes with the encoder's weights."""
+    weight: Tensor = network.encoder.conv_out.weight
+    return float(weight.detach().double().abs().sum())
+
+
+def _encode_all(network: AutoencoderKL, numbers: Mapping[str, Any], *, device: str, parts: int) -> Tensor:
+    seed, count, side = numbers["seed"], numbers["count"], numbers["side"]
+    starts = range(0, count, CHUNK)
+    progress, chunks = Progress(f"latents of {side}x{side}", len(starts)), []
+
+    def encode(start: int) -> Tensor:
+        scenes = [training_scene(seed, index) for index in range(start, min(start + CHUNK, count))]
+        return encode_scenes(network, scenes, device, side)
+
+    with ThreadPoolExecutor(parts) as pool:
+        for number, chunk in enumerate(pool.map(encode, starts)):
+            chunks.append(chunk)
+            progress.advance(number, 0.0)
+    return torch.cat(chunks)

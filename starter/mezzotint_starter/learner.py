@@ -1,0 +1,177 @@
+"""One network being trained: AdamW, the learning rate over time, a moving average, and all of it as tensors."""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from mezzotint_starter.progress import Progress
+from mezzotint_starter.state import load_tensors, save_tensors
+
+MOMENTS = ("exp_avg", "exp_avg_sq")
+Loss = Callable[[], Tensor]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """How long and how fast a phase learns.
+
+    Each batch is learnt in `parts` threads of one operation at a time: on a few shared cores that is several times
+    faster than several threads in every operation, which wait for each other hundreds of times a step.
+    """
+
+    phase: str
+    steps: int
+    peak_rate: float
+    parts: int = 1
+    warm_up: int = 100
+    decay_share: float = 0.4
+    average: float = 0.998
+    betas: tuple[float, float] = (0.9, 0.98)
+    save_seconds: float = 120.0
+
+
+def rate_at(course: Course, step: int) -> float:
+    """The learning rate of a step: a linear rise, a plateau, and a cosine fall to one hundredth."""
+    rise = min(1.0, (step + 1) / max(1, min(course.warm_up, course.steps // 5)))
+    falling = course.steps * course.decay_share
+    along = max(0.0, step - (course.steps - falling)) / max(1.0, falling)
+    return course.peak_rate * rise * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(1.0, along))))
+
+
+class Learner:
+    """A network, its optimizer and its moving average; `step` counts the steps that were taken."""
+
+    def __init__(self, network: nn.Module, course: Course) -> None:
+        self.network, self.course, self.step = network, course, 0
+        self.parameters = dict(network.named_parameters())
+        self.averages = {name: value.detach().clone() for name, value in self.parameters.items()}
+        self.optimizer = torch.optim.AdamW(
+            self.parameters.values(), lr=course.peak_rate, betas=course.betas, weight_decay=0.01
+        )
+        self.pool = ThreadPoolExecutor()
+
+    def learn(self, losses: Sequence[Loss]) -> float:
+        """Take one step down the mean gradient of the losses, each computed in its own thread; return their mean."""
+        found = list(self.pool.map(self._gradients, losses)) if len(losses) > 1 else [self._gradients(losses[0])]
+        for place, value in enumerate(self.parameters.values()):
+            given = [each for _, gradients in found if (each := gradients[place]) is not None]
+            value.grad = torch.stack(given).mean(dim=0) if given else None
+        self._descend()
+        return sum(loss for loss, _ in found) / len(found)
+
+    def _gradients(self, loss: Loss) -> tuple[float, tuple[Tensor | None, ...]]:
+        value = loss()
+        gradients = torch.autograd.grad(value, list(self.parameters.values()), allow_unused=True)
+        return float(value.detach()), gradients
+
+    def _descend(self) -> None:
+        nn.utils.clip_grad_norm_(self.parameters.values(), 1.0)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate_at(self.course, self.step)
+        self.optimizer.step()
+        self.step += 1
+        self._follow()
+
+    @torch.no_grad()
+    def _follow(self) -> None:
+        keep = min(self.course.average, self.step / (self.step + 10))
+        values = [value.detach() for value in self.parameters.values()]
+        torch._foreach_lerp_(list(self.averages.values()), values, 1 - keep)
+
+    @torch.no_grad()
+    def take_averages(self) -> None:
+        """Make the moving average the network's weights (the end of training)."""
+        for name, value in self.parameters.items():
+            value.copy_(self.averages[name])
+
+    @torch.no_grad()
+    def swap_averages(self) -> None:
+        """Exchange weights and averages: once to draw samples, once more to go on."""
+        for name, value in self.parameters.items():
+            kept = value.detach().clone()
+            value.copy_(self.averages[name])
+            self.averages[name] = kept
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that a later run needs to go on: weights, averages and both moments."""
+        held: dict[str, Tensor] = {f"weight.{name}": value for name, value in self.parameters.items()}
+        held |= {f"average.{name}": value for name, value in self.averages.items()}
+        for name, value in self.parameters.items():
+            kept = self.optimizer.state.get(value, {})
+            held |= {f"{moment}.{name}": kept[moment] for moment in MOMENTS if moment in kept}
+        return held
+
+    @torch.no_grad()
+    def restore(self, tensors: dict[str, Tensor], step: int) -> None:
+        """Put back what `tensors` gave after `step` steps."""
+        self.step = step
+        for name, value in self.parameters.items():
+            value.copy_(tensors[f"weight.{name}"])
+            self.averages[name].copy_(tensors[f"average.{name}"])
+            if f"exp_avg.{name}" in tensors:
+                moments = {moment: tensors[f"{moment}.{name}"].to(value.device) for moment in MOMENTS}
+                self.optimizer.state[value] = {"step": torch.tensor(float(step)), **moments}
+
+
+def train(
+    learner: Learner, state: Path, loss_at: Callable[[int, slice], Tensor], after: Callable[[], None] = lambda: None
+) -> None:
+    """Run a phase to its end from wherever its state file stands.
+
+    `loss_at` gives the loss of a step over the rows of its batch that the slice names; `after` follows each step.
+    """
+
+    def advance(step: int) -> float:
+        return learner.learn(shard_losses(loss_at, step, learner.course.parts))
+
+    train_together({"": learner}, state, advance, after)
+    learner.take_averages()
+
+
+def train_together(
+    learners: Mapping[str, Learner],
+    state: Path,
+    advance: Callable[[int], float],
+    after: Callable[[], None] = lambda: None,
+) -> None:
+    """Run a phase of several networks that learn in step; `advance` takes one step and tells the first's loss."""
+    leader = next(iter(learners.values()))
+    restore_state(learners, state)
+    progress = Progress(leader.course.phase, leader.course.steps, first=leader.step)
+    saved = time.monotonic()
+    while leader.step < leader.course.steps:
+        progress.advance(leader.step, advance(leader.step))
+        if time.monotonic() - saved > leader.course.save_seconds:
+            save_state(learners, state)
+            saved = time.monotonic()
+        after()
+    save_state(learners, state)
+
+
+def shard_losses(loss_at: Callable[[int, slice], Tensor], step: int, parts: int) -> list[Loss]:
+    """The loss of a step as one function for each of the interleaved parts of its batch."""
+    return [partial(loss_at, step, slice(part, None, parts)) for part in range(parts)]
+
+
+def save_state(learners: Mapping[str, Learner], state: Path) -> None:
+    """Write the learners' states to one file."""
+    tensors = {prefix + name: value for prefix, each in learners.items() for name, value in each.tensors().items()}
+    save_tensors(state, tensors, {"step": next(iter(learners.values())).step})
+
+
+def restore_state(learners: Mapping[str, Learner], state: Path) -> None:
+    """Put back what was saved; nothing where nothing was."""
+    held = load_tensors(state)
+    if held is None:
+        return
+    tensors, numbers = held
+    for prefix, learner in learners.items():
+        own = {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+        learner.restore(own, numbers["step"])

@@ -1,0 +1,52 @@
+"""Where the recipe runs, and how long each of its phases is."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mezzotint_starter.judge_training import EXAMINED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """`work` keeps unfinished weights, `out` gets a folder for each finished model."""
+
+    work: Path
+    out: Path
+    device: str = "cpu"
+    seed: int = 0
+    parts: int = 1
+    precision: str = "float32"
+    autoencoder_steps: int = 7000
+    sharpening_steps: int = 2600
+    pictures: int = 14336
+    large_pictures: int = 3072
+    reading_steps: int = 400
+    denoiser_steps: int = 12000
+    base_steps: int = 12000
+    refiner_steps: int = 8000
+    judge_steps: int = 900
+    examined: int = EXAMINED
+    measured: int = 64
+    sheet_minutes: float = 6.0
+
+
+def miniature(work: Path, out: Path, *, steps: int, device: str = "cpu", seed: int = 0) -> Plan:
+    """A plan of so few steps in every phase that it only shows that everything runs."""
+    return Plan(
+        work=work,
+        out=out,
+        device=device,
+        seed=seed,
+        autoencoder_steps=steps,
+        sharpening_steps=steps,
+        pictures=min(16 * steps, 96),
+        large_pictures=min(4 * steps, 24),
+        reading_steps=steps,
+        denoiser_steps=steps,
+        base_steps=steps,
+        refiner_steps=steps,
+        judge_steps=steps,
+        examined=8,
+        measured=4,
+        sheet_minutes=float("inf"),
+    )

@@ -1,0 +1,78 @@
+"""Teaching the text encoder to read before it serves the image: linear heads must tell what a caption says."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import T5EncoderModel, T5Tokenizer
+
+from mezzotint.benchmarks.postcards.captions import VALUES, Told, random_caption
+from mezzotint.benchmarks.postcards.world import training_scene
+from mezzotint_starter.learner import Course, Learner, train
+from mezzotint_starter.networks import WIDTH
+from mezzotint_starter.randomness import step_random
+from mezzotint_starter.vocabulary import tokenize
+
+PHASE = "reading"
+BATCH = 128
+
+
+def build_heads(seed: int) -> nn.ModuleDict:
+    """A linear head for each attribute: its values, and "not said"."""
+    torch.manual_seed(seed)
+    return nn.ModuleDict({name: nn.Linear(WIDTH, len(values) + 1) for name, values in VALUES.items()})
+
+
+def train_reading(
+    encoder: T5EncoderModel, tokenizer: T5Tokenizer, work: Path, *, seed: int, steps: int, device: str, parts: int = 1
+) -> float:
+    """Run the phase; returns the share of attributes read rightly in new captions."""
+    course = Course(phase=PHASE, steps=steps, peak_rate=2e-3, parts=parts, warm_up=50, average=0.98)
+    heads = build_heads(seed)
+    both = nn.ModuleDict({"encoder": encoder, "heads": heads}).to(device).train()
+
+    def loss_at(step: int, shard: slice) -> Tensor:
+        texts, told = caption_batch(seed, step)
+        texts, told = texts[shard], told[shard]
+        scores = read(encoder, heads, tokenizer, texts, device)
+        losses = [functional.cross_entropy(scores[name], wanted(told, name, device)) for name in VALUES]
+        return torch.stack(losses).mean()
+
+    train(Learner(both, course), work / "reading.safetensors", loss_at)
+    both.eval()
+    return reading_accuracy(encoder, heads, tokenizer, seed=seed, device=device)
+
+
+def caption_batch(seed: int, step: int) -> tuple[list[str], list[Told]]:
+    """The captions of one step and what each tells."""
+    rng = step_random(seed, PHASE, step)
+    pairs = [random_caption(training_scene(seed, rng.getrandbits(40)), rng) for _ in range(BATCH)]
+    return [text for text, _ in pairs], [told for _, told in pairs]
+
+
+def wanted(told: list[Told], name: str, device: str) -> Tensor:
+    """The right answers for one attribute, (b,)."""
+    return torch.tensor([each.indices()[name] for each in told], device=device)
+
+
+def read(
+    encoder: T5EncoderModel, heads: nn.ModuleDict, tokenizer: T5Tokenizer, texts: list[str], device: str
+) -> dict[str, Tensor]:
+    """Each head's scores (b, values + 1) on the mean of the caption's tokens."""
+    ids, mask = tokenize(tokenizer, texts, device)
+    tokens: Tensor = encoder(input_ids=ids, attention_mask=mask)[0]
+    weights = mask.unsqueeze(-1).to(tokens.dtype)
+    pooled = (tokens * weights).sum(dim=1) / weights.sum(dim=1)
+    return {name: head(pooled) for name, head in heads.items()}
+
+
+@torch.no_grad()
+def reading_accuracy(
+    encoder: T5EncoderModel, heads: nn.ModuleDict, tokenizer: T5Tokenizer, *, seed: int, device: str
+) -> float:
+    """The share of attributes that are read rightly in captions of steps that were never taken."""
+    texts, told = caption_batch(seed, -1)
+    scores = read(encoder, heads, tokenizer, texts, device)
+    right = [(scores[name].argmax(dim=-1) == wanted(told, name, device)).float().mean() for name in VALUES]
+    return float(torch.stack(right).mean())

@@ -1,0 +1,79 @@
+"""The whole recipe: which phases make which model; each phase goes on from what it left in the work folder."""
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from diffusers import AutoencoderKL
+
+from mezzotint_starter.autoencoder import reconstruction_psnr, train_autoencoder
+from mezzotint_starter.dit_recipe import make_dit
+from mezzotint_starter.judge_training import make_judge
+from mezzotint_starter.networks import build_autoencoder
+from mezzotint_starter.plan import Plan
+from mezzotint_starter.sharpening import train_decoder
+from mezzotint_starter.xl.clip_recipe import make_xl
+
+LOG = logging.getLogger("mezzotint_starter")
+MODELS = ("dit", "xl", "judge")
+
+
+def run(plan: Plan, only: str | None = None) -> Path:
+    """Make the models, or only one of them, and write each to its folder in `plan.out`; returns that."""
+    started = time.monotonic()
+    makers: dict[str, Callable[[Plan, AutoencoderKL], None]] = {"dit": _make_dit, "xl": _make_xl, "judge": _make_judge}
+    autoencoder = build_autoencoder(plan.seed)
+    if only != "judge":
+        _make_autoencoder(plan, autoencoder)
+    for name in MODELS if only is None else (only,):
+        makers[name](plan, autoencoder)
+    LOG.info("%s is ready after %.1f min", plan.out, (time.monotonic() - started) / 60)
+    return plan.out
+
+
+def _make_dit(plan: Plan, autoencoder: AutoencoderKL) -> None:
+    make_dit(plan, autoencoder, trained_note(plan, autoencoder))
+
+
+def _make_xl(plan: Plan, autoencoder: AutoencoderKL) -> None:
+    make_xl(plan, autoencoder, trained_note(plan, autoencoder))
+
+
+def _make_judge(plan: Plan, _: AutoencoderKL) -> None:
+    make_judge(
+        plan.work,
+        plan.out / "judge",
+        seed=plan.seed,
+        steps=plan.judge_steps,
+        device=plan.device,
+        parts=plan.parts,
+        examined=plan.examined,
+    )
+
+
+def _make_autoencoder(plan: Plan, network: AutoencoderKL) -> None:
+    """Both phases of the autoencoder: the latents are settled by the first, the second changes only the decoder."""
+    train_autoencoder(
+        network,
+        plan.work,
+        seed=plan.seed,
+        steps=plan.autoencoder_steps,
+        device=plan.device,
+        parts=plan.parts,
+        measured=4 * plan.measured,
+    )
+    train_decoder(network, plan.work, seed=plan.seed, steps=plan.sharpening_steps, device=plan.device, parts=plan.parts)
+
+
+def trained_note(plan: Plan, autoencoder: AutoencoderKL) -> dict[str, float]:
+    """What is told of the training beside every model."""
+    psnr = reconstruction_psnr(autoencoder, seed=plan.seed, device=plan.device, pictures=plan.measured)
+    LOG.info("the autoencoder gives held-out images back at %.2f dB", psnr)
+    return {
+        "pictures": plan.pictures,
+        "autoencoder_steps": plan.autoencoder_steps,
+        "sharpening_steps": plan.sharpening_steps,
+        "autoencoder_psnr": round(psnr, 2),
+        "seed": plan.seed,
+    }

@@ -1,0 +1,95 @@
+"""Teaching the decoder alone, while the latents stay as they are: it can go on after the denoisers were taught.
+
+What the latents do not hold the mean of all possible images leaves out: edges soften, stars fade. So after a while
+a critic joins in, which learns to tell decoded images from drawn ones; to please it the decoder has to decide.
+"""
+
+import random
+from pathlib import Path
+
+import torch
+from diffusers import AutoencoderKL
+from torch import Tensor, nn
+
+from mezzotint.benchmarks.postcards.world import training_scene
+from mezzotint_starter.autoencoder import picture_error, picture_tensor
+from mezzotint_starter.critic import Critic, balance, build_critic, critic_loss, deception_loss
+from mezzotint_starter.learner import Course, Learner, shard_losses, train_together
+from mezzotint_starter.networks import PICTURE
+from mezzotint_starter.randomness import step_generator, step_random
+
+PHASE = "sharpening"
+BATCH = 4
+EDGE_WEIGHT = 1.0
+# The denoisers' latents are never quite right; a little noise keeps the decoder from relying on their last digit.
+NOISE = 0.05
+CRITIC_FROM = 600
+CRITIC_WEIGHT = 0.4
+CRITIC_RATE = 4e-4
+
+
+def train_decoder(
+    network: AutoencoderKL, work: Path, *, seed: int, steps: int, device: str, parts: int = 1, rate: float = 6e-4
+) -> None:
+    """Run the phase on whole images and on parts of larger ones; only the decoder's weights change."""
+    decoder = nn.ModuleDict({"decoder": network.decoder, "post_quant_conv": network.post_quant_conv}).to(device)
+    critic = build_critic(seed).to(device)
+    course = Course(phase=PHASE, steps=steps, peak_rate=rate, parts=parts, warm_up=20, decay_share=0.5)
+    rival = Course(phase=PHASE, steps=steps, peak_rate=CRITIC_RATE, parts=parts, betas=(0.5, 0.9), decay_share=0.5)
+    learners = {"decoder/": Learner(decoder.train(), course), "critic/": Learner(critic.train(), rival)}
+    lesson = _Lesson(network, critic, seed=seed, device=device, critic_from=min(CRITIC_FROM, steps // 2))
+
+    def advance(step: int) -> float:
+        loss = learners["decoder/"].learn(shard_losses(lesson.decoding, step, parts))
+        if step >= lesson.critic_from:
+            learners["critic/"].learn(shard_losses(lesson.judging, step, parts))
+        learners["critic/"].step = step + 1
+        return loss
+
+    train_together(learners, work / "sharpening.safetensors", advance)
+    learners["decoder/"].take_averages()
+    decoder.eval()
+
+
+class _Lesson:
+    """Both losses of a step; the critic judges the images that were decoded a moment before."""
+
+    def __init__(self, network: AutoencoderKL, critic: Critic, *, seed: int, device: str, critic_from: int) -> None:
+        self._network, self._critic, self._seed, self._device = network, critic, seed, device
+        self.critic_from = critic_from
+        self._pairs: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def decoding(self, step: int, shard: slice) -> Tensor:
+        """The error of the decoded images; once there is a critic, also how well it sees through them."""
+        pictures = drawn_batch(self._seed, step, shard).to(self._device)
+        again = self._network.decode(self._noisy_latents(pictures, step, shard)).sample
+        self._pairs[shard.start or 0] = pictures, again.detach()
+        error = picture_error(again, pictures, edge_weight=EDGE_WEIGHT)
+        if step < self.critic_from:
+            return error
+        seen = deception_loss(self._critic, again)
+        return error + CRITIC_WEIGHT * balance(error, seen, self._network.decoder.conv_out.weight) * seen
+
+    def judging(self, _: int, shard: slice) -> Tensor:
+        """How badly the critic tells drawn from decoded."""
+        return critic_loss(self._critic, *self._pairs.pop(shard.start or 0))
+
+    @torch.no_grad()
+    def _noisy_latents(self, pictures: Tensor, step: int, shard: slice) -> Tensor:
+        latents: Tensor = self._network.encode(pictures).latent_dist.mean
+        noise = torch.randn(BATCH, *latents.shape[1:], generator=step_generator(self._seed, PHASE, step))
+        return latents + NOISE * noise[shard].to(self._device)
+
+
+def drawn_batch(seed: int, step: int, shard: slice = slice(None)) -> Tensor:
+    """The images (b, 3, 128, 128) of a step: whole ones, and in every other step parts of ones twice the size."""
+    rng = step_random(seed, PHASE, step)
+    scenes = [(training_scene(seed, rng.getrandbits(40)), rng.getrandbits(32)) for _ in range(BATCH)][shard]
+    if step % 2 == 0:
+        return torch.stack([picture_tensor(scene) for scene, _ in scenes])
+    return torch.stack([_part(picture_tensor(scene, 2 * PICTURE), random.Random(lot)) for scene, lot in scenes])
+
+
+def _part(picture: Tensor, rng: random.Random) -> Tensor:
+    top, left = rng.randrange(PICTURE + 1), rng.randrange(PICTURE + 1)
+    return picture[:, top : top + PICTURE, left : left + PICTURE]

@@ -1,0 +1,93 @@
+"""Contact sheets: what the model makes of the same two dozen prompts, from the same noise, as it learns."""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+from diffusers import PixArtSigmaPipeline
+from PIL import Image
+
+from mezzotint.benchmarks.postcards.contact_sheet import contact_sheet
+from mezzotint_starter.export import GUIDANCE_SCALE, STEPS
+from mezzotint_starter.learner import Learner
+from mezzotint_starter.networks import PICTURE, TOKENS
+
+PROMPTS = (
+    "a red house by the sea at dusk",
+    "a blue boat on the sea by day",
+    "a yellow tent in the mountains at night",
+    "a green tree in a meadow by day",
+    "a white lighthouse on the coast at night",
+    "a pink balloon over the desert at dawn",
+    "an orange car in the desert by day",
+    "a purple castle in the forest at night",
+    "a black house in the snow",
+    "red boat, night, snow",
+    "a tiny white house in the distance, mountains, dusk",
+    "a big red tree in a meadow at dawn",
+    "a blue car on the left in the forest",
+    "a yellow balloon on the right at dusk",
+    "a brown tent in the rain",
+    "a big orange lighthouse at sunset",
+    "a green castle in the desert",
+    "a white boat at dawn",
+    "snowy forest at night with a red tent",
+    "a purple balloon",
+    "mountains at dawn",
+    "a house",
+    "blue tree, dunes, noon",
+    "a pink castle by the sea in the rain",
+)
+
+
+def draw_samples(
+    pipeline: PixArtSigmaPipeline,
+    prompts: Sequence[str],
+    *,
+    seed: int = 7,
+    guidance_scale: float = GUIDANCE_SCALE,
+    steps: int = STEPS,
+) -> list[Image.Image]:
+    """One image a prompt, each from noise of its own seed."""
+    generators = [torch.Generator().manual_seed(seed + number) for number in range(len(prompts))]
+    pictures: list[Image.Image] = pipeline(
+        list(prompts),
+        height=PICTURE,
+        width=PICTURE,
+        use_resolution_binning=False,
+        clean_caption=False,
+        num_inference_steps=steps,
+        guidance_scale=guidance_scale,
+        max_sequence_length=TOKENS,
+        generator=generators,
+    ).images
+    return pictures
+
+
+Draw = Callable[[Sequence[str]], list[Image.Image]]
+
+
+def save_sheet(draw: Draw, path: Path) -> None:
+    """Draw the usual prompts and write their contact sheet."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    contact_sheet(draw(PROMPTS)).save(path)
+
+
+class Showing:
+    """Writes a contact sheet of what the averaged weights draw, every few minutes of a phase."""
+
+    def __init__(self, *, folder: Path, name: str, minutes: float, draw: Draw) -> None:
+        self._folder, self._name, self._minutes, self._draw = folder, name, minutes, draw
+        self._shown = time.monotonic()
+
+    def after(self, learner: Learner) -> None:
+        """What follows each step."""
+        if time.monotonic() - self._shown <= self._minutes * 60:
+            return
+        learner.swap_averages()
+        learner.network.eval()
+        save_sheet(self._draw, self._folder / f"{self._name}-{learner.step:06}.png")
+        learner.network.train()
+        learner.swap_averages()
+        self._shown = time.monotonic()

@@ -1,0 +1,50 @@
+"""The tokenizer: Unigram pieces learnt from captions, single characters for every other word."""
+
+import json
+import random
+from collections.abc import Sequence
+
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from torch import Tensor
+from transformers import T5Tokenizer
+
+from mezzotint.benchmarks.postcards.captions import random_caption
+from mezzotint.benchmarks.postcards.world import training_scene
+from mezzotint_starter.networks import TOKENS
+
+PIECES = 1024
+SPECIAL = ("<pad>", "</s>", "<unk>")
+# Every character of these is a piece of its own, so that any such word is read letter by letter.
+CHARACTERS = [chr(code) for code in (*range(0x21, 0x7F), *range(0xA1, 0x180))]
+
+
+def build_tokenizer(seed: int, captions: int = 20000) -> T5Tokenizer:
+    """Learn the pieces from training captions; `<pad>` is 0 and `</s>` (1) ends every prompt."""
+    trainer = trainers.UnigramTrainer(
+        vocab_size=PIECES,
+        special_tokens=list(SPECIAL),
+        unk_token=SPECIAL[2],
+        initial_alphabet=CHARACTERS,
+        show_progress=False,
+    )
+    learner = Tokenizer(models.Unigram())
+    learner.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.WhitespaceSplit(),
+            pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always", split=True),
+        ]
+    )
+    rng = random.Random(f"tokenizer {seed}")
+    texts = (random_caption(training_scene(seed, index), rng)[0] for index in range(captions))
+    learner.train_from_iterator(texts, trainer)
+    pieces = [(piece, score) for piece, score in json.loads(learner.to_str())["model"]["vocab"]]
+    return T5Tokenizer(vocab=pieces, extra_ids=0, model_max_length=TOKENS)
+
+
+def tokenize(tokenizer: T5Tokenizer, prompts: Sequence[str], device: str) -> tuple[Tensor, Tensor]:
+    """Token numbers and attention mask, (b, n) each, n the longest prompt's length and at most 64."""
+    batch = tokenizer(list(prompts), padding=True, truncation=True, max_length=TOKENS, return_tensors="pt")
+    ids: Tensor = batch["input_ids"].to(device)
+    mask: Tensor = batch["attention_mask"].to(device)
+    return ids, mask.to(torch.long)

@@ -1,0 +1,1 @@
+"""starter-xl: CLIP text encoders, base and refiner U-Nets."""

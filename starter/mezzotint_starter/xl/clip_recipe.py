@@ -1,0 +1,130 @@
+"""starter-xl and its refiner, phase by phase: tokenizers, latents of two sizes, text encoders, both U-Nets, export."""
+
+import json
+import logging
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+from diffusers import AutoencoderKL
+from PIL import Image
+
+from mezzotint_starter.latents import training_latents
+from mezzotint_starter.networks import PICTURE
+from mezzotint_starter.plan import Plan
+from mezzotint_starter.sheets import Showing, save_sheet
+from mezzotint_starter.state import write_json
+from mezzotint_starter.xl.clip_export import GUIDANCE_SCALE, STEPS, XlParts, build_base, build_refiner, export_xl
+from mezzotint_starter.xl.clip_networks import build_clip_encoders, build_unet
+from mezzotint_starter.xl.clip_reading import ClipPair, train_clip_reading
+from mezzotint_starter.xl.clip_vocabulary import build_clip_tokenizers, learn_merges
+from mezzotint_starter.xl.unet_training import BASE, REFINER, Lesson, Pictures, train_unet
+
+LOG = logging.getLogger("mezzotint_starter")
+REFINER_AT = 0.8
+
+
+def make_xl(plan: Plan, autoencoder: AutoencoderKL, trained: dict[str, float]) -> None:
+    """Run every phase that is not finished, and write the models to `plan.out`/xl and `plan.out`/xl-refiner."""
+    parts = _new_parts(plan, autoencoder)
+    pictures = _pictures(plan, autoencoder)
+    accuracy = train_clip_reading(parts.pair, plan.work, seed=plan.seed, steps=plan.reading_steps, parts=plan.parts)
+    LOG.info("the text encoders read %.4f of the attributes rightly", accuracy)
+    _unet(plan, parts, pictures, BASE)
+    _unet(plan, parts, pictures, REFINER)
+    save_sheet(partial(draw_refined, parts), plan.work / "sheets" / "xl.png")
+    told = {
+        "base_steps": plan.base_steps,
+        "refiner_steps": plan.refiner_steps,
+        "large_pictures": plan.large_pictures,
+        "reading_accuracy": round(accuracy, 4),
+    }
+    export_xl(parts, plan.out, trained | told)
+
+
+def _new_parts(plan: Plan, autoencoder: AutoencoderKL) -> XlParts:
+    tokenizers = build_clip_tokenizers(_merges(plan))
+    first, second = build_clip_encoders(plan.seed, len(tokenizers[0]))
+    return XlParts(
+        autoencoder=autoencoder,
+        pair=ClipPair(tokenizers=tokenizers, first=first, second=second, device=plan.device),
+        base=build_unet(plan.seed, refiner=False),
+        refiner=build_unet(plan.seed, refiner=True),
+    )
+
+
+def _merges(plan: Plan) -> list[tuple[str, str]]:
+    # What was learnt first is kept: another version of the library may break ties otherwise.
+    file = plan.work / "merges.json"
+    if not file.exists():
+        write_json(file, learn_merges(plan.seed))
+    return [(first, second) for first, second in json.loads(file.read_text("utf-8"))]
+
+
+def _pictures(plan: Plan, autoencoder: AutoencoderKL) -> Pictures:
+    made = partial(training_latents, autoencoder, seed=plan.seed, device=plan.device, parts=plan.parts)
+    return Pictures(
+        small=made(plan.work / "latents.safetensors", count=plan.pictures, side=PICTURE),
+        large=made(plan.work / "latents-large.safetensors", count=plan.large_pictures, side=2 * PICTURE),
+    )
+
+
+def _unet(plan: Plan, parts: XlParts, pictures: Pictures, lesson: Lesson) -> None:
+    showing = Showing(
+        folder=plan.work / "sheets",
+        name=lesson.phase,
+        minutes=plan.sheet_minutes,
+        draw=partial(draw_refined if lesson.refiner else draw_base, parts),
+    )
+    train_unet(
+        parts.refiner if lesson.refiner else parts.base,
+        parts.pair,
+        pictures,
+        plan.work,
+        lesson,
+        seed=plan.seed,
+        steps=plan.refiner_steps if lesson.refiner else plan.base_steps,
+        after=showing.after,
+        parts=plan.parts,
+        precision=plan.precision,
+    )
+
+
+def draw_base(parts: XlParts, prompts: Sequence[str], *, seed: int = 7) -> list[Image.Image]:
+    """One image a prompt by the base alone, each from noise of its own seed."""
+    pictures: list[Image.Image] = build_base(parts)(
+        list(prompts),
+        height=PICTURE,
+        width=PICTURE,
+        num_inference_steps=STEPS,
+        guidance_scale=GUIDANCE_SCALE,
+        generator=_generators(prompts, seed),
+    ).images
+    return pictures
+
+
+def draw_refined(parts: XlParts, prompts: Sequence[str], *, seed: int = 7) -> list[Image.Image]:
+    """One image a prompt by base and refiner, each from noise of its own seed."""
+    begun = build_base(parts)(
+        list(prompts),
+        height=PICTURE,
+        width=PICTURE,
+        num_inference_steps=STEPS,
+        guidance_scale=GUIDANCE_SCALE,
+        denoising_end=REFINER_AT,
+        output_type="latent",
+        generator=_generators(prompts, seed),
+    ).images
+    pictures: list[Image.Image] = build_refiner(parts)(
+        list(prompts),
+        image=begun,
+        num_inference_steps=STEPS,
+        guidance_scale=GUIDANCE_SCALE,
+        denoising_start=REFINER_AT,
+        generator=_generators(prompts, seed),
+    ).images
+    return pictures
+
+
+def _generators(prompts: Sequence[str], seed: int) -> list[torch.Generator]:
+    return [torch.Generator().manual_seed(seed + number) for number in range(len(prompts))]

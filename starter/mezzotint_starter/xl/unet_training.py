@@ -1,0 +1,163 @@
+"""Teaching the U-Nets to say the velocity v = a e - s x of a noisy image a x + s e (arXiv 2202.00512, appendix D).
+
+The base sees all noise levels of 128x128 images and, in every fourth step, the lower levels of 256x256 ones, so that
+a second pass can enlarge. The refiner sees only the last fifth of the timesteps, of both sizes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from diffusers import EulerDiscreteScheduler, UNet2DConditionModel
+from torch import Tensor
+from torch.nn import functional
+
+from mezzotint.benchmarks.postcards.captions import random_caption
+from mezzotint.benchmarks.postcards.world import training_scene
+from mezzotint.families.sdxl import AESTHETIC_SCORE, NEGATIVE_AESTHETIC_SCORE
+from mezzotint_starter.learner import Course, Learner, train
+from mezzotint_starter.precision import autocast
+from mezzotint_starter.randomness import step_generator, step_random
+from mezzotint_starter.xl.clip_reading import ClipPair
+
+TIMESTEPS = 1000
+BETA_START, BETA_END = 0.00085, 0.03
+SMALL_BATCH, LARGE_BATCH = 48, 12
+LARGE_EVERY = 4
+LARGE_BELOW = 650  # a second pass never starts from more noise
+REFINER_BELOW = TIMESTEPS // 5
+EMPTY_SHARE = 0.12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """What one of the two U-Nets is taught."""
+
+    phase: str
+    refiner: bool
+
+    @property
+    def below(self) -> dict[bool, int]:
+        """The timesteps that are drawn, for small (False) and large (True) images."""
+        if self.refiner:
+            return {False: REFINER_BELOW, True: REFINER_BELOW}
+        return {False: TIMESTEPS, True: LARGE_BELOW}
+
+
+BASE = Lesson(phase="base", refiner=False)
+REFINER = Lesson(phase="refiner", refiner=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pictures:
+    """Latents of the training scenes 0..n-1: small (n, 4, 16, 16) and large (m, 4, 32, 32)."""
+
+    small: Tensor
+    large: Tensor
+
+
+def build_scheduler() -> EulerDiscreteScheduler:
+    """The noise that both U-Nets know.
+
+    SDXL's own noise (up to beta 0.012) leaves a twentieth of the image in the last step, enough to give away the sky
+    of so small an image; this leaves a four-hundredth.
+    """
+    return EulerDiscreteScheduler(
+        num_train_timesteps=TIMESTEPS,
+        beta_start=BETA_START,
+        beta_end=BETA_END,
+        beta_schedule="scaled_linear",
+        prediction_type="v_prediction",
+        timestep_spacing="trailing",
+    )
+
+
+def train_unet(
+    unet: UNet2DConditionModel,
+    pair: ClipPair,
+    pictures: Pictures,
+    work: Path,
+    lesson: Lesson,
+    *,
+    seed: int,
+    steps: int,
+    after: Callable[[Learner], None],
+    parts: int = 1,
+    precision: str = "float32",
+    rate: float = 1.5e-3,
+) -> None:
+    """Run the phase; leaves the U-Net averaged."""
+    course = Course(phase=lesson.phase, steps=steps, peak_rate=rate, parts=parts, warm_up=200)
+    learner = Learner(unet.to(pair.device).train(), course)
+    pair.first.to(pair.device).eval()
+    pair.second.to(pair.device).eval()
+    shares: Tensor = build_scheduler().alphas_cumprod
+
+    def loss_at(step: int, shard: slice) -> Tensor:
+        batch = draw_batch(pictures, shares, lesson, seed=seed, step=step)
+        with autocast(pair.device, precision):
+            return velocity_loss(unet, pair, batch, lesson, shard)
+
+    train(learner, work / f"{lesson.phase}.safetensors", loss_at, lambda: after(learner))
+    unet.eval()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Noisy latents (b, 4, h, w), what is to be said of them, at which timesteps (b,), under which words."""
+
+    noisy: Tensor
+    velocity: Tensor
+    timesteps: Tensor
+    prompts: list[str]  # an empty one: no words at all
+
+
+def draw_batch(pictures: Pictures, shares: Tensor, lesson: Lesson, *, seed: int, step: int) -> Batch:
+    """The batch of a step; `shares` (1000,) is the image's share of the variance at each timestep."""
+    generator = step_generator(seed, lesson.phase, step)
+    large = step % LARGE_EVERY == LARGE_EVERY - 1
+    latents, count = (pictures.large, LARGE_BATCH) if large else (pictures.small, SMALL_BATCH)
+    chosen = torch.randint(len(latents), (count,), generator=generator)
+    clean, noise = latents[chosen], torch.randn(count, *latents.shape[1:], generator=generator)
+    timesteps = torch.randint(lesson.below[large], (count,), generator=generator)
+    share = shares[timesteps].view(-1, 1, 1, 1)
+    signal, spread = share.sqrt(), (1 - share).sqrt()
+    return Batch(
+        noisy=signal * clean + spread * noise,
+        velocity=signal * noise - spread * clean,
+        timesteps=timesteps,
+        prompts=_prompts(chosen.tolist(), lesson, seed=seed, step=step),
+    )
+
+
+def _prompts(indices: list[int], lesson: Lesson, *, seed: int, step: int) -> list[str]:
+    rng = step_random(seed, lesson.phase, step)
+    return [
+        "" if rng.random() < EMPTY_SHARE else random_caption(training_scene(seed, index), rng)[0] for index in indices
+    ]
+
+
+def velocity_loss(
+    unet: UNet2DConditionModel, pair: ClipPair, batch: Batch, lesson: Lesson, shard: slice = slice(None)
+) -> Tensor:
+    """The squared error of what the U-Net says of the batch, or of the shard of it."""
+    noisy, timesteps = batch.noisy[shard].to(pair.device), batch.timesteps[shard].to(pair.device)
+    text, added = conditions(pair, batch.prompts[shard], noisy.shape[-1] * 8, lesson)
+    said = unet(noisy, timesteps, encoder_hidden_states=text, added_cond_kwargs=added).sample
+    return functional.mse_loss(said.float(), batch.velocity[shard].to(pair.device))
+
+
+@torch.no_grad()
+def conditions(pair: ClipPair, prompts: list[str], side: int, lesson: Lesson) -> tuple[Tensor, dict[str, Tensor]]:
+    """What a U-Net is told, as the engine tells it: no words are zeros to the base and "" to the refiner."""
+    seen = pair.read(prompts)
+    said = torch.tensor([bool(prompt) for prompt in prompts], device=seen.pooled.device)
+    if lesson.refiner:
+        score = torch.where(said, AESTHETIC_SCORE, NEGATIVE_AESTHETIC_SCORE).unsqueeze(-1)
+        sizes = torch.tensor([[side, side, 0.0, 0.0]], device=score.device).expand(len(prompts), -1)
+        return seen.second, {"text_embeds": seen.pooled, "time_ids": torch.cat([sizes, score], dim=-1)}
+    kept = said.to(seen.pooled.dtype)
+    text = torch.cat([seen.first, seen.second], dim=-1) * kept.view(-1, 1, 1)
+    sizes = torch.tensor([[side, side, 0.0, 0.0, side, side]], device=kept.device).expand(len(prompts), -1)
+    return text, {"text_embeds": seen.pooled * kept.unsqueeze(-1), "time_ids": sizes}

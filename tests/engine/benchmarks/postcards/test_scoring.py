@@ -1,0 +1,90 @@
+"""Scores of images whose truth is known."""
+
+import math
+
+import pytest
+import torch
+
+from mezzotint.benchmarks.postcards.captions import VALUES, full_told
+from mezzotint.benchmarks.postcards.judge import build_judge
+from mezzotint.benchmarks.postcards.measures import wilson_interval
+from mezzotint.benchmarks.postcards.painting import paint
+from mezzotint.benchmarks.postcards.scoring import Tally, questions, score_drawn
+from mezzotint.benchmarks.postcards.world import is_held_out
+from mezzotint.errors import UsageError
+
+
+@pytest.fixture
+def judge():
+    return build_judge(0).eval()
+
+
+@pytest.fixture
+def knowing(judge, monkeypatch):
+    """A judge that sees every attribute of the question that is asked next, but no colour."""
+    asked = []
+
+    def verdicts(features):
+        truth = full_told(asked[-1].scene).indices()
+        scores = {name: torch.eye(len(values))[[truth[name]]] for name, values in VALUES.items()}
+        return scores | {"colour": torch.eye(10)[[(truth["colour"] + 1) % 10]]}
+
+    monkeypatch.setattr(judge, "verdicts", verdicts)
+    return judge, asked
+
+
+def test_questions_are_the_same_for_ever_held_out_and_tell_all():
+    asked = list(questions(12))
+    assert asked == list(questions(20))[:12]
+    assert [question.number for question in asked] == list(range(12))
+    assert all(is_held_out(question.scene) for question in asked)
+    assert len({question.prompt for question in asked}) == 12
+    assert all(len(question.prompt.split()) >= 6 for question in asked)
+
+
+def test_shares_count_what_the_judge_saw(knowing):
+    judge, asked = knowing
+    tally = Tally(judge)
+    for question in questions(3):
+        asked.append(question)
+        tally.add(question, paint(question.scene), 2.0 * question.number)
+    score = tally.score()
+    assert list(score.attributes) == list(VALUES)
+    assert score.attributes["kind"].accuracy == 1
+    assert score.attributes["colour"].accuracy == 0
+    assert (score.attributes["kind"].low, score.attributes["kind"].high) == wilson_interval(3, 3)
+    assert score.attributes["colour"].chance == 0.1
+    assert (score.seconds, score.pictures) == (2.0, 3)
+
+
+@pytest.mark.parametrize("size", [128, 64, 256])
+def test_the_drawn_pictures_themselves_are_at_no_distance_and_as_detailed(judge, size):
+    tally = Tally(judge)
+    for question in questions(3):
+        tally.add(question, paint(question.scene, size))
+    score = tally.score()
+    assert score.frechet == pytest.approx(0, abs=1e-5)
+    assert score.detail == 1
+    assert score.seconds is None
+
+
+def test_blurred_pictures_are_further_off_and_less_detailed(judge):
+    tally = Tally(judge)
+    for question in questions(3):
+        tally.add(question, paint(question.scene).resize((16, 16)).resize((128, 128)))
+    score = tally.score()
+    assert score.frechet > 1e-5
+    assert score.detail < 0.6
+
+
+def test_other_drawings_of_the_scenes_are_other_pictures_of_much_the_same(judge):
+    score = score_drawn(judge, 4)
+    assert score.frechet > 0
+    assert math.isclose(score.detail, 1, abs_tol=0.2)
+    assert score.pictures == 4
+
+
+def test_a_picture_that_is_not_square_is_refused(judge):
+    question = next(questions(1))
+    with pytest.raises(UsageError, match="128x96; give a square --size"):
+        Tally(judge).add(question, paint(question.scene).crop((0, 0, 128, 96)))
