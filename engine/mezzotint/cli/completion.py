@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from mezzotint.cli.command_options import add_command
 from mezzotint.cli.context import Context
+from mezzotint.cli.parser import make_parser
 
 if TYPE_CHECKING:
     from mezzotint.cli.command_options import Commands
@@ -31,8 +32,9 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     """Print the script."""
     import shtab
 
-    _complete_paths(arguments.parser, shtab.FILE, shtab.DIRECTORY)
-    context.terminal.result(shtab.complete(arguments.parser, arguments.shell))
+    parser = make_parser()
+    _complete_paths(parser, shtab.FILE, shtab.DIRECTORY)
+    context.terminal.result(shtab.complete(parser, arguments.shell))
     return 0
 
 

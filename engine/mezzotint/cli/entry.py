@@ -4,7 +4,6 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from mezzotint.cli.batch import batch
 from mezzotint.cli.context import Context
 from mezzotint.cli.parser import make_parser
 from mezzotint.errors import MezzotintError, OutOfMemory
@@ -45,9 +44,13 @@ def _run(words: list[str], context: Context) -> int:
 
 
 def _do(words: list[str], context: Context) -> int:
-    parser = make_parser()
+    command = next(iter(words), None)
+    if command == "batch":
+        from mezzotint.cli.batch.batch import with_its_command
+
+        words = with_its_command(words)
     try:
-        arguments = parser.parse_args(batch.with_its_command(words))
+        arguments = make_parser(command).parse_args(words)
     except SystemExit as end:  # argparse has printed the help or the version
         return int(end.code or 0)
     context.terminal.quiet = getattr(arguments, "quiet", False)

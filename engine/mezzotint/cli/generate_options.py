@@ -5,12 +5,12 @@ import dataclasses
 from pathlib import Path
 from typing import Any, get_args
 
-from mezzotint.cli.again import MAX_GUIDANCE, MAX_SEED, MAX_STEPS
+from mezzotint.batch.job.limits import MAX_GUIDANCE, MAX_SEED, MAX_STEPS
+from mezzotint.batch.job.settings import HIRES_STRENGTH, REFINER_AT, Options
 from mezzotint.cli.argument_types import integer, lora, number, size, text
 from mezzotint.cli.command_options import add_models_folder
 from mezzotint.cli.inpaint_options import add_inpaint_options
 from mezzotint.cli.memory_options import add_memory_options
-from mezzotint.cli.request import HIRES_STRENGTH, REFINER_AT, Options
 from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES
 from mezzotint.protocol import Attention, CudaGraphs, Dtype, PredictionType, Quantization, Space, Upscaler
 

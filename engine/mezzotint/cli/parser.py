@@ -2,18 +2,29 @@
 
 import argparse
 import difflib
+import importlib
 from collections.abc import Sequence
 from typing import NoReturn
 
 from mezzotint import __version__
-from mezzotint.cli import app, completion, decode, generate, inspect, plan, quantize
-from mezzotint.cli.batch import batch
-from mezzotint.cli.batch import run as run_job
-from mezzotint.cli.bench import bench
-from mezzotint.cli.doctor import doctor
-from mezzotint.cli.models import models
-from mezzotint.cli.queue import queue
 from mezzotint.errors import UsageError
+
+# The module of each command; only that of the one that is asked for is imported.
+COMMANDS = {
+    "generate": "generate",
+    "batch": "batch.batch",
+    "run": "batch.run",
+    "queue": "queue.queue",
+    "decode": "decode",
+    "models": "models.models",
+    "inspect": "inspect",
+    "plan": "plan",
+    "quantize": "quantize",
+    "bench": "bench.bench",
+    "doctor": "doctor.doctor",
+    "app": "app",
+    "completion": "completion",
+}
 
 EXIT_CODES = """\
 exit codes:
@@ -69,8 +80,8 @@ class Parser(argparse.ArgumentParser):
         return super()._get_values(action, arg_strings)
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def make_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """The whole command line, or as much of it as one command needs."""
     parser = Parser(
         prog="mezzotint",
         description="Makes images from words on your own machine.",
@@ -80,21 +91,6 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"mezzotint {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
-    parser.set_defaults(parser=parser)
-    for command in (
-        generate,
-        batch,
-        run_job,
-        queue,
-        decode,
-        models,
-        inspect,
-        plan,
-        quantize,
-        bench,
-        doctor,
-        app,
-        completion,
-    ):
-        command.add(commands)
+    for module in [COMMANDS[command]] if command in COMMANDS else COMMANDS.values():
+        importlib.import_module(f"mezzotint.cli.{module}").add(commands)
     return parser

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mezzotint.batch.job.settings import Options, request_of
 from mezzotint.cli.inpaint_options import SIDES, margins
-from mezzotint.cli.request import Options, request_of
 from mezzotint.errors import UsageError
 from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, Inpaint, ModelRef, Stage
 

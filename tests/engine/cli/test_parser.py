@@ -1,5 +1,8 @@
 """Help that can be read, and mistakes told in one line."""
 
+import subprocess
+import sys
+
 import pytest
 
 from mezzotint import __version__
@@ -69,3 +72,12 @@ def test_a_word_too_many_names_the_help_of_its_command_and_the_nearest_option():
     with pytest.raises(UsageError) as refused:
         make_parser().parse_args(["queue", "list", "more"])
     assert str(refused.value) == "unrecognized arguments: more (see `mezzotint queue list --help`)"
+
+
+def test_only_the_command_that_is_asked_for_is_imported():
+    code = (
+        "import sys; from mezzotint.cli.parser import COMMANDS, make_parser; make_parser('inspect');"
+        "print(*(one for one in COMMANDS.values() if f'mezzotint.cli.{one}' in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["inspect"]

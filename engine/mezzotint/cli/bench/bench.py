@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mezzotint.batch.job.settings import Options, request_of
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.argument_types import integer, size, text
 from mezzotint.cli.bench import attention as bench_attention
@@ -20,7 +21,6 @@ from mezzotint.cli.command_options import add_command, add_json, add_models_fold
 from mezzotint.cli.context import Context
 from mezzotint.cli.generate_options import add_how_options, options_of
 from mezzotint.cli.reporter import Reporter
-from mezzotint.cli.request import Options, request_of
 from mezzotint.errors import UnknownModel, UsageError
 from mezzotint.protocol import Event, GenerateResult, ModelRef, Step
 

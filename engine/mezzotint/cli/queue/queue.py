@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from mezzotint.batch.job.limits import MAX_SEED
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.cli.again import MAX_SEED
 from mezzotint.cli.argument_types import integer, text
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder

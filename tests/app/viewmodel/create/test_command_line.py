@@ -8,9 +8,9 @@ from create_forms import FORMS
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mezzotint.batch.job.settings import request_of as request_of_words
 from mezzotint.cli.generate_options import options_of
 from mezzotint.cli.parser import make_parser
-from mezzotint.cli.request import request_of as request_of_words
 from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, LoraRef, Output, Stage, Transition
 from mezzotint_app.viewmodel.create.command_line import command_line, quoted
 from mezzotint_app.viewmodel.create.request import Form, request_of

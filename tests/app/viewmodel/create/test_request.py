@@ -3,8 +3,8 @@
 from create_forms import FORMS
 from hypothesis import given
 
-from mezzotint.cli.request import HIRES_STRENGTH, REFINER_AT, Options
-from mezzotint.cli.request import request_of as request_of_options
+from mezzotint.batch.job.settings import HIRES_STRENGTH, REFINER_AT, Options
+from mezzotint.batch.job.settings import request_of as request_of_options
 from mezzotint.codec import from_json, to_json
 from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, Inpaint, ModelRef, Stage, Transition
 from mezzotint_app.viewmodel.create import request as create_request

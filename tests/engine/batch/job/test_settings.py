@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mezzotint.cli.request import Options, request_of
+from mezzotint.batch.job.settings import Options, request_of
 from mezzotint.errors import UsageError
 from mezzotint.protocol import (
     Cascade,
