@@ -16,7 +16,7 @@ ROOM = 2 * 2**30
 MARGIN = 1.1  # that a phase may exceed its plan by
 # Where steps wait for the host, and why.
 DRAWN = "the noise of each step is drawn in RAM, so that a seed is one image on every device"
-PREVIEW = "stages/images/preview.py"  # what a step aims at is shown now, and made in RAM
+PREVIEW = "images/preview.py"  # what a step aims at is shown now, and made in RAM
 CAPTURE = "acceleration/captured_steps.py"  # a capture begins with all that is queued done
 LOOKED_UP = "diffusers looks levels of noise up in RAM, by a timestep that lies on the card"
 COPIED = "diffusers copies levels of noise to the card"

@@ -33,9 +33,9 @@ PARTS = (
         kind="tests",
         words=(
             f"{_ENGINE}/attention/test_compiled_card.py",
-            f"{_ENGINE}/quantization/test_compiled_card.py",
+            f"{_ENGINE}/quantization/products/test_compiled_card.py",
             f"{_ENGINE}/memory/test_device.py",
-            f"{_ENGINE}/memory/test_rates.py",
+            f"{_ENGINE}/memory/machine/test_rates.py",
         ),
         limits=_TESTS,
     ),
