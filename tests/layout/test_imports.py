@@ -14,6 +14,11 @@ BOUNDARY = {
     "mezzotint",
     "mezzotint.protocol",
     "mezzotint.library_protocol",
+    "mezzotint.request_protocol",
+    "mezzotint.sampling_protocol",
+    "mezzotint.option",
+    "mezzotint.option_values",
+    "mezzotint.options",
     "mezzotint.batch_protocol",
     "mezzotint.codec",
     "mezzotint.errors",
@@ -24,6 +29,11 @@ BOUNDARY = {
 }
 STANDARD_LIBRARY_ONLY = {
     "protocol.py": {"mezzotint"},
+    "request_protocol.py": {"mezzotint"},
+    "sampling_protocol.py": {"mezzotint"},
+    "option.py": {"mezzotint"},
+    "option_values.py": set(),
+    "options.py": {"mezzotint"},
     "memory_protocol.py": set(),
     "model_protocol.py": set(),
     "batch_protocol.py": set(),

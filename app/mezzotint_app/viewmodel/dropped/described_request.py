@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 
 from PySide6.QtCore import QCoreApplication
 
-from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, Stage
+from mezzotint.option import Option, declared
+from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, Sampling, Stage
+from mezzotint_app.viewmodel.option_texts import label
 
 translate = QCoreApplication.translate
 
@@ -32,12 +35,7 @@ def described(request: GenerateRequest) -> list[Described]:
         _row(MODEL, first.model.id if first.model else None),
         _row("size", _size(first.width, first.height)),
         _row(SEED, request.seed, translate("Differences", "random")),
-        _row("steps", how.steps),
-        _row("sampler", how.sampler),
-        _row("schedule", how.schedule),
-        _row("guidance", how.guidance_scale),
-        _row("guidance_rescale", how.guidance_rescale),
-        _row("clip_skip", how.clip_skip),
+        *(_row(name, _shown(one, getattr(how, name))) for name, one in _sampling()),
         _row("stages", _later_stages(request), translate("Differences", "none")),
         _row("loras", _loras(request.loras), translate("Differences", "none")),
         _row("embeddings", ", ".join(map(file_name, request.embeddings)) or None, translate("Differences", "none")),
@@ -60,7 +58,7 @@ def described_metadata(metadata: ImageMetadata) -> list[Described]:
         ("steps", metadata.steps),
         ("sampler", metadata.sampler),
         ("schedule", metadata.schedule),
-        ("guidance", metadata.guidance_scale),
+        ("guidance_scale", metadata.guidance_scale),
         ("strength", metadata.strength),
     )
     return [_row(key, value) for key, value in said if value is not None]
@@ -77,6 +75,14 @@ def _row(key: str, value: object, none: str = "") -> Described:
     return Described(key=key, name=_names()[key], value=text)
 
 
+def _sampling() -> list[tuple[str, Option]]:
+    return [(name, one) for name, one in declared(Sampling).items() if one.label]
+
+
+def _shown(option: Option, value: Any) -> object:  # noqa: ANN401  of whatever kind
+    return option.takes.written(value) if value is not None else None
+
+
 def _names() -> dict[str, str]:
     return {
         PROMPT: translate("Differences", "Prompt"),
@@ -84,12 +90,7 @@ def _names() -> dict[str, str]:
         MODEL: translate("Differences", "Model"),
         "size": translate("Differences", "Size"),
         SEED: translate("Differences", "Seed"),
-        "steps": translate("Differences", "Steps"),
-        "sampler": translate("Differences", "Sampler"),
-        "schedule": translate("Differences", "Schedule"),
-        "guidance": translate("Differences", "CFG scale"),
-        "guidance_rescale": translate("Differences", "CFG rescale"),
-        "clip_skip": translate("Differences", "Clip skip"),
+        **{name: label(one) for name, one in _sampling()},
         "stages": translate("Differences", "Later stages"),
         "loras": translate("Differences", "LoRAs"),
         "embeddings": translate("Differences", "Embeddings"),
