@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from mezzotint.option import declared, option, translate
-from mezzotint.option_values import Integer, Number, Text, YesNo, one_of
+from mezzotint.option_values import Integer, Interval, Number, Text, YesNo, one_of
 
 PredictionType = Literal["epsilon", "v_prediction", "flow_prediction"]
 
@@ -59,6 +59,20 @@ class Sampling:
         unset=5.0,
         default=_OWN,
         label=translate("Options", "CFG scale"),
+    )
+    # Parts of the schedule between which there is guidance, arXiv 2404.07724
+    cfg_interval: tuple[float, float] | None = option(
+        None,
+        "cfg-interval",
+        Interval(),
+        group="sampling",
+        help=translate(
+            "Options",
+            "CFG interval: guide only between these two parts of the schedule; the steps outside take half the time",
+        ),
+        default="0:1",
+        label=translate("Options", "CFG interval"),
+        unset=(0.0, 1.0),
     )
     sampler: str | None = option(
         None,
