@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from mezzotint.protocol import DeviceInfo
+from mezzotint_app.language import LANGUAGES
 from mezzotint_app.resources import icon
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
@@ -80,6 +81,9 @@ class SettingsDialog(QDialog):
 
     def _looks(self) -> QFormLayout:
         form = _form()
+        languages = [(self.tr("System"), ""), *((name, code) for code, name in LANGUAGES.items())]
+        form.addRow(self.tr("Language"), self._choice("language", self.tr("Language"), languages))
+        form.addRow("", plain_label(self.tr("A change of language takes effect at the next start."), role="muted"))
         form.addRow(
             self.tr("Theme"),
             self._choice(
