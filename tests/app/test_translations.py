@@ -82,13 +82,13 @@ def test_a_catalogue_is_compiled(language, tmp_path):
     assert (tmp_path / "compiled.qm").read_bytes() == catalogue(language).with_suffix(".qm").read_bytes()
 
 
-@pytest.mark.parametrize("language", [SOURCE])
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
 def test_nothing_is_left_untranslated(language):
     assert translations.untranslated(catalogue(language)) == []
     assert [text for _context, text, forms in messages(language) if not all(forms)] == []
 
 
-@pytest.mark.parametrize("language", [SOURCE])
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
 def test_what_is_filled_in_is_the_same(language):
     """The form for one thing may do without its number."""
     faults = []
@@ -100,7 +100,7 @@ def test_what_is_filled_in_is_the_same(language):
     assert faults == []
 
 
-@pytest.mark.parametrize("language", [SOURCE])
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
 def test_texts_begin_and_end_alike(language):
     """What the code puts before or after them fits."""
     ends = re.compile(r"^(\s*).*?([.…:?!]?\s*)$", re.DOTALL)

@@ -4508,22 +4508,22 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>The order was not changed: {0}</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Reihenfolge wurde nicht geändert: {0}</translation>
     </message>
 </context>
 <context>
     <name>QueuePage</name>
     <message>
         <source>Active and failed</source>
-        <translation type="unfinished"></translation>
+        <translation>Aktive und fehlgeschlagene</translation>
     </message>
     <message>
         <source>Add the selected jobs again, with new random seeds where none was locked</source>
-        <translation type="unfinished"></translation>
+        <translation>Die ausgewählten Aufträge erneut hinzufügen, mit neuen zufälligen Seeds, wo keiner gesperrt war</translation>
     </message>
     <message>
         <source>All</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -4531,19 +4531,19 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Cancel the interrupted jobs; finished images are kept</source>
-        <translation type="unfinished"></translation>
+        <translation>Die unterbrochenen Aufträge abbrechen; fertige Bilder bleiben erhalten</translation>
     </message>
     <message>
         <source>Cancel these jobs; finished images are kept</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Aufträge abbrechen; fertige Bilder bleiben erhalten</translation>
     </message>
     <message>
         <source>Clear finished</source>
-        <translation type="unfinished"></translation>
+        <translation>Fertige entfernen</translation>
     </message>
     <message>
         <source>Continue where it stopped, then with the rest of the queue</source>
-        <translation type="unfinished"></translation>
+        <translation>Dort weitermachen, wo gestoppt wurde, dann mit dem Rest der Warteschlange</translation>
     </message>
     <message>
         <source>Create images</source>
@@ -4551,47 +4551,47 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Discard</source>
-        <translation type="unfinished"></translation>
+        <translation>Verwerfen</translation>
     </message>
     <message>
         <source>Duplicate</source>
-        <translation type="unfinished"></translation>
+        <translation>Duplizieren</translation>
     </message>
     <message>
         <source>Finish all images of the running task, then pause the queue</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Bilder der laufenden Aufgabe fertigstellen, dann die Warteschlange pausieren</translation>
     </message>
     <message>
         <source>Finished</source>
-        <translation type="unfinished"></translation>
+        <translation>Fertige</translation>
     </message>
     <message>
         <source>Generate the missing images of the selected jobs</source>
-        <translation type="unfinished"></translation>
+        <translation>Die fehlenden Bilder der ausgewählten Aufträge generieren</translation>
     </message>
     <message>
         <source>Jobs from the Create page wait here and run one after another, even after Mezzotint was closed or the computer was restarted.</source>
-        <translation type="unfinished"></translation>
+        <translation>Aufträge von der Seite „Erstellen“ warten hier und laufen nacheinander, auch nachdem Mezzotint geschlossen oder der Computer neu gestartet wurde.</translation>
     </message>
     <message>
         <source>Jobs in the queue</source>
-        <translation type="unfinished"></translation>
+        <translation>Aufträge in der Warteschlange</translation>
     </message>
     <message>
         <source>Jobs to show</source>
-        <translation type="unfinished"></translation>
+        <translation>Anzuzeigende Aufträge</translation>
     </message>
     <message>
         <source>Keep paused</source>
-        <translation type="unfinished"></translation>
+        <translation>Pausiert lassen</translation>
     </message>
     <message>
         <source>Load settings</source>
-        <translation type="unfinished"></translation>
+        <translation>Einstellungen laden</translation>
     </message>
     <message>
         <source>Load the settings of this job on the Create page</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Einstellungen dieses Auftrags auf der Seite „Erstellen“ laden</translation>
     </message>
     <message>
         <source>Move down</source>
@@ -4599,19 +4599,19 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Move the selected jobs down by one</source>
-        <translation type="unfinished"></translation>
+        <translation>Die ausgewählten Aufträge um eins nach unten verschieben</translation>
     </message>
     <message>
         <source>Move the selected jobs to the front</source>
-        <translation type="unfinished"></translation>
+        <translation>Die ausgewählten Aufträge an den Anfang verschieben</translation>
     </message>
     <message>
         <source>Move the selected jobs up by one</source>
-        <translation type="unfinished"></translation>
+        <translation>Die ausgewählten Aufträge um eins nach oben verschieben</translation>
     </message>
     <message>
         <source>Move to front</source>
-        <translation type="unfinished"></translation>
+        <translation>An den Anfang</translation>
     </message>
     <message>
         <source>Move up</source>
@@ -4619,11 +4619,11 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>No finished jobs yet</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch keine fertigen Aufträge</translation>
     </message>
     <message>
         <source>Not finished yet: {0}. Missing images will not be generated; finished images are kept.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch nicht fertig: {0}. Fehlende Bilder werden nicht generiert; fertige Bilder bleiben erhalten.</translation>
     </message>
     <message>
         <source>Open folder</source>
@@ -4635,15 +4635,15 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Open the folder with this job&apos;s images</source>
-        <translation type="unfinished"></translation>
+        <translation>Den Ordner mit den Bildern dieses Auftrags öffnen</translation>
     </message>
     <message>
         <source>Pause</source>
-        <translation type="unfinished"></translation>
+        <translation>Pausieren</translation>
     </message>
     <message>
         <source>Queue empty</source>
-        <translation type="unfinished"></translation>
+        <translation>Warteschlange leer</translation>
     </message>
     <message>
         <source>Remove</source>
@@ -4651,15 +4651,15 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Remove finished and cancelled jobs from the list; images are kept</source>
-        <translation type="unfinished"></translation>
+        <translation>Fertige und abgebrochene Aufträge aus der Liste entfernen; Bilder bleiben erhalten</translation>
     </message>
     <message>
         <source>Remove from queue</source>
-        <translation type="unfinished"></translation>
+        <translation>Aus der Warteschlange entfernen</translation>
     </message>
     <message>
         <source>Remove the selected jobs from the queue; images are kept</source>
-        <translation type="unfinished"></translation>
+        <translation>Die ausgewählten Aufträge aus der Warteschlange entfernen; Bilder bleiben erhalten</translation>
     </message>
     <message>
         <source>Resume</source>
@@ -4671,42 +4671,42 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Retry</source>
-        <translation type="unfinished"></translation>
+        <translation>Wiederholen</translation>
     </message>
     <message>
         <source>Start nothing; the jobs stay in the list, and Retry resumes them</source>
-        <translation type="unfinished"></translation>
+        <translation>Nichts starten; die Aufträge bleiben in der Liste, und „Wiederholen“ setzt sie fort</translation>
     </message>
     <message>
         <source>Stop after current</source>
-        <translation type="unfinished"></translation>
+        <translation>Nach aktuellem stoppen</translation>
     </message>
     <message>
         <source>Stop immediately and free the device; the current image starts over after Resume</source>
-        <translation type="unfinished"></translation>
+        <translation>Sofort stoppen und das Gerät freigeben; das aktuelle Bild beginnt nach „Fortsetzen“ von vorn</translation>
     </message>
 </context>
 <context>
     <name>QueueProgress</name>
     <message>
         <source>Analyzing new model: {percent} %</source>
-        <translation type="unfinished"></translation>
+        <translation>Neues Modell wird analysiert: {percent} %</translation>
     </message>
     <message>
         <source>Decoding image {picture} of {pictures}</source>
-        <translation type="unfinished"></translation>
+        <translation>Bild {picture} von {pictures} wird dekodiert</translation>
     </message>
     <message>
         <source>Encoding the prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>Prompt wird kodiert</translation>
     </message>
     <message>
         <source>Image {picture} of {pictures}, stage {stage} of {stages}: step {step} of {steps}</source>
-        <translation type="unfinished"></translation>
+        <translation>Bild {picture} von {pictures}, Stufe {stage} von {stages}: Schritt {step} von {steps}</translation>
     </message>
     <message>
         <source>Image {picture} of {pictures}: step {step} of {steps}</source>
-        <translation type="unfinished"></translation>
+        <translation>Bild {picture} von {pictures}: Schritt {step} von {steps}</translation>
     </message>
     <message>
         <source>Loading {model}: {amount}</source>
@@ -4718,112 +4718,112 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>{done} of {pictures} images saved</source>
-        <translation type="unfinished"></translation>
+        <translation>{done} von {pictures} Bildern gespeichert</translation>
     </message>
 </context>
 <context>
     <name>QueueRunner</name>
     <message>
         <source>A task crashed the engine twice and is skipped; the others continue.</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Aufgabe hat die Engine zweimal zum Absturz gebracht und wird übersprungen; die anderen laufen weiter.</translation>
     </message>
     <message>
         <source>The queue is paused: {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Warteschlange ist pausiert: {reason}</translation>
     </message>
     <message>
         <source>a batch was started</source>
-        <translation type="unfinished"></translation>
+        <translation>ein Batch wurde gestartet</translation>
     </message>
     <message>
         <source>the window was closed</source>
-        <translation type="unfinished"></translation>
+        <translation>das Fenster wurde geschlossen</translation>
     </message>
 </context>
 <context>
     <name>QueueSummary</name>
     <message>
         <source>A batch is running; the queue continues after it</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Batch läuft; danach geht die Warteschlange weiter</translation>
     </message>
     <message>
         <source>Blocked: {why}</source>
-        <translation type="unfinished"></translation>
+        <translation>Blockiert: {why}</translation>
     </message>
     <message>
         <source>Paused: {why}; {entries}</source>
-        <translation type="unfinished"></translation>
+        <translation>Pausiert: {why}; {entries}</translation>
     </message>
     <message>
         <source>Paused; {entries}</source>
-        <translation type="unfinished"></translation>
+        <translation>Pausiert; {entries}</translation>
     </message>
     <message>
         <source>Queue empty</source>
-        <translation type="unfinished"></translation>
+        <translation>Warteschlange leer</translation>
     </message>
     <message>
         <source>Queue empty; need attention: {entries}</source>
-        <translation type="unfinished"></translation>
+        <translation>Warteschlange leer; zu prüfen: {entries}</translation>
     </message>
     <message>
         <source>another program</source>
-        <translation type="unfinished"></translation>
+        <translation>ein anderes Programm</translation>
     </message>
     <message>
         <source>then {entries}</source>
-        <translation type="unfinished"></translation>
+        <translation>danach {entries}</translation>
     </message>
     <message>
         <source>{line}. Pausing</source>
-        <translation type="unfinished"></translation>
+        <translation>{line}. Wird pausiert</translation>
     </message>
     <message>
         <source>{line}. Stops after this task</source>
-        <translation type="unfinished"></translation>
+        <translation>{line}. Stoppt nach dieser Aufgabe</translation>
     </message>
     <message>
         <source>{more}, {time} in total</source>
-        <translation type="unfinished"></translation>
+        <translation>{more}, insgesamt {time}</translation>
     </message>
     <message>
         <source>{who} is processing this queue</source>
-        <translation type="unfinished"></translation>
+        <translation>{who} arbeitet diese Warteschlange ab</translation>
     </message>
 </context>
 <context>
     <name>QueueWords</name>
     <message>
         <source>Cancelled</source>
-        <translation type="unfinished"></translation>
+        <translation>Abgebrochen</translation>
     </message>
     <message>
         <source>Default model</source>
-        <translation type="unfinished"></translation>
+        <translation>Standardmodell</translation>
     </message>
     <message>
         <source>Done</source>
-        <translation type="unfinished"></translation>
+        <translation>Fertig</translation>
     </message>
     <message>
         <source>Failed</source>
-        <translation type="unfinished"></translation>
+        <translation>Fehlgeschlagen</translation>
     </message>
     <message>
         <source>Interrupted</source>
-        <translation type="unfinished"></translation>
+        <translation>Unterbrochen</translation>
     </message>
     <message>
         <source>It was cancelled. Retry generates the missing images.</source>
-        <translation type="unfinished"></translation>
+        <translation>Er wurde abgebrochen. „Wiederholen“ generiert die fehlenden Bilder.</translation>
     </message>
     <message>
         <source>Last attempt: {error}</source>
-        <translation type="unfinished"></translation>
+        <translation>Letzter Versuch: {error}</translation>
     </message>
     <message>
         <source>Mezzotint stopped while this was being generated. Finished images are kept. Retry generates the rest.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mezzotint wurde beim Generieren gestoppt. Fertige Bilder bleiben erhalten. „Wiederholen“ generiert den Rest.</translation>
     </message>
     <message>
         <source>No prompt</source>
@@ -4831,73 +4831,73 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Retry generates the missing images; Load settings opens the settings on the Create page.</source>
-        <translation type="unfinished"></translation>
+        <translation>„Wiederholen“ generiert die fehlenden Bilder; „Einstellungen laden“ öffnet die Einstellungen auf der Seite „Erstellen“.</translation>
     </message>
     <message>
         <source>Running</source>
-        <translation type="unfinished"></translation>
+        <translation>Läuft</translation>
     </message>
     <message>
         <source>Seed {seed}</source>
-        <translation type="unfinished"></translation>
+        <translation>Seed {seed}</translation>
     </message>
     <message>
         <source>Skipped after crashes</source>
-        <translation type="unfinished"></translation>
+        <translation>Nach Abstürzen übersprungen</translation>
     </message>
     <message>
         <source>The engine crashed; its log may say why. Retry starts over.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Engine ist abgestürzt; der Grund steht vielleicht in ihrem Protokoll. „Wiederholen“ beginnt von vorn.</translation>
     </message>
     <message>
         <source>Try a smaller size or another memory setting with Load settings, or Retry without changes.</source>
-        <translation type="unfinished"></translation>
+        <translation>Über „Einstellungen laden“ eine kleinere Größe oder andere Speichereinstellung probieren oder unverändert „Wiederholen“.</translation>
     </message>
     <message>
         <source>Waiting</source>
-        <translation type="unfinished"></translation>
+        <translation>Wartet</translation>
     </message>
     <message>
         <source>takes {time}</source>
-        <translation type="unfinished"></translation>
+        <translation>dauert {time}</translation>
     </message>
     <message>
         <source>{done} of {pictures}</source>
-        <translation type="unfinished"></translation>
+        <translation>{done}/{pictures}</translation>
     </message>
 </context>
 <context>
     <name>ResultStrip</name>
     <message>
         <source>Recent images</source>
-        <translation type="unfinished"></translation>
+        <translation>Neueste Bilder</translation>
     </message>
     <message>
         <source>Recent images; Enter shows one in full screen</source>
-        <translation type="unfinished"></translation>
+        <translation>Neueste Bilder; Enter zeigt eines im Vollbild</translation>
     </message>
 </context>
 <context>
     <name>SeedBox</name>
     <message>
         <source>Draw a random seed and lock it</source>
-        <translation type="unfinished"></translation>
+        <translation>Einen zufälligen Seed ziehen und sperren</translation>
     </message>
     <message>
         <source>Lock the seed</source>
-        <translation type="unfinished"></translation>
+        <translation>Seed sperren</translation>
     </message>
     <message>
         <source>Lock the seed of the last image</source>
-        <translation type="unfinished"></translation>
+        <translation>Seed des letzten Bildes sperren</translation>
     </message>
     <message>
         <source>Random</source>
-        <translation type="unfinished"></translation>
+        <translation>Zufällig</translation>
     </message>
     <message>
         <source>Random seed</source>
-        <translation type="unfinished"></translation>
+        <translation>Zufälliger Seed</translation>
     </message>
     <message>
         <source>Seed</source>
@@ -4905,38 +4905,38 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>The same seed and settings make the same image again. Empty: random</source>
-        <translation type="unfinished"></translation>
+        <translation>Derselbe Seed ergibt mit denselben Einstellungen wieder dasselbe Bild. Leer: zufällig</translation>
     </message>
 </context>
 <context>
     <name>ServerProcess</name>
     <message>
         <source>Python was not found: reinstall Mezzotint</source>
-        <translation type="unfinished"></translation>
+        <translation>Python wurde nicht gefunden: Mezzotint neu installieren</translation>
     </message>
     <message>
         <source>a line that does not end</source>
-        <translation type="unfinished"></translation>
+        <translation>eine Zeile, die nicht endet</translation>
     </message>
     <message>
         <source>invalid output: {line}</source>
-        <translation type="unfinished"></translation>
+        <translation>ungültige Ausgabe: {line}</translation>
     </message>
     <message>
         <source>it did not read a request</source>
-        <translation type="unfinished"></translation>
+        <translation>eine Anfrage wurde nicht gelesen</translation>
     </message>
     <message>
         <source>it stopped before it responded</source>
-        <translation type="unfinished"></translation>
+        <translation>gestoppt vor der Antwort</translation>
     </message>
     <message>
         <source>it was stopped</source>
-        <translation type="unfinished"></translation>
+        <translation>gestoppt</translation>
     </message>
     <message>
         <source>too many responses at once</source>
-        <translation type="unfinished"></translation>
+        <translation>zu viele Antworten auf einmal</translation>
     </message>
 </context>
 <context>
@@ -4960,31 +4960,31 @@ und {n} weitere</translation>
     <name>SettingsDialog</name>
     <message>
         <source>0: no limit</source>
-        <translation type="unfinished"></translation>
+        <translation>0: keine Grenze</translation>
     </message>
     <message>
         <source>A change of language takes effect at the next start.</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine andere Sprache gilt ab dem nächsten Start.</translation>
     </message>
     <message>
         <source>A mirror of the Hugging Face hub; empty: HF_ENDPOINT, or the hub itself</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Spiegel des Hugging-Face-Hubs; leer: HF_ENDPOINT oder der Hub selbst</translation>
     </message>
     <message>
         <source>A small preview at every step; costs little</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine kleine Vorschau bei jedem Schritt; kostet wenig</translation>
     </message>
     <message>
         <source>A system notification, if the window is not in front</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Systembenachrichtigung, wenn das Fenster nicht vorn ist</translation>
     </message>
     <message>
         <source>Ask</source>
-        <translation type="unfinished"></translation>
+        <translation>Fragen</translation>
     </message>
     <message>
         <source>Attention</source>
-        <translation type="unfinished"></translation>
+        <translation>Attention</translation>
     </message>
     <message>
         <source>Automatic</source>
@@ -4996,15 +4996,15 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>CPU</source>
-        <translation type="unfinished"></translation>
+        <translation>CPU</translation>
     </message>
     <message>
         <source>Changes are saved at once</source>
-        <translation type="unfinished"></translation>
+        <translation>Änderungen werden sofort gespeichert</translation>
     </message>
     <message>
         <source>Clear prompt history</source>
-        <translation type="unfinished"></translation>
+        <translation>Prompt-Verlauf löschen</translation>
     </message>
     <message>
         <source>Continue in background</source>
@@ -5012,19 +5012,19 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Dark</source>
-        <translation type="unfinished"></translation>
+        <translation>Dunkel</translation>
     </message>
     <message>
         <source>Fast: smaller weights rather than streaming</source>
-        <translation type="unfinished"></translation>
+        <translation>Schnell: lieber kleinere Gewichte als Streaming</translation>
     </message>
     <message>
         <source>For Alt+Up and Alt+Down in the prompt; stays on this machine</source>
-        <translation type="unfinished"></translation>
+        <translation>Für Alt+Auf und Alt+Ab im Prompt; bleibt auf diesem Rechner</translation>
     </message>
     <message>
         <source>Generate on</source>
-        <translation type="unfinished"></translation>
+        <translation>Generieren auf</translation>
     </message>
     <message>
         <source>Images</source>
@@ -5032,31 +5032,31 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Images keep the prompts in their metadata</source>
-        <translation type="unfinished"></translation>
+        <translation>Bilder behalten die Prompts in ihren Metadaten</translation>
     </message>
     <message>
         <source>Keep prompt history</source>
-        <translation type="unfinished"></translation>
+        <translation>Prompt-Verlauf behalten</translation>
     </message>
     <message>
         <source>Keep the computer awake while generating</source>
-        <translation type="unfinished"></translation>
+        <translation>Computer beim Generieren wach halten</translation>
     </message>
     <message>
         <source>Language</source>
-        <translation type="unfinished"></translation>
+        <translation>Sprache</translation>
     </message>
     <message>
         <source>Light</source>
-        <translation type="unfinished"></translation>
+        <translation>Hell</translation>
     </message>
     <message>
         <source>Lowest: as little memory as possible</source>
-        <translation type="unfinished"></translation>
+        <translation>Niedrigst: so wenig Speicher wie möglich</translation>
     </message>
     <message>
         <source>Machine</source>
-        <translation type="unfinished"></translation>
+        <translation>Rechner</translation>
     </message>
     <message>
         <source>Memory</source>
@@ -5064,35 +5064,35 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Mezzotint&apos;s own kernel</source>
-        <translation type="unfinished"></translation>
+        <translation>Eigener Kernel von Mezzotint</translation>
     </message>
     <message>
         <source>Mezzotint&apos;s own kernel, 8 bits</source>
-        <translation type="unfinished"></translation>
+        <translation>Eigener Kernel von Mezzotint, 8 Bit</translation>
     </message>
     <message>
         <source>Model hub</source>
-        <translation type="unfinished"></translation>
+        <translation>Modell-Hub</translation>
     </message>
     <message>
         <source>Model hub address</source>
-        <translation type="unfinished"></translation>
+        <translation>Adresse des Modell-Hubs</translation>
     </message>
     <message>
         <source>No limit</source>
-        <translation type="unfinished"></translation>
+        <translation>Keine Grenze</translation>
     </message>
     <message>
-        <source>Nothing leaves this machine. Mezzotint uses the net only when you press “Look” or “Get it” for a model, and sends nothing about you or your images.</source>
-        <translation type="unfinished"></translation>
+        <source>Nothing leaves this machine. Mezzotint uses the net only when you press “Check” or “Download” for a model, and sends nothing about you or your images.</source>
+        <translation>Nichts verlässt diesen Rechner. Mezzotint nutzt das Netz nur, wenn für ein Modell auf „Prüfen“ oder „Herunterladen“ geklickt wird, und sendet nichts über Personen oder Bilder.</translation>
     </message>
     <message>
         <source>Notify when the queue is done</source>
-        <translation type="unfinished"></translation>
+        <translation>Benachrichtigen, wenn die Warteschlange fertig ist</translation>
     </message>
     <message>
         <source>Privacy</source>
-        <translation type="unfinished"></translation>
+        <translation>Datenschutz</translation>
     </message>
     <message>
         <source>Quit and pause</source>
@@ -5100,11 +5100,11 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>RAM limit</source>
-        <translation type="unfinished"></translation>
+        <translation>RAM-Grenze</translation>
     </message>
     <message>
         <source>Reference: slow and plain</source>
-        <translation type="unfinished"></translation>
+        <translation>Referenz: langsam und einfach</translation>
     </message>
     <message>
         <source>Settings</source>
@@ -5112,35 +5112,35 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Show previews</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorschau anzeigen</translation>
     </message>
     <message>
         <source>System</source>
-        <translation type="unfinished"></translation>
+        <translation>System</translation>
     </message>
     <message>
         <source>The screen may still turn off</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Bildschirm darf sich trotzdem ausschalten</translation>
     </message>
     <message>
         <source>Theme</source>
-        <translation type="unfinished"></translation>
+        <translation>Farbschema</translation>
     </message>
     <message>
         <source>VRAM limit</source>
-        <translation type="unfinished"></translation>
+        <translation>VRAM-Grenze</translation>
     </message>
     <message>
         <source>When closed with jobs left</source>
-        <translation type="unfinished"></translation>
+        <translation>Beim Schließen mit offenen Aufträgen</translation>
     </message>
     <message>
         <source>Window</source>
-        <translation type="unfinished"></translation>
+        <translation>Fenster</translation>
     </message>
     <message>
         <source>torch</source>
-        <translation type="unfinished"></translation>
+        <translation>torch</translation>
     </message>
 </context>
 <context>
@@ -5151,7 +5151,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Made with</source>
-        <translation type="unfinished"></translation>
+        <translation>Erstellt mit</translation>
     </message>
     <message>
         <source>Model</source>
@@ -5186,7 +5186,7 @@ und {n} weitere</translation>
     <name>Shortcuts</name>
     <message>
         <source>All stars, or those before</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Sterne oder die vorigen</translation>
     </message>
     <message>
         <source>Apply</source>
@@ -5198,7 +5198,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Brush, eraser</source>
-        <translation type="unfinished"></translation>
+        <translation>Pinsel, Radierer</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -5206,7 +5206,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Change the weight of words</source>
-        <translation type="unfinished"></translation>
+        <translation>Gewicht von Wörtern ändern</translation>
     </message>
     <message>
         <source>Clear the mask</source>
@@ -5218,15 +5218,15 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Compare two</source>
-        <translation type="unfinished"></translation>
+        <translation>Zwei vergleichen</translation>
     </message>
     <message>
         <source>Copy its settings</source>
-        <translation type="unfinished"></translation>
+        <translation>Seine Einstellungen kopieren</translation>
     </message>
     <message>
         <source>Copy the image</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Bild kopieren</translation>
     </message>
     <message>
         <source>Create</source>
@@ -5234,27 +5234,27 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Discard changes</source>
-        <translation type="unfinished"></translation>
+        <translation>Änderungen verwerfen</translation>
     </message>
     <message>
         <source>Duplicate</source>
-        <translation type="unfinished"></translation>
+        <translation>Duplizieren</translation>
     </message>
     <message>
         <source>Everywhere</source>
-        <translation type="unfinished"></translation>
+        <translation>Überall</translation>
     </message>
     <message>
         <source>First, last image</source>
-        <translation type="unfinished"></translation>
+        <translation>Erstes, letztes Bild</translation>
     </message>
     <message>
         <source>Fit to window, actual size</source>
-        <translation type="unfinished"></translation>
+        <translation>An Fenster anpassen, Originalgröße</translation>
     </message>
     <message>
         <source>Fit to window, or actual size</source>
-        <translation type="unfinished"></translation>
+        <translation>An Fenster anpassen oder Originalgröße</translation>
     </message>
     <message>
         <source>Full screen</source>
@@ -5274,11 +5274,11 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Hold or release the brush</source>
-        <translation type="unfinished"></translation>
+        <translation>Pinsel halten oder loslassen</translation>
     </message>
     <message>
         <source>How it was made</source>
-        <translation type="unfinished"></translation>
+        <translation>Wie es erstellt wurde</translation>
     </message>
     <message>
         <source>Images</source>
@@ -5286,31 +5286,31 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Invert</source>
-        <translation type="unfinished"></translation>
+        <translation>Umkehren</translation>
     </message>
     <message>
         <source>Load settings</source>
-        <translation type="unfinished"></translation>
+        <translation>Einstellungen laden</translation>
     </message>
     <message>
         <source>Load settings in Create</source>
-        <translation type="unfinished"></translation>
+        <translation>Einstellungen in „Erstellen“ laden</translation>
     </message>
     <message>
         <source>Make what is missing</source>
-        <translation type="unfinished"></translation>
+        <translation>Fehlendes generieren</translation>
     </message>
     <message>
         <source>Mark for comparison</source>
-        <translation type="unfinished"></translation>
+        <translation>Zum Vergleich markieren</translation>
     </message>
     <message>
         <source>Mask</source>
-        <translation type="unfinished"></translation>
+        <translation>Maske</translation>
     </message>
     <message>
         <source>Mask everything</source>
-        <translation type="unfinished"></translation>
+        <translation>Alles maskieren</translation>
     </message>
     <message>
         <source>Models</source>
@@ -5318,15 +5318,15 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Move the brush; with Shift in small steps</source>
-        <translation type="unfinished"></translation>
+        <translation>Pinsel bewegen; mit Umschalt in kleinen Schritten</translation>
     </message>
     <message>
         <source>Move the divider</source>
-        <translation type="unfinished"></translation>
+        <translation>Trennlinie verschieben</translation>
     </message>
     <message>
         <source>Move to front</source>
-        <translation type="unfinished"></translation>
+        <translation>An den Anfang</translation>
     </message>
     <message>
         <source>Move to trash</source>
@@ -5334,7 +5334,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Move up, move down</source>
-        <translation type="unfinished"></translation>
+        <translation>Nach oben, nach unten</translation>
     </message>
     <message>
         <source>Open the output folder</source>
@@ -5342,23 +5342,23 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Paint where the brush is</source>
-        <translation type="unfinished"></translation>
+        <translation>Malen, wo der Pinsel ist</translation>
     </message>
     <message>
         <source>Pan</source>
-        <translation type="unfinished"></translation>
+        <translation>Ausschnitt verschieben</translation>
     </message>
     <message>
         <source>Paste an image</source>
-        <translation type="unfinished"></translation>
+        <translation>Bild einfügen</translation>
     </message>
     <message>
         <source>Previous, next image</source>
-        <translation type="unfinished"></translation>
+        <translation>Voriges, nächstes Bild</translation>
     </message>
     <message>
         <source>Prompt history</source>
-        <translation type="unfinished"></translation>
+        <translation>Prompt-Verlauf</translation>
     </message>
     <message>
         <source>Queue</source>
@@ -5366,11 +5366,11 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Quit</source>
-        <translation type="unfinished"></translation>
+        <translation>Beenden</translation>
     </message>
     <message>
         <source>Rating; 0 clears it</source>
-        <translation type="unfinished"></translation>
+        <translation>Bewertung; 0 löscht sie</translation>
     </message>
     <message>
         <source>Remove</source>
@@ -5386,19 +5386,19 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Show in its folder</source>
-        <translation type="unfinished"></translation>
+        <translation>In seinem Ordner anzeigen</translation>
     </message>
     <message>
         <source>Show its images</source>
-        <translation type="unfinished"></translation>
+        <translation>Seine Bilder anzeigen</translation>
     </message>
     <message>
         <source>Smaller, larger brush</source>
-        <translation type="unfinished"></translation>
+        <translation>Kleinerer, größerer Pinsel</translation>
     </message>
     <message>
         <source>Softer, harder brush</source>
-        <translation type="unfinished"></translation>
+        <translation>Weicherer, härterer Pinsel</translation>
     </message>
     <message>
         <source>Stars</source>
@@ -5406,19 +5406,19 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Switch between brush and eraser</source>
-        <translation type="unfinished"></translation>
+        <translation>Zwischen Pinsel und Radierer wechseln</translation>
     </message>
     <message>
         <source>The engine&apos;s log</source>
-        <translation type="unfinished"></translation>
+        <translation>Protokoll der Engine</translation>
     </message>
     <message>
         <source>This list</source>
-        <translation type="unfinished"></translation>
+        <translation>Diese Liste</translation>
     </message>
     <message>
         <source>Undo, redo</source>
-        <translation type="unfinished"></translation>
+        <translation>Rückgängig, wiederherstellen</translation>
     </message>
     <message>
         <source>Use as init image</source>
@@ -5430,7 +5430,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Zoom in, zoom out</source>
-        <translation type="unfinished"></translation>
+        <translation>Vergrößern, verkleinern</translation>
     </message>
 </context>
 <context>
@@ -5441,7 +5441,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Keyboard shortcuts</source>
-        <translation type="unfinished"></translation>
+        <translation>Tastenkürzel</translation>
     </message>
     <message>
         <source>Shortcuts</source>
@@ -5452,74 +5452,74 @@ und {n} weitere</translation>
     <name>SizePicker</name>
     <message>
         <source>Aspect ratio</source>
-        <translation type="unfinished"></translation>
+        <translation>Seitenverhältnis</translation>
     </message>
     <message>
         <source>Custom</source>
-        <translation type="unfinished"></translation>
+        <translation>Eigene</translation>
     </message>
     <message>
         <source>Height in pixels</source>
-        <translation type="unfinished"></translation>
+        <translation>Höhe in Pixeln</translation>
     </message>
     <message>
         <source>Lock the aspect ratio</source>
-        <translation type="unfinished"></translation>
+        <translation>Seitenverhältnis sperren</translation>
     </message>
     <message>
         <source>Model default: {0} × {1}</source>
-        <translation type="unfinished"></translation>
+        <translation>Modellstandard: {0} × {1}</translation>
     </message>
     <message>
         <source>Sizes that suit the model, by aspect ratio</source>
-        <translation type="unfinished"></translation>
+        <translation>Größen, die zum Modell passen, nach Seitenverhältnis</translation>
     </message>
     <message>
         <source>Swap width and height</source>
-        <translation type="unfinished"></translation>
+        <translation>Breite und Höhe tauschen</translation>
     </message>
     <message>
         <source>Width in pixels</source>
-        <translation type="unfinished"></translation>
+        <translation>Breite in Pixeln</translation>
     </message>
     <message>
         <source>square</source>
-        <translation type="unfinished"></translation>
+        <translation>quadratisch</translation>
     </message>
     <message>
         <source>upright</source>
-        <translation type="unfinished"></translation>
+        <translation>Hochformat</translation>
     </message>
     <message>
         <source>wide</source>
-        <translation type="unfinished"></translation>
+        <translation>Querformat</translation>
     </message>
     <message>
         <source>{shape}, {pixels} megapixels</source>
-        <translation type="unfinished"></translation>
+        <translation>{shape}, {pixels} Megapixel</translation>
     </message>
 </context>
 <context>
     <name>SliderSpin</name>
     <message>
         <source>{name}, slider</source>
-        <translation type="unfinished"></translation>
+        <translation>{name}, Regler</translation>
     </message>
 </context>
 <context>
     <name>StarRow</name>
     <message numerus="yes">
         <source>%n stars (key: the digit; 0: none)</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>%n Stern (Taste: die Ziffer; 0: keine)</numerusform>
+            <numerusform>%n Sterne (Taste: die Ziffer; 0: keine)</numerusform>
         </translation>
     </message>
     <message numerus="yes">
         <source>Rating: %n stars</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>Bewertung: %n Stern</numerusform>
+            <numerusform>Bewertung: %n Sterne</numerusform>
         </translation>
     </message>
 </context>
@@ -5527,34 +5527,34 @@ und {n} weitere</translation>
     <name>Status</name>
     <message>
         <source>Cancel engine start</source>
-        <translation type="unfinished"></translation>
+        <translation>Start der Engine abbrechen</translation>
     </message>
     <message>
         <source>Cancel loading</source>
-        <translation type="unfinished"></translation>
+        <translation>Laden abbrechen</translation>
     </message>
     <message>
         <source>RAM {used}</source>
-        <translation type="unfinished"></translation>
+        <translation>RAM {used}</translation>
     </message>
     <message>
         <source>VRAM {used}</source>
-        <translation type="unfinished"></translation>
+        <translation>VRAM {used}</translation>
     </message>
     <message>
         <source>{percent} % - Mezzotint</source>
-        <translation type="unfinished"></translation>
+        <translation>{percent} % - Mezzotint</translation>
     </message>
 </context>
 <context>
     <name>StatusLine</name>
     <message>
         <source>Engine status and log (Ctrl+L)</source>
-        <translation type="unfinished"></translation>
+        <translation>Zustand und Protokoll der Engine (Strg+L)</translation>
     </message>
     <message>
         <source>Opens the queue (Ctrl+2)</source>
-        <translation type="unfinished"></translation>
+        <translation>Öffnet die Warteschlange (Strg+2)</translation>
     </message>
     <message>
         <source>Stop</source>
@@ -5565,76 +5565,76 @@ und {n} weitere</translation>
     <name>Stored</name>
     <message>
         <source>it could not be renamed and will be replaced</source>
-        <translation type="unfinished"></translation>
+        <translation>die Datei konnte nicht umbenannt werden und wird ersetzt</translation>
     </message>
     <message>
         <source>it was renamed to {path}</source>
-        <translation type="unfinished"></translation>
+        <translation>die Datei wurde in {path} umbenannt</translation>
     </message>
     <message>
         <source>{0}. Your changes are kept in this window, and saving is retried.</source>
-        <translation type="unfinished"></translation>
+        <translation>{0}. Änderungen bleiben in diesem Fenster erhalten, und das Speichern wird erneut versucht.</translation>
     </message>
     <message>
         <source>{path} could not be read ({reason}); {kept}, and defaults are used for what is missing.</source>
-        <translation type="unfinished"></translation>
+        <translation>{path} konnte nicht gelesen werden ({reason}); {kept}, und für Fehlendes gelten Standardwerte.</translation>
     </message>
 </context>
 <context>
     <name>Supervisor</name>
     <message>
         <source>cancelled before it started</source>
-        <translation type="unfinished"></translation>
+        <translation>vor dem Start abgebrochen</translation>
     </message>
     <message>
         <source>{name} could not be started: {detail}</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} konnte nicht gestartet werden: {detail}</translation>
     </message>
     <message>
         <source>{name} has another version than this window ({detail}): reinstall Mezzotint.</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} hat eine andere Version als dieses Fenster ({detail}): Mezzotint neu installieren.</translation>
     </message>
     <message>
         <source>{name} is not running.</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} läuft nicht.</translation>
     </message>
 </context>
 <context>
     <name>ThumbnailDelegate</name>
     <message>
         <source>Cannot be shown</source>
-        <translation type="unfinished"></translation>
+        <translation>Nicht darstellbar</translation>
     </message>
 </context>
 <context>
     <name>Viewer</name>
     <message>
         <source>A</source>
-        <translation type="unfinished"></translation>
+        <translation>A</translation>
     </message>
     <message>
         <source>B</source>
-        <translation type="unfinished"></translation>
+        <translation>B</translation>
     </message>
     <message>
         <source>Close (Esc)</source>
-        <translation type="unfinished"></translation>
+        <translation>Schließen (Esc)</translation>
     </message>
     <message>
         <source>Compare: mark this image, then go to another (C)</source>
-        <translation type="unfinished"></translation>
+        <translation>Vergleichen: dieses Bild markieren, dann zu einem anderen gehen (C)</translation>
     </message>
     <message>
         <source>Copy image (Ctrl+C)</source>
-        <translation type="unfinished"></translation>
+        <translation>Bild kopieren (Strg+C)</translation>
     </message>
     <message>
         <source>Copy settings as text (Ctrl+Shift+C)</source>
-        <translation type="unfinished"></translation>
+        <translation>Einstellungen als Text kopieren (Strg+Umschalt+C)</translation>
     </message>
     <message>
         <source>Image copied.</source>
-        <translation type="unfinished"></translation>
+        <translation>Bild kopiert.</translation>
     </message>
     <message>
         <source>Images</source>
@@ -5642,38 +5642,38 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Loading…</source>
-        <translation type="unfinished"></translation>
+        <translation>Lädt…</translation>
     </message>
     <message>
         <source>Move to trash (Del)</source>
-        <translation type="unfinished"></translation>
+        <translation>In den Papierkorb (Entf)</translation>
     </message>
     <message>
         <source>Next image (Right, Page Down)</source>
-        <translation type="unfinished"></translation>
+        <translation>Nächstes Bild (Rechts, Bild ab)</translation>
     </message>
     <message>
         <source>Previous image (Left, Page Up)</source>
-        <translation type="unfinished"></translation>
+        <translation>Voriges Bild (Links, Bild auf)</translation>
     </message>
     <message>
         <source>Settings copied.</source>
-        <translation type="unfinished"></translation>
+        <translation>Einstellungen kopiert.</translation>
     </message>
     <message>
         <source>Show image details (I)</source>
-        <translation type="unfinished"></translation>
+        <translation>Bilddetails anzeigen (I)</translation>
     </message>
     <message>
         <source>{0} of {1}</source>
-        <translation type="unfinished"></translation>
+        <translation>{0} von {1}</translation>
     </message>
 </context>
 <context>
     <name>ViewerInfo</name>
     <message>
         <source>Loading…</source>
-        <translation type="unfinished"></translation>
+        <translation>Lädt…</translation>
     </message>
     <message>
         <source>Negative prompt</source>
@@ -5685,7 +5685,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>This image has no generation metadata.</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieses Bild hat keine Generierungs-Metadaten.</translation>
     </message>
 </context>
 <context>
@@ -5699,7 +5699,7 @@ und {n} weitere</translation>
     <name>ViewerModel</name>
     <message>
         <source>This image has no generation metadata.</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieses Bild hat keine Generierungs-Metadaten.</translation>
     </message>
 </context>
 <context>
@@ -5716,19 +5716,19 @@ und {n} weitere</translation>
     <name>amounts</name>
     <message>
         <source>about {time}</source>
-        <translation type="unfinished"></translation>
+        <translation>etwa {time}</translation>
     </message>
     <message>
         <source>about {time} left</source>
-        <translation type="unfinished"></translation>
+        <translation>noch etwa {time}</translation>
     </message>
     <message>
         <source>nearly done</source>
-        <translation type="unfinished"></translation>
+        <translation>fast fertig</translation>
     </message>
     <message>
         <source>under 1 s</source>
-        <translation type="unfinished"></translation>
+        <translation>unter 1 s</translation>
     </message>
     <message>
         <source>{done} of {total}</source>
@@ -5736,29 +5736,29 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>{h} h {m} min</source>
-        <translation type="unfinished"></translation>
+        <translation>{h} h {m} min</translation>
     </message>
     <message>
         <source>{n} min</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} min</translation>
     </message>
     <message>
         <source>{n} s</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} s</translation>
     </message>
 </context>
 <context>
     <name>main</name>
     <message>
         <source>Mezzotint is already running but does not respond. Close its window or end its process, then start it again.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mezzotint läuft schon, reagiert aber nicht. Sein Fenster schließen oder seinen Prozess beenden, dann erneut starten.</translation>
     </message>
 </context>
 <context>
     <name>sampler_choices</name>
     <message>
         <source>Sampler default</source>
-        <translation type="unfinished"></translation>
+        <translation>Sampler-Standard</translation>
     </message>
 </context>
 </TS>

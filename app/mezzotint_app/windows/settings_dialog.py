@@ -161,8 +161,8 @@ class SettingsDialog(QDialog):
     def _privacy(self) -> QFormLayout:
         form = _form()
         words = self.tr(
-            "Nothing leaves this machine. Mezzotint uses the net only when you press “Look” or “Get it” for a model, "
-            "and sends nothing about you or your images."
+            "Nothing leaves this machine. Mezzotint uses the net only when you press “Check” or “Download” for a "
+            "model, and sends nothing about you or your images."
         )
         form.addRow(plain_label(words, wrap=True))
         form.addRow(
