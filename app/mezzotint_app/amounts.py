@@ -19,6 +19,11 @@ def bytes_text(count: int) -> str:
     return Amounts.tr("%n bytes", "", count)
 
 
+def number_text(value: float) -> str:
+    """A number as the language of the window writes it, such as 7.5 or 7,5."""
+    return QLocale().toString(float(value), "g", 6)
+
+
 def bytes_of(done: int, total: int) -> str:
     """Two byte counts: "3.1 GB of 6.9 GB"."""
     return QCoreApplication.translate("amounts", "{done} of {total}").format(

@@ -4,9 +4,10 @@ import json
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QLocale
-from PySide6.QtWidgets import QDialogButtonBox
+from PySide6.QtWidgets import QAbstractButton, QDialogButtonBox
 
 from mezzotint_app import language, main
+from mezzotint_app.amounts import bytes_text, number_text
 from mezzotint_app.settings import Settings, settings_path
 from mezzotint_app.viewmodel.queue.words import pictures_count
 
@@ -74,6 +75,13 @@ def test_german_has_german_texts_and_plurals(installed):
     assert QCoreApplication.translate("SettingsDialog", "Settings") == "Einstellungen"
 
 
+def test_a_window_shows_german(installed, request):
+    installed("de")
+    window = request.getfixturevalue("window")
+    shown = {button.text() for button in window.findChildren(QAbstractButton)}
+    assert shown >= {"Erstellen", "Warteschlange", "Galerie", "Modelle", "Einstellungen", "Generieren"}
+
+
 def test_qt_speaks_german_too(qtbot, installed):
     installed("de")
     buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
@@ -83,7 +91,7 @@ def test_qt_speaks_german_too(qtbot, installed):
 
 def test_numbers_and_months_are_in_the_language_of_the_window(installed):
     installed("de")
-    assert QLocale().toString(1.5, "f", 1) == "1,5"
+    assert (number_text(7.5), number_text(7.0), bytes_text(3 << 29)) == ("7,5", "7", "1,5 GB")
     assert QLocale().monthName(3) == "März"
     installed("en")
     assert QLocale().monthName(3) == "March"

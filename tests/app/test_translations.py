@@ -66,6 +66,18 @@ def test_every_call_stands_in_the_catalogue(language):
     assert called == known
 
 
+def test_no_class_with_plurals_is_derived_from():
+    """Qt for Python looks for the text in the context of the derived class, and takes the filled in number for it."""
+    bases, owners = set(), set()
+    for path in translations.APP.rglob("*.py"):
+        source = path.read_text("utf-8")
+        classes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
+        bases |= {re.split(r"[\[.]", ast.unparse(base))[0] for one in classes for base in one.bases}
+        owners |= {context for context, _text, has_number in calls(source) if has_number}
+    assert "Plurals" in bases
+    assert owners & bases == set()
+
+
 @TOOLS
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
 def test_a_catalogue_is_as_make_translations_writes_it(language, tmp_path):

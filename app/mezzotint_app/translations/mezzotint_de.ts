@@ -519,7 +519,7 @@
     </message>
     <message>
         <source>Values separated by commas; every image is made with each of them</source>
-        <translation>Durch Kommas getrennte Werte; jedes Bild wird mit jedem davon generiert</translation>
+        <translation>Durch Kommas getrennte Werte, Dezimalzahlen mit Punkt (7.5); jedes Bild wird mit jedem davon generiert</translation>
     </message>
     <message>
         <source>none</source>
@@ -1446,7 +1446,7 @@
     </message>
     <message>
         <source>Lowest: least memory</source>
-        <translation>Niedrigst: am wenigsten Speicher</translation>
+        <translation>Minimal: am wenigsten Speicher</translation>
     </message>
     <message>
         <source>Memory</source>
@@ -2261,7 +2261,7 @@
     </message>
     <message>
         <source>Choose a smaller size, stronger quantization or the lowest memory setting, or close other programs and try again.</source>
-        <translation>Eine kleinere Größe, stärkere Quantisierung oder die niedrigste Speichereinstellung wählen oder andere Programme schließen und erneut versuchen.</translation>
+        <translation>Eine kleinere Größe, stärkere Quantisierung oder die Speichereinstellung „Minimal“ wählen oder andere Programme schließen und erneut versuchen.</translation>
     </message>
     <message>
         <source>Choose another device in the settings.</source>
@@ -4248,7 +4248,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>{line}. A smaller size, or the memory setting Lowest, needs less</source>
-        <translation>{line}. Eine kleinere Größe oder die Speichereinstellung „Niedrigst“ braucht weniger</translation>
+        <translation>{line}. Eine kleinere Größe oder die Speichereinstellung „Minimal“ braucht weniger</translation>
     </message>
     <message>
         <source>{time} if everything fit in VRAM</source>
@@ -5052,7 +5052,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Lowest: as little memory as possible</source>
-        <translation>Niedrigst: so wenig Speicher wie möglich</translation>
+        <translation>Minimal: so wenig Speicher wie möglich</translation>
     </message>
     <message>
         <source>Machine</source>

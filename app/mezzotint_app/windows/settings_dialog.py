@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
-    QDoubleSpinBox,
     QFormLayout,
     QFrame,
     QLineEdit,
@@ -27,6 +26,7 @@ from mezzotint_app.resources import icon
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.gallery.picture_places import PicturePlaces
+from mezzotint_app.widgets.inputs.decimal_box import DecimalBox
 from mezzotint_app.widgets.inputs.form_rows import align_names
 from mezzotint_app.widgets.inputs.spin_room import indent
 from mezzotint_app.widgets.labels import plain_label
@@ -208,8 +208,8 @@ class SettingsDialog(QDialog):
         box.setObjectName(field)
         return box
 
-    def _limit(self, field: str, name: str) -> QDoubleSpinBox:
-        box = QDoubleSpinBox()
+    def _limit(self, field: str, name: str) -> DecimalBox:
+        box = DecimalBox()
         box.setRange(0, _MOST_GB)
         box.setSingleStep(0.5)
         box.setDecimals(1)

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QLocale
+from PySide6.QtCore import QCoreApplication
 
 from mezzotint.options import OPTIONS, options_of, said_settings
 from mezzotint.protocol import GenerateRequest
+from mezzotint_app.amounts import number_text
 from mezzotint_app.plurals import Plurals
 from mezzotint_app.viewmodel.create.reading import read_request
 
@@ -77,4 +78,4 @@ def words_of(settings: Mapping[str, Any], strength: float | None = None) -> str:
 
 
 def _shown(value: object) -> str:
-    return QLocale().toString(value, "g", 6) if isinstance(value, float) else str(value)
+    return number_text(value) if isinstance(value, float) else str(value)
