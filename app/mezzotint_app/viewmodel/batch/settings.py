@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QLocale
+from PySide6.QtCore import QCoreApplication
 
 from mezzotint.options import OPTIONS, options_of, said_settings
 from mezzotint.protocol import GenerateRequest
+from mezzotint_app.amounts import number_text
+from mezzotint_app.plurals import Plurals
 from mezzotint_app.viewmodel.create.reading import read_request
 
 translate = QCoreApplication.translate
@@ -49,12 +51,16 @@ def job_of_request(request: GenerateRequest, folder: str) -> dict[str, Any]:
 # ---- in words
 
 
+class SettingsCounts(Plurals):
+    """Numbers in the settings of a batch."""
+
+
 def words_of(settings: Mapping[str, Any], strength: float | None = None) -> str:
     """One line: the model and what was set for it."""
     parts = [str(settings.get("model") or translate("Batch", "default model"))]
     for name, words in (
         ("size", "{value}"),
-        ("steps", translate("Batch", "{value} steps")),
+        ("steps", SettingsCounts.tr("%n steps", "", int(settings.get("steps") or 0))),
         ("guidance", translate("Batch", "CFG scale {value}")),
         ("sampler", "{value}"),
         ("count", translate("Batch", "{value} per prompt")),
@@ -65,11 +71,11 @@ def words_of(settings: Mapping[str, Any], strength: float | None = None) -> str:
         if settings.get(name) is not None:
             parts.append(words.format(value=_shown(settings[name])))
     if settings.get("lora"):
-        parts.append(translate("Batch", "LoRAs: %n", None, len(settings["lora"])))
+        parts.append(SettingsCounts.tr("LoRAs: %n", "", len(settings["lora"])))
     if strength is not None:
         parts.append(translate("Batch", "denoising strength {value}").format(value=_shown(strength)))
     return " · ".join(parts)
 
 
 def _shown(value: object) -> str:
-    return QLocale().toString(value, "g", 6) if isinstance(value, float) else str(value)
+    return number_text(value) if isinstance(value, float) else str(value)

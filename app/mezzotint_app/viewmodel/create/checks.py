@@ -10,6 +10,7 @@ from mezzotint.option_values import Integer, Number
 from mezzotint.protocol import ModelInfo
 from mezzotint.request_protocol import HIRES_SCALE, MAX_COUNT, MAX_SEED
 from mezzotint.sampling_protocol import Sampling
+from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
 from mezzotint_app.viewmodel.create.sizes import LARGEST_AREA, SMALLEST, multiple_of, own_size, snapped
 from mezzotint_app.viewmodel.create.state import CreateSettings, loras_in_use
@@ -128,7 +129,7 @@ def _sampling(checked: Checked) -> Iterator[tuple[str, str]]:
         value, takes = getattr(settings, name), one.takes
         if value is not None and isinstance(takes, Integer | Number) and not takes.low <= value <= takes.high:
             told = translate("Create", "{name} must be from {low} to {high}.")
-            yield name, told.format(name=label(one), low=f"{takes.low:g}", high=f"{takes.high:g}")
+            yield name, told.format(name=label(one), low=number_text(takes.low), high=number_text(takes.high))
     if not 1 <= settings.count <= MAX_COUNT:
         yield "count", translate("Create", "Number of images must be from 1 to {most}.").format(most=MAX_COUNT)
     if checked.seed is not None and not 0 <= checked.seed <= MAX_SEED - settings.count + 1:
@@ -176,6 +177,6 @@ def _loras(checked: Checked) -> Iterator[tuple[str, str]]:
         yield (
             "loras",
             translate("Create", "A LoRA's weight must be from {least} to {most}.").format(
-                least=f"{-LARGEST_LORA_WEIGHT:g}", most=f"{LARGEST_LORA_WEIGHT:g}"
+                least=number_text(-LARGEST_LORA_WEIGHT), most=number_text(LARGEST_LORA_WEIGHT)
             ),
         )

@@ -185,7 +185,7 @@ class CreateModel(QObject):
             return store.add(wanted, title=pictures.folder or None)
 
         def added(entry: int) -> None:
-            self.noticed.emit(self.tr("%n image(s) of the batch are waiting in the queue.", "", len(paths)))
+            self.noticed.emit(self.tr("%n images of the batch are waiting in the queue.", "", len(paths)))
             self.queued.emit(entry)
 
         self._queue.change(add, added, lambda error: self.noticed.emit(str(error)))

@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication
 
 from mezzotint.option import Option, declared
 from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, Sampling, Stage
+from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.option_texts import label
 
 translate = QCoreApplication.translate
@@ -71,7 +72,7 @@ def file_name(path: str) -> str:
 
 def _row(key: str, value: object, none: str = "") -> Described:
     own = none or translate("Differences", "model default")
-    text = own if value is None else (f"{value:g}" if isinstance(value, float) else str(value))
+    text = own if value is None else (number_text(value) if isinstance(value, float) else str(value))
     return Described(key=key, name=_names()[key], value=text)
 
 
@@ -80,7 +81,7 @@ def _sampling() -> list[tuple[str, Option]]:
 
 
 def _shown(option: Option, value: Any) -> object:  # noqa: ANN401  of whatever kind
-    return option.takes.written(value) if value is not None else None
+    return value if value is None or isinstance(value, float) else option.takes.written(value)
 
 
 def _names() -> dict[str, str]:
@@ -105,7 +106,7 @@ def _size(width: int | None, height: int | None) -> str | None:
 
 
 def _loras(loras: Sequence[LoraRef]) -> str | None:
-    return ", ".join(f"{file_name(one.path)} ({one.weight:g})" for one in loras) or None
+    return ", ".join(f"{file_name(one.path)} ({number_text(one.weight)})" for one in loras) or None
 
 
 def _pictures(request: GenerateRequest) -> str | None:
@@ -119,9 +120,9 @@ def _later_stages(request: GenerateRequest) -> str | None:
         transitions = request.cascade.transitions
         transition = transitions[number] if number < len(transitions) else None
         model = stage.model.id if stage.model is not None else translate("Differences", "the same model")
-        scale = f" × {transition.scale:g}" if transition is not None and transition.scale != 1 else ""
-        strength = f", {transition.strength:g}" if transition is not None and transition.strength is not None else ""
+        scale = f" × {number_text(transition.scale)}" if transition is not None and transition.scale != 1 else ""
+        strength = transition.strength if transition is not None else None
         before = request.cascade.stages[number].until
-        begins = f", {before:g}" if before is not None else ""
-        words.append(f"{model}{scale}{strength}{begins}")
+        numbers = [number_text(one) for one in (strength, before) if one is not None]
+        words.append(", ".join([f"{model}{scale}", *numbers]))
     return "; ".join(words) or None

@@ -100,7 +100,7 @@ class GalleryActions(QObject):
             path=shown(item.path), why=problem.rstrip(".")
         )
         if len(left) > 1:
-            more = translate("GalleryActions", "%n more could not be moved", None, len(left) - 1)
+            more = self.tr("%n more could not be moved", "", len(left) - 1)
             line = f"{line}. {more}"
         self.failed.emit(line)
         self._model.refresh()

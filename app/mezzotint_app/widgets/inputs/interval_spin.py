@@ -1,9 +1,10 @@
 """Two numbers between 0 and 1, the first below the second."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from mezzotint_app.widgets.inputs.calm_wheel import calm
+from mezzotint_app.widgets.inputs.decimal_box import DecimalBox
 from mezzotint_app.widgets.inputs.spin_room import indent
 
 Interval = tuple[float, float]
@@ -17,7 +18,7 @@ class IntervalSpin(QWidget):
     def __init__(self, name: str, tip: str, *, step: float) -> None:
         super().__init__()
         self._step = step
-        self.start, self.end = QDoubleSpinBox(), QDoubleSpinBox()
+        self.start, self.end = DecimalBox(), DecimalBox()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)

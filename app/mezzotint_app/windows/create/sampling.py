@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from mezzotint.option import Option, declared
 from mezzotint.option_values import Integer, Interval, Number
 from mezzotint.protocol import Sampling
+from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.checks import honours_clip_skip
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, go_together, schedules_of, shown_name
@@ -57,7 +58,7 @@ class CreateSampling(QWidget):
         settings = self._model.chosen.settings()
         told = [
             self.tr("{steps} steps").format(steps=round(self.controls["steps"].value())),
-            self.tr("CFG {guidance}").format(guidance=f"{self.controls['guidance_scale'].value():g}"),
+            self.tr("CFG {guidance}").format(guidance=number_text(self.controls["guidance_scale"].value())),
         ]
         if settings.sampler is not None:
             told.append(shown_name(settings.sampler))
