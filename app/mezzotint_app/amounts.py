@@ -10,6 +10,8 @@ def bytes_text(count: int) -> str:
     for unit, scale in _UNITS:
         if count >= scale:
             return f"{QLocale().toString(count / scale, 'f', 1)} {unit}"
+    if count == 1:
+        return QCoreApplication.translate("amounts", "1 byte")
     return QCoreApplication.translate("amounts", "%n bytes", None, count)
 
 

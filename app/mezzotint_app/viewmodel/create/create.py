@@ -184,7 +184,7 @@ class CreateModel(QObject):
             return store.add(wanted, title=pictures.folder or None)
 
         def added(entry: int) -> None:
-            self.noticed.emit(self.tr("%n image(s) of the batch are waiting in the queue.", "", len(paths)))
+            self.noticed.emit(self.tr("Images of the batch waiting in the queue: %n.", "", len(paths)))
             self.queued.emit(entry)
 
         self._queue.change(add, added, lambda error: self.noticed.emit(str(error)))
