@@ -6,7 +6,8 @@ from pathlib import PurePosixPath
 
 from PySide6.QtCore import QCoreApplication
 
-from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, Stage
+from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, ModelDefaults, Stage, Transition
+from mezzotint_app.viewmodel.create.sampler_choices import shown_name
 
 translate = QCoreApplication.translate
 
@@ -20,30 +21,37 @@ class Described:
     key: str
     name: str  # for people
     value: str  # None and defaults are words, too
+    used: str = ""  # what it comes to, where the value leaves it to the model and that is known
+
+    def is_same(self, other: "Described") -> bool:
+        """Whether both come to the same image."""
+        return (self.used or self.value) == (other.used or other.value)
 
 
-def described(request: GenerateRequest) -> list[Described]:
-    """All that decides the image, as far as a person sets it."""
+def described(request: GenerateRequest, own: ModelDefaults | None = None) -> list[Described]:
+    """All that decides the image, as far as a person sets it; `own`: what the model takes where nothing is said."""
     first = request.cascade.stages[0] if request.cascade.stages else Stage()
     how = first.sampling
+    sampler = None if own is None or not own.sampler else shown_name(own.sampler)
+    schedule = own.schedule if own is not None and own.schedule and how.sampler is None else "default"
     return [
         Described(key=PROMPT, name=_names()[PROMPT], value=request.prompt),
         Described(key=NEGATIVE_PROMPT, name=_names()[NEGATIVE_PROMPT], value=request.negative_prompt),
         _row(MODEL, first.model.id if first.model else None),
-        _row("size", _size(first.width, first.height)),
+        _row("size", _size(first.width, first.height), used=own and _size(own.width, own.height)),
         _row(SEED, request.seed, translate("Differences", "random")),
-        _row("steps", how.steps),
-        _row("sampler", how.sampler),
-        _row("schedule", how.schedule),
-        _row("guidance", how.guidance_scale),
-        _row("guidance_rescale", how.guidance_rescale),
-        _row("clip_skip", how.clip_skip),
+        _row("steps", how.steps, used=own and own.steps),
+        _row("sampler", how.sampler and shown_name(how.sampler), used=sampler),
+        _row("schedule", how.schedule and shown_name(how.schedule), used=shown_name(schedule)),
+        _row("guidance", how.guidance_scale, used=own and own.guidance_scale),
+        _row("guidance_rescale", how.guidance_rescale, used=0.0),
+        _row("clip_skip", how.clip_skip, used=0),
         _row("stages", _later_stages(request), translate("Differences", "none")),
         _row("loras", _loras(request.loras), translate("Differences", "none")),
         _row("embeddings", ", ".join(map(file_name, request.embeddings)) or None, translate("Differences", "none")),
         _row("pictures", _pictures(request), translate("Differences", "none")),
         _row("strength", request.strength if request.images else None, translate("Differences", "none")),
-        _row("quantization", None if request.quantization == "auto" else request.quantization),
+        _row("quantization", None if request.quantization == "auto" else request.quantization, used="none"),
     ]
 
 
@@ -58,8 +66,8 @@ def described_metadata(metadata: ImageMetadata) -> list[Described]:
         ("size", _size(metadata.width, metadata.height)),
         (SEED, metadata.seed),
         ("steps", metadata.steps),
-        ("sampler", metadata.sampler),
-        ("schedule", metadata.schedule),
+        ("sampler", metadata.sampler and shown_name(metadata.sampler)),
+        ("schedule", metadata.schedule and shown_name(metadata.schedule)),
         ("guidance", metadata.guidance_scale),
         ("strength", metadata.strength),
     )
@@ -71,10 +79,18 @@ def file_name(path: str) -> str:
     return PurePosixPath(path.replace("\\", "/")).name or path
 
 
-def _row(key: str, value: object, none: str = "") -> Described:
-    own = none or translate("Differences", "model default")
-    text = own if value is None else (f"{value:g}" if isinstance(value, float) else str(value))
-    return Described(key=key, name=_names()[key], value=text)
+def _row(key: str, value: object, none: str = "", used: object = None) -> Described:
+    name = _names()[key]
+    if value is not None:
+        return Described(key=key, name=name, value=_text(value))
+    if used is None:
+        return Described(key=key, name=name, value=none or translate("Differences", "model default"))
+    words = translate("Differences", "{value} (default)").format(value=_text(used))
+    return Described(key=key, name=name, value=words, used=_text(used))
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _names() -> dict[str, str]:
@@ -90,7 +106,7 @@ def _names() -> dict[str, str]:
         "guidance": translate("Differences", "CFG scale"),
         "guidance_rescale": translate("Differences", "CFG rescale"),
         "clip_skip": translate("Differences", "Clip skip"),
-        "stages": translate("Differences", "Later stages"),
+        "stages": translate("Differences", "Hires fix and refiner"),
         "loras": translate("Differences", "LoRAs"),
         "embeddings": translate("Differences", "Embeddings"),
         "pictures": translate("Differences", "Init image"),
@@ -111,16 +127,27 @@ def _pictures(request: GenerateRequest) -> str | None:
     return ", ".join(file_name(one.path) for one in request.images) or None
 
 
+def later_stages(request: GenerateRequest) -> list[tuple[str, str]]:
+    """The hires fix and the refiner, as many as there are: what each is called, and how it is set."""
+    stages, transitions = request.cascade.stages, request.cascade.transitions
+    return [_later_stage(stages[number - 1 : number + 1], one) for number, one in enumerate(transitions, 1)]
+
+
+def _later_stage(stages: Sequence[Stage], transition: Transition) -> tuple[str, str]:
+    before, stage = stages
+    other = stage.model is not None and (before.model is None or stage.model.id != before.model.id)
+    words = [stage.model.id] if stage.model is not None and other else []
+    if transition.scale != 1:
+        words.append(f"{transition.scale:g} ×")
+    if transition.strength is not None:
+        strength = translate("Differences", "denoising strength {value}")
+        return translate("Differences", "Hires fix"), ", ".join(
+            [*words, strength.format(value=f"{transition.strength:g}")]
+        )
+    if before.until is not None:
+        words.append(translate("Differences", "from {part} of the steps").format(part=f"{before.until:.0%}"))
+    return translate("Differences", "Refiner"), ", ".join(words) or translate("Differences", "the same model")
+
+
 def _later_stages(request: GenerateRequest) -> str | None:
-    """The refiner, the second pass: each by its model or its scale."""
-    words = []
-    for number, stage in enumerate(request.cascade.stages[1:]):
-        transitions = request.cascade.transitions
-        transition = transitions[number] if number < len(transitions) else None
-        model = stage.model.id if stage.model is not None else translate("Differences", "the same model")
-        scale = f" × {transition.scale:g}" if transition is not None and transition.scale != 1 else ""
-        strength = f", {transition.strength:g}" if transition is not None and transition.strength is not None else ""
-        before = request.cascade.stages[number].until
-        begins = f", {before:g}" if before is not None else ""
-        words.append(f"{model}{scale}{strength}{begins}")
-    return "; ".join(words) or None
+    return "; ".join(f"{name}: {words}" for name, words in later_stages(request)) or None

@@ -66,7 +66,7 @@ def test_a_full_request_is_told_with_the_names_of_files_only():
     assert told["pictures"] == "in.png"
     assert "refiner" in told["stages"]
     assert "1.5" in told["stages"]
-    assert "0.8" in told["stages"]
+    assert told["stages"] == "Refiner: refiner, from 80% of the steps; Hires fix: 1.5 ×, denoising strength 0.4"
 
 
 def test_each_field_has_a_name_and_stands_once():
