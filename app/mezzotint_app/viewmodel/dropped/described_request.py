@@ -129,12 +129,12 @@ def _pictures(request: GenerateRequest) -> str | None:
 
 def later_stages(request: GenerateRequest) -> list[tuple[str, str]]:
     """The hires fix and the refiner, as many as there are: what each is called, and how it is set."""
-    stages, transitions = request.cascade.stages, request.cascade.transitions
-    return [_later_stage(stages[number - 1 : number + 1], one) for number, one in enumerate(transitions, 1)]
+    stages = request.cascade.stages  # a stranger's image may name more transitions than go between them
+    between = zip(stages, stages[1:], request.cascade.transitions, strict=False)
+    return [_later_stage(before, stage, transition) for before, stage, transition in between]
 
 
-def _later_stage(stages: Sequence[Stage], transition: Transition) -> tuple[str, str]:
-    before, stage = stages
+def _later_stage(before: Stage, stage: Stage, transition: Transition) -> tuple[str, str]:
     other = stage.model is not None and (before.model is None or stage.model.id != before.model.id)
     words = [stage.model.id] if stage.model is not None and other else []
     if transition.scale != 1:
