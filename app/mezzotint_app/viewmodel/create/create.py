@@ -72,6 +72,7 @@ class CreateModel(QObject):
         self.models.changed.connect(self.chosen.settle)
         for signal in (state.changed, settings.changed, images.changed, self.models.changed):
             signal.connect(self._update)
+        self.preview.results_changed.connect(lambda: state.change(results=self.preview.results()))
         self.words.alternatives.changed.connect(self.changed)
         self.changed.connect(lambda: self._ask_time(anew=False))
         self.preview.ended.connect(lambda: self._ask_time(anew=True))
@@ -82,6 +83,10 @@ class CreateModel(QObject):
         self.queued.connect(lambda _entry: self.preview.forget_failure())
         images.size_wanted.connect(self.chosen.take_picture_size)
         self._update()
+
+    def restore(self) -> None:
+        """Once the librarian was started: show the last images again."""
+        self.preview.restore(self._state.value().results)
 
     # ---- what is kept for all models
 

@@ -66,6 +66,16 @@ _FARTHEST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A finished image."""
+
+    path: str
+    seed: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CreateState:
     """The page as it was left; kept in a file."""
 
@@ -77,6 +87,7 @@ class CreateState:
     per_model: dict[str, CreateSettings] = field(default_factory=dict)
     history: tuple[str, ...] = ()  # of prompts, the newest first
     open_folds: tuple[str, ...] = ()
+    results: tuple[Result, ...] = ()  # the last images, the newest first
 
 
 def settings_of(state: CreateState, model: str) -> CreateSettings:
