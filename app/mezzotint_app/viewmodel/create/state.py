@@ -84,6 +84,7 @@ class CreateState:
     negative_prompt: str = ""
     seed: int | None = None  # that is shown; None: none was used yet
     seed_fixed: bool = False  # False: each Generate draws another
+    count: int | None = None  # of images, for every model; None: as `per_model` has it, from an older version
     per_model: dict[str, CreateSettings] = field(default_factory=dict)
     history: tuple[str, ...] = ()  # of prompts, the newest first
     open_folds: tuple[str, ...] = ()
@@ -92,7 +93,8 @@ class CreateState:
 
 def settings_of(state: CreateState, model: str) -> CreateSettings:
     """What is set for a model; nothing, where it was never touched."""
-    return within_reach(state.per_model.get(model, _UNSET))
+    kept = state.per_model.get(model, _UNSET)
+    return within_reach(kept if state.count is None else replace(kept, count=state.count))
 
 
 def within_reach(settings: CreateSettings) -> CreateSettings:
