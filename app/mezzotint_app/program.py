@@ -89,6 +89,7 @@ class Program(QObject):
         self.engine.start()
         self.library.refresh()
         self.gallery.begin()
+        self.create.restore()
         self.batches.refresh_all()
         self.access.ask(lambda store: store.request_images(), self._forget_own_pictures, lambda _error: None)
 
@@ -209,6 +210,7 @@ class Program(QObject):
         self.create.not_queued.connect(self.told)
         self.queue_folder.told.connect(self.told)
         self.gallery.scanner.told.connect(self.told)
+        self.gallery.trash.moved.connect(self._trashed)
         self.access.unusable.connect(self.told)
         self.access.over.connect(self.over)
         self.access.opened.connect(lambda notice: self.told.emit(notice) if notice else None)
@@ -251,6 +253,10 @@ class Program(QObject):
     def _models_changed(self) -> None:
         if self.library.listed:
             self.create.models.use(self.library.models)
+
+    def _trashed(self, paths: tuple[str, ...]) -> None:
+        for path in paths:
+            self.create.preview.forget_result(path)
 
     def _engine_changed(self) -> None:
         if self.engine.state() == "ready":

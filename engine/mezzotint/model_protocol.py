@@ -12,6 +12,8 @@ class ModelDefaults:
     height: int
     steps: int
     guidance_scale: float
+    sampler: str = ""  # its own, by their usual names; empty: not known
+    schedule: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -108,6 +108,13 @@ def test_windows_hold_no_words_that_cannot_be_translated(root, files):
     assert _faults(root, files, sentences, folders) == []
 
 
+def test_no_plural_waits_for_a_translation_to_read_right(root, files):
+    def plurals(source):
+        return [(number, line) for number, line in enumerate(source.splitlines(), 1) if re.search(r"\w\(e?s\)", line)]
+
+    assert _faults(root, files, plurals, [Path("app")]) == []
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -33,8 +33,7 @@ from mezzotint.protocol import (
     Sampling,
     Stage,
 )
-from mezzotint_app.viewmodel.create.preview import Result
-from mezzotint_app.viewmodel.create.state import LoraChoice
+from mezzotint_app.viewmodel.create.state import LoraChoice, Result
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.pixels import Picture
 from mezzotint_app.widgets.confirm import confirm

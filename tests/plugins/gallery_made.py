@@ -14,6 +14,7 @@ from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.gallery.gallery import GalleryState
 from mezzotint_app.viewmodel.gallery.parts import Gallery
+from mezzotint_app.viewmodel.gallery.trash import Trashed
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 
@@ -41,6 +42,25 @@ def small_picture(_path=""):
     image = QImage(8, 6, QImage.Format.Format_RGB32)
     image.fill(QColor("#446688"))
     return image
+
+
+class FakeTrash:
+    """Takes files that nobody has written, and gives them back; some it refuses, with the reason that is given."""
+
+    def __init__(self, problems=()):
+        self.problems = dict(problems)
+        self.holds = set()
+
+    def move(self, path):
+        if path in self.problems:
+            return Trashed(path=path, problem=self.problems[path])
+        self.holds.add(path)
+        return Trashed(path=path, place=f"/trash{path}")
+
+    def restore(self, trashed):
+        if trashed.path not in self.problems:
+            self.holds.remove(trashed.path)
+        return self.problems.get(trashed.path, "")
 
 
 class ListLibrarian(FakeService):

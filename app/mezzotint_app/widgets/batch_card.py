@@ -18,6 +18,7 @@ from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.batch.failures import BatchFailures
 from mezzotint_app.viewmodel.batch.state import Batch
 from mezzotint_app.viewmodel.batch.words import (
+    failures_words,
     fraction,
     is_empty,
     is_whole,
@@ -69,6 +70,7 @@ class BatchCard(QFrame):
         self.now = ElidedLabel()
         self.now.setProperty("role", "muted")
         self.problem = plain_label(wrap=True, role="error", selectable=True)
+        self.failures = plain_label(wrap=True, role="error", selectable=True)
         self._make_buttons()
         self._make_failures()
         self._build()
@@ -90,6 +92,8 @@ class BatchCard(QFrame):
             )
         self.problem.setText("\n".join(one for one in troubles if one))
         self.problem.setVisible(bool(self.problem.text()))
+        self.failures.setText(failures_words(batch))
+        self.failures.setVisible(bool(self.failures.text()))
         self._show_buttons(batch, title, in_gallery=in_gallery, has_log=has_log)
 
     def show_failures(self, model: BatchFailures | None) -> None:
@@ -180,7 +184,7 @@ class BatchCard(QFrame):
         layout.setContentsMargins(12, 10, 12, 12)
         layout.setSpacing(6)
         layout.addLayout(head)
-        for part in (self.folder, self.bar, self.words, self.now, self.problem):
+        for part in (self.folder, self.bar, self.words, self.now, self.problem, self.failures):
             layout.addWidget(part)
         layout.addLayout(buttons)
         layout.addWidget(self._failures)

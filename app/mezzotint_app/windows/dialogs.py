@@ -166,7 +166,7 @@ class Dialogs(QObject):
             model = self._viewed = ViewerModel(
                 program.librarian, program.pool, self, rating_of=program.gallery.model.rating_of
             )
-            keeping = ViewerKeeping(model, program.librarian, program.files)
+            keeping = ViewerKeeping(model, program.librarian, program.gallery.trash)
             keeping.changed.connect(program.gallery.model.refresh)
             keeping.failed.connect(model.told)
             self._viewer = Viewer(model, pool=program.pool)

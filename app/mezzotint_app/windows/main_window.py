@@ -19,6 +19,7 @@ from mezzotint.protocol import GenerateRequest
 from mezzotint_app.program import Program
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.dropped.data import can_hold, held
+from mezzotint_app.viewmodel.models.found import found_words
 from mezzotint_app.widgets.navigation import Navigation
 from mezzotint_app.widgets.notice_bar import NoticeBar
 from mezzotint_app.widgets.notice_column import NoticeColumn
@@ -42,7 +43,6 @@ _SMALLEST = QSize(880, 560)
 _USUAL = QSize(1280, 840)
 _MOST_NOTICES = 6  # that are shown at once, the last ones
 _LONGEST_NOTICE = 2000  # characters of all of them
-_NAMED = 3  # new models that are told by their names
 _SETTLED = 500  # milliseconds after which a place on the screen is kept
 
 
@@ -199,7 +199,7 @@ class MainWindow(QMainWindow):
         program = self.program
         program.told.connect(self.tell)
         program.library.told.connect(self._models_told)
-        program.library.found.connect(self._models_found)
+        program.library.found.connect(lambda found: self.line.tell(found_words(found)))
         program.over.connect(self.untell)
         program.images.told.connect(self.tell)
         program.dropped.message.connect(self.tell)
@@ -231,15 +231,6 @@ class MainWindow(QMainWindow):
         """The Models page shows it itself."""
         if self.pages.currentIndex() != MODELS:
             self.tell(text)
-
-    def _models_found(self, identities: tuple[str, ...]) -> None:
-        """What a dropped file or a folder has brought."""
-        if not identities:
-            self.line.tell(self.tr("No new models found there; those it has are already in the list."))
-            return
-        names = ", ".join(identities[:_NAMED]) + (", …" if len(identities) > _NAMED else "")
-        told = self.tr("Models added (%n): {names}. Select one under Model.", "", len(identities))
-        self.line.tell(told.format(names=names))
 
     def _use_model(self, identity: str) -> None:
         self.program.create.chosen.set_model(identity)

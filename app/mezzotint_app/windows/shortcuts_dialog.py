@@ -63,6 +63,7 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                 ("Ctrl+C", QCoreApplication.translate("Shortcuts", "Copy the image")),
                 ("Ctrl+Shift+C", QCoreApplication.translate("Shortcuts", "Copy its settings")),
                 ("Del", QCoreApplication.translate("Shortcuts", "Move to trash")),
+                ("Ctrl+Z", QCoreApplication.translate("Shortcuts", "Restore from trash")),
                 ("Esc", QCoreApplication.translate("Shortcuts", "Close")),
             ),
         ),
@@ -103,6 +104,7 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                 ("Ctrl+Shift+C", QCoreApplication.translate("Shortcuts", "Copy its settings")),
                 ("C", QCoreApplication.translate("Shortcuts", "Compare two")),
                 ("Del", QCoreApplication.translate("Shortcuts", "Move to trash")),
+                ("Ctrl+Z", QCoreApplication.translate("Shortcuts", "Restore from trash")),
             ),
         ),
         (

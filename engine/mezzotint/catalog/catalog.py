@@ -23,6 +23,7 @@ from mezzotint.errors import ModelRefused, StorageError, UnknownModel, UsageErro
 from mezzotint.families.detection import Detected, detect
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.precision import parts_of, scheme_of
+from mezzotint.families.own_sampler import own_sampler
 from mezzotint.protocol import ModelInfo, ModelRef
 
 DEFAULT_MODEL = "starter-dit"
@@ -191,6 +192,7 @@ def _apart(path: Path) -> Candidate:
 def _open_as(identity: str, path: Path, source: Source) -> FoundModel:
     checkpoint = open_checkpoint(path)
     detected = detect(checkpoint)
+    sampler, schedule = own_sampler(checkpoint, detected)
     info = ModelInfo(
         id=identity,
         path=str(path),
@@ -199,7 +201,7 @@ def _open_as(identity: str, path: Path, source: Source) -> FoundModel:
         variant=detected.variant,
         bytes=checkpoint.bytes,
         source=source,
-        defaults=detected.defaults,
+        defaults=replace(detected.defaults, sampler=sampler, schedule=schedule),
         problem=None,
         scheme=scheme_of(checkpoint),
     )

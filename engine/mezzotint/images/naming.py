@@ -210,7 +210,8 @@ def _check_space(folder: Path, count: int) -> None:
     needed = count * _BYTES_PER_PICTURE + _BYTES_TO_SPARE
     if free < needed:
         have, need = free / (1 << 20), needed / (1 << 20)
+        images = "1 image" if count == 1 else f"{count} images"
         raise StorageError(
-            f"{shown(folder)} has {have:.0f} MB free and {count} image(s) may need {need:.0f} MB: "
+            f"{shown(folder)} has {have:.0f} MB free and {images} may need {need:.0f} MB: "
             "free some space, or choose another folder"
         )

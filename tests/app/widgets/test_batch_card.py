@@ -50,6 +50,15 @@ def test_what_can_be_done(card, changes, offered):
     assert show(card, replace(RESTS, **changes)) == offered
 
 
+def test_a_finished_batch_names_what_failed_and_why(card):
+    ended = replace(RESTS, status=status(done=3, failed=1, is_ended=True))
+    show(card, replace(ended, failures=(failed_row(7),)))
+    assert card.failures.isVisible()
+    assert card.failures.text() == "7.jpg: it is cut off"
+    show(card, replace(RESTS, status=status(done=4, total=4, is_ended=True)))
+    assert not card.failures.isVisible()
+
+
 def test_the_gallery_and_the_log_are_offered_where_they_help(card):
     assert "gallery" in show(card, RESTS, in_gallery=False)
     assert "log" not in show(card, RESTS, has_log=True)

@@ -45,7 +45,9 @@ def test_models_are_listed_with_what_they_are(catalog_of, bundled, models):
         variant="sigma",
         bytes=3 * len(small()),
         source="bundled",
-        defaults=ModelDefaults(width=128, height=128, steps=12, guidance_scale=3.5),
+        defaults=ModelDefaults(
+            width=128, height=128, steps=12, guidance_scale=3.5, sampler="dpmpp_2m", schedule="default"
+        ),
         problem=None,
     )
     assert (listed["base"].layout, listed["base"].family, listed["base"].source) == ("folder", "sdxl", "folder")

@@ -208,7 +208,7 @@ def test_too_little_space_is_told_before_any_work(monkeypatch: pytest.MonkeyPatc
     few = shutil.disk_usage(".")._replace(free=30 << 20)
     monkeypatch.setattr(naming.shutil, "disk_usage", lambda folder: few)
     check_output(Output(), 1)
-    with pytest.raises(StorageError, match=r"30 MB free and 100 image\(s\) may need 416 MB"):
+    with pytest.raises(StorageError, match=r"30 MB free and 100 images may need 416 MB"):
         check_output(Output(), 100)
 
 

@@ -142,10 +142,7 @@ class BatchModel(QObject):
 
     def use_folder(self, folder: str) -> None:
         """Make something of the images in it."""
-        fields: dict[str, Any] = {"source": "folder", "folder": folder, "output": "", "title": ""}
-        self.change(**fields)
-        if not self.form().settings:
-            self.take_settings()
+        self.change(source="folder", folder=folder, output="", title="")
 
     def use_paths(self, paths: Sequence[str]) -> None:
         """What was dropped on the page: a job, a table, a list of prompts, or a folder."""

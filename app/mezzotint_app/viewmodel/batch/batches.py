@@ -8,7 +8,15 @@ from uuid import uuid4
 
 from PySide6.QtCore import QObject, Signal
 
-from mezzotint.batch_protocol import BatchFolder, BatchStatus, BatchTaskRow, BatchWrite, BatchWritten
+from mezzotint.batch_protocol import (
+    BatchFolder,
+    BatchStatus,
+    BatchTaskPage,
+    BatchTaskRow,
+    BatchTasks,
+    BatchWrite,
+    BatchWritten,
+)
 from mezzotint_app.background import Runs
 from mezzotint_app.clock import Clock, SystemClock, Wait
 from mezzotint_app.processes.batch_process import COMMAND, MakeProcess, command
@@ -19,6 +27,7 @@ from mezzotint_app.viewmodel.batch.run import BatchRun, Outcome
 from mezzotint_app.viewmodel.batch.state import MOST, Batch, BatchesState, KnownBatch
 from mezzotint_app.viewmodel.batch.turn import BatchTurn
 
+_NAMED = 3  # failures that are named
 _LEAVING = 15.0  # seconds that an image has to be finished when the window is closed
 
 
@@ -154,6 +163,7 @@ class Batches(QObject):
             self._asked.discard(identity)
             if self._run is None or self._run.id != identity:  # a run tells by itself, and is asked about at its end
                 self._set(identity, **fields)
+                self._name_failures(identity)
             if identity in self._again:
                 self._again.discard(identity)
                 self.refresh(identity)
@@ -199,6 +209,20 @@ class Batches(QObject):
             self._run.finish(milliseconds)
 
     # ---- inside
+
+    def _name_failures(self, identity: str) -> None:
+        """Learn what failed last, where something has."""
+        batch = self._batches.get(identity)
+        if batch is None or not batch.failed:
+            self._set(identity, failures=())
+            return
+        self._librarian.ask(
+            "batch_tasks",
+            BatchTasks(folder=batch.known.folder, which="failed", limit=_NAMED, newest_first=True),
+            answer=BatchTaskPage,
+            then=lambda page: self._set(identity, failures=page.rows),
+            failed=lambda _failure: None,  # the list that "Failed" opens says why
+        )
 
     def _write(self, job: Job, known: KnownBatch) -> None:
         self._librarian.ask(

@@ -7,8 +7,8 @@ from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from mezzotint.batch_protocol import BatchTaskPage, BatchTaskRow, BatchTasks
 from mezzotint_app.processes.service import Service
-from mezzotint_app.viewmodel.batch.words import row_name
-from mezzotint_app.viewmodel.foreign_text import in_one_line
+from mezzotint_app.viewmodel.batch.words import failure_words
+from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.viewmodel.paged_model import PagedModel
 
 Index = QModelIndex | QPersistentModelIndex
@@ -23,6 +23,9 @@ class BatchFailures(PagedModel[BatchTaskRow]):
 
     def data(self, index: Index, role: int = 0) -> Any:  # noqa: ANN401
         """The image and what went wrong."""
+        if role == Qt.ItemDataRole.ToolTipRole:
+            row = self.peek(index.row())
+            return None if row is None else plain_tooltip("\n".join(_whole(row)))
         if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             return None
         row = self.item(index.row())
@@ -30,8 +33,7 @@ class BatchFailures(PagedModel[BatchTaskRow]):
 
     def words(self, row: BatchTaskRow) -> str:
         """One row in one line."""
-        why = in_one_line(row.error or row.kind or self.tr("unknown reason"))
-        return self.tr("{name}: {why}").format(name=row_name(row), why=why)
+        return failure_words(row)
 
     def _pages(
         self,
@@ -47,6 +49,10 @@ class BatchFailures(PagedModel[BatchTaskRow]):
             then=lambda page: told(page.total, page.rows),
             failed=lambda failure: refused(failure.message),
         )
+
+
+def _whole(row: BatchTaskRow) -> tuple[str, ...]:
+    return tuple(part for part in (row.input, row.output, row.error or row.kind) if part)
 
 
 def _key(row: BatchTaskRow) -> Hashable:

@@ -28,6 +28,7 @@ class LookTable(QAbstractTableModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._rows: list[DryRow] = []
+        self._has_reasons = False
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:  # noqa: N802, D102
         return 0 if parent.isValid() else len(self._rows)
@@ -66,10 +67,15 @@ class LookTable(QAbstractTableModel):
         """One of them."""
         return self._rows[number]
 
+    def has_reasons(self) -> bool:
+        """Whether any row says why something is done or not."""
+        return self._has_reasons
+
     def clear(self) -> None:
         """None."""
         self.beginResetModel()
         self._rows.clear()
+        self._has_reasons = False
         self.endResetModel()
 
     def append(self, rows: Sequence[DryRow]) -> None:
@@ -78,6 +84,7 @@ class LookTable(QAbstractTableModel):
         if taken:
             self.beginInsertRows(_NOWHERE, len(self._rows), len(self._rows) + len(taken) - 1)
             self._rows.extend(taken)
+            self._has_reasons = self._has_reasons or any(row.why for row in taken)
             self.endInsertRows()
 
     def _text(self, row: DryRow, column: int) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mezzotint.batch_protocol import BatchProgress, BatchStatus, BatchStep
+from mezzotint.batch_protocol import BatchProgress, BatchStatus, BatchStep, BatchTaskRow
 from mezzotint_app.viewmodel.batch.form import BatchForm
 
 MOST = 200  # batches that are listed
@@ -39,6 +39,7 @@ class Batch:
     progress: BatchProgress | None = None  # of the run that is under way
     step: BatchStep | None = None  # of the image that is being made
     status: BatchStatus | None = None  # by what its folder holds
+    failures: tuple[BatchTaskRow, ...] = ()  # the last few, by what its folder holds
     unknown: str = ""  # why that cannot be said
     problem: str = ""  # what ended the last run
     notice: str = ""  # why it waits, though it runs

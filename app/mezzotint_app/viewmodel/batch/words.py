@@ -1,7 +1,8 @@
 """How a batch stands, in words."""
 
+import re
 import sys
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from PySide6.QtCore import QCoreApplication, QLocale
 
@@ -69,6 +70,27 @@ def step_words(batch: Batch) -> str:
         return ""
     name = in_one_line(step.input or step.prompt or step.output, _LONGEST)
     return translate("Batch", "{name}: step {step} of {steps}").format(name=name, step=step.step, steps=step.steps)
+
+
+def failures_words(batch: Batch) -> str:
+    """What failed and why, by the names of the files, a line for each; empty while it runs, or where nothing failed."""
+    if batch.stage != "resting" or not batch.failed:
+        return ""
+    lines = [failure_words(row) for row in batch.failures]
+    more = batch.failed - len(lines)
+    if lines and more > 0:
+        lines.append(translate("Batch", "%n more failed", None, more))
+    return "\n".join(lines)
+
+
+def failure_words(row: BatchTaskRow) -> str:
+    """One that failed: the file's name and the reason, in which the name does not stand again with its path."""
+    name = PurePath(row.input or row.output).name
+    why = row.error or row.kind or translate("Batch", "unknown reason")
+    if name:
+        why = re.sub(r"(?:[A-Za-z]:)?[/\\].*?" + re.escape(name), lambda _found: name, why, count=1)
+    words = why if why.startswith(name) else translate("Batch", "{name}: {why}").format(name=name, why=why)
+    return in_one_line(words, _LONGEST)
 
 
 def _running(batch: Batch) -> str:

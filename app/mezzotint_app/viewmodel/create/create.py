@@ -21,7 +21,7 @@ from mezzotint_app.viewmodel.create.preflight import EngineLife, Preflight
 from mezzotint_app.viewmodel.create.preview import Preview, StoppableRunner
 from mezzotint_app.viewmodel.create.reading import Reading, read_metadata, read_request
 from mezzotint_app.viewmodel.create.request import Form, request_of
-from mezzotint_app.viewmodel.create.seed_choice import SeedChoice
+from mezzotint_app.viewmodel.create.seed_choice import Repeats, SeedChoice
 from mezzotint_app.viewmodel.create.state import CreateState
 from mezzotint_app.viewmodel.create.words import CreateWords
 from mezzotint_app.viewmodel.dropped.folder_of_pictures import MOST_PICTURES, Pictures, batch_of
@@ -66,21 +66,28 @@ class CreateModel(QObject):
         self.models = ModelChoices(librarian, self)
         self.chosen = ModelSettings(state, self.models, self)
         self.words = CreateWords(librarian, settings, state, pool, self)
+        self._repeats = Repeats(runner, self)  # hears of an end before the page does
         self.preview = Preview(queue, runner, PixelLoader(librarian, pool, self), pool, self)
         self.seed = SeedChoice(state, self._last_seed, self)
         self.preflight = Preflight(engine, life, self)
         self.models.changed.connect(self.chosen.settle)
         for signal in (state.changed, settings.changed, images.changed, self.models.changed):
             signal.connect(self._update)
+        self.preview.results_changed.connect(lambda: state.change(results=self.preview.results()))
         self.words.alternatives.changed.connect(self.changed)
         self.changed.connect(lambda: self._ask_time(anew=False))
         self.preview.ended.connect(lambda: self._ask_time(anew=True))
+        self.preview.ended.connect(self.changed)  # what came to nothing is no repetition
         queue.opened.connect(lambda _notice: self._ask_time(anew=True))
         self.words.refused.connect(self.noticed)
         self.models.failed.connect(self.noticed)
         self.queued.connect(lambda _entry: self.preview.forget_failure())
         images.size_wanted.connect(self.chosen.take_picture_size)
         self._update()
+
+    def restore(self) -> None:
+        """Once the librarian was started: show the last images again."""
+        self.preview.restore(self._state.value().results)
 
     # ---- what is kept for all models
 
@@ -167,8 +174,17 @@ class CreateModel(QObject):
         def refused(error: Exception) -> None:
             self.not_queued.emit(self.tr("Nothing was queued: {0}").format(error))
 
-        self._queue.change(add, self.queued.emit, refused)
+        def added(entry: int) -> None:
+            self._repeats.remember(request)
+            self.queued.emit(entry)
+            self.changed.emit()
+
+        self._queue.change(add, added, refused)
         return True
+
+    def would_repeat(self) -> bool:
+        """Whether Generate would make an image that was asked for already."""
+        return self.seed.fixed() and self._repeats.holds(self.request())
 
     def generate_batch(self, pictures: Pictures) -> bool:
         """Each of these images made anew as the page is filled in, as one entry; whether it could be asked for."""

@@ -3,8 +3,8 @@
 import base64
 import binascii
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from PySide6.QtCore import QObject, Signal
@@ -17,6 +17,7 @@ from mezzotint_app.amounts import left_text
 from mezzotint_app.background import Runs
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.create.first_stages import FirstStages
+from mezzotint_app.viewmodel.create.state import Result
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.progress import TaskProgress
 from mezzotint_app.viewmodel.queue.running import QueueRunning, Runner
@@ -56,16 +57,6 @@ class StoppableRunner(Runner, Protocol):
     def skip_image(self) -> None:
         """Cancel the image that is being made, and go on with the next one."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """A finished image."""
-
-    path: str
-    seed: int
-    width: int
-    height: int
 
 
 class Preview(QObject):
@@ -162,6 +153,17 @@ class Preview(QObject):
     def results(self) -> tuple[Result, ...]:
         """The last finished images, the newest first."""
         return self._results
+
+    def restore(self, results: Sequence[Result]) -> None:
+        """Those of the last session, as far as they are still there."""
+        self._pool.run(lambda: [one for one in results if Path(one.path).is_file()], self._restored)
+
+    def _restored(self, found: Sequence[Result]) -> None:
+        known = {one.path for one in self._results}
+        self._results = (*self._results, *(one for one in found if one.path not in known))[:MOST_RESULTS]
+        self.results_changed.emit()
+        if found and self._task is None and self._image.isNull():
+            self._load(found[0].path)
 
     def show_result(self, path: str) -> None:
         """Show a finished image again, and keep to it while another is made."""

@@ -1,15 +1,21 @@
-"""The seed: drawn anew for each image, or kept."""
+"""The seed: drawn anew for each image, or kept; kept with nothing else changed, it makes the same image again."""
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import QObject
 
+from mezzotint.jobs.store import Task
+from mezzotint.protocol import GenerateRequest, Output
 from mezzotint.request_protocol import MAX_SEED
+from mezzotint_app.processes.service import Failure
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.create.state import CreateState
+from mezzotint_app.viewmodel.queue.running import Runner
 
 DRAWN_BELOW = 2**32  # what other programs can read back
+MOST = 1000  # requests that are remembered
 
 
 class SeedChoice(QObject):
@@ -62,3 +68,31 @@ class SeedChoice(QObject):
         last = self._last()
         if last is not None:
             self.set(last)
+
+
+class Repeats(QObject):
+    """What was asked for since the start, less what came to nothing; asked for again, it is made twice."""
+
+    def __init__(self, runner: Runner, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._asked: dict[GenerateRequest, None] = {}
+        runner.ended.connect(self._ended)
+
+    def remember(self, request: GenerateRequest) -> None:
+        """It is asked for."""
+        while len(self._asked) >= MOST:
+            del self._asked[next(iter(self._asked))]
+        self._asked[_what_decides(request)] = None
+
+    def holds(self, request: GenerateRequest) -> bool:
+        """Whether its first image was asked for already; one without a seed never was."""
+        return request.seed is not None and _what_decides(request) in self._asked
+
+    def _ended(self, task: Task, _result: object, failure: Failure | None) -> None:
+        if failure is not None:
+            self._asked.pop(_what_decides(task.request), None)
+
+
+def _what_decides(request: GenerateRequest) -> GenerateRequest:
+    """Without what changes no pixel, and without the count: the first image is the same."""
+    return replace(request, count=1, previews=False, output=Output())

@@ -62,6 +62,16 @@ _FARTHEST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A finished image."""
+
+    path: str
+    seed: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CreateState:
     """The page as it was left; kept in a file."""
 
@@ -70,14 +80,17 @@ class CreateState:
     negative_prompt: str = ""
     seed: int | None = None  # that is shown; None: none was used yet
     seed_fixed: bool = False  # False: each Generate draws another
+    count: int | None = None  # of images, for every model; None: as `per_model` has it, from an older version
     per_model: dict[str, CreateSettings] = field(default_factory=dict)
     history: tuple[str, ...] = ()  # of prompts, the newest first
     open_folds: tuple[str, ...] = ()
+    results: tuple[Result, ...] = ()  # the last images, the newest first
 
 
 def settings_of(state: CreateState, model: str) -> CreateSettings:
     """What is set for a model; nothing, where it was never touched."""
-    return within_reach(state.per_model.get(model, _UNSET))
+    kept = state.per_model.get(model, _UNSET)
+    return within_reach(kept if state.count is None else replace(kept, count=state.count))
 
 
 def within_reach(settings: CreateSettings) -> CreateSettings:

@@ -1,15 +1,16 @@
 """A request as names and values that people read, so that two can be compared."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import PurePosixPath
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication
 
 from mezzotint.option import Option, declared
-from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, Sampling, Stage
+from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, ModelDefaults, Sampling, Stage, Transition
 from mezzotint_app.amounts import number_text
+from mezzotint_app.viewmodel.create.sampler_choices import shown_name
 from mezzotint_app.viewmodel.option_texts import label
 
 translate = QCoreApplication.translate
@@ -24,25 +25,31 @@ class Described:
     key: str
     name: str  # for people
     value: str  # None and defaults are words, too
+    used: str = ""  # what it comes to, where the value leaves it to the model and that is known
+
+    def is_same(self, other: "Described") -> bool:
+        """Whether both come to the same image."""
+        return (self.used or self.value) == (other.used or other.value)
 
 
-def described(request: GenerateRequest) -> list[Described]:
-    """All that decides the image, as far as a person sets it."""
+def described(request: GenerateRequest, own: ModelDefaults | None = None) -> list[Described]:
+    """All that decides the image, as far as a person sets it; `own`: what the model takes where nothing is said."""
     first = request.cascade.stages[0] if request.cascade.stages else Stage()
     how = first.sampling
+    used = _used(how, own)
     return [
         Described(key=PROMPT, name=_names()[PROMPT], value=request.prompt),
         Described(key=NEGATIVE_PROMPT, name=_names()[NEGATIVE_PROMPT], value=request.negative_prompt),
         _row(MODEL, first.model.id if first.model else None),
-        _row("size", _size(first.width, first.height)),
+        _row("size", _size(first.width, first.height), used=own and _size(own.width, own.height)),
         _row(SEED, request.seed, translate("Differences", "random")),
-        *(_row(name, _shown(one, getattr(how, name))) for name, one in _sampling()),
+        *(_row(name, _shown(one, getattr(how, name)), used=used.get(name)) for name, one in _sampling()),
         _row("stages", _later_stages(request), translate("Differences", "none")),
         _row("loras", _loras(request.loras), translate("Differences", "none")),
         _row("embeddings", ", ".join(map(file_name, request.embeddings)) or None, translate("Differences", "none")),
         _row("pictures", _pictures(request), translate("Differences", "none")),
         _row("strength", request.strength if request.images else None, translate("Differences", "none")),
-        _row("quantization", None if request.quantization == "auto" else request.quantization),
+        _row("quantization", None if request.quantization == "auto" else request.quantization, used="none"),
     ]
 
 
@@ -57,8 +64,8 @@ def described_metadata(metadata: ImageMetadata) -> list[Described]:
         ("size", _size(metadata.width, metadata.height)),
         (SEED, metadata.seed),
         ("steps", metadata.steps),
-        ("sampler", metadata.sampler),
-        ("schedule", metadata.schedule),
+        ("sampler", metadata.sampler and shown_name(metadata.sampler)),
+        ("schedule", metadata.schedule and shown_name(metadata.schedule)),
         ("guidance_scale", metadata.guidance_scale),
         ("strength", metadata.strength),
     )
@@ -70,18 +77,39 @@ def file_name(path: str) -> str:
     return PurePosixPath(path.replace("\\", "/")).name or path
 
 
-def _row(key: str, value: object, none: str = "") -> Described:
-    own = none or translate("Differences", "model default")
-    text = own if value is None else (number_text(value) if isinstance(value, float) else str(value))
-    return Described(key=key, name=_names()[key], value=text)
+def _row(key: str, value: object, none: str = "", used: object = None) -> Described:
+    name = _names()[key]
+    if value is not None:
+        return Described(key=key, name=name, value=_text(value))
+    if used is None:
+        return Described(key=key, name=name, value=none or translate("Differences", "model default"))
+    words = translate("Differences", "{value} (default)").format(value=_text(used))
+    return Described(key=key, name=name, value=words, used=_text(used))
+
+
+def _text(value: object) -> str:
+    return number_text(value) if isinstance(value, float) else str(value)
 
 
 def _sampling() -> list[tuple[str, Option]]:
     return [(name, one) for name, one in declared(Sampling).items() if one.label]
 
 
+def _used(how: Sampling, own: ModelDefaults | None) -> dict[str, object]:
+    """What sampling comes to where nothing is said: as the model has it, or as it always is."""
+    of_models = {one.name for one in fields(ModelDefaults)}
+    found = {name: one.unset for name, one in _sampling() if name not in of_models} | {"schedule": "default"}
+    if own is not None:
+        found |= {"steps": own.steps, "guidance_scale": own.guidance_scale, "sampler": own.sampler}
+        if own.schedule and how.sampler is None:
+            found["schedule"] = own.schedule
+    return {name: _shown(one, found.get(name)) for name, one in _sampling()}
+
+
 def _shown(option: Option, value: Any) -> object:  # noqa: ANN401  of whatever kind
-    return value if value is None or isinstance(value, float) else option.takes.written(value)
+    if value is None or isinstance(value, float):
+        return value
+    return shown_name(value) if option.names else option.takes.written(value)
 
 
 def _names() -> dict[str, str]:
@@ -92,7 +120,7 @@ def _names() -> dict[str, str]:
         "size": translate("Differences", "Size"),
         SEED: translate("Differences", "Seed"),
         **{name: label(one) for name, one in _sampling()},
-        "stages": translate("Differences", "Later stages"),
+        "stages": translate("Differences", "Hires fix and refiner"),
         "loras": translate("Differences", "LoRAs"),
         "embeddings": translate("Differences", "Embeddings"),
         "pictures": translate("Differences", "Init image"),
@@ -113,16 +141,27 @@ def _pictures(request: GenerateRequest) -> str | None:
     return ", ".join(file_name(one.path) for one in request.images) or None
 
 
+def later_stages(request: GenerateRequest) -> list[tuple[str, str]]:
+    """The hires fix and the refiner, as many as there are: what each is called, and how it is set."""
+    stages = request.cascade.stages  # a stranger's image may name more transitions than go between them
+    between = zip(stages, stages[1:], request.cascade.transitions, strict=False)
+    return [_later_stage(before, stage, transition) for before, stage, transition in between]
+
+
+def _later_stage(before: Stage, stage: Stage, transition: Transition) -> tuple[str, str]:
+    other = stage.model is not None and (before.model is None or stage.model.id != before.model.id)
+    words = [stage.model.id] if stage.model is not None and other else []
+    if transition.scale != 1:
+        words.append(f"{number_text(transition.scale)} ×")
+    if transition.strength is not None:
+        strength = translate("Differences", "denoising strength {value}")
+        return translate("Differences", "Hires fix"), ", ".join(
+            [*words, strength.format(value=number_text(transition.strength))]
+        )
+    if before.until is not None:
+        words.append(translate("Differences", "from {part} of the steps").format(part=f"{before.until:.0%}"))
+    return translate("Differences", "Refiner"), ", ".join(words) or translate("Differences", "the same model")
+
+
 def _later_stages(request: GenerateRequest) -> str | None:
-    """The refiner, the second pass: each by its model or its scale."""
-    words = []
-    for number, stage in enumerate(request.cascade.stages[1:]):
-        transitions = request.cascade.transitions
-        transition = transitions[number] if number < len(transitions) else None
-        model = stage.model.id if stage.model is not None else translate("Differences", "the same model")
-        scale = f" × {number_text(transition.scale)}" if transition is not None and transition.scale != 1 else ""
-        strength = transition.strength if transition is not None else None
-        before = request.cascade.stages[number].until
-        numbers = [number_text(one) for one in (strength, before) if one is not None]
-        words.append(", ".join([f"{model}{scale}", *numbers]))
-    return "; ".join(words) or None
+    return "; ".join(f"{name}: {words}" for name, words in later_stages(request)) or None

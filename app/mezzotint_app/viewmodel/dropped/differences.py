@@ -6,7 +6,7 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
 
-from mezzotint.protocol import GenerateRequest, ImageMetadata, ModelInfo
+from mezzotint.protocol import GenerateRequest, ImageMetadata, ModelDefaults, ModelInfo
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.viewmodel.dropped.described_request import PROMPT, described, described_metadata
 from mezzotint_app.viewmodel.models import nearest_model
@@ -27,13 +27,15 @@ class Difference:
     there: str
 
 
-def differences(now: GenerateRequest, metadata: ImageMetadata) -> tuple[Difference, ...]:
-    """Every setting that the image names and that is another now."""
-    present = {one.key: one for one in described(now)}
+def differences(
+    now: GenerateRequest, metadata: ImageMetadata, own: ModelDefaults | None = None
+) -> tuple[Difference, ...]:
+    """Every setting that the image names and that is another now; `own`: the defaults of the present model."""
+    present = {one.key: one for one in described(now, own)}
     return tuple(
         Difference(key=one.key, name=one.name, now=present[one.key].value, there=one.value)
         for one in described_metadata(metadata)
-        if one.value != present[one.key].value
+        if not one.is_same(present[one.key])
     )
 
 
@@ -144,8 +146,8 @@ class DifferencesModel(QObject):
         if path != self._path:
             return
         self._metadata, self._state = metadata, "read"
-        self._found = differences(self._now(), metadata)
-        name, models = nearest_model.name_in(metadata), self._models()
+        name, models, now = nearest_model.name_in(metadata), self._models(), self._now()
+        self._found = differences(now, metadata, _defaults(now, models))
         if name and models and not nearest_model.is_here(name, models):
             self._missing, self._nearest = name, nearest_model.nearest(name, models)
         self.changed.emit()
@@ -154,3 +156,10 @@ class DifferencesModel(QObject):
         if path == self._path:
             self._problem, self._state = failure.message, "failed"
             self.changed.emit()
+
+
+def _defaults(request: GenerateRequest, models: Sequence[ModelInfo]) -> ModelDefaults | None:
+    """Of the model of a request, where it is here."""
+    stages = request.cascade.stages
+    wanted = stages[0].model.id if stages and stages[0].model is not None else None
+    return next((one.defaults for one in models if wanted is not None and wanted in (one.id, one.path)), None)

@@ -5,6 +5,7 @@ from PySide6.QtCore import QCoreApplication
 from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, Sampling, Stage
 from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.sampler_choices import shown_name
+from mezzotint_app.viewmodel.dropped.described_request import later_stages
 
 translate = QCoreApplication.translate
 
@@ -52,6 +53,7 @@ def shown_settings(metadata: ImageMetadata) -> list[tuple[str, str]]:
         (translate("SettingsText", "Schedule"), metadata.schedule and shown_name(metadata.schedule)),
         (translate("SettingsText", "CFG scale"), metadata.guidance_scale),
         (translate("SettingsText", "Strength"), metadata.strength),
+        *(later_stages(metadata.request) if metadata.request is not None else []),
         (translate("SettingsText", "Made with"), program_name(metadata.program)),
     ]
     shown = [(name, value) for name, value in said if value is not None]

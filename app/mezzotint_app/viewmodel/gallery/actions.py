@@ -2,31 +2,19 @@
 
 from collections.abc import Callable, Collection, Sequence
 
-from PySide6.QtCore import QCoreApplication, QDir, QFile, QObject, QStandardPaths, Signal
+from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from mezzotint.library_protocol import GalleryItem
 from mezzotint.protocol import ImageMetadata
-from mezzotint.trouble import shown
-from mezzotint_app.background import Runs
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.viewmodel.create.command_line import command_line
 from mezzotint_app.viewmodel.dropped.settings_text import request_of, settings_text
-from mezzotint_app.viewmodel.gallery.gallery import AT_ONCE, STARS, GalleryModel
+from mezzotint_app.viewmodel.gallery.gallery import STARS, GalleryModel
+from mezzotint_app.viewmodel.gallery.trash import GalleryTrash
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.queue.words import pictures_count
 
 translate = QCoreApplication.translate
-Trash = Callable[[str], str]  # a path; why it could not be done, empty if it was
-
-
-def to_trash(path: str) -> str:
-    """Move a file to the system's trash, off the window's thread; why it could not be, empty if it was."""
-    file = QFile(path)
-    home = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation)
-    QDir().mkpath(home)  # a home that is new has none, and Qt makes the trash in it alone
-    if not file.exists() or file.moveToTrash():
-        return ""  # what is gone already is gone
-    return file.errorString() or translate("GalleryActions", "the system gave no reason")
 
 
 class GalleryActions(QObject):
@@ -41,15 +29,16 @@ class GalleryActions(QObject):
         self,
         model: GalleryModel,
         librarian: Service,
-        background: Runs,
+        trash: GalleryTrash,
         pixels: PixelLoader,
         parent: QObject | None = None,
-        *,
-        trash: Trash = to_trash,
     ) -> None:
         super().__init__(parent)
-        self._model, self._librarian, self._background, self._pixels = model, librarian, background, pixels
-        self._trash = trash
+        self._model, self._librarian, self._trash, self._pixels = model, librarian, trash, pixels
+        trash.moved.connect(self._moved)
+        trash.restored.connect(self._restored)
+        trash.settled.connect(model.refresh)
+        trash.failed.connect(self.failed)
         self._stars_before: dict[int, int] = {}
 
     # ---- stars
@@ -71,39 +60,14 @@ class GalleryActions(QObject):
 
     def move_to_trash(self, items: Sequence[GalleryItem]) -> None:
         """Off the list at once, into the trash soon; what could not be moved comes back."""
-        trash = self._trash
         self._model.remove_here([item.id for item in items])
-        self._background.run(
-            lambda: [(item, trash(item.path)) for item in items],
-            self._moved,
-            lambda error: self._not_moved([(items[0], str(error))]) if items else None,
-        )
+        self._trash.move([item.path for item in items])
 
-    def _moved(self, results: Sequence[tuple[GalleryItem, str]]) -> None:
-        gone = tuple(item.path for item, problem in results if not problem)
-        left = [(item, problem) for item, problem in results if problem]
-        for first in range(0, len(gone), AT_ONCE):
-            self._librarian.ask(
-                "gallery.forget",
-                {"paths": gone[first : first + AT_ONCE]},
-                then=lambda _none: self._model.refresh(),
-                failed=self._fail,
-            )
-        if gone:
-            self.told.emit(translate("GalleryActions", "Moved to trash: {0}").format(pictures_count(len(gone))))
-        if left:
-            self._not_moved(left)
+    def _moved(self, paths: Sequence[str]) -> None:
+        self.told.emit(translate("GalleryActions", "Moved to trash: {0}").format(pictures_count(len(paths))))
 
-    def _not_moved(self, left: Sequence[tuple[GalleryItem, str]]) -> None:
-        item, problem = left[0]
-        line = translate("GalleryActions", "{path} could not be moved to the trash: {why}").format(
-            path=shown(item.path), why=problem.rstrip(".")
-        )
-        if len(left) > 1:
-            more = self.tr("%n more could not be moved", "", len(left) - 1)
-            line = f"{line}. {more}"
-        self.failed.emit(line)
-        self._model.refresh()
+    def _restored(self, paths: Sequence[str]) -> None:
+        self.told.emit(translate("GalleryActions", "Restored from trash: {0}").format(pictures_count(len(paths))))
 
     # ---- copies
 

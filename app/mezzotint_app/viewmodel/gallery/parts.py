@@ -14,6 +14,7 @@ from mezzotint_app.viewmodel.gallery.actions import GalleryActions
 from mezzotint_app.viewmodel.gallery.details import GalleryDetails
 from mezzotint_app.viewmodel.gallery.gallery import GalleryModel, GalleryState
 from mezzotint_app.viewmodel.gallery.scan import GalleryScanner
+from mezzotint_app.viewmodel.gallery.trash import GalleryTrash
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.queue.running import Runner
 from mezzotint_app.viewmodel.reveal import Reveal
@@ -42,13 +43,15 @@ class Gallery(QObject):
         self.state = state
         self.model = GalleryModel(librarian, thumbnails, self, order=state.value().order, today=today)
         self.scanner = GalleryScanner(librarian, lambda: folders_of(settings.value()), self)
-        self.actions = GalleryActions(self.model, librarian, background, pixels, self)
+        self.trash = GalleryTrash(librarian, background, self)
+        self.actions = GalleryActions(self.model, librarian, self.trash, pixels, self)
         self.details = GalleryDetails(librarian, self)
         self.reveal = Reveal(background, self)
         self._seen = 0
         self.scanner.scanned.connect(self._scanned)
         self.scanner.changed.connect(self._scanning)
         runner.saved.connect(lambda _task, image: self.scanner.saved(image.path))
+        self.trash.restored.connect(self._restored)
         settings.changed.connect(self.scanner.folders_changed)
 
     def begin(self) -> None:
@@ -59,6 +62,10 @@ class Gallery(QObject):
     def others_work(self) -> None:
         """Another program has made images, perhaps: the folders are looked through when they have rested."""
         self.scanner.look_again()
+
+    def _restored(self, paths: tuple[str, ...]) -> None:
+        for path in paths:
+            self.scanner.saved(path)
 
     def _scanned(self, scanned: GalleryScanned) -> None:
         self._seen = 0

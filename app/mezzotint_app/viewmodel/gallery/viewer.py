@@ -27,6 +27,7 @@ class ViewerModel(QObject):
     emptied = Signal()  # nothing is left to look at
     star_wanted = Signal(str, int)  # path, stars
     delete_wanted = Signal(str)  # path; `forget` follows when it is gone
+    undo_wanted = Signal()  # `bring_back` follows
     copied = Signal(str)  # text for the clipboard
     told = Signal(str)
 
@@ -38,6 +39,7 @@ class ViewerModel(QObject):
         self._loader = PixelLoader(librarian, pool, self)
         self._rating_of = rating_of
         self._paths: list[str] = []
+        self._forgotten: dict[str, int] = {}  # where those stood that are gone
         self._index = 0
         self._images: OrderedDict[str, QImage] = OrderedDict()  # the last looked at is the last
         self._problems: dict[str, str] = {}
@@ -57,6 +59,7 @@ class ViewerModel(QObject):
     def open(self, paths: Sequence[str], index: int) -> None:
         """Look at these, beginning with that one."""
         self._paths = list(paths)
+        self._forgotten.clear()
         self._marked = ""
         self._metadata.clear()
         self._ratings.clear()
@@ -98,6 +101,7 @@ class ViewerModel(QObject):
             return
         at = self._paths.index(path)
         del self._paths[at]
+        self._forgotten[path] = at
         self._images.pop(path, None)
         if self._marked == path:
             self._marked = ""
@@ -107,6 +111,14 @@ class ViewerModel(QObject):
             return
         index = self._index - 1 if at < self._index else self._index
         self._go(min(index, len(self._paths) - 1))
+
+    def bring_back(self, path: str) -> None:
+        """One that was forgotten is there again: it is shown where it stood."""
+        at = self._forgotten.pop(path, None)
+        if at is not None and self._paths:
+            self._paths.insert(min(at, len(self._paths)), path)
+            self._problems.pop(path, None)
+            self._go(self._paths.index(path))
 
     def _go(self, index: int) -> None:
         self._index = index
@@ -208,6 +220,10 @@ class ViewerModel(QObject):
         """Ask for it to be deleted."""
         if self.path():
             self.delete_wanted.emit(self.path())
+
+    def undo_delete(self) -> None:
+        """Ask for the last that was deleted."""
+        self.undo_wanted.emit()
 
     # ---- words
 

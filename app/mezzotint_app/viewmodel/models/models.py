@@ -36,7 +36,7 @@ class ModelLibrary(QObject):
     job_changed = Signal(int)
     told = Signal(str)  # something that did not work, in words
     added = Signal(str)  # a model's id: new by a download or a conversion
-    found = Signal(tuple)  # ids that a place has brought that a person has added; empty: all were there
+    found = Signal(tuple)  # of ModelInfo, that a place has brought that a person has added; empty: all were there
     hidden_changed = Signal()
     needs_forgotten = Signal()
 
@@ -197,7 +197,7 @@ class ModelLibrary(QObject):
             self.refresh()
         elif self._before_place is not None:
             before, self._before_place = self._before_place, None
-            self.found.emit(tuple(model.id for model in self.models if model.id not in before))
+            self.found.emit(tuple(model for model in self.models if model.id not in before))
 
     def _not_listed(self, failure: Failure) -> None:
         self.loading, self.unlisted = False, failure.message

@@ -1,6 +1,7 @@
 """The chosen model, and what is set for it; another model's settings are never touched."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QObject
@@ -75,7 +76,8 @@ class ModelSettings(QObject):
     def replace(self, settings: CreateSettings) -> None:
         """Set all fields."""
         self._ratio = None if not settings.aspect_locked else self._ratio
-        self._state.change(per_model=with_settings(self._state.value(), self.model(), settings))
+        own = with_settings(self._state.value(), self.model(), replace(settings, count=1))
+        self._state.change(count=settings.count, per_model=own)
 
     def reset(self, names: Iterable[str]) -> None:
         """Some fields back to the model's own."""

@@ -74,7 +74,8 @@ class ModelsTable(QAbstractTableModel):
         if column == NAME:
             return model.id
         if column == FAMILY:
-            return " ".join(part for part in (model.family, model.variant) if part) or self.tr("cannot be used")
+            known = " ".join(part for part in (model.family, model.variant) if part)
+            return known if known and model.problem is None else self.tr("cannot be used")
         if column == PRECISION:
             return (model.scheme or self.tr("full")) if model.family else ""
         if column == SIZE:

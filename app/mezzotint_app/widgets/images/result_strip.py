@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QPixmap, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QListView
 
-from mezzotint_app.viewmodel.create.preview import Result
+from mezzotint_app.viewmodel.create.state import Result
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted, side_for
 from mezzotint_app.widgets.inputs.path_row import file_name

@@ -11,7 +11,7 @@ from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 Index = QModelIndex | QPersistentModelIndex
 
 MARGIN = 6  # points around the image
-_CAPTION = 18  # points below it, for stars
+_CAPTION = 18  # points below it, for the date and stars
 _STAR = 12
 _TICK = 20
 _ROUND = 4.0
@@ -35,7 +35,7 @@ class ThumbnailDelegate(QStyledItemDelegate):
 
     def cell(self) -> QSize:
         """The room that one image takes."""
-        caption = _CAPTION if self._rating is not None else 0
+        caption = self._caption()
         return QSize(self._side + 2 * MARGIN, self._side + 2 * MARGIN + caption)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: ARG002, N802  Qt's name
@@ -48,20 +48,22 @@ class ThumbnailDelegate(QStyledItemDelegate):
         selected = bool(state & QStyle.StateFlag.State_Selected)
         painter.save()
         painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
-        area = rect.adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN - (_CAPTION if self._rating is not None else 0))
+        area = rect.adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN - self._caption())
         if selected:
             _fill(painter, QRectF(rect).adjusted(1, 1, -1, -1), "selected")
         shown = self._paint_picture(painter, area, index)
         if selected:
             self._paint_selected(painter, rect, shown)
-        if self._rating is not None:
-            self._paint_stars(painter, QRect(rect.x(), area.bottom() + 1, rect.width(), _CAPTION), index)
-        self._paint_heading(painter, shown, index)
+        strip = QRect(area.x(), area.bottom() + 1, area.width(), self._caption())
+        self._paint_stars(painter, self._paint_heading(painter, strip, index), index)
         if state & QStyle.StateFlag.State_HasFocus:
             _frame(painter, QRectF(rect).adjusted(1.5, 1.5, -1.5, -1.5), "focus", 2.5)
         elif state & QStyle.StateFlag.State_MouseOver and not selected:
             _frame(painter, QRectF(rect).adjusted(1, 1, -1, -1), "control", 1)
         painter.restore()
+
+    def _caption(self) -> int:
+        return 0 if self._rating is None and self._heading is None else _CAPTION
 
     def _paint_picture(self, painter: QPainter, area: QRect, index: Index) -> QRect:
         image = index.data(self._picture)
@@ -104,20 +106,20 @@ class ThumbnailDelegate(QStyledItemDelegate):
             place = QRect(left + number * (_STAR + 2), strip.center().y() - _STAR // 2, _STAR, _STAR)
             icon_in("star-filled", "accent").paint(painter, place)
 
-    def _paint_heading(self, painter: QPainter, rect: QRect, index: Index) -> None:
+    def _paint_heading(self, painter: QPainter, strip: QRect, index: Index) -> QRect:
+        """Below the image, of which it covers nothing; the part of the strip that it leaves."""
         heading = index.data(self._heading) if self._heading is not None else ""
         if not heading:
-            return
+            return strip
         font = painter.font()
         font.setBold(True)
         painter.setFont(font)
         metrics = painter.fontMetrics()
-        text = metrics.elidedText(heading, Qt.TextElideMode.ElideRight, max(rect.width() - 28, 64))
-        label = QRectF(rect.x() + MARGIN, rect.y() + MARGIN, metrics.horizontalAdvance(text) + 16, metrics.height() + 6)
-        _fill(painter, label, "surface")
-        _frame(painter, label, "line", 1)
+        stars = (index.data(self._rating) if self._rating is not None else None) or 0
+        text = metrics.elidedText(heading, Qt.TextElideMode.ElideRight, strip.width() - stars * (_STAR + 2))
         painter.setPen(theme.colour("text"))
-        painter.drawText(label, Qt.AlignmentFlag.AlignCenter, text)
+        painter.drawText(strip, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
+        return strip.adjusted(metrics.horizontalAdvance(text), 0, 0, 0)
 
     def helpEvent(  # noqa: N802  Qt's name
         self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index

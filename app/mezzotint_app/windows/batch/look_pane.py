@@ -13,12 +13,13 @@ from PySide6.QtWidgets import (
 )
 
 from mezzotint_app.resources import icon
-from mezzotint_app.viewmodel.batch.look import Look
+from mezzotint_app.viewmodel.batch.look import DOES, SEED, SIZE, TIME, WHY, Look
 from mezzotint_app.viewmodel.batch.words import number, room_words, totals_words
 from mezzotint_app.widgets.empty_state import EmptyState
 from mezzotint_app.widgets.labels import plain_label
 
-_WIDTHS = (115, 150, 150, 80, 95, 60)  # pixels of the columns at first
+_SHORT = (DOES, SIZE, SEED, TIME)  # columns as wide as what is in them; the others share what is left
+_MEASURED = 100  # rows whose contents are measured
 _ROW = 28
 
 
@@ -60,11 +61,17 @@ class BatchLookPane(QWidget):
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         rows.setDefaultSectionSize(_ROW)
         header = self.table.horizontalHeader()
-        header.setObjectName("batch-table")
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setStretchLastSection(True)
-        for column, width in enumerate(_WIDTHS):
-            self.table.setColumnWidth(column, max(width, header.sectionSizeHint(column)))
+        header.setResizeContentsPrecision(_MEASURED)
+        for column in range(self._look.table.columnCount()):
+            is_short = column in _SHORT
+            mode = QHeaderView.ResizeMode.Interactive if is_short else QHeaderView.ResizeMode.Stretch
+            header.setSectionResizeMode(column, mode)
+
+    def _fit_columns(self) -> None:
+        for column in _SHORT:
+            self.table.resizeColumnToContents(column)
+        self.table.setColumnHidden(WHY, not self._look.table.has_reasons())
 
     def _build(self) -> None:
         head = QHBoxLayout()
@@ -106,6 +113,7 @@ class BatchLookPane(QWidget):
             self.words.setText(self.tr("Stopped after {count}; there may be more.").format(count=count))
         else:
             self.words.setText(self.tr("This batch cannot be generated with these settings."))
+        self._fit_columns()
         self.room.setText("" if totals is None else room_words(totals))
         self.room.setVisible(bool(self.room.text()))
         problems = [look.problem()]

@@ -103,5 +103,10 @@ class CreateBasics(QWidget):
             self._model.seed.set(seed)
 
     def _models(self) -> list[Choice]:
-        models = self._model.models
-        return [Choice(value=one.id, name=one.id, problem=models.problem_of(one) or "") for one in models.all()]
+        """Those that an image can be made with, and what is chosen; the Models page lists the other files."""
+        models, chosen = self._model.models, self._model.chosen.model()
+        return [
+            Choice(value=one.id, name=one.id, problem=models.problem_of(one) or "")
+            for one in models.all()
+            if one.problem is None or one.id == chosen
+        ]

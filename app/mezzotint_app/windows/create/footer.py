@@ -10,6 +10,7 @@ from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.widgets.memory_bar import MemoryBar
+from mezzotint_app.windows.create.repeat_notice import RepeatNotice
 
 
 class CreateFooter(QFrame):
@@ -36,6 +37,7 @@ class CreateFooter(QFrame):
         self._generate.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._generate.clicked.connect(lambda: self.generate_wanted.emit(False))
         self._more = self._build_more()
+        self.repeats = RepeatNotice(model)
         row = self._row = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(self._generate, 1)
@@ -50,7 +52,7 @@ class CreateFooter(QFrame):
         plan.addWidget(self._why, 0, Qt.AlignmentFlag.AlignTop)
         layout.addWidget(self._bar)
         layout.addLayout(plan)
-        for widget in (self._reasons, self._problem, self._hint):
+        for widget in (self._reasons, self._problem, self._hint, self.repeats):
             layout.addWidget(widget)
         layout.addLayout(row)
         model.preflight.changed.connect(self._show_plan)
@@ -65,6 +67,7 @@ class CreateFooter(QFrame):
         for label, is_shown in ((self._problem, not is_new), (self._hint, is_new)):
             label.setText(told)
             label.setVisible(is_shown and bool(told))
+        self.repeats.show_model()
         count = self._model.pictures()
         words = self.tr("Generate") if count == 1 else self.tr("Generate {count} images").format(count=count)
         self._generate.setText(words)

@@ -21,6 +21,7 @@ from mezzotint_app.widgets.queue_list import selected_count, selected_rows
 from mezzotint_app.windows.gallery.bar import LARGEST, SMALLEST, GalleryBar
 from mezzotint_app.windows.gallery.side_panel import GallerySidePanel
 from mezzotint_app.windows.gallery.status import GalleryStatus
+from mezzotint_app.windows.gallery.trash_notice import TrashNotice
 
 _NEIGHBOURS = 500  # images on either side that can be leafed through on the full screen
 
@@ -54,6 +55,7 @@ class GalleryPage(QWidget):
         self.bar = GalleryBar(gallery.model, side, details=state.details)
         self.panel = GallerySidePanel(gallery.details, self._panel_actions)
         self.problem = NoticeBar("error", "danger", closable=True)
+        self.trashed = TrashNotice(gallery.trash)
         self.status = GalleryStatus(gallery.model, gallery.scanner)
         self.empty = EmptyState("gallery")
         self._build()
@@ -136,6 +138,7 @@ class GalleryPage(QWidget):
         column.setContentsMargins(16, 8, 16, 8)
         column.setSpacing(8)
         column.addWidget(self.problem)
+        column.addWidget(self.trashed)
         column.addWidget(self.status)
         self._stack = QStackedLayout()
         splitter = QSplitter(Qt.Orientation.Horizontal)
@@ -163,6 +166,7 @@ class GalleryPage(QWidget):
             (QKeySequence("Ctrl+="), lambda: self._zoom(32)),
             (QKeySequence("Ctrl+-"), lambda: self._zoom(-32)),
             (QKeySequence("Ctrl+I"), self.bar.details.toggle),
+            (QKeySequence(QKeySequence.StandardKey.Undo), self._gallery.trash.undo),
         ):
             action = QAction(self)
             action.setShortcut(key)

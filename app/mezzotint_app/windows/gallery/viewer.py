@@ -114,6 +114,7 @@ class Viewer(QWidget):
         row.addWidget(self._button("copy", self.tr("Copy image (Ctrl+C)"), "copy"))
         row.addWidget(self._button("settings", self.tr("Copy settings as text (Ctrl+Shift+C)"), "copy settings"))
         row.addWidget(self._button("trash", self.tr("Move to trash (Del)"), "delete"))
+        row.addWidget(self._button("undo", self.tr("Restore what was last moved to the trash (Ctrl+Z)"), "undo"))
         row.addSpacing(8)
         row.addWidget(PictureBar(self.view))
         row.addWidget(self._button("cancel", self.tr("Close (Esc)"), "close"))
@@ -137,6 +138,7 @@ class Viewer(QWidget):
             "copy": self._copy_image,
             "copy settings": model.copy_settings,
             "delete": model.delete,
+            "undo": model.undo_delete,
             "close": self.close,
         }
 
@@ -173,6 +175,8 @@ class Viewer(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802, D102
         if event.matches(QKeySequence.StandardKey.Copy):
             self._copy_image()
+        elif event.matches(QKeySequence.StandardKey.Undo):
+            self._model.undo_delete()
         elif event.key() == Qt.Key.Key_C and event.modifiers() == _CONTROL_SHIFT:
             self._model.copy_settings()
         elif event.text() and event.text() in "012345":

@@ -1,6 +1,5 @@
 """One file from the net: received, resumed after a break, checked, and asked for once more when it is wrong."""
 
-import errno
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -160,9 +159,10 @@ def told(error: "HTTPError", name: str, sink: Sink | None = None) -> MezzotintEr
         if status not in _PASSING:
             raise failure from None
         return failure
-    return DownloadFailed(
-        f"{plain(name)}: the connection failed ({_reason(error)}); what was downloaded is kept and resumed next time"
-    )
+    kept = "; what was downloaded is kept and resumed next time" if sink is not None and sink.size else ""
+    if _is_unreachable(error):
+        return DownloadFailed(f"{plain(name)}: no connection to {_host(error)}: check the internet connection{kept}")
+    return DownloadFailed(f"{plain(name)}: the connection failed ({type(error).__name__}){kept or ': try again later'}")
 
 
 def denied(name: str) -> str:
@@ -179,11 +179,16 @@ def status_of(error: Exception) -> int | None:
     return status if isinstance(status, int) else None
 
 
-def _reason(error: Exception) -> str:
-    """What the libraries say, without addresses: these can hold signatures."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, OSError) and cause.errno in (errno.ECONNREFUSED, errno.ENETUNREACH, errno.EHOSTUNREACH):
-            return "nobody answers there"
-        cause = cause.__cause__ or cause.__context__
-    return type(error).__name__
+def _is_unreachable(error: "HTTPError") -> bool:
+    """Whether nobody was reached at all: no network, no such name, nobody there."""
+    from httpx2 import ConnectError, ConnectTimeout
+
+    return isinstance(error, (ConnectError, ConnectTimeout))
+
+
+def _host(error: "HTTPError") -> str:
+    """Where it was to go, without the address: that can hold signatures."""
+    try:
+        return plain(error.request.url.host)
+    except RuntimeError:  # the library did not say
+        return "the server"

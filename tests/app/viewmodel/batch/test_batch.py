@@ -25,12 +25,15 @@ def model(works):
     return works.model
 
 
-def test_a_folder_takes_the_create_pages_settings_and_words_along(model, works):
+def test_a_folder_takes_nothing_from_the_create_page_unasked(model, works):
     model.use_folder("/photos/Rome")
     form = model.form()
-    assert (form.source, form.folder, form.prompts) == ("folder", "/photos/Rome", "a red house")
-    assert form.settings == {"model": "starter-dit", "size": "64x48"}
+    assert (form.source, form.folder, form.prompts, form.settings) == ("folder", "/photos/Rome", "", {})
     assert model.output() == str(works.folder / "out" / "Rome") and model.title() == "Rome"
+    assert model.words_of_settings() == "default model · denoising strength 0.6"
+    model.take_settings()
+    assert model.form().settings == {"model": "starter-dit", "size": "64x48"}
+    assert model.form().prompts == "a red house"
     assert model.words_of_settings() == "starter-dit · 64x48 · denoising strength 0.6"
     model.use_folder(str(works.folder / "out" / "Oslo"))
     assert model.output() == str(works.folder / "out" / "Oslo, new")  # not among what it is made of
@@ -57,6 +60,7 @@ def test_looked_at_first_then_begun(model, works):
     begun = []
     model.begun.connect(begun.append)
     model.use_folder("/photos/Rome")
+    model.change(prompts="at night")
     assert model.look_first()
     assert works.librarian.last("batch_look").params.job == model.job()
     works.librarian.answer(dry_totals(), method="batch_look")
@@ -70,6 +74,7 @@ def test_looked_at_first_then_begun(model, works):
 def test_new_pictures_are_waited_for_and_all_cards_used_where_that_was_said(model, works):
     model.cards = lambda: 2
     model.use_folder("/photos/Rome")
+    model.change(prompts="at night")
     model.change(watch=True, all_cards=True)
     model.begin()
     asked = works.librarian.last("batch_write").params
@@ -80,6 +85,7 @@ def test_new_pictures_are_waited_for_and_all_cards_used_where_that_was_said(mode
 
 def test_a_change_makes_an_earlier_look_untrue(model, works):
     model.use_folder("/photos/Rome")
+    model.change(prompts="at night")
     model.look_first()
     model.change(recursive=False)
     assert model.look.state() == "looking"

@@ -8,7 +8,7 @@ from fake_service import InlineBackground
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.batch_protocol import BatchError, BatchNotice, BatchOwner
+from mezzotint.batch_protocol import BatchError, BatchNotice, BatchOwner, BatchTaskPage
 from mezzotint_app.stored import read, write
 from mezzotint_app.viewmodel.batch.state import BatchesState
 
@@ -177,6 +177,21 @@ def test_after_a_restart_they_are_listed_with_what_their_folders_say(works, tmp_
     later.batches.go_on(identity)
     later.lender.let()
     assert later.processes[0].words[2] == str(tmp_path / "jobs" / f"{identity}.toml")
+
+
+def test_what_failed_is_asked_for_by_name_once_it_has_ended(works):
+    identity, run = works.run()
+    run.end(3)
+    works.librarian.answer(status(done=3, failed=1, total=4, is_ended=True), method="batch_status")
+    asked = works.librarian.last("batch_tasks").params
+    assert (asked.folder, asked.which, asked.newest_first) == (str(works.folder / "out" / "Holiday"), "failed", True)
+    works.librarian.answer(BatchTaskPage(total=1, rows=(failed_row(),)), method="batch_tasks")
+    assert works.batches.get(identity).failures == (failed_row(),)
+    works.batches.go_on(identity, retry_failed=True)
+    works.lender.let()
+    works.processes[-1].end()
+    works.librarian.answer(status(done=4, total=4, is_ended=True), method="batch_status")
+    assert works.batches.get(identity).failures == ()
 
 
 def test_taking_it_off_the_list_touches_no_picture(works):

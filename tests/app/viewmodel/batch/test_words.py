@@ -4,13 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from batch_window import dry_totals, progress, status, step
+from batch_window import dry_totals, failed_row, progress, status, step, task_row
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.batch_protocol import BatchOwner
 from mezzotint_app.viewmodel.batch.state import Batch, KnownBatch
 from mezzotint_app.viewmodel.batch.words import (
+    failure_words,
+    failures_words,
     fraction,
     is_whole,
     rate_text,
@@ -23,6 +25,29 @@ from mezzotint_app.viewmodel.batch.words import (
 
 RESTS = Batch(known=KnownBatch(id="1", title="x", folder="/x"))
 RUNS = replace(RESTS, stage="running")
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (failed_row(3), "3.jpg: it is cut off"),
+        (failed_row(3, error="/my photos/in/3.jpg is cut off: 12 bytes"), "3.jpg is cut off: 12 bytes"),
+        (failed_row(3, error=r"C:\in\3.jpg is cut off"), "3.jpg is cut off"),
+        (failed_row(3, error="cannot read /my photos/in/3.jpg: gone"), "3.jpg: cannot read 3.jpg: gone"),
+        (failed_row(3, input=None), "3.png: it is cut off"),
+        (task_row(3, status="failed"), "3.jpg: unknown reason"),
+    ],
+)
+def test_what_failed_is_told_by_the_name_of_the_file(row, words):
+    assert failure_words(row) == words
+
+
+def test_the_last_failures_are_named_and_the_others_counted():
+    rows = (failed_row(1), failed_row(2))
+    batch = replace(RESTS, status=status(done=1, failed=4, set_aside=1, is_ended=True), failures=rows)
+    assert failures_words(batch) == "1.jpg: it is cut off\n2.jpg: it is cut off\n3 more failed"
+    assert failures_words(replace(batch, failures=())) == ""  # not known yet; the count is told already
+    assert failures_words(replace(batch, stage="running", progress=progress(1, failed=5))) == ""
 
 
 def test_running():

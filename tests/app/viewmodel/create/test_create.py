@@ -196,6 +196,7 @@ def test_nothing_that_is_set_for_a_model_changes_but_by_hand(kit, edits):
     kit.state.change(per_model={}, model="base")
     for edit in edits:
         model = kit.create.chosen.model()
+        old = kit.create.chosen.settings()
         before = dict(kit.state.value().per_model)
         done(kit, edit)
         after = kit.state.value().per_model
@@ -203,7 +204,6 @@ def test_nothing_that_is_set_for_a_model_changes_but_by_hand(kit, edits):
         assert touched <= ({model} if edit[0] not in ("model", "refresh") else set())
         if edit[0] in ("steps", "count", "sampler"):
             now = kit.create.chosen.settings()
-            old = before.get(model, CreateSettings())
             assert now == replace(old, **{edit[0]: edit[1]})
 
 

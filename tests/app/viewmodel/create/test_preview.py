@@ -3,7 +3,7 @@
 import base64
 
 import pytest
-from create_page import generated, kit_of
+from create_page import Kit, generated, kit_of
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QBuffer, QByteArray, QObject, Signal
@@ -12,7 +12,9 @@ from PySide6.QtGui import QColor, QImage
 from mezzotint.library_protocol import Pixels
 from mezzotint.protocol import PLANNING, Decoding, Loading, Saved, StageShown, Step
 from mezzotint_app.processes.service import Failure
+from mezzotint_app.stored import read
 from mezzotint_app.viewmodel.create.preview import MOST_RESULTS, decoded
+from mezzotint_app.viewmodel.create.state import CreateState, Result
 
 
 @pytest.fixture
@@ -221,6 +223,36 @@ def test_the_last_results_the_newest_first_and_each_once(kit):
     assert len({one.path for one in results}) == MOST_RESULTS
     kit.create.preview.forget_result("/5.png")
     assert kit.create.preview.results()[0].path == f"/{MOST_RESULTS + 2}.png"
+
+
+def test_the_last_results_are_there_again_after_a_restart(kit):
+    begin(kit)
+    for number in range(3):
+        path = kit.folder / f"{number}.png"
+        path.write_bytes(b"x")
+        kit.runner.saved.emit(kit.runner.task(), generated(path, seed=number))
+    (kit.folder / "1.png").unlink()
+    kit.state.save()
+    state, notice = read(CreateState, kit.folder / "create.json")
+    assert (notice, state.prompt) == (None, "a house by the sea")
+    later = Kit(kit.folder)
+    later.state.change(**{one: getattr(state, one) for one in ("prompt", "results")})
+    later.create.restore()
+    assert [one.seed for one in later.create.preview.results()] == [2, 0]
+    later.librarian.answer(pixels_of(later, "red"), method="pixels")
+    assert later.create.preview.path() == str(kit.folder / "2.png")
+    assert later.create.seed.can_reuse()
+    later.close()
+
+
+def test_what_is_made_meanwhile_comes_before_what_is_restored(kit):
+    old = kit.folder / "old.png"
+    old.write_bytes(b"x")
+    begin(kit)
+    kit.runner.saved.emit(kit.runner.task(), generated("/new.png", seed=2))
+    kit.create.preview.restore((Result(path=str(old), seed=1, width=8, height=8),))
+    assert [one.seed for one in kit.create.preview.results()] == [2, 1]
+    assert [one.params.path for one in kit.librarian.open("pixels")] == ["/new.png"]
 
 
 def test_a_result_that_is_gone_is_told(kit):

@@ -11,7 +11,7 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
-from mezzotint_app.viewmodel.dropped.described_request import described, described_metadata, file_name
+from mezzotint_app.viewmodel.dropped.described_request import described, described_metadata, file_name, later_stages
 
 NOTHING = dict.fromkeys(
     (
@@ -66,7 +66,7 @@ def test_a_full_request_is_told_with_the_names_of_files_only():
     assert told["pictures"] == "in.png"
     assert "refiner" in told["stages"]
     assert "1.5" in told["stages"]
-    assert "0.8" in told["stages"]
+    assert told["stages"] == "Refiner: refiner, from 80% of the steps; Hires fix: 1.5 ×, denoising strength 0.4"
 
 
 def test_each_field_has_a_name_and_stands_once():
@@ -91,6 +91,11 @@ def test_of_ours_the_request():
 
 def test_a_request_without_stages_is_told_too():
     assert values(described(GenerateRequest(prompt="x", cascade=Cascade(stages=()))))["prompt"] == "x"
+
+
+def test_more_transitions_than_stages_are_no_trouble():
+    cascade = Cascade(stages=(Stage(),), transitions=(Transition(), Transition()))
+    assert later_stages(GenerateRequest(prompt="x", cascade=cascade)) == []
 
 
 def test_names_of_files_of_any_system():

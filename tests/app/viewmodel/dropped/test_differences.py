@@ -1,5 +1,7 @@
 """What an image says is compared with what is set; nothing is applied by itself."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,16 @@ from skip_rules import skip_module_without
 
 skip_module_without("PySide6")
 
-from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, ModelInfo, ModelRef, Stage  # noqa: E402
+from mezzotint.protocol import (  # noqa: E402
+    Cascade,
+    GenerateRequest,
+    ImageMetadata,
+    ModelDefaults,
+    ModelInfo,
+    ModelRef,
+    Sampling,
+    Stage,
+)
 from mezzotint_app.viewmodel.dropped.differences import DifferencesModel, differences  # noqa: E402
 
 FIELDS = (
@@ -74,6 +85,40 @@ def test_a_setting_is_listed_where_it_is_another(prompt, other, seed):
 def test_a_request_does_not_differ_from_itself(prompt):
     request = GenerateRequest(prompt=prompt)
     assert differences(request, says("mezzotint", request=request)) == ()
+
+
+def test_what_the_model_takes_by_itself_is_no_difference_to_the_same_in_the_image():
+    own = ModelDefaults(width=128, height=128, steps=20, guidance_scale=3.0, sampler="euler", schedule="default")
+    how = Sampling(sampler="euler", schedule="default", steps=20, guidance_scale=3.0, guidance_rescale=0.0, clip_skip=0)
+    base = ModelRef(id="base")
+    made = GenerateRequest(
+        prompt="a boat",
+        seed=7,
+        cascade=Cascade(stages=(Stage(model=base, width=128, height=128, sampling=how),)),
+        quantization="none",
+    )
+    now = GenerateRequest(prompt="a boat", seed=7, cascade=Cascade(stages=(Stage(model=base),)))
+    assert differences(now, says("mezzotint", request=made), own) == ()
+    other = replace(how, sampler="dpmpp_2m", steps=30)
+    made = replace(made, cascade=Cascade(stages=(Stage(model=base, width=128, height=128, sampling=other),)))
+    found = differences(now, says("mezzotint", request=made), own)
+    assert [(one.name, one.now, one.there) for one in found] == [
+        ("Steps", "20 (default)", "30"),
+        ("Sampler", "Euler (default)", "DPM++ 2M"),
+    ]
+
+
+def test_samplers_of_other_programs_are_told_by_their_names_too(now):
+    found = differences(now, says(sampler="dpmpp_2m_sde"))
+    assert [(one.now, one.there) for one in found if one.key == "sampler"] == [("model default", "DPM++ 2M SDE")]
+
+
+def test_the_defaults_are_those_of_the_present_model(service, now):
+    own = ModelDefaults(width=128, height=128, steps=20, guidance_scale=3.0)
+    model = DifferencesModel(service, lambda: now, lambda: (replace(listed("sdxl-base-1.0"), defaults=own),))
+    model.look_at("/a.png")
+    service.answer(says(prompt="a house", steps=20, width=128, height=128))
+    assert model.found() == ()
 
 
 def test_reading_then_read(model, service, now):

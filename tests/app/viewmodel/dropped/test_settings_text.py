@@ -4,7 +4,7 @@ from gallery_made import metadata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.protocol import GenerateRequest
+from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage, Transition
 from mezzotint_app.viewmodel.dropped.settings_text import request_of, settings_text, shown_settings
 
 
@@ -28,6 +28,17 @@ def test_values_never_begin_a_line_of_their_own(model):
 def test_names_are_shown_with_their_values():
     shown = dict(shown_settings(metadata(model="m", seed=4, guidance_scale=5.5)))
     assert shown == {"Model": "m", "Seed": "4", "CFG scale": "5.5", "Made with": "Mezzotint"}
+
+
+def test_hires_fix_and_refiner_are_shown():
+    base, refiner = ModelRef(id="base"), ModelRef(id="refiner")
+    cascade = Cascade(
+        stages=(Stage(model=base), Stage(model=base, until=0.8), Stage(model=refiner)),
+        transitions=(Transition(scale=1.5, strength=0.4), Transition()),
+    )
+    shown = dict(shown_settings(metadata(request=GenerateRequest(prompt="a hare", cascade=cascade))))
+    assert shown["Hires fix"] == "1.5 ×, denoising strength 0.4"
+    assert shown["Refiner"] == "refiner, from 80% of the steps"
 
 
 def test_the_request_is_ours_or_what_carries_over():

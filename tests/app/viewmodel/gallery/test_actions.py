@@ -3,22 +3,12 @@
 import sys
 
 import pytest
-from gallery_made import gallery_of, item, metadata, written_pixels
+from gallery_made import FakeTrash, gallery_of, item, metadata, written_pixels
 
 from mezzotint.protocol import GenerateRequest
-from mezzotint_app.viewmodel.gallery.actions import GalleryActions, to_trash
+from mezzotint_app.viewmodel.gallery.actions import GalleryActions
+from mezzotint_app.viewmodel.gallery.trash import GalleryTrash
 from mezzotint_app.viewmodel.pixels import PixelLoader
-
-
-class Trash:
-    def __init__(self, problems=()):
-        self.problems = dict(problems)
-        self.moved = []
-
-    def __call__(self, path):
-        if path not in self.problems:
-            self.moved.append(path)
-        return self.problems.get(path, "")
 
 
 @pytest.fixture
@@ -28,9 +18,8 @@ def made(tmp_path, qapp):
         one.actions = GalleryActions(
             one.gallery.model,
             one.librarian,
-            one.inline,
+            GalleryTrash(one.librarian, one.inline, one.gallery, trash=trash or FakeTrash()),
             PixelLoader(one.librarian, one.inline),
-            trash=trash or Trash(),
         )
         one.told, one.failed = [], []
         one.actions.told.connect(one.told.append)
@@ -68,44 +57,32 @@ def test_a_star_comes_and_goes_and_what_was_there_before_comes_back(made):
 
 
 def test_what_is_moved_to_the_trash_leaves_the_list_at_once_and_the_gallery_for_good(made):
-    trash = Trash()
+    trash = FakeTrash()
     one = made([item(number) for number in range(4)], trash)
     items = current(one)
     one.inline.held = True
     one.actions.move_to_trash(items[1:3])
     assert [each.id for each in current(one)] == [0, 3]
-    assert trash.moved == []
+    assert trash.holds == set()
     one.inline.held = False
     one.inline.go()
-    assert trash.moved == ["/pictures/1.png", "/pictures/2.png"]
+    assert trash.holds == {"/pictures/1.png", "/pictures/2.png"}
     assert one.librarian.last("gallery.forget").params == {"paths": ("/pictures/1.png", "/pictures/2.png")}
     assert shown(one) == [0, 3]
     assert one.told == ["Moved to trash: 2 images"]
 
 
 def test_what_could_not_be_moved_comes_back_and_is_told(made):
-    one = made([item(0), item(1), item(2)], Trash({"/pictures/0.png": "no permission.", "/pictures/2.png": "busy"}))
+    one = made([item(0), item(1), item(2)], FakeTrash({"/pictures/0.png": "no permission.", "/pictures/2.png": "busy"}))
     one.actions.move_to_trash(current(one))
     assert shown(one) == [0, 2]
     assert one.failed == ["/pictures/0.png could not be moved to the trash: no permission. 1 more could not be moved"]
 
 
 def test_nothing_is_forgotten_where_nothing_was_moved(made):
-    one = made([item(0)], Trash({"/pictures/0.png": "busy"}))
+    one = made([item(0)], FakeTrash({"/pictures/0.png": "busy"}))
     one.actions.move_to_trash(current(one))
     assert "gallery.forget" not in one.librarian.methods()
-
-
-def test_the_systems_trash_takes_a_file(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    picture = tmp_path / "x.png"
-    picture.write_bytes(b"x")
-    assert to_trash(str(picture)) == ""
-    assert not picture.exists()
-    if sys.platform == "linux":
-        assert (tmp_path / "data" / "Trash" / "files" / "x.png").read_bytes() == b"x"
-        assert str(picture) in (tmp_path / "data" / "Trash" / "info" / "x.png.trashinfo").read_text()
-    assert to_trash(str(tmp_path / "gone.png")) == ""
 
 
 def test_the_picture_itself_is_copied(made, tmp_path):

@@ -1,8 +1,10 @@
 """Stars and the trash, behind the viewer."""
 
 import pytest
+from gallery_made import FakeTrash
 
 from mezzotint.library_protocol import Rating
+from mezzotint_app.viewmodel.gallery.trash import GalleryTrash
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.gallery.viewer_keeping import ViewerKeeping
 
@@ -15,13 +17,14 @@ def viewer(qapp, service, inline):
 
 
 @pytest.fixture
-def trashed():
-    return {}
+def trash():
+    return FakeTrash()
 
 
 @pytest.fixture
-def keeping(viewer, service, inline, trashed):
-    return ViewerKeeping(viewer, service, inline, trash=lambda path: trashed.setdefault(path, ""))
+def keeping(viewer, service, inline, trash):
+    moves = GalleryTrash(service, inline, viewer, trash=trash)
+    return ViewerKeeping(viewer, service, moves)
 
 
 def test_stars_are_kept_and_the_gallery_looks_again(qtbot, viewer, keeping, service):
@@ -31,18 +34,32 @@ def test_stars_are_kept_and_the_gallery_looks_again(qtbot, viewer, keeping, serv
         service.answer(None, "gallery.rate")
 
 
-def test_a_picture_in_the_trash_leaves_the_viewer_and_the_gallery(qtbot, viewer, keeping, service, trashed):
+def test_a_picture_in_the_trash_leaves_the_viewer_and_the_gallery(qtbot, viewer, keeping, service, trash):
     viewer.delete_wanted.emit("/a.png")
-    assert list(trashed) == ["/a.png"]
+    assert trash.holds == {"/a.png"}
     assert viewer.count() == 1
     assert viewer.path() == "/b.png"
-    assert service.last("gallery.forget").params == {"paths": ["/a.png"]}
-    with qtbot.waitSignal(keeping.changed):
-        service.answer(None, "gallery.forget")
+    assert service.last("gallery.forget").params == {"paths": ("/a.png",)}
 
 
-def test_a_picture_that_cannot_be_moved_stays(qtbot, viewer, keeping, service, trashed):
-    trashed["/a.png"] = "there is no trash"
+def test_what_is_restored_is_shown_again_where_it_stood(viewer, keeping, trash):
+    viewer.step(1)
+    viewer.delete()
+    assert viewer.path() == "/a.png"
+    viewer.undo_delete()
+    assert (viewer.path(), viewer.index(), viewer.count()) == ("/b.png", 1, 2)
+    assert trash.holds == set()
+
+
+def test_an_image_of_another_list_does_not_come_into_the_viewer(viewer, keeping):
+    viewer.delete()
+    viewer.open(["/c.png"], 0)
+    viewer.undo_delete()
+    assert viewer.count() == 1
+
+
+def test_a_picture_that_cannot_be_moved_stays(qtbot, viewer, keeping, service, trash):
+    trash.problems["/a.png"] = "there is no trash"
     with qtbot.waitSignal(keeping.failed) as failed:
         viewer.delete_wanted.emit("/a.png")
     assert "there is no trash" in failed.args[0]
@@ -51,7 +68,11 @@ def test_a_picture_that_cannot_be_moved_stays(qtbot, viewer, keeping, service, t
 
 
 def test_a_trash_that_breaks_is_told(qtbot, viewer, service, inline):
-    keeping = ViewerKeeping(viewer, service, inline, trash=lambda path: 1 // 0)
+    class Broken(FakeTrash):
+        def move(self, path):
+            raise OSError(path)
+
+    keeping = ViewerKeeping(viewer, service, GalleryTrash(service, inline, viewer, trash=Broken()))
     with qtbot.waitSignal(keeping.failed):
         viewer.delete_wanted.emit("/a.png")
 

@@ -1,5 +1,7 @@
 """The models as a table that Qt finds sound."""
 
+from dataclasses import replace
+
 import pytest
 from fake_engine import model_info
 from fake_service import FakeService
@@ -93,6 +95,12 @@ def test_rows_follow_the_library(table, library, service):
 def test_a_model_that_cannot_be_used_says_so_and_is_not_planned(table, engine):
     assert texts(table, 1) == ["b", "cannot be used", "", "", "", "somewhere new"]
     assert engine.methods() == []
+
+
+def test_a_file_of_a_known_family_that_is_refused_is_told_apart_too(table, library, service):
+    library.refresh()
+    service.answer((replace(MODELS[0], problem="it is cut off"),), "models")
+    assert texts(table, 0)[1] == "cannot be used"
 
 
 def test_the_need_comes_when_the_engine_has_planned(qtbot, table, engine):

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 
 from mezzotint.library_protocol import Thumbnail
-from mezzotint_app.viewmodel.create.preview import Result
+from mezzotint_app.viewmodel.create.state import Result
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.widgets.images.result_strip import ResultStrip
 

@@ -94,8 +94,12 @@ def test_each_star_is_painted(paint):
 
 
 @pytest.mark.parametrize("heading", ["Today", "x" * 500, "<b>x</b>"])
-def test_a_new_date_is_told_in_the_corner(paint, heading):
-    with_date, without = paint({PICTURE: red(128, 128), HEADING: heading}), paint({PICTURE: red(128, 128)})
+@pytest.mark.parametrize("stars", [0, 5])
+def test_a_new_date_is_told_below_the_image_and_covers_nothing_of_it(paint, heading, stars):
+    shown = {PICTURE: red(128, 128), RATING: stars}
+    with_date, without = paint(shown | {HEADING: heading}), paint(shown)
+    assert places(with_date, Qt.GlobalColor.red) == places(without, Qt.GlobalColor.red)
+    assert len(places(with_date, theme.colour("accent"))) >= len(places(without, theme.colour("accent"))) - 40
     differs = [
         (x, y)
         for x in range(without.width())
@@ -103,4 +107,4 @@ def test_a_new_date_is_told_in_the_corner(paint, heading):
         if with_date.pixelColor(x, y) != without.pixelColor(x, y)
     ]
     assert differs
-    assert max(y for _, y in differs) < 40
+    assert min(y for _, y in differs) > 128

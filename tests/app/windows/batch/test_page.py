@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox
 
 from mezzotint.batch_protocol import BatchTaskPage, BatchWritten, DryRows
+from mezzotint_app.viewmodel.batch.look import DOES, OUTPUT, SEED, SIZE, TIME, WHY
 from mezzotint_app.viewmodel.dropped.data import Held
 from mezzotint_app.windows.batch.page import BATCHES, LOOK, BatchPage
 
@@ -62,7 +63,7 @@ def test_every_control_changes_the_job(qtbot, page, works):
     where.keep_tree.setChecked(False)
     assert model.job() == {
         "version": 1,
-        "settings": {"model": "starter-dit", "size": "64x48", "strength": 0.35},
+        "settings": {"strength": 0.35},
         "prompts": {
             "list": ["at night", "at dawn"], "file": "/w.txt", "table": "/t.csv", "template": "a {b}",
             "wildcards": "/lists", "choices": "one",
@@ -74,7 +75,7 @@ def test_every_control_changes_the_job(qtbot, page, works):
         "output": {"folder": "/out", "name": "[stem]", "format": "jpg", "existing": "skip", "keep-tree": False},
     }  # fmt: skip
     what.work.choose("again")
-    assert model.job()["input"]["work"] == "again" and "strength" not in model.job()["settings"]
+    assert model.job()["input"]["work"] == "again" and "settings" not in model.job()
     what.source.choose("words")
     assert "input" not in model.job()
     page.show_model()
@@ -99,6 +100,7 @@ def test_what_is_missing_gets_the_keyboard(qtbot, page, works):
 
 def test_looked_at_started_and_in_the_list(qtbot, page, works):
     works.model.use_folder("/photos/Rome")
+    works.model.change(prompts="at night")
     page.show_model()
     click(qtbot, page.look_button)
     assert page.tabs.currentIndex() == LOOK and page.look.stop.isVisible()
@@ -127,8 +129,28 @@ def test_looked_at_started_and_in_the_list(qtbot, page, works):
     assert asked.args == [str(works.folder / "out" / "Rome")]
 
 
+def test_columns_are_as_wide_as_what_is_in_them_and_the_others_share_the_rest(qtbot, page, works):
+    works.model.use_folder("/photos/Rome")
+    works.model.change(prompts="at night")
+    page.look_first()
+    row = dry_row(1, output=f"{'long' * 40}.png", seed=(1 << 63) - 1, width=8192, height=8192)
+    works.librarian.event(DryRows(rows=(row,)), method="batch_look")
+    works.librarian.answer(dry_totals(), method="batch_look")
+    table = page.look.table
+    assert table.isColumnHidden(WHY)  # nothing says why
+    qtbot.waitUntil(lambda: table.horizontalHeader().length() == table.viewport().width())
+    for column in (DOES, SIZE, SEED, TIME):
+        qtbot.waitUntil(lambda column=column: table.columnWidth(column) >= table.sizeHintForColumn(column))
+    assert "long" * 40 in table.model().index(0, OUTPUT).data(Qt.ItemDataRole.ToolTipRole)
+    page.look_first()
+    works.librarian.event(DryRows(rows=(dry_row(1, does="skip", why="no image"),)), method="batch_look")
+    works.librarian.answer(dry_totals(), method="batch_look")
+    assert not table.isColumnHidden(WHY)
+
+
 def test_a_look_that_cannot_be_says_why(qtbot, page, works):
     works.model.use_folder("/photos/Rome")
+    works.model.change(prompts="at night")
     page.look_first()
     works.librarian.fail("usage", "input.folder: there is no such folder", method="batch_look")
     assert "no such folder" in page.look.problem.text()
@@ -166,6 +188,7 @@ def test_jobs_are_opened_and_kept_by_dialogs(qtbot, page, works):
     assert works.librarian.last("batch_read").params == {"path": "/jobs/a.toml"}
     assert page.save_job() is None  # nothing is filled in
     works.model.use_folder("/photos/Rome")
+    works.model.change(prompts="at night")
     dialog = page.save_job()
     dialog.fileSelected.emit("/jobs/b.toml")
     dialog.reject()

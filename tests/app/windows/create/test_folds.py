@@ -242,9 +242,14 @@ def test_the_models_own_values_stand_in_the_fields(kit, page, qtbot):
     assert "ignored" in page.prompts.fields()["negative_prompt"].hint()
 
 
-def test_models_that_cannot_be_run_are_listed_with_the_reason(page):
+def test_what_cannot_be_used_is_listed_only_while_it_is_chosen(page):
     by_name = {one.value: one.problem for one in page.basics.model_box.choices()}
     assert by_name["base"] == ""
+    assert "broken" not in by_name  # the Models page lists it, with the reason
+    assert "refiner" in by_name
+    page._model.chosen.set_model("broken")
+    page.basics.show_model()
+    by_name = {one.value: one.problem for one in page.basics.model_box.choices()}
     assert by_name["broken"] == "The file is damaged: it ends too early."
     row = [one.value for one in page.basics.model_box.choices()].index("broken")
     assert not page.basics.model_box.model().item(row).isEnabled()

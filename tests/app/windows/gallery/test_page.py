@@ -1,7 +1,7 @@
 """The Gallery page: keyboard, mouse and filters, and what they do."""
 
 import pytest
-from gallery_made import gallery_of, item, metadata, written_pixels
+from gallery_made import FakeTrash, gallery_of, item, metadata, written_pixels
 from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QMenu, QMessageBox
@@ -126,24 +126,43 @@ def test_stars_of_the_panel_are_those_of_the_current_picture(shown, qtbot):
 @pytest.mark.parametrize("remember", [True, False])
 def test_the_trash_is_asked_about_once_if_one_likes(shown, qtbot, remember):
     made = shown(numbers(4))
-    moved = []
-    made.gallery.actions._trash = lambda path: moved.append(path) or ""
+    trash = made.gallery.trash._trash = FakeTrash()
     select(made, 1, 2)
     press(qtbot, made, Qt.Key.Key_Delete)
     box = made.page.findChild(QMessageBox)
-    assert moved == []
+    assert trash.holds == set()
     assert "2 images" in box.text()
     box.checkBox().setChecked(remember)
     agree = next(one for one in box.buttons() if box.buttonRole(one) == QMessageBox.ButtonRole.AcceptRole)
     qtbot.mouseClick(agree, Qt.MouseButton.LeftButton)
     assert ids(made) == [0, 3]
-    assert moved == ["/pictures/1.png", "/pictures/2.png"]
+    assert trash.holds == {"/pictures/1.png", "/pictures/2.png"}
     assert current(made) == 3
     made.page.activateWindow()
     qtbot.waitUntil(made.page.isActiveWindow)
     made.page.grid.setFocus()
     press(qtbot, made, Qt.Key.Key_Delete)
-    assert (len(moved) == 3) == remember
+    assert (len(trash.holds) == 3) == remember
+
+
+def test_control_z_restores_what_was_moved_to_the_trash_and_so_does_the_notice(shown, qtbot):
+    made = shown(numbers(4), state=GalleryState(confirm_trash=False))
+    trash = made.gallery.trash._trash = FakeTrash()
+    select(made, 1, 2)
+    press(qtbot, made, Qt.Key.Key_Delete)
+    assert made.page.trashed.isVisible()
+    press(qtbot, made, Qt.Key.Key_Z, CONTROL)
+    assert trash.holds == set()
+    assert not made.page.trashed.isVisible()
+
+
+def test_the_notice_is_gone_once_the_page_was_left(shown, qtbot):
+    made = shown(numbers(2), state=GalleryState(confirm_trash=False))
+    made.gallery.trash._trash = FakeTrash()
+    press(qtbot, made, Qt.Key.Key_Delete)
+    made.page.hide()
+    made.page.show()
+    assert not made.page.trashed.isVisible()
 
 
 def test_enter_and_a_double_click_open_the_full_screen(shown, qtbot):

@@ -468,5 +468,6 @@ def test_what_does_not_answer_as_the_hub(model_server, monkeypatch):
 def test_nobody_answers(model_server, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", model_server.url)
     model_server.close()
-    with pytest.raises(DownloadFailed, match="connection failed"):
+    with pytest.raises(DownloadFailed, match="owner/x: no connection to 127.0.0.1: check") as failed:
         fetch("owner/x")
+    assert "kept" not in str(failed.value)  # nothing was downloaded

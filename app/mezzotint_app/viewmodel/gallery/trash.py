@@ -1,0 +1,144 @@
+"""Images moved to the system's trash, and back."""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QDir, QFile, QObject, QStandardPaths, Signal
+
+from mezzotint.trouble import shown
+from mezzotint_app.background import Runs
+from mezzotint_app.processes.service import Failure, Service
+
+AT_ONCE = 1000  # images that one question names
+
+translate = QCoreApplication.translate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trashed:
+    """What became of a file that was to go to the trash."""
+
+    path: str
+    place: str = ""  # where it lies in the trash; empty: the system does not say, or it was not moved
+    problem: str = ""  # why it was not moved
+
+
+class SystemTrash:
+    """The trash of the desktop; for threads other than the window's."""
+
+    def move(self, path: str) -> Trashed:
+        """Move a file there."""
+        file = QFile(path)
+        home = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation)
+        QDir().mkpath(home)  # a home that is new has none, and Qt makes the trash in it alone
+        if not file.exists():
+            return Trashed(path=path)  # what is gone already is gone
+        if not file.moveToTrash():
+            return Trashed(path=path, problem=file.errorString() or _no_reason())
+        place = file.fileName()
+        return Trashed(path=path, place="" if place == path else place)
+
+    def restore(self, trashed: Trashed) -> str:
+        """Move it back; why it could not be, empty if it was. Nothing is replaced."""
+        file = QFile(trashed.place)
+        QDir().mkpath(str(Path(trashed.path).parent))
+        if not file.rename(trashed.path):
+            return file.errorString() or _no_reason()
+        place = Path(trashed.place)
+        with contextlib.suppress(OSError):  # a leftover of it costs nothing but a line in the trash's list
+            (place.parent.parent / "info" / f"{place.name}.trashinfo").unlink(missing_ok=True)
+        return ""
+
+
+class GalleryTrash(QObject):
+    """Moves images to the trash, and remembers which, so that it can be undone step by step."""
+
+    changed = Signal()  # what `undo` would restore
+    moved = Signal(tuple)  # paths, which are gone
+    restored = Signal(tuple)  # paths, which are back
+    settled = Signal()  # the index knows of it
+    failed = Signal(str)
+
+    def __init__(
+        self, librarian: Service, background: Runs, parent: QObject | None = None, *, trash: SystemTrash | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._librarian, self._background, self._trash = librarian, background, trash or SystemTrash()
+        self._steps: list[tuple[Trashed, ...]] = []
+
+    def undoable(self) -> int:
+        """How many images `undo` would restore."""
+        return len(self._steps[-1]) if self._steps else 0
+
+    def move(self, paths: Sequence[str]) -> None:
+        """Into the trash; what could not be moved is told."""
+        trash = self._trash
+        self._background.run(
+            lambda: [trash.move(path) for path in paths],
+            self._moved,
+            lambda error: self._not_moved([Trashed(path=paths[0], problem=str(error))]) if paths else None,
+        )
+
+    def undo(self) -> None:
+        """Bring back what was moved last."""
+        if not self._steps:
+            return
+        step, trash = self._steps.pop(), self._trash
+        self.changed.emit()
+        self._background.run(
+            lambda: [(one, trash.restore(one)) for one in step],
+            self._restored,
+            lambda error: self._not_restored([(step[0], str(error))]),
+        )
+
+    def _moved(self, results: Sequence[Trashed]) -> None:
+        gone = tuple(one for one in results if not one.problem)
+        left = [one for one in results if one.problem]
+        if restorable := tuple(one for one in gone if one.place):
+            self._steps.append(restorable)
+        if gone:
+            self.changed.emit()
+            self.moved.emit(tuple(one.path for one in gone))
+            self._forget(tuple(one.path for one in gone))
+        if left:
+            self._not_moved(left)
+
+    def _forget(self, paths: tuple[str, ...]) -> None:
+        for first in range(0, len(paths), AT_ONCE):
+            self._librarian.ask(
+                "gallery.forget",
+                {"paths": paths[first : first + AT_ONCE]},
+                then=lambda _none: self.settled.emit(),
+                failed=self._refused,
+            )
+
+    def _not_moved(self, left: Sequence[Trashed]) -> None:
+        line = translate("GalleryActions", "{path} could not be moved to the trash: {why}")
+        more = translate("GalleryActions", "%n more could not be moved", None, len(left) - 1)
+        self._fail(line, left[0].path, left[0].problem, more if len(left) > 1 else "")
+
+    def _restored(self, results: Sequence[tuple[Trashed, str]]) -> None:
+        left = [(one, problem) for one, problem in results if problem]
+        if back := tuple(one.path for one, problem in results if not problem):
+            self.restored.emit(back)
+        if left:
+            self._not_restored(left)
+
+    def _not_restored(self, left: Sequence[tuple[Trashed, str]]) -> None:
+        line = translate("GalleryActions", "{path} could not be restored from the trash: {why}")
+        more = translate("GalleryActions", "%n more could not be restored", None, len(left) - 1)
+        self._fail(line, left[0][0].path, left[0][1], more if len(left) > 1 else "")
+
+    def _fail(self, line: str, path: str, why: str, more: str) -> None:
+        told = line.format(path=shown(path), why=why.rstrip("."))
+        self.failed.emit(f"{told}. {more}" if more else told)
+        self.settled.emit()
+
+    def _refused(self, failure: Failure) -> None:
+        self.failed.emit(failure.message)
+
+
+def _no_reason() -> str:
+    return translate("GalleryActions", "the system gave no reason")

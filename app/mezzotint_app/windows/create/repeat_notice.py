@@ -1,0 +1,25 @@
+"""Over Generate while the seed is locked and nothing else has changed: that the same would come out again."""
+
+from PySide6.QtWidgets import QPushButton
+
+from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.create.create import CreateModel
+from mezzotint_app.widgets.notice_bar import NoticeBar
+
+
+class RepeatNotice(NoticeBar):
+    """Hidden while Generate makes something new."""
+
+    def __init__(self, model: CreateModel) -> None:
+        super().__init__("lock", "text")
+        self._model = model
+        self.random = self.add_button(QPushButton(icon("unlock"), self.tr("Random seed")))
+        self.random.setToolTip(self.tr("Unlock the seed: each image gets another one"))
+        self.random.clicked.connect(lambda: model.seed.fix(False))
+
+    def show_model(self) -> None:
+        """Show whether it would be the same."""
+        words = self.tr("The seed is locked and nothing else has changed: Generate would make the same image again.")
+        told = words if self._model.would_repeat() else ""
+        if told != self.text():
+            self.show_text(told)

@@ -1,0 +1,32 @@
+"""Above the gallery after images were moved to the trash: how many, and Undo."""
+
+from PySide6.QtGui import QHideEvent, QKeySequence
+from PySide6.QtWidgets import QPushButton
+
+from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.gallery.trash import GalleryTrash
+from mezzotint_app.viewmodel.queue.words import pictures_count
+from mezzotint_app.widgets.notice_bar import NoticeBar
+
+
+class TrashNotice(NoticeBar):
+    """Hidden while there is nothing to undo, and when the page was left."""
+
+    def __init__(self, trash: GalleryTrash) -> None:
+        super().__init__("trash", "text", closable=True)
+        self._trash = trash
+        self.undo = self.add_button(QPushButton(icon("undo"), self.tr("Undo")))
+        keys = QKeySequence(QKeySequence.StandardKey.Undo).toString(QKeySequence.SequenceFormat.NativeText)
+        self.undo.setToolTip(self.tr("Restore them from the trash ({keys})").format(keys=keys))
+        self.undo.clicked.connect(trash.undo)
+        trash.changed.connect(self._show)
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802  Qt's name
+        """Another page was opened: who comes back does not wonder what was moved."""
+        if not self.isHidden() and not event.spontaneous():
+            self.show_text("")
+        super().hideEvent(event)
+
+    def _show(self) -> None:
+        count = self._trash.undoable()
+        self.show_text(self.tr("Moved to trash: {0}").format(pictures_count(count)) if count else "")

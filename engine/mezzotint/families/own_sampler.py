@@ -1,0 +1,31 @@
+"""Which sampler and schedule a model is run with where none is named."""
+
+from collections.abc import Mapping
+
+from mezzotint.checkpoints.folder import FolderCheckpoint
+from mezzotint.checkpoints.opening import Checkpoint
+from mezzotint.errors import ModelRefused, UsageError
+from mezzotint.families.detection import Detected
+from mezzotint.families.loading.original_sdxl import scheduler_config
+from mezzotint.families.samplers import resolve_scheduler
+
+
+def own_sampler(checkpoint: Checkpoint, detected: Detected) -> tuple[str, str]:
+    """By their usual names; empty where the checkpoint's scheduler cannot be run, which running it tells."""
+    try:
+        resolved = resolve_scheduler(
+            _config(checkpoint, detected),
+            sampler=detected.sampler,
+            schedule=detected.schedule,
+            prediction_type=None,
+            zero_terminal_snr=None,
+        )
+    except (ModelRefused, UsageError):
+        return "", ""
+    return resolved.sampler, resolved.schedule
+
+
+def _config(checkpoint: Checkpoint, detected: Detected) -> Mapping[str, object]:
+    if isinstance(checkpoint, FolderCheckpoint):
+        return checkpoint.components["scheduler"].config
+    return scheduler_config(detected.prediction_type, detected.zero_terminal_snr)

@@ -1,0 +1,66 @@
+"""A locked seed and nothing else changed: the same image once more."""
+
+from dataclasses import replace
+
+import pytest
+from create_page import FakeRunner, kit_of
+
+from mezzotint.protocol import GenerateRequest, Output
+from mezzotint_app.processes.service import Failure
+from mezzotint_app.viewmodel.create.seed_choice import MOST, Repeats
+
+REQUEST = GenerateRequest(prompt="a boat", seed=7)
+
+
+@pytest.fixture
+def kit(tmp_path, qapp):
+    yield from kit_of(tmp_path)
+
+
+@pytest.fixture
+def repeats(qapp):
+    return Repeats(FakeRunner())
+
+
+def test_what_changes_no_pixel_does_not_count(repeats):
+    repeats.remember(REQUEST)
+    assert repeats.holds(replace(REQUEST, count=4, previews=True, output=Output(path="/elsewhere")))
+    assert not repeats.holds(replace(REQUEST, seed=8))
+    assert not repeats.holds(replace(REQUEST, prompt="a ship"))
+
+
+def test_without_a_seed_nothing_repeats(repeats):
+    repeats.remember(replace(REQUEST, seed=None))
+    assert not repeats.holds(replace(REQUEST, seed=None))
+
+
+def test_not_more_than_anybody_remembers_is_kept(repeats):
+    for seed in range(MOST + 1):
+        repeats.remember(replace(REQUEST, seed=seed))
+    assert not repeats.holds(replace(REQUEST, seed=0))
+    assert repeats.holds(replace(REQUEST, seed=MOST))
+
+
+def test_the_page_knows_what_it_has_asked_for(kit):
+    kit.write()
+    kit.create.seed.set(7)
+    assert not kit.create.would_repeat()
+    assert kit.create.generate()
+    assert kit.create.would_repeat()
+    kit.create.chosen.change(steps=9)
+    assert not kit.create.would_repeat()
+    kit.create.chosen.reset(["steps"])
+    assert kit.create.would_repeat()
+    kit.create.seed.fix(False)
+    assert not kit.create.would_repeat()
+
+
+def test_what_came_to_nothing_is_asked_for_again_without_a_word(kit):
+    kit.write()
+    kit.create.seed.set(7)
+    kit.create.generate()
+    kit.runner.begin(kit.tasks(kit.entries[-1])[0])
+    told = []
+    kit.create.changed.connect(lambda: told.append(kit.create.would_repeat()))
+    kit.runner.end(failure=Failure(kind="cancelled", message="cancelled"))
+    assert told[-1] is False

@@ -1,0 +1,28 @@
+"""What was added is told apart: models, and files that cannot be used."""
+
+import pytest
+from create_page import model_info
+
+from mezzotint_app.viewmodel.models.found import found_words
+
+
+def broken(name):
+    return model_info(name, problem="a pickle")
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ((), "No new models found there; those it has are already in the list."),
+        ((model_info("a"),), "Models added (1): a. Select one under Model."),
+        (
+            (broken("old.ckpt"), model_info("a"), broken("thing")),
+            "Models added (1): a. Select one under Model. Cannot be used (2): old.ckpt, thing. "
+            "The Models page shows why.",
+        ),
+        ((broken("x"),), "Cannot be used (1): x. The Models page shows why."),
+        (tuple(model_info(name) for name in "abcd"), "Models added (4): a, b, c, …. Select one under Model."),
+    ],
+)
+def test_words(found, words):
+    assert found_words(found) == words
