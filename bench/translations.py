@@ -32,12 +32,17 @@ def main() -> int:
 def update(catalogue: Path) -> None:
     """Add new texts, drop those that are gone; what is translated stays."""
     language = catalogue.stem.partition("_")[2]
-    sources = sorted(path.relative_to(ROOT).as_posix() for path in APP.rglob("*.py"))
+    names = [path.relative_to(ROOT).as_posix() for path in sources()]
     options = ["-locations", "none", "-no-obsolete", "-sort-messages", "-target-language", language]
     options += ["-source-language", SOURCE]
     if language == SOURCE:
         options.append("-pluralonly")
-    _run("pyside6-lupdate", *options, *sources, "-ts", str(catalogue))
+    _run("pyside6-lupdate", *options, *names, "-ts", str(catalogue))
+
+
+def sources() -> list[Path]:
+    """The modules that hold texts of the window; those of options stand where the engine declares them."""
+    return sorted([*APP.rglob("*.py"), *(ROOT / "engine" / "mezzotint").glob("*protocol.py")])
 
 
 def compile_catalogue(catalogue: Path, compiled: Path) -> None:

@@ -1105,10 +1105,6 @@
         <translation>„Wechsel zum Refiner bei“ muss zwischen 0 und 1 liegen, z. B. 0,8.</translation>
     </message>
     <message>
-        <source>Steps must be from 1 to {most}.</source>
-        <translation>Die Schritte müssen zwischen 1 und {most} liegen.</translation>
-    </message>
-    <message>
         <source>The hires fix would exceed {most} megapixels.</source>
         <translation>Der Hires-Fix würde {most} Megapixel überschreiten.</translation>
     </message>
@@ -1195,6 +1191,10 @@
     <message>
         <source>{count} characters are too many: the limit is {most}.</source>
         <translation>{count} Zeichen sind zu viele: höchstens {most}.</translation>
+    </message>
+    <message>
+        <source>{name} must be from {low} to {high}.</source>
+        <translation>{name}: muss zwischen {low} und {high} liegen.</translation>
     </message>
     <message>
         <source>{size} is not possible: sides must be multiples of {multiple} and at least {least}. The nearest size is {near}.</source>
@@ -1635,60 +1635,12 @@
 <context>
     <name>CreateSampling</name>
     <message>
-        <source>Against overexposure at a high CFG scale</source>
-        <translation>Gegen Überbelichtung bei hoher CFG-Skala</translation>
-    </message>
-    <message>
-        <source>CFG rescale</source>
-        <translation>CFG-Rescale</translation>
-    </message>
-    <message>
-        <source>CFG scale</source>
-        <translation>CFG-Skala</translation>
-    </message>
-    <message>
         <source>CFG {guidance}</source>
         <translation>CFG {guidance}</translation>
     </message>
     <message>
-        <source>Clip skip</source>
-        <translation>Clip-Skip</translation>
-    </message>
-    <message>
-        <source>How closely the prompt is followed; at 1 or less the negative prompt is ignored</source>
-        <translation>Wie genau dem Prompt gefolgt wird; bei 1 oder weniger hat der Negativ-Prompt keine Wirkung</translation>
-    </message>
-    <message>
-        <source>How the noise levels of the steps are spaced</source>
-        <translation>Wie die Rauschstufen der Schritte verteilt sind</translation>
-    </message>
-    <message>
         <source>Model default</source>
         <translation>Modellstandard</translation>
-    </message>
-    <message>
-        <source>More steps take longer and gain little beyond the model default</source>
-        <translation>Mehr Schritte dauern länger und bringen über den Modellstandard hinaus wenig</translation>
-    </message>
-    <message>
-        <source>Sampler</source>
-        <translation>Sampler</translation>
-    </message>
-    <message>
-        <source>Schedule</source>
-        <translation>Schedule</translation>
-    </message>
-    <message>
-        <source>Steps</source>
-        <translation>Schritte</translation>
-    </message>
-    <message>
-        <source>The sampling method</source>
-        <translation>Das Sampling-Verfahren</translation>
-    </message>
-    <message>
-        <source>Use the text encoder&apos;s output this many layers earlier</source>
-        <translation>Die Ausgabe des Text-Encoders so viele Schichten früher verwenden</translation>
     </message>
     <message>
         <source>{schedule} is not supported by {sampler}; it is kept for samplers that support it.</source>
@@ -1758,18 +1710,6 @@
 <context>
     <name>Differences</name>
     <message>
-        <source>CFG rescale</source>
-        <translation>CFG-Rescale</translation>
-    </message>
-    <message>
-        <source>CFG scale</source>
-        <translation>CFG-Skala</translation>
-    </message>
-    <message>
-        <source>Clip skip</source>
-        <translation>Clip-Skip</translation>
-    </message>
-    <message>
         <source>Embeddings</source>
         <translation>Embeddings</translation>
     </message>
@@ -1802,24 +1742,12 @@
         <translation>Quantisierung</translation>
     </message>
     <message>
-        <source>Sampler</source>
-        <translation>Sampler</translation>
-    </message>
-    <message>
-        <source>Schedule</source>
-        <translation>Schedule</translation>
-    </message>
-    <message>
         <source>Seed</source>
         <translation>Seed</translation>
     </message>
     <message>
         <source>Size</source>
         <translation>Größe</translation>
-    </message>
-    <message>
-        <source>Steps</source>
-        <translation>Schritte</translation>
     </message>
     <message>
         <source>Strength</source>
@@ -3112,6 +3040,21 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>IntervalSpin</name>
+    <message>
+        <source>to</source>
+        <translation>bis</translation>
+    </message>
+    <message>
+        <source>{name}, end</source>
+        <translation>{name}, Ende</translation>
+    </message>
+    <message>
+        <source>{name}, start</source>
+        <translation>{name}, Anfang</translation>
+    </message>
+</context>
+<context>
     <name>JobLine</name>
     <message>
         <source>Dismiss</source>
@@ -3958,6 +3901,65 @@ und {n} weitere</translation>
     <message>
         <source>Queue finished</source>
         <translation>Warteschlange fertig</translation>
+    </message>
+</context>
+<context>
+    <name>Options</name>
+    <message>
+        <source>CFG interval</source>
+        <translation>CFG-Intervall</translation>
+    </message>
+    <message>
+        <source>CFG interval: guide only between these two parts of the schedule; the steps outside take half the time</source>
+        <translation>CFG-Intervall: Guidance nur zwischen diesen beiden Teilen des Schedules; die Schritte außerhalb dauern halb so lange</translation>
+    </message>
+    <message>
+        <source>CFG rescale</source>
+        <translation>CFG-Rescale</translation>
+    </message>
+    <message>
+        <source>CFG rescale, against overexposure at a high CFG scale</source>
+        <translation>CFG-Rescale, gegen Überbelichtung bei hoher CFG-Skala</translation>
+    </message>
+    <message>
+        <source>CFG scale</source>
+        <translation>CFG-Skala</translation>
+    </message>
+    <message>
+        <source>CFG scale: how closely the prompt is followed; at 1 or less the negative prompt is ignored</source>
+        <translation>CFG-Skala: wie genau dem Prompt gefolgt wird; bei 1 oder weniger hat der Negativ-Prompt keine Wirkung</translation>
+    </message>
+    <message>
+        <source>Clip skip</source>
+        <translation>Clip-Skip</translation>
+    </message>
+    <message>
+        <source>Sampler</source>
+        <translation>Sampler</translation>
+    </message>
+    <message>
+        <source>Schedule</source>
+        <translation>Schedule</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>Schritte</translation>
+    </message>
+    <message>
+        <source>how the noise levels of the steps are spaced</source>
+        <translation>wie die Rauschstufen der Schritte verteilt sind</translation>
+    </message>
+    <message>
+        <source>more steps take longer and gain little beyond the model default</source>
+        <translation>mehr Schritte dauern länger und bringen über den Modellstandard hinaus wenig</translation>
+    </message>
+    <message>
+        <source>the sampling method</source>
+        <translation>das Sampling-Verfahren</translation>
+    </message>
+    <message>
+        <source>use the text encoder&apos;s output this many layers earlier</source>
+        <translation>die Ausgabe des Text-Encoders so viele Schichten früher verwenden</translation>
     </message>
 </context>
 <context>
