@@ -6,6 +6,7 @@ from mezzotint import paths
 
 _SHEET = """
 QToolTip {{ background: {raised}; color: {text}; border: 1px solid {line}; padding: 4px 6px; }}
+QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
 QLabel[role="title"] {{ font-size: 20px; font-weight: 600; }}
 QLabel[role="heading"] {{ font-weight: 600; }}
 QLabel[role="muted"] {{ color: {muted}; }}

@@ -5,6 +5,7 @@ import itertools
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QDialogButtonBox, QProxyStyle, QStyle
 
 from mezzotint_app import theme
 from mezzotint_app.stylesheet import stylesheet
@@ -51,6 +52,21 @@ def test_a_theme_is_used(qapp, qtbot, choice, colours):
     assert theme.colour("text") == QColor(colours["text"])
     assert qapp.palette().color(QPalette.ColorRole.Window) == QColor(colours["window"])
     assert theme.is_dark() == (choice == "dark")
+
+
+def test_buttons_of_dialogs_have_no_icons_of_the_system_which_knows_no_theme_of_ours(qapp, qtbot):
+    class Desktop(QProxyStyle):
+        def styleHint(self, hint, option=None, widget=None, returned=None):
+            if hint == QStyle.StyleHint.SH_DialogButtonBox_ButtonsHaveIcons:
+                return 1
+            return super().styleHint(hint, option, widget, returned)
+
+    theme.apply(qapp, "dark")
+    box, style = QDialogButtonBox(), Desktop("Fusion")
+    qtbot.addWidget(box)
+    box.setStyle(style)
+    assert box.addButton(QDialogButtonBox.StandardButton.Close).icon().isNull()
+    theme.apply(qapp, "light")
 
 
 def test_the_system_is_followed_and_what_it_tells_twice_is_done_once(qapp, monkeypatch):

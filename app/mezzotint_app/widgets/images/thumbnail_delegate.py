@@ -11,7 +11,7 @@ from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 Index = QModelIndex | QPersistentModelIndex
 
 MARGIN = 6  # points around the image
-_CAPTION = 18  # points below it, for the date and stars
+_CAPTION = 18  # points above it, for the date and stars
 _STAR = 12
 _TICK = 20
 _ROUND = 4.0
@@ -48,13 +48,13 @@ class ThumbnailDelegate(QStyledItemDelegate):
         selected = bool(state & QStyle.StateFlag.State_Selected)
         painter.save()
         painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
-        area = rect.adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN - self._caption())
+        area = rect.adjusted(MARGIN, MARGIN + self._caption(), -MARGIN, -MARGIN)
         if selected:
             _fill(painter, QRectF(rect).adjusted(1, 1, -1, -1), "selected")
         shown = self._paint_picture(painter, area, index)
         if selected:
             self._paint_selected(painter, rect, shown)
-        strip = QRect(area.x(), area.bottom() + 1, area.width(), self._caption())
+        strip = QRect(area.x(), area.y() - self._caption(), area.width(), self._caption())
         self._paint_stars(painter, self._paint_heading(painter, strip, index), index)
         if state & QStyle.StateFlag.State_HasFocus:
             _frame(painter, QRectF(rect).adjusted(1.5, 1.5, -1.5, -1.5), "focus", 2.5)
@@ -107,7 +107,7 @@ class ThumbnailDelegate(QStyledItemDelegate):
             icon_in("star-filled", "accent").paint(painter, place)
 
     def _paint_heading(self, painter: QPainter, strip: QRect, index: Index) -> QRect:
-        """Below the image, of which it covers nothing; the part of the strip that it leaves."""
+        """Above the image, of which it covers nothing; the part of the strip that it leaves."""
         heading = index.data(self._heading) if self._heading is not None else ""
         if not heading:
             return strip

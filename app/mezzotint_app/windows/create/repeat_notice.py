@@ -19,7 +19,7 @@ class RepeatNotice(NoticeBar):
 
     def show_model(self) -> None:
         """Show whether it would be the same."""
-        words = self.tr("The seed is locked and nothing else has changed: Generate would make the same image again.")
+        words = self.tr("Seed locked and nothing changed: this makes the same image again.")
         told = words if self._model.would_repeat() else ""
         if told != self.text():
             self.show_text(told)

@@ -130,6 +130,8 @@ class CreateResult(QWidget):
         layout.addLayout(tools)
         layout.addWidget(self._bar)
         layout.addLayout(row)
+        for part in (self._bar, self._cancel):
+            _keep_room(part)
         layout.addWidget(self._notices)
         layout.addWidget(self.strip)
 
@@ -220,3 +222,10 @@ class CreateResult(QWidget):
             menu.addAction(icon("reuse"), self.tr("Reuse seed"), lambda: self._model.seed.set(result.seed))
         menu.addAction(icon("info"), self.tr("Load settings…"), lambda: self.settings_wanted.emit(path))
         return menu
+
+
+def _keep_room(part: QWidget) -> None:
+    """Its room stays while it is hidden, so that the image does not change its size with it."""
+    policy = part.sizePolicy()
+    policy.setRetainSizeWhenHidden(True)
+    part.setSizePolicy(policy)

@@ -43,6 +43,17 @@ def test_progress_and_cancel(kit, page):
     assert page.result.cancel_button().isHidden()
 
 
+def test_the_image_keeps_its_size_while_another_is_made(kit, page, qtbot):
+    before = page.result.view.size()
+    running(kit)
+    qtbot.waitUntil(page.result.cancel_button().isVisible)
+    page.result.layout().activate()
+    assert page.result.view.size() == before
+    kit.runner.end()
+    page.result.layout().activate()
+    assert page.result.view.size() == before
+
+
 def test_the_image_that_is_made_is_skipped_while_another_follows(kit, page):
     assert page.result.skip_button().isHidden()
     kit.create.chosen.change(count=2)
