@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication, QLocale
 
 from mezzotint.protocol import GenerateRequest
 from mezzotint_app.viewmodel.create.reading import Reading, read_request
+from mezzotint_app.viewmodel.create.sampler_choices import shown_name
 
 translate = QCoreApplication.translate
 
@@ -133,7 +134,8 @@ def words_of(settings: Mapping[str, Any], strength: float | None = None) -> str:
         ("seed", translate("Batch", "seed {value}")),
     ):
         if settings.get(name) is not None:
-            parts.append(words.format(value=_shown(settings[name])))
+            value = shown_name(str(settings[name])) if name == "sampler" else _shown(settings[name])
+            parts.append(words.format(value=value))
     if settings.get("lora"):
         parts.append(translate("Batch", "LoRAs: %n", None, len(settings["lora"])))
     if strength is not None:
