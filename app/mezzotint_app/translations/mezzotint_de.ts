@@ -174,6 +174,10 @@
         <translation>überspringen</translation>
     </message>
     <message>
+        <source>unknown reason</source>
+        <translation>unbekannter Grund</translation>
+    </message>
+    <message>
         <source>unreadable images</source>
         <translation>unlesbare Bilder</translation>
     </message>
@@ -224,6 +228,10 @@
     <message>
         <source>{name}: step {step} of {steps}</source>
         <translation>{name}: Schritt {step} von {steps}</translation>
+    </message>
+    <message>
+        <source>{name}: {why}</source>
+        <translation>{name}: {why}</translation>
     </message>
     <message>
         <source>{rate} images/h</source>
@@ -361,13 +369,12 @@
 </context>
 <context>
     <name>BatchFailures</name>
-    <message>
-        <source>unknown reason</source>
-        <translation>unbekannter Grund</translation>
-    </message>
-    <message>
-        <source>{name}: {why}</source>
-        <translation>{name}: {why}</translation>
+    <message numerus="yes">
+        <source>%n more failed</source>
+        <translation>
+            <numerusform>%n weiteres fehlgeschlagen</numerusform>
+            <numerusform>%n weitere fehlgeschlagen</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -1714,12 +1721,16 @@
         <translation>Embeddings</translation>
     </message>
     <message>
-        <source>Init image</source>
-        <translation>Ausgangsbild</translation>
+        <source>Hires fix</source>
+        <translation>Hires-Fix</translation>
     </message>
     <message>
-        <source>Later stages</source>
-        <translation>Spätere Stufen</translation>
+        <source>Hires fix and refiner</source>
+        <translation>Hires-Fix und Refiner</translation>
+    </message>
+    <message>
+        <source>Init image</source>
+        <translation>Ausgangsbild</translation>
     </message>
     <message>
         <source>LoRAs</source>
@@ -1742,6 +1753,10 @@
         <translation>Quantisierung</translation>
     </message>
     <message>
+        <source>Refiner</source>
+        <translation>Refiner</translation>
+    </message>
+    <message>
         <source>Seed</source>
         <translation>Seed</translation>
     </message>
@@ -1752,6 +1767,14 @@
     <message>
         <source>Strength</source>
         <translation>Stärke</translation>
+    </message>
+    <message>
+        <source>denoising strength {value}</source>
+        <translation>Denoising-Stärke {value}</translation>
+    </message>
+    <message>
+        <source>from {part} of the steps</source>
+        <translation>ab {part} der Schritte</translation>
     </message>
     <message>
         <source>model default</source>
@@ -1768,6 +1791,10 @@
     <message>
         <source>the same model</source>
         <translation>dasselbe Modell</translation>
+    </message>
+    <message>
+        <source>{value} (default)</source>
+        <translation>{value} (Standard)</translation>
     </message>
 </context>
 <context>
@@ -2395,13 +2422,6 @@
 </context>
 <context>
     <name>GalleryActions</name>
-    <message numerus="yes">
-        <source>%n more could not be moved</source>
-        <translation>
-            <numerusform>%n weiteres konnte nicht verschoben werden</numerusform>
-            <numerusform>%n weitere konnten nicht verschoben werden</numerusform>
-        </translation>
-    </message>
     <message>
         <source>Command copied</source>
         <translation>Befehl kopiert</translation>
@@ -2423,6 +2443,10 @@
         <translation>Prompt kopiert</translation>
     </message>
     <message>
+        <source>Restored from trash: {0}</source>
+        <translation>Aus dem Papierkorb wiederhergestellt: {0}</translation>
+    </message>
+    <message>
         <source>Settings copied</source>
         <translation>Einstellungen kopiert</translation>
     </message>
@@ -2437,6 +2461,10 @@
     <message>
         <source>{path} could not be moved to the trash: {why}</source>
         <translation>{path} konnte nicht in den Papierkorb verschoben werden: {why}</translation>
+    </message>
+    <message>
+        <source>{path} could not be restored from the trash: {why}</source>
+        <translation>{path} ließ sich nicht aus dem Papierkorb wiederherstellen: {why}</translation>
     </message>
 </context>
 <context>
@@ -2701,6 +2729,23 @@
     <message>
         <source>Stop scanning for images; images found so far are kept</source>
         <translation>Die Suche nach Bildern stoppen; bisher gefundene Bilder bleiben erhalten</translation>
+    </message>
+</context>
+<context>
+    <name>GalleryTrash</name>
+    <message numerus="yes">
+        <source>%n more could not be moved</source>
+        <translation>
+            <numerusform>%n weiteres ließ sich nicht verschieben</numerusform>
+            <numerusform>%n weitere ließen sich nicht verschieben</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more could not be restored</source>
+        <translation>
+            <numerusform>%n weiteres ließ sich nicht wiederherstellen</numerusform>
+            <numerusform>%n weitere ließen sich nicht wiederherstellen</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -3356,17 +3401,6 @@ und {n} weitere</translation>
         <source>Models</source>
         <translation>Modelle</translation>
     </message>
-    <message numerus="yes">
-        <source>Models added (%n): {names}. Select one under Model.</source>
-        <translation>
-            <numerusform>Modell hinzugefügt: {names}. Unter „Modell“ auswählen.</numerusform>
-            <numerusform>Modelle hinzugefügt (%n): {names}. Unter „Modell“ eines auswählen.</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>No new models found there; those it has are already in the list.</source>
-        <translation>Dort wurden keine neuen Modelle gefunden; die vorhandenen stehen schon in der Liste.</translation>
-    </message>
     <message>
         <source>Queue</source>
         <translation>Warteschlange</translation>
@@ -3732,6 +3766,30 @@ und {n} weitere</translation>
     <message>
         <source>{model} was removed from the list; use “Folders…” to show it again.</source>
         <translation>{model} wurde aus der Liste entfernt; über „Ordner…“ wieder anzeigen.</translation>
+    </message>
+</context>
+<context>
+    <name>Models</name>
+    <message>
+        <source>No new models found there; those it has are already in the list.</source>
+        <translation>Keine neuen Modelle gefunden; die vorhandenen stehen schon in der Liste.</translation>
+    </message>
+</context>
+<context>
+    <name>ModelsFound</name>
+    <message numerus="yes">
+        <source>%n files cannot be used: {names}. The Models page shows why.</source>
+        <translation>
+            <numerusform>%n Datei ist unbrauchbar: {names}. Der Grund steht auf der Seite „Modelle“.</numerusform>
+            <numerusform>%n Dateien sind unbrauchbar: {names}. Der Grund steht auf der Seite „Modelle“.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n models added: {names}. Select one under Model.</source>
+        <translation>
+            <numerusform>%n Modell hinzugefügt: {names}. Unter „Modell“ auswählen.</numerusform>
+            <numerusform>%n Modelle hinzugefügt: {names}. Eines unter „Modell“ auswählen.</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -4869,6 +4927,21 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>RepeatNotice</name>
+    <message>
+        <source>Random seed</source>
+        <translation>Zufälliger Seed</translation>
+    </message>
+    <message>
+        <source>Seed locked and nothing changed: this makes the same image again.</source>
+        <translation>Seed gesperrt und nichts geändert: Das ergibt noch einmal dasselbe Bild.</translation>
+    </message>
+    <message>
+        <source>Unlock the seed: each image gets another one</source>
+        <translation>Seed entsperren: jedes Bild bekommt einen anderen</translation>
+    </message>
+</context>
+<context>
     <name>ResultStrip</name>
     <message>
         <source>Recent images</source>
@@ -5379,6 +5452,10 @@ und {n} weitere</translation>
         <translation>Entfernen</translation>
     </message>
     <message>
+        <source>Restore from trash</source>
+        <translation>Aus dem Papierkorb wiederherstellen</translation>
+    </message>
+    <message>
         <source>Search</source>
         <translation>Suchen</translation>
     </message>
@@ -5609,6 +5686,21 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>TrashNotice</name>
+    <message>
+        <source>Moved to trash: {0}</source>
+        <translation>In den Papierkorb verschoben: {0}</translation>
+    </message>
+    <message>
+        <source>Restore them from the trash ({keys})</source>
+        <translation>Aus dem Papierkorb wiederherstellen ({keys})</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+</context>
+<context>
     <name>Viewer</name>
     <message>
         <source>A</source>
@@ -5659,6 +5751,10 @@ und {n} weitere</translation>
         <translation>Voriges Bild (Links, Bild auf)</translation>
     </message>
     <message>
+        <source>Restore what was last moved to the trash (Ctrl+Z)</source>
+        <translation>Zuletzt in den Papierkorb Verschobenes wiederherstellen (Strg+Z)</translation>
+    </message>
+    <message>
         <source>Settings copied.</source>
         <translation>Einstellungen kopiert.</translation>
     </message>
@@ -5693,8 +5789,8 @@ und {n} weitere</translation>
 <context>
     <name>ViewerKeeping</name>
     <message>
-        <source>{path} could not be moved to the trash: {why}</source>
-        <translation>{path} konnte nicht in den Papierkorb verschoben werden: {why}</translation>
+        <source>Moved to trash; Ctrl+Z restores it.</source>
+        <translation>In den Papierkorb verschoben; Strg+Z stellt es wieder her.</translation>
     </message>
 </context>
 <context>

@@ -22,6 +22,16 @@
     </message>
 </context>
 <context>
+    <name>BatchFailures</name>
+    <message numerus="yes">
+        <source>%n more failed</source>
+        <translation>
+            <numerusform>%n more failed</numerusform>
+            <numerusform>%n more failed</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>BatchWhat</name>
     <message numerus="yes">
         <source>Images listed in the job file: %n</source>
@@ -79,16 +89,6 @@
     </message>
 </context>
 <context>
-    <name>GalleryActions</name>
-    <message numerus="yes">
-        <source>%n more could not be moved</source>
-        <translation>
-            <numerusform>%n more could not be moved</numerusform>
-            <numerusform>%n more could not be moved</numerusform>
-        </translation>
-    </message>
-</context>
-<context>
     <name>GalleryBar</name>
     <message numerus="yes">
         <source>%n or more stars</source>
@@ -119,12 +119,19 @@
     </message>
 </context>
 <context>
-    <name>MainWindow</name>
+    <name>GalleryTrash</name>
     <message numerus="yes">
-        <source>Models added (%n): {names}. Select one under Model.</source>
+        <source>%n more could not be moved</source>
         <translation>
-            <numerusform>Model added: {names}. Select it under Model.</numerusform>
-            <numerusform>Models added (%n): {names}. Select one under Model.</numerusform>
+            <numerusform>%n more could not be moved</numerusform>
+            <numerusform>%n more could not be moved</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more could not be restored</source>
+        <translation>
+            <numerusform>%n more could not be restored</numerusform>
+            <numerusform>%n more could not be restored</numerusform>
         </translation>
     </message>
 </context>
@@ -142,6 +149,23 @@
         <translation>
             <numerusform>The file matches its checksum.</numerusform>
             <numerusform>All %n files match their checksums.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>ModelsFound</name>
+    <message numerus="yes">
+        <source>%n files cannot be used: {names}. The Models page shows why.</source>
+        <translation>
+            <numerusform>%n file cannot be used: {names}. The Models page shows why.</numerusform>
+            <numerusform>%n files cannot be used: {names}. The Models page shows why.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n models added: {names}. Select one under Model.</source>
+        <translation>
+            <numerusform>%n model added: {names}. Select it under Model.</numerusform>
+            <numerusform>%n models added: {names}. Select one under Model.</numerusform>
         </translation>
     </message>
 </context>

@@ -11,6 +11,7 @@ from mezzotint.protocol import GenerateRequest
 from mezzotint_app.amounts import number_text
 from mezzotint_app.plurals import Plurals
 from mezzotint_app.viewmodel.create.reading import read_request
+from mezzotint_app.viewmodel.create.sampler_choices import shown_name
 
 translate = QCoreApplication.translate
 
@@ -69,7 +70,8 @@ def words_of(settings: Mapping[str, Any], strength: float | None = None) -> str:
         ("seed", translate("Batch", "seed {value}")),
     ):
         if settings.get(name) is not None:
-            parts.append(words.format(value=_shown(settings[name])))
+            value = shown_name(str(settings[name])) if name == "sampler" else _shown(settings[name])
+            parts.append(words.format(value=value))
     if settings.get("lora"):
         parts.append(SettingsCounts.tr("LoRAs: %n", "", len(settings["lora"])))
     if strength is not None:

@@ -72,6 +72,10 @@ def step_words(batch: Batch) -> str:
     return translate("Batch", "{name}: step {step} of {steps}").format(name=name, step=step.step, steps=step.steps)
 
 
+class BatchFailures(Plurals):
+    """Numbers of what a batch could not make."""
+
+
 def failures_words(batch: Batch) -> str:
     """What failed and why, by the names of the files, a line for each; empty while it runs, or where nothing failed."""
     if batch.stage != "resting" or not batch.failed:
@@ -79,7 +83,7 @@ def failures_words(batch: Batch) -> str:
     lines = [failure_words(row) for row in batch.failures]
     more = batch.failed - len(lines)
     if lines and more > 0:
-        lines.append(translate("Batch", "%n more failed", None, more))
+        lines.append(BatchFailures.tr("%n more failed", "", more))
     return "\n".join(lines)
 
 

@@ -163,7 +163,7 @@ class Preview(QObject):
         self._results = (*self._results, *(one for one in found if one.path not in known))[:MOST_RESULTS]
         self.results_changed.emit()
         if found and self._task is None and self._image.isNull():
-            self._load(found[0].path)
+            self._load(found[0].path, lambda _failure: None)  # nobody has asked for it
 
     def show_result(self, path: str) -> None:
         """Show a finished image again, and keep to it while another is made."""
@@ -308,10 +308,11 @@ class Preview(QObject):
         elif shown.stage == 0 < step.stage:
             self._before = self._image
 
-    def _load(self, path: str) -> None:
+    def _load(self, path: str, failed: Callable[[Failure], None] | None = None) -> None:
         self._loading = path
         self._first_stages.show(path)
-        self._pixels.load(path, SHOWN_SIDE, lambda image: self._loaded(path, image), self._not_loaded, slot="create")
+        not_loaded = failed or self._not_loaded
+        self._pixels.load(path, SHOWN_SIDE, lambda image: self._loaded(path, image), not_loaded, slot="create")
 
     def _loaded(self, path: str, image: QImage) -> None:
         if path != self._loading:

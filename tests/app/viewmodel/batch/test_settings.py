@@ -49,4 +49,5 @@ def test_what_no_setting_says_is_told():
 def test_settings_in_a_line():
     line = words_of({"model": "starter-dit", "size": "512x512", "steps": 20, "guidance": 4.5, "lora": ["a", "b"]}, 0.6)
     assert line == "starter-dit · 512x512 · 20 steps · CFG scale 4.5 · LoRAs: 2 · denoising strength 0.6"
+    assert words_of({"sampler": "dpmpp_2m"}) == "default model · DPM++ 2M"
     assert words_of({}) == "default model"

@@ -245,6 +245,14 @@ def test_the_last_results_are_there_again_after_a_restart(kit):
     later.close()
 
 
+def test_what_cannot_be_restored_is_no_trouble(kit):
+    path = kit.folder / "old.png"
+    path.write_bytes(b"x")
+    kit.create.preview.restore((Result(path=str(path), seed=1, width=8, height=8),))
+    kit.librarian.fail("image_refused", "it is damaged", method="pixels")
+    assert kit.create.preview.line() == ""
+
+
 def test_what_is_made_meanwhile_comes_before_what_is_restored(kit):
     old = kit.folder / "old.png"
     old.write_bytes(b"x")

@@ -1,0 +1,54 @@
+"""The parts of the program know of each other, and of the session before."""
+
+import pytest
+from PySide6.QtGui import QColor, QImage
+
+from mezzotint_app.program import Program
+from mezzotint_app.viewmodel.create.state import Result
+from mezzotint_app.windows.main_window import MainWindow
+
+NOWHERE = ("no such program",)
+
+
+def program(qtbot):
+    made = Program(engine=NOWHERE, librarian=NOWHERE)
+    with qtbot.waitSignal(made.access.opened):
+        made.access.open()
+    return made
+
+
+@pytest.fixture
+def later(qtbot, tmp_path):
+    """A second session, after one in which a prompt was written and an image made."""
+    path = tmp_path / "a.png"
+    image = QImage(8, 8, QImage.Format.Format_RGB32)
+    image.fill(QColor("#446688"))
+    assert image.save(str(path))
+    first = program(qtbot)
+    first.create.words.set_prompt("a boat at dawn")
+    first.create.chosen.change(steps=7)
+    first.create_state.change(results=(Result(path=str(path), seed=7, width=8, height=8),))
+    first.settings.change(first_run_done=True)
+    first.finish()
+    second = program(qtbot)
+    yield second
+    second.finish()
+
+
+def test_the_create_page_is_as_it_was_left(qtbot, later):
+    window = MainWindow(later)
+    qtbot.addWidget(window, before_close_func=lambda one: one.leave())
+    window.show()
+    later.create.restore()
+    page = window.create_page
+    assert page.prompts.prompt.toPlainText() == "a boat at dawn"
+    assert later.create.chosen.settings().steps == 7
+    qtbot.waitUntil(lambda: len(page.result.strip.paths()) == 1)
+
+
+def test_an_image_in_the_trash_leaves_the_create_page(qtbot, later):
+    later.create.restore()
+    qtbot.waitUntil(lambda: bool(later.create.preview.results()))
+    later.gallery.trash.moved.emit((later.create.preview.results()[0].path,))
+    assert later.create.preview.results() == ()
+    assert later.create_state.value().results == ()
