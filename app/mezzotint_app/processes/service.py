@@ -22,6 +22,18 @@ class Failure:
     message: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingCall:
+    """A call that is not answered yet, and who is to be told."""
+
+    method: str
+    params: object = None
+    answer: object = None  # the type that the result is decoded to; None: left as it is
+    then: Then | None = None
+    failed: Failed | None = None
+    on_event: OnEvent | None = None
+
+
 class Service(Protocol):
     """A process that answers; callbacks come later and on the window's thread, never inside `ask`."""
 

@@ -30,10 +30,10 @@ class FakeProcess(QObject):
     def start(self):
         self.doing = "started"
 
-    def ask(self, method, params=None, *, answer=None, then=None, failed=None, on_event=None):
+    def send(self, pending):
         call = len(self.asked) + 1
-        self.asked.append((method, params))
-        self.calls[call] = (method, then, failed, on_event)
+        self.asked.append((pending.method, pending.params))
+        self.calls[call] = (pending.method, pending.then, pending.failed, pending.on_event)
         return call
 
     def cancel(self, call):

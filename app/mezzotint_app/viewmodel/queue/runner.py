@@ -20,7 +20,7 @@ from mezzotint.protocol import (
 )
 from mezzotint_app.clock import Clock, Every, SystemClock
 from mezzotint_app.errors import is_for_want_of_space
-from mezzotint_app.processes.service import Failed, Failure, OnEvent, Then
+from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.queue import runner_work
@@ -39,7 +39,7 @@ _LEAVING = 15.0  # seconds that it has to stop a job when the window closes
 _OF_THE_LATENTS = ("image_refused", "unknown_model", "storage", "usage")  # not of the task
 
 
-class SupervisedEngine(Protocol):
+class SupervisedEngine(Service, Protocol):
     """The engine as the runner knows it; `Supervisor` is one."""
 
     changed: SignalInstance
@@ -54,23 +54,6 @@ class SupervisedEngine(Protocol):
 
     def stop(self) -> None:
         """End it."""
-        ...
-
-    def ask(
-        self,
-        method: str,
-        params: object = None,
-        *,
-        answer: object = None,
-        then: Then | None = None,
-        failed: Failed | None = None,
-        on_event: OnEvent | None = None,
-    ) -> int:
-        """As `Service.ask`."""
-        ...
-
-    def cancel(self, call: int) -> None:
-        """As Service.cancel."""
         ...
 
 
