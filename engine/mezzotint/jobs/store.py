@@ -55,7 +55,6 @@ class JobStore:
     def __init__(self, database: Database, now: Callable[[], float] = time.time) -> None:
         self._database, self._now = database, now
         self._last_backup = ""  # the day
-        self._skipped: claiming.Skipped = {}
 
     @classmethod
     def open(cls, path: Path | None = None, *, now: Callable[[], float] = time.time) -> Opened:
@@ -152,13 +151,11 @@ class JobStore:
         editing.cancel_task(self._database, task, self._now)
 
     def skip_image(self, task: int, seed: int) -> None:
-        """Leave out the image of that seed while this store is open; its task is cancelled when all others are made."""
-        self._skipped.setdefault(task, set()).add(seed)
+        """Leave out the image of that seed until its entry is retried; a task that lacks no other is cancelled then."""
+        editing.skip_image(self._database, task, seed)
 
     def retry(self, entries: Collection[int]) -> None:
         """What failed, was cancelled, set aside or interrupted waits again; images that are there stay."""
-        for task in claiming.tasks_of(self._database, entries) if self._skipped else ():
-            self._skipped.pop(task, None)
         editing.retry(self._database, entries, self._now)
 
     def go_elsewhere(self, old: str, new: str) -> int:
@@ -186,7 +183,7 @@ class JobStore:
         """
         with contextlib.suppress(StorageError):  # told when the queue is opened next; no reason not to work
             self._last_backup = backups.back_up_daily(self._database, self._now, after=self._last_backup)
-        return claiming.claim(self._database, owner, self._now, self._skipped)
+        return claiming.claim(self._database, owner, self._now)
 
     def saved(self, task: int, image: GeneratedImage) -> None:
         """An image is safely on the disk; telling it twice does no harm."""
