@@ -51,6 +51,19 @@ def skipped_images(database: Database, task: int) -> set[int]:
     return {number for (number,) in database.rows("SELECT number FROM skipped WHERE task = ?", task)}
 
 
+def is_skipped(database: Database, task: int, seed: int) -> bool:
+    """Whether the image of that seed is one of them."""
+    found = database.row(
+        "SELECT 1 FROM skipped WHERE task = ?1 AND number = ?2 - (SELECT seed FROM tasks WHERE id = ?1)", task, seed
+    )
+    return found is not None
+
+
+def waits(database: Database) -> bool:
+    """Whether any entry has a task that waits."""
+    return database.row("SELECT 1 FROM entries WHERE waiting > 0 LIMIT 1") is not None
+
+
 def _next_unmade(database: Database, now: Clock) -> Task | None:
     """The next that lacks an image: the last one may have come after its task was put back."""
     while (found := _next(database)) is not None:

@@ -154,6 +154,10 @@ class JobStore:
         """Leave out the image of that seed until its entry is retried; a task that lacks no other is cancelled then."""
         editing.skip_image(self._database, task, seed)
 
+    def is_skipped(self, task: int, seed: int) -> bool:
+        """Whether the image of that seed is left out."""
+        return claiming.is_skipped(self._database, task, seed)
+
     def retry(self, entries: Collection[int]) -> None:
         """What failed, was cancelled, set aside or interrupted waits again; images that are there stay."""
         editing.retry(self._database, entries, self._now)
@@ -205,9 +209,21 @@ class JobStore:
         """The engine's process ended while it made this: it waits again; after the second time it is set aside."""
         return recovery.died(self._database, task, because, self._now)
 
+    def interrupt(self, task: int) -> TaskState | None:
+        """Whoever wanted it has died: a person is asked whether to go on, and it is not the task's fault."""
+        return recovery.interrupt(self._database, task, self._now)
+
     def release(self, owner: str, *, because: str) -> None:
-        """All that was claimed under a lease waits again."""
-        running.release(self._database, owner, because, self._now)
+        """All that was claimed under a lease waits again; its images that are there are counted."""
+        recovery.release(self._database, owner, because, self._now)
+
+    def owner_died(self, owner: str, *, because: str) -> tuple[TaskState | None, ...]:
+        """The engine's process ended that worked under a lease, which goes on: as `died`, for what it was making."""
+        return recovery.owner_died(self._database, owner, because, self._now)
+
+    def waits(self) -> bool:
+        """Whether there is something to claim, once the queue is not paused."""
+        return claiming.waits(self._database)
 
     def cancellation_asked(self, task: int) -> bool:
         """Whether a task that runs is to be stopped, also since its entry was removed."""

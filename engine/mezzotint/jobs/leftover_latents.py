@@ -1,0 +1,123 @@
+"""Latents that a job has left behind, and whether a task can be finished from them."""
+
+import os
+from collections.abc import Callable, Collection
+from dataclasses import fields
+from pathlib import Path
+from typing import TypeVar
+
+from mezzotint.errors import MezzotintError
+from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, LoraRef, ModelRef, Sampling, Stage
+from mezzotint.stages.images.pending_decode import read_pending, undecoded
+
+T = TypeVar("T")
+
+_CLOCKS_DIFFER = 3.0  # seconds: disks keep times as coarsely as that
+_MOST_FILES = 200  # that are looked at, newest first
+
+
+def leftover(folder: Path, request: GenerateRequest, since: float, without: Collection[str] = ()) -> str | None:
+    """The newest file of a folder from which an image of this request can be finished; its seed is not open.
+
+    `since`: when the task was first begun. Older files are of others, even where what they were asked agrees.
+    """
+    for path in undecoded(folder)[: -_MOST_FILES - 1 : -1]:
+        if str(path) not in without and _is_recent(path, since) and _finishes(path, request):
+            return str(path)
+    return None
+
+
+def _is_recent(path: Path, since: float) -> bool:
+    try:
+        return path.stat().st_mtime >= since - _CLOCKS_DIFFER
+    except OSError:
+        return False
+
+
+def _finishes(path: Path, request: GenerateRequest) -> bool:
+    try:
+        pending = read_pending(path)
+    except MezzotintError:
+        return False
+    made, first = pending.record.request, request.seed or 0
+    return (
+        made.seed is not None
+        and first <= made.seed < first + request.count
+        and _goes_there(request.output.path, str(pending.path))
+        and agrees(request, made)
+    )
+
+
+def _goes_there(template: str | None, wanted: str) -> bool:
+    """Whether the image would lie where the template begins."""
+    if template is None:
+        return False
+    begin = os.path.expanduser(template.partition("[")[0])  # noqa: PTH111  a Path would lose the slash at the end
+    return wanted.startswith(begin)
+
+
+def agrees(asked: GenerateRequest, made: GenerateRequest) -> bool:
+    """Whether all that was said is what was done; what was left open may be anything."""
+    return (
+        (asked.prompt, asked.negative_prompt) == (made.prompt, made.negative_prompt)
+        and _cascades_agree(asked.cascade, made.cascade)
+        and _all(_same_picture, asked.images, made.images)
+        and _said(asked.strength, made.strength)
+        and _said(asked.inpaint, made.inpaint)
+        and _all(_same_file, asked.embeddings, made.embeddings)
+        and _all(_same_lora, asked.loras, made.loras)
+        and (asked.dtype in ("auto", made.dtype))
+        and (asked.quantization in ("auto", made.quantization))
+        and (asked.text_quantization in ("auto", made.text_quantization))
+    )
+
+
+def _cascades_agree(asked: Cascade, made: Cascade) -> bool:
+    transitions = zip(asked.transitions, made.transitions, strict=False)
+    return (
+        _all(_stages_agree, asked.stages, made.stages)
+        and len(asked.transitions) == len(made.transitions)
+        and all(
+            (one.space, one.scale, one.upscaler) == (other.space, other.scale, other.upscaler)
+            and _said(one.strength, other.strength)
+            for one, other in transitions
+        )
+    )
+
+
+def _stages_agree(asked: Stage, made: Stage) -> bool:
+    names = [field.name for field in fields(Sampling)]
+    return (
+        _same_model(asked.model, made.model)
+        and all(_said(getattr(asked, name), getattr(made, name)) for name in ("width", "height", "until"))
+        and all(_said(getattr(asked.sampling, name), getattr(made.sampling, name)) for name in names)
+        and (asked.loras is None or _all(_same_lora, asked.loras, made.loras or ()))
+        and (asked.weights is None or (made.weights is not None and _same_file(asked.weights, made.weights)))
+    )
+
+
+def _all(same: Callable[[T, T], bool], asked: tuple[T, ...], made: tuple[T, ...]) -> bool:
+    return len(asked) == len(made) and all(same(one, other) for one, other in zip(asked, made, strict=True))
+
+
+def _said(asked: object, made: object) -> bool:
+    return asked is None or asked == made
+
+
+def _same_model(asked: ModelRef | None, made: ModelRef | None) -> bool:
+    """By name: a model that was asked for by its path has an id where it was found."""
+    return asked is None or made is None or Path(asked.id).name == Path(made.id).name
+
+
+def _same_lora(asked: LoraRef, made: LoraRef) -> bool:
+    return asked.weight == made.weight and _same_file(asked.path, made.path)
+
+
+def _same_picture(asked: ImageInput, made: ImageInput) -> bool:
+    return (asked.role, asked.weight, asked.interval) == (made.role, made.weight, made.interval) and _same_file(
+        asked.path, made.path
+    )
+
+
+def _same_file(asked: str, made: str) -> bool:
+    return os.path.realpath(asked) == os.path.realpath(made)
