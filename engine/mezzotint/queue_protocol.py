@@ -1,5 +1,6 @@
 """The boundary, about the queue: what whoever drains it is asked, what it tells on the way, and why it ended."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -77,3 +78,4 @@ class TaskEnded:
 
 QueueEvent = TaskBegun | TaskEnded
 DrainEvent = Event | QueueEvent
+OnDrainEvent = Callable[[DrainEvent], None]

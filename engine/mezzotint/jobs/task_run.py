@@ -26,6 +26,7 @@ from mezzotint.protocol import (
     DecodeRequest,
     Decoding,
     Event,
+    Failure,
     GeneratedImage,
     GenerateRequest,
     GenerateResult,
@@ -54,6 +55,15 @@ class Ended:
     state: TaskState | None  # None: it was removed meanwhile
     result: GenerateResult | None
     error: Exception | None
+
+
+def failure_of(error: Exception) -> Failure:
+    """An error as people are told of it."""
+    if isinstance(error, MezzotintError):
+        return Failure(kind=error.kind, message=str(error))
+    if isinstance(error, MemoryError):
+        return Failure(kind=OutOfMemory.kind, message="the machine's memory is used up; a smaller size needs less")
+    return Failure(kind="bug", message=f"unexpected {type(error).__name__}: this is a bug, please report it")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -176,14 +186,10 @@ class TaskRun:
         if isinstance(error, StorageError) and is_for_want_of_space(error, self._task.request):
             self._store.pause()
             return self._store.put_back(task, because=str(error))
-        if isinstance(error, MezzotintError):
-            return self._store.fail(task, error.kind, str(error))
-        if isinstance(error, MemoryError):
-            return self._store.fail(
-                task, OutOfMemory.kind, "the machine's memory is used up; a smaller size needs less"
-            )
-        _log.error("a bug in task %s", task, exc_info=error)
-        return self._store.fail(task, "bug", f"unexpected {type(error).__name__}: this is a bug, please report it")
+        failure = failure_of(error)
+        if failure.kind == "bug":
+            _log.error("a bug in task %s", task, exc_info=error)
+        return self._store.fail(task, failure.kind, failure.message)
 
     def _stopped(self, error: Cancelled) -> TaskState | None:
         if self._store.cancellation_asked(self._task.id):
