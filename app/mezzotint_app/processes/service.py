@@ -4,11 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mezzotint.protocol import Event
-
 Then = Callable[[Any], None]
 Failed = Callable[["Failure"], None]
-OnEvent = Callable[[Event], None]
+OnEvent = Callable[[Any], None]  # an Event; of the queue's drain a DrainEvent
 
 GONE = "gone"  # the process ended before it answered
 NOT_RUNNING = "not_running"  # and is not started again

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, Event, Loading, MemoryNow
+from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, Loading, MemoryNow
+from mezzotint.queue_protocol import DrainEvent, TaskBegun
 from mezzotint_app.clock import Clock, SystemClock, Wait
 from mezzotint_app.processes.endings import Ending, MemoryWords, plain_reason
 from mezzotint_app.processes.hearing import Hearing
@@ -240,8 +241,6 @@ class Supervisor(QObject):
         if self._process is None:
             return
         asked = self._calls[call]
-        if asked.method in ("generate", "decode"):
-            self._memory = _MemorySeen()
         self._hearing.asked(call, asked.method)
         self._sent[call] = self._process.send(
             replace(
@@ -272,10 +271,12 @@ class Supervisor(QObject):
             self._hearing.answered(call)
             self._tell_failed(asked, failure)
 
-    def _on_event(self, call: int, event: Event) -> None:
+    def _on_event(self, call: int, event: DrainEvent) -> None:
         self._hearing.told(call, event)
         asked = self._calls.get(call)
-        if isinstance(event, Loading):
+        if isinstance(event, TaskBegun):
+            self._memory = _MemorySeen()
+        elif isinstance(event, Loading):
             self._memory.load(event)
         if asked is not None and asked.on_event is not None:
             asked.on_event(event)
