@@ -16,7 +16,7 @@ from mezzotint.catalog import Catalog
 from mezzotint.cli.entry import run
 from mezzotint.engine import Engine
 from mezzotint.images.metadata import read_metadata
-from mezzotint.jobs.drain import drain
+from mezzotint.jobs.drain import DrainControl, drain
 from mezzotint.jobs.store import JobStore, Lease
 from mezzotint.protocol import Sampling, Transition
 
@@ -65,7 +65,8 @@ def test_a_queue_is_drained(earlier, tmp_path):
             ("a green tent", "waiting"),
             ("a {red|blue} barn", "waiting"),
         ]
-        drain(store, lease, Engine(Catalog.standard([])), lambda _: None, lambda: False, on_ended=ended.append)
+        control = DrainControl(on_event=lambda _: None, cancelled=lambda: False)
+        drain(store, lease.owner, Engine(Catalog.standard([])), control, on_ended=ended.append)
         assert [row.state for row in store.rows()] == ["done", "done"]
     assert [one.error for one in ended] == [None] * 3
     assert len(list(tmp_path.rglob("*.png"))) == 4 + 3  # of the fixtures, too
