@@ -48,21 +48,21 @@ def test_a_folder_dry_then_made_then_settled(tiny_sdxl_folder, photos, tmp_path)
         ("make", "below/b.png"),
     ]
     assert not (tmp_path / "out").exists()
-    out, errors = mezzotint(*words)
-    assert "skipped: broken.png" in errors
+    out, errors = mezzotint(*words, code=3)
+    assert "failed: broken.png" in errors
     assert len(out.splitlines()) == 2
     manifest = tmp_path / "out" / "mezzotint-manifest.jsonl"
     made = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*.png")}
     assert len(made) == 2
     manifest.unlink()  # as if the process had ended before its first sync, and the machine with it
-    out, errors = mezzotint(*words, "--jsonl")
+    out, errors = mezzotint(*words, "--jsonl", code=3)
     ended = json.loads(out.splitlines()[-1])["ended"]
-    assert (ended["progress"]["done"], ended["failures"]) == (2, 0)
+    assert (ended["progress"]["done"], ended["failures"]) == (2, 1)
     assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*.png")} == made
-    merged = json.loads(mezzotint("batch", "merge", "--json", tmp_path / "out")[0])
+    merged = json.loads(mezzotint("batch", "merge", "--json", tmp_path / "out", code=3)[0])
     assert (merged["missing"], merged["conflicts"]) == ([], [])
     Image.new("RGB", (96, 64), "red").save(photos / "a.png")
-    out, _ = mezzotint(*words)
+    out, _ = mezzotint(*words, code=3)
     assert out.splitlines() == [f"{tmp_path}/out/a-1.png"]
 
 

@@ -29,7 +29,7 @@ def test_a_folder_is_made_by_the_window_alone(tmp_path):
 
         looked = first.told("looked")
         assert looked["problem"] == "" and looked["tab"]
-        assert sorted(row[0] for row in looked["rows"]) == ["generate"] * PICTURES + ["skip"]
+        assert sorted(row[0] for row in looked["rows"]) == ["cannot generate"] + ["generate"] * PICTURES
         assert looked["words"].startswith(f"{PICTURES} to generate, 1 skipped")
         assert not Path(dropped["output"]).exists()  # nothing was made
 

@@ -91,6 +91,10 @@ def works():
     yes = next(one for one in box.buttons() if box.buttonRole(one) == QMessageBox.ButtonRole.AcceptRole)
     driven.click(yes)
     driven.wait("the Batch page", lambda: driven.window.pages.currentIndex() == BATCH)
+    assert not program.batch.form().settings and not program.batch.form().prompts  # nothing comes unasked
+    driven.click(page.where.take)
+    if not program.batch.form().prompts:
+        program.batch.change(prompts="at night, snow")
     form = program.batch.form()
     tell(
         part="dropped", folder=form.folder, prompts=form.prompts, settings=form.settings, output=program.batch.output()

@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import signal
 from collections.abc import Sequence
 
 
@@ -14,3 +15,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run(argv)
     except KeyboardInterrupt:  # only before and after a command: while it runs, see interrupt.py
         return 130
+    finally:  # before all else that happens at exit, for nothing is left that could be stopped
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
