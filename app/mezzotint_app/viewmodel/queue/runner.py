@@ -1,26 +1,25 @@
 """Has the engine drain the queue whenever it may, tells the window what is done there, and passes on what it says."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
 
-from mezzotint.jobs.store import JobStore, Recovered, Task, TaskState
+from mezzotint.jobs.store import JobStore, Recovered, Task
 from mezzotint.protocol import Decoding, Event, Saved, Step
 from mezzotint.queue_protocol import DrainResult, TaskEnded
 from mezzotint_app.clock import Clock, Every, SystemClock
 from mezzotint_app.processes.service import GONE, NOT_RUNNING, Failure
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.queue import runner_work
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.engine_drain import EngineDrain, SupervisedEngine
 from mezzotint_app.viewmodel.queue.lease_keeper import LeaseKeeper
-from mezzotint_app.viewmodel.queue.runner_work import Look
+from mezzotint_app.viewmodel.queue.runner_work import Look, States, engine_ended, look
 from mezzotint_app.viewmodel.queue.trouble import AGAIN, QueueTrouble
 
 RunnerState = Literal["idle", "working", "paused", "elsewhere", "stopping"]
-States = tuple[TaskState | None, ...]
 
 _LOOK = 1.0  # seconds between looks at what others did to the queue
 _ENDING = 20.0  # seconds that an engine has to end after it lost its device
@@ -185,7 +184,7 @@ class QueueRunner(QObject):
             self._again = self._asking
             return
         self._asking = True
-        self._queue.ask(runner_work.look, self._seen, self._not_seen)
+        self._queue.ask(look, self._seen, self._not_seen)
 
     def _seen(self, now: Look) -> None:
         self._asking = False
@@ -263,6 +262,7 @@ class QueueRunner(QObject):
             self._drain.cancel()
 
     def _on_begun(self, task: Task) -> None:
+        self._end_untold()
         self._task, self._image, self._begun = task, 0, True
         self._trouble.is_over()
         self.started.emit(task)
@@ -299,9 +299,15 @@ class QueueRunner(QObject):
             self.ended.emit(task, None if told is None else told.result, failure)
         self.changed.emit()
 
+    def _end_untold(self) -> None:
+        """A line of the engine may be lost to what a library prints."""
+        if self._task is not None:
+            self._end_task(None, None)
+
     # ---- the end of a drain
 
     def _on_drained(self, result: DrainResult) -> None:
+        self._end_untold()
         self._nothing_at = None if self._begun else self._version
         if result.stopped == "disk_full":
             self._told_pause = self.tr("The queue is paused: {reason}").format(reason=result.reason)
@@ -327,17 +333,9 @@ class QueueRunner(QObject):
 
     def _settle_lost(self, failure: Failure) -> None:
         """The engine has ended, and could not tell the queue; nothing is begun before that knows."""
-        owner, because = self._owner, failure.message
         # At a logout the system ends the engine, too: that is not the task's fault.
         died = self._engine.state() in ("restarting", "given_up") and self._leaving is None
-
-        def work(store: JobStore) -> States:
-            if died:
-                return store.owner_died(owner, because=because)
-            store.release(owner, because=because)
-            return ()
-
-        self._settle(work, failure)
+        self._settle(partial(engine_ended, owner=self._owner, because=failure.message, died=died), failure)
 
     def _settle(self, work: Callable[[JobStore], States], failure: Failure) -> None:
         self._settling = True
