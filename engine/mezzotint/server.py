@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from mezzotint.errors import Busy, DeviceLost, MezzotintError
-from mezzotint.later import import_later
-from mezzotint.offline import offline_environment
+from mezzotint.libraries import import_later, offline_environment
 from mezzotint.protocol import GenerateManyRequest, GenerateRequest, PlanRequest
 from mezzotint.queue_protocol import DrainRequest, DrainSettings
 from mezzotint.rpc import (
