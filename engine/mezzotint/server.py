@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from mezzotint.errors import Busy, DeviceLost, MezzotintError
-from mezzotint.later import import_later
-from mezzotint.offline import offline_environment
-from mezzotint.protocol import DecodeRequest, GenerateManyRequest, GenerateRequest, PlanRequest
+from mezzotint.libraries import import_later, offline_environment
+from mezzotint.protocol import GenerateManyRequest, GenerateRequest, PlanRequest
 from mezzotint.queue_protocol import DrainRequest, DrainSettings
 from mezzotint.rpc import (
     GRACE,
@@ -39,7 +38,7 @@ MakeEngine = Callable[["Catalog"], "Engine"]
 
 
 class Server:
-    """The engine behind its methods; one image job at a time, and questions while it runs."""
+    """The engine behind its methods; one job, or one drain of the queue, at a time, and questions while it runs."""
 
     def __init__(
         self,
@@ -78,9 +77,6 @@ class Server:
                 params=GenerateManyRequest,
                 run=lambda asked, tell, stop: engine().generate_many(asked, tell, stop),
                 job=True,
-            ),
-            "decode": Method(
-                params=DecodeRequest, run=lambda asked, tell, stop: engine().decode(asked, tell, stop), job=True
             ),
             "drain": Method(
                 params=DrainRequest, run=lambda asked, tell, stop: queue().drain(asked, tell, stop), job=True

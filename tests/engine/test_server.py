@@ -277,17 +277,6 @@ def test_a_lost_device_is_told_and_ends_the_process():
     client.end()
 
 
-def test_a_picture_that_was_left_is_finished(client):
-    client.call(7, "decode", {"path": "left.latents.safetensors"})
-    answer, before = client.answer(7)
-    assert answer["result"]["path"] == "left.png" and client.engine.requests[-1].path == "left.latents.safetensors"
-    assert [decode_event(message["params"]["event"]).image.path for message in before] == ["left.png"]
-    client.send(b'{"jsonrpc": "2.0", "method": "decode", "params": {"path": "x"}}')
-    assert client.read()["error"]["message"].startswith("decode needs an id")
-    client.call(8, "decode", {"file": "x"})
-    assert client.answer(8)[0]["error"]["data"]["kind"] == "protocol"
-
-
 def test_memory_is_told_while_a_job_runs_and_a_question_waits(client):
     client.call(1, "generate", {"prompt": "slow"})
     client.engine.running.wait()

@@ -118,6 +118,7 @@ class DrainedEngine(FakeSupervised):
         self.made = []  # (method, params) that an engine was asked for
         self.process = None
         self.refusal = None
+        self.lost = ()  # what does not arrive
         self._waiting = []
 
     def ask(self, method, params=None, **words):
@@ -151,7 +152,8 @@ class DrainedEngine(FakeSupervised):
             tell, value = messages.pop(0)
             if tell in (self.process.asked.then, self.process.asked.failed):
                 self.process.asked.open = False
-            tell(value)
+            if not isinstance(value, self.lost):
+                tell(value)
 
     # ---- what the test says, of the image that is made
 

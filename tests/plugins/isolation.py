@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from mezzotint.later import import_later
-from mezzotint.offline import offline_environment
+from mezzotint.libraries import import_later, offline_environment
 
 THREADS = 1
 LOCAL_NAMES = {"", "localhost", "localhost.localdomain", "ip6-localhost", "::", "::1", "0.0.0.0"}

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from mezzotint.cli.context import Context
 from mezzotint.cli.parser import make_parser
 from mezzotint.errors import MezzotintError, OutOfMemory
-from mezzotint.later import import_later
-from mezzotint.offline import offline_environment
+from mezzotint.libraries import import_later, offline_environment
 
 REPORT = "mezzotint: this is a bug: please report it with the lines above and what `mezzotint doctor` says"
 

@@ -1,47 +1,29 @@
 """Has the engine drain the queue whenever it may, tells the window what is done there, and passes on what it says."""
 
 from collections.abc import Callable
-from typing import Literal, Protocol
+from functools import partial
+from typing import Literal
 
-from PySide6.QtCore import QObject, Signal, SignalInstance
+from PySide6.QtCore import QObject, Signal
 
-from mezzotint.jobs.store import JobStore, Recovered, Task, TaskState
+from mezzotint.jobs.store import JobStore, Recovered, Task
 from mezzotint.protocol import Decoding, Event, Saved, Step
-from mezzotint.queue_protocol import DrainEvent, DrainRequest, DrainResult, DrainSettings, TaskBegun, TaskEnded
+from mezzotint.queue_protocol import DrainResult, TaskEnded
 from mezzotint_app.clock import Clock, Every, SystemClock
-from mezzotint_app.processes.service import GONE, NOT_RUNNING, Failure, Service
+from mezzotint_app.processes.service import GONE, NOT_RUNNING, Failure
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.queue import runner_work
 from mezzotint_app.viewmodel.queue.access import QueueAccess
+from mezzotint_app.viewmodel.queue.engine_drain import EngineDrain, SupervisedEngine
 from mezzotint_app.viewmodel.queue.lease_keeper import LeaseKeeper
-from mezzotint_app.viewmodel.queue.runner_work import Look
+from mezzotint_app.viewmodel.queue.runner_work import Look, States, engine_ended, look
+from mezzotint_app.viewmodel.queue.trouble import AGAIN, QueueTrouble
 
 RunnerState = Literal["idle", "working", "paused", "elsewhere", "stopping"]
-States = tuple[TaskState | None, ...]
 
 _LOOK = 1.0  # seconds between looks at what others did to the queue
-_AGAIN = 5.0  # seconds until something is tried again that did not go
 _ENDING = 20.0  # seconds that an engine has to end after it lost its device
 _LEAVING = 15.0  # seconds that it has to stop a job when the window closes
-
-
-class SupervisedEngine(Service, Protocol):
-    """The engine as the runner knows it; `Supervisor` is one."""
-
-    changed: SignalInstance
-
-    def state(self) -> str:
-        """starting, ready, restarting, given_up or stopped."""
-        ...
-
-    def restart(self) -> None:
-        """Start it anew."""
-        ...
-
-    def stop(self) -> None:
-        """End it."""
-        ...
 
 
 class QueueRunner(QObject):
@@ -65,17 +47,16 @@ class QueueRunner(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._queue, self._engine, self._settings = queue, engine, settings
+        self._queue, self._engine = queue, engine
         self._clock = clock or SystemClock(self)
         self._keeper = LeaseKeeper(queue, self._clock, self)
-        self._call: int | None = None  # of the drain
+        self._trouble = QueueTrouble(self._clock, self)
+        self._drain = EngineDrain(engine, settings, self)
         self._owner = ""  # of the lease under which it works
-        self._cancelled = False
-        self._sent = DrainSettings()
         self._task: Task | None = None
         self._image = 0  # of the task, from 0: that which is being made
         self._paused = self._stops = False
-        self._problem = self._told_trouble = self._told_pause = ""
+        self._told_pause = ""
         self._asking = self._again = self._settling = False
         self._leaving: Callable[[], None] | None = None
         self._borrower: Callable[[], None] | None = None
@@ -85,10 +66,17 @@ class QueueRunner(QObject):
         self._nothing_at: int | None = None  # the store's version when there was nothing to do for it
         self._made = self._failed = 0
         self._every = Every(self._clock, _LOOK, self._look)
+        self._trouble.told.connect(self.told)
+        self._trouble.over.connect(self.over)
+        self._trouble.changed.connect(self._on_problem)
         self._keeper.changed.connect(self.changed)
         self._keeper.recovered.connect(self._on_recovered)
         self._keeper.failed.connect(self._on_trouble)
-        settings.changed.connect(self._on_settings)
+        self._drain.task_begun.connect(self._on_begun)
+        self._drain.progressed.connect(self._on_progress)
+        self._drain.task_ended.connect(self._on_task_ended)
+        self._drain.ended.connect(self._on_drained)
+        self._drain.failed.connect(self._on_failed)
         queue.opened.connect(lambda _notice: self._begin())
         queue.changed.connect(self._look)
         engine.changed.connect(self._on_engine)
@@ -102,7 +90,7 @@ class QueueRunner(QObject):
             return "elsewhere"
         if self._task is not None:
             return "stopping" if self._stops or self._paused else "working"
-        return "paused" if self._paused or self._problem else "idle"
+        return "paused" if self._paused or self._trouble.problem() else "idle"
 
     def task(self) -> Task | None:
         """The one that runs."""
@@ -118,17 +106,17 @@ class QueueRunner(QObject):
 
     def problem(self) -> str:
         """Why nothing goes on though the queue is not paused; empty: nothing is wrong."""
-        return self._problem
+        return self._trouble.problem()
 
     # ---- what a person says
 
     def pause(self) -> None:
         """Begin nothing more, and put back what runs, within a step: it is begun anew, with the same seed."""
-        self._queue.change(JobStore.pause, lambda _: self._cancel(), self._on_trouble)
+        self._queue.change(JobStore.pause, lambda _: self._drain.cancel(), self._on_trouble)
 
     def resume(self) -> None:
         """Go on."""
-        self._set_problem("")
+        self._trouble.try_again()
         self._queue.change(JobStore.resume, None, self._on_trouble)
 
     def finish_then_stop(self) -> None:
@@ -150,8 +138,8 @@ class QueueRunner(QObject):
     def let_go(self, then: Callable[[], None]) -> None:
         """Work no more: what runs is put back, and the lease is released; for the window's end."""
         self._leaving = then
-        if self._call is not None:
-            self._cancel()
+        if self._drain.runs():
+            self._drain.cancel()
             self._clock.after(_LEAVING, self._stop_engine)
         elif not self._asking and not self._settling:
             self._leave()
@@ -196,15 +184,15 @@ class QueueRunner(QObject):
             self._again = self._asking
             return
         self._asking = True
-        self._queue.ask(runner_work.look, self._seen, self._not_seen)
+        self._queue.ask(look, self._seen, self._not_seen)
 
     def _seen(self, now: Look) -> None:
         self._asking = False
         self._note_pause(now)
-        if self._leaving is not None and self._call is None and not self._settling:
+        if self._leaving is not None and not self._drain.runs() and not self._settling:
             self._leave()
         elif self._may_drain(now):
-            self._drain(now.version)
+            self._begin_drain(now.version)
         elif self._may_lend():
             self._lend()
         elif self._again:
@@ -223,14 +211,14 @@ class QueueRunner(QObject):
     def _not_seen(self, error: Exception) -> None:
         self._asking = self._again = False
         self._on_trouble(error)
-        if self._leaving is not None and self._call is None:
+        if self._leaving is not None and not self._drain.runs():
             self._leave()
 
     def _is_free(self) -> bool:
         """Whether the lease is ours, and nothing is under way."""
         return (
             self._keeper.lease() is not None
-            and self._call is None
+            and not self._drain.runs()
             and not self._settling
             and not self._engine_must_end
             and self._leaving is None
@@ -241,7 +229,7 @@ class QueueRunner(QObject):
             self._is_free()
             and (now.waits or now.stops)
             and not now.paused
-            and not self._problem
+            and not self._trouble.problem()
             and now.version != self._nothing_at
             and self._engine.state() == "ready"
         )
@@ -261,58 +249,30 @@ class QueueRunner(QObject):
 
     # ---- the engine drains
 
-    def _drain(self, version: int) -> None:
+    def _begin_drain(self, version: int) -> None:
         lease = self._keeper.lease()
-        if lease is None:
-            return
-        self._owner, self._version, self._sent = lease.owner, version, self._drain_settings()
-        self._begun = self._cancelled = self._again = False
-        self._call = self._engine.ask(
-            "drain",
-            DrainRequest(owner=lease.owner, settings=self._sent),
-            answer=DrainResult,
-            then=self._on_drained,
-            failed=self._on_failed,
-            on_event=self._on_event,
-        )
-
-    def _drain_settings(self) -> DrainSettings:
-        settings = self._settings.value()
-        return DrainSettings(device=settings.device, attention=settings.attention, previews=settings.previews)
-
-    def _on_settings(self) -> None:
-        if self._call is not None and (settings := self._drain_settings()) != self._sent:
-            self._sent = settings
-            self._engine.ask("drain_settings", settings)
+        if lease is not None:
+            self._owner, self._version = lease.owner, version
+            self._begun = self._again = False
+            self._drain.begin(lease.owner)
 
     def _stop(self, task: int) -> None:
         """It may have ended meanwhile."""
         if self._task is not None and self._task.id == task:
-            self._cancel()
-
-    def _cancel(self) -> None:
-        """What was said to the queue decides what becomes of the task."""
-        if self._call is not None and not self._cancelled:
-            self._cancelled = True
-            self._engine.cancel(self._call)
-
-    def _on_event(self, event: DrainEvent) -> None:
-        match event:
-            case TaskBegun(task=task):
-                self._on_begun(task)
-            case TaskEnded():
-                self._on_task_ended(event)
-            case _ if self._task is not None:
-                self._on_progress(self._task, event)
+            self._drain.cancel()
 
     def _on_begun(self, task: Task) -> None:
+        self._end_untold()
         self._task, self._image, self._begun = task, 0, True
-        self._trouble_is_over()
+        self._trouble.is_over()
         self.started.emit(task)
         self.changed.emit()
         self._queue.changed.emit()
 
-    def _on_progress(self, task: Task, event: Event) -> None:
+    def _on_progress(self, event: Event) -> None:
+        task = self._task
+        if task is None:
+            return
         self.progressed.emit(task, event)
         if isinstance(event, Step | Decoding):
             self._image = event.image
@@ -339,10 +299,15 @@ class QueueRunner(QObject):
             self.ended.emit(task, None if told is None else told.result, failure)
         self.changed.emit()
 
+    def _end_untold(self) -> None:
+        """A line of the engine may be lost to what a library prints."""
+        if self._task is not None:
+            self._end_task(None, None)
+
     # ---- the end of a drain
 
     def _on_drained(self, result: DrainResult) -> None:
-        self._call = None
+        self._end_untold()
         self._nothing_at = None if self._begun else self._version
         if result.stopped == "disk_full":
             self._told_pause = self.tr("The queue is paused: {reason}").format(reason=result.reason)
@@ -350,12 +315,10 @@ class QueueRunner(QObject):
         elif result.stopped == "empty" and (self._made or self._failed):
             made, failed, self._made, self._failed = self._made, self._failed, 0, 0
             self.drained.emit(made, failed)
-        self._trouble_is_over()
-        self._set_problem("")
+        self._trouble.is_over()
         self._look()
 
     def _on_failed(self, failure: Failure) -> None:
-        self._call = None
         if failure.kind in (GONE, NOT_RUNNING):
             self._settle_lost(failure)
             return
@@ -370,17 +333,9 @@ class QueueRunner(QObject):
 
     def _settle_lost(self, failure: Failure) -> None:
         """The engine has ended, and could not tell the queue; nothing is begun before that knows."""
-        owner, because = self._owner, failure.message
         # At a logout the system ends the engine, too: that is not the task's fault.
         died = self._engine.state() in ("restarting", "given_up") and self._leaving is None
-
-        def work(store: JobStore) -> States:
-            if died:
-                return store.owner_died(owner, because=because)
-            store.release(owner, because=because)
-            return ()
-
-        self._settle(work, failure)
+        self._settle(partial(engine_ended, owner=self._owner, because=failure.message, died=died), failure)
 
     def _settle(self, work: Callable[[JobStore], States], failure: Failure) -> None:
         self._settling = True
@@ -389,12 +344,11 @@ class QueueRunner(QObject):
             self._settling = False
             self._count(states)
             self._end_task(None, failure)
-            self._trouble_is_over()
-            self._set_problem("")
+            self._trouble.is_over()
 
         def not_told(error: Exception) -> None:
             self._on_trouble(error)
-            self._clock.after(_AGAIN, lambda: self._queue.change(work, told, not_told))
+            self._clock.after(AGAIN, lambda: self._queue.change(work, told, not_told))
 
         self._queue.change(work, told, not_told)
 
@@ -424,31 +378,17 @@ class QueueRunner(QObject):
             self._engine_must_end = False
             self._look()
 
-        self._clock.after(_AGAIN, go_on)
+        self._clock.after(AGAIN, go_on)
 
     # ---- trouble
 
     def _on_trouble(self, error: Exception) -> None:
-        """Told once, however often it comes again; a moment later it is tried anew."""
-        if str(error) != self._told_trouble:
-            self._trouble_is_over()
-            self._told_trouble = str(error)
-            self.told.emit(str(error))
-        self._set_problem(str(error))
-        if not self._settling:
-            self._clock.after(_AGAIN, lambda: self._set_problem(""))
+        self._trouble.happened(error, waits=not self._settling)
 
-    def _trouble_is_over(self) -> None:
-        told, self._told_trouble = self._told_trouble, ""
-        if told:
-            self.over.emit(told)
-
-    def _set_problem(self, problem: str) -> None:
-        if problem != self._problem:
-            self._problem = problem
-            self.changed.emit()
-            if not problem:
-                self._look()
+    def _on_problem(self) -> None:
+        self.changed.emit()
+        if not self._trouble.problem():
+            self._look()
 
     def _set_aside_words(self) -> str:
         return self.tr("A task crashed the engine twice and is skipped; the others continue.")

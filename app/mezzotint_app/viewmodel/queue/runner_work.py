@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from mezzotint.jobs.store import Held, JobStore, Lease, Recovered
+from mezzotint.jobs.store import Held, JobStore, Lease, Recovered, TaskState
+
+States = tuple[TaskState | None, ...]  # that tasks ended in; None: it was removed
 
 DEVICE = "auto"  # the device that the lease is for: that which the engine takes by itself
 
@@ -45,6 +47,14 @@ def look(store: JobStore) -> Look:
         stops=store.stops_after_current(),
         waits=store.waits(),
     )
+
+
+def engine_ended(store: JobStore, *, owner: str, because: str, died: bool) -> States:
+    """What it was making waits again; if it died of that twice, it is set aside."""
+    if died:
+        return store.owner_died(owner, because=because)
+    store.release(owner, because=because)
+    return ()
 
 
 def release(store: JobStore, lease: Lease, because: str) -> None:

@@ -22,8 +22,7 @@ from mezzotint.batch.run.workers import EngineWorker
 from mezzotint.batch.tasks.outputs import as_template
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import DeviceLost, ImageRefused, MezzotintError, NoDevice
-from mezzotint.later import import_later
-from mezzotint.offline import offline_environment
+from mezzotint.libraries import import_later, offline_environment
 from mezzotint.protocol import Failure, GenerateRequest, Output
 
 if TYPE_CHECKING:

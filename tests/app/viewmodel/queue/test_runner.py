@@ -9,6 +9,7 @@ from mezzotint import paths
 from mezzotint.errors import StorageError
 from mezzotint.jobs.store import JobStore, Lease
 from mezzotint.protocol import Cascade, Encoding, GenerateRequest, Output, Sampling, Stage, Step, Timings
+from mezzotint.queue_protocol import TaskEnded
 from mezzotint_app.settings import Settings
 
 pytestmark = pytest.mark.requires_package("PySide6")
@@ -31,6 +32,15 @@ def test_an_entry_is_made_task_by_task(house):
     ]
     assert house.runner.state == "idle" and house.runner.task() is None
     assert house.drained == [(2, 0)]
+
+
+@pytest.mark.parametrize("prompts", [["a house"], ["a house", "a tree"]])
+def test_a_task_whose_end_was_lost_on_the_way_has_ended(house, prompts):
+    house.engine.lost = TaskEnded
+    house.add(*prompts)
+    house.succeed()
+    assert house.story[:3] == [("started", 1), ("saved", 1, 7), ("ended", 1, None)]
+    assert (house.runner.task() is None) == (len(prompts) == 1)
 
 
 def test_times_are_learned(house):

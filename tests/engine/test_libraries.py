@@ -1,12 +1,13 @@
 """Modules that wait: what is seen of them is what is seen of any module, only later."""
 
 import importlib
+import subprocess
 import sys
 from types import ModuleType
 
 import pytest
 
-from mezzotint.later import COMPILER, LaterFinder
+from mezzotint.libraries import COMPILER, LaterFinder, offline_environment
 
 SLOW = """
 from {name} import parts
@@ -96,7 +97,7 @@ def test_what_is_not_installed_is_not_found(monkeypatch):
 def test_torch_compiles_and_knows_what_was_marked(run_python):
     run_python(f"""
         import sys
-        from mezzotint.later import import_later
+        from mezzotint.libraries import import_later
         import_later()
         import_later()
         import torch
@@ -131,3 +132,32 @@ def run_python():
         assert done.returncode == 0, done.stderr
 
     return run
+
+
+# ---- off the network
+
+
+def test_what_was_said_otherwise_is_overruled():
+    environ = {"HF_HUB_OFFLINE": "0", "HOME": "/home/me"}
+    offline_environment(environ)
+    assert environ["HF_HUB_OFFLINE"] == "1"
+    assert environ["HF_HUB_DISABLE_TELEMETRY"] == "1"
+    assert environ["HF_HUB_DISABLE_IMPLICIT_TOKEN"] == "1"
+    assert environ["DO_NOT_TRACK"] == "1"
+    assert environ["DIFFUSERS_DISABLE_REMOTE_CODE"] == "true"
+    assert environ["TOKENIZERS_PARALLELISM"] == "false"
+    assert environ["HOME"] == "/home/me"
+
+
+def test_the_hub_library_understands_it():
+    code = (
+        f"import sys; sys.path[:0] = {sys.path!r}\n"
+        "import os; os.environ['HF_HUB_OFFLINE'] = '0'\n"
+        "from mezzotint.libraries import offline_environment\n"
+        "offline_environment()\n"
+        "from huggingface_hub import constants\n"
+        "assert constants.HF_HUB_OFFLINE and constants.HF_HUB_DISABLE_TELEMETRY\n"
+        "assert constants.HF_HUB_DISABLE_IMPLICIT_TOKEN\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

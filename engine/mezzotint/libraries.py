@@ -1,12 +1,14 @@
-"""Modules that the libraries below import and no picture needs: known to Python at once, run at their first use.
+"""How the libraries below are imported: off the network, and parts that no image needs at their first use only.
 
-Diffusers and transformers import torch's compiler only to mark functions for it, and bitsandbytes wherever it is
-installed; each takes longer than a small picture. A module that waits is the module itself, empty: it takes the marks,
-runs in place when it is asked for anything else, and is then given them.
+Those parts are known to Python at once. Diffusers and transformers import torch's compiler only to mark functions for
+it, and bitsandbytes wherever it is installed; each takes longer than a small picture. A module that waits is the module
+itself, empty: it takes the marks, runs in place when it is asked for anything else, and is then given them.
 """
 
+import logging
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from functools import partial
 from importlib.machinery import ModuleSpec, PathFinder
 from threading import RLock
@@ -16,10 +18,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from importlib.abc import Loader
 
+_OFFLINE = {
+    "DIFFUSERS_DISABLE_REMOTE_CODE": "true",
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",  # its threads would warn and stall after a fork
+}
 COMPILER = "torch._dynamo"
 _MARKS = {COMPILER: ("allow_in_graph", "assume_constant_result"), "bitsandbytes": ()}
 _ALONE = {f"{COMPILER}._trace_wrapped_higher_order_op"}  # transformers' masks import it; it needs nothing of the rest
 _ASKED_WHEN_MADE = {"__path__", "__file__", "__cached__"}  # by Python, which then sets them
+
+
+def offline_environment(environ: MutableMapping[str, str] = os.environ) -> None:
+    """Switch off network, telemetry, tokens and remote code; call before any of the libraries is imported."""
+    environ.update(_OFFLINE)
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it warns of kernels that it would have downloaded
+    environ.pop("DIFFUSERS_ATTN_BACKEND", None)  # what runs is chosen here, and told in the result
 
 
 def import_later() -> None:
