@@ -1557,7 +1557,7 @@
     </message>
     <message>
         <source>What the image is to show. Ctrl+Up and Ctrl+Down: the word counts more or less; Alt+Up and Alt+Down: earlier prompts; {red|blue}: both, one image each; Ctrl+Enter: Generate</source>
-        <translation>Was das Bild zeigen soll. Strg+Auf und Strg+Ab: das Wort zählt mehr oder weniger; Alt+Auf und Alt+Ab: frühere Prompts; {red|blue}: beides, je ein Bild; Strg+Enter: Generieren</translation>
+        <translation>Was das Bild zeigen soll. Strg+Hoch und Strg+Herunter: das Wort zählt mehr oder weniger; Alt+Hoch und Alt+Herunter: frühere Prompts; {red|blue}: beides, je ein Bild; Strg+Enter: Generieren</translation>
     </message>
     <message>
         <source>What the image should not show; optional</source>
@@ -5095,7 +5095,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>For Alt+Up and Alt+Down in the prompt; stays on this machine</source>
-        <translation>Für Alt+Auf und Alt+Ab im Prompt; bleibt auf diesem Rechner</translation>
+        <translation>Für Alt+Hoch und Alt+Herunter im Prompt; bleibt auf diesem Rechner</translation>
     </message>
     <message>
         <source>Generate on</source>
