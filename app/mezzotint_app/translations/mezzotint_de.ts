@@ -2908,6 +2908,29 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>ImageBar</name>
+    <message>
+        <source>Actual size (1)</source>
+        <translation>Originalgröße (1)</translation>
+    </message>
+    <message>
+        <source>Fit to window (0)</source>
+        <translation>An Fenster anpassen (0)</translation>
+    </message>
+    <message>
+        <source>Zoom in (+)</source>
+        <translation>Vergrößern (+)</translation>
+    </message>
+    <message>
+        <source>Zoom out (-)</source>
+        <translation>Verkleinern (-)</translation>
+    </message>
+    <message>
+        <source>{0} %</source>
+        <translation>{0} %</translation>
+    </message>
+</context>
+<context>
     <name>ImageInput</name>
     <message>
         <source>Almost everything changes</source>
@@ -3082,6 +3105,98 @@ und {n} weitere</translation>
     <message>
         <source>{0} × {1} pixels</source>
         <translation>{0} × {1} Pixel</translation>
+    </message>
+</context>
+<context>
+    <name>ImagePlaces</name>
+    <message>
+        <source>{folder} is not an absolute path: enter it from the root or the drive letter.</source>
+        <translation>{folder} ist kein absoluter Pfad: vom Wurzelverzeichnis oder Laufwerksbuchstaben an eingeben.</translation>
+    </message>
+</context>
+<context>
+    <name>ImageSettings</name>
+    <message>
+        <source>A pattern such as [date]/[seed].png; existing files are never replaced</source>
+        <translation>Ein Muster wie [date]/[seed].png; vorhandene Dateien werden nie ersetzt</translation>
+    </message>
+    <message>
+        <source>Add a folder…</source>
+        <translation>Ordner hinzufügen…</translation>
+    </message>
+    <message>
+        <source>Also in the gallery</source>
+        <translation>Auch in der Galerie</translation>
+    </message>
+    <message>
+        <source>Also show its images in the gallery; nothing is copied</source>
+        <translation>Seine Bilder auch in der Galerie anzeigen; nichts wird kopiert</translation>
+    </message>
+    <message>
+        <source>Choose the folder</source>
+        <translation>Ordner wählen</translation>
+    </message>
+    <message>
+        <source>Choose…</source>
+        <translation>Wählen…</translation>
+    </message>
+    <message>
+        <source>File names</source>
+        <translation>Dateinamen</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>Image folder</source>
+        <translation>Bilderordner</translation>
+    </message>
+    <message>
+        <source>Reset</source>
+        <translation>Zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Reset to {template}</source>
+        <translation>Auf {template} zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Tokens: {tokens}; / starts a folder</source>
+        <translation>Platzhalter: {tokens}; / beginnt einen Ordner</translation>
+    </message>
+    <message>
+        <source>Where new images are saved; empty: Mezzotint in your images folder</source>
+        <translation>Wo neue Bilder gespeichert werden; leer: „Mezzotint“ im eigenen Bilderordner</translation>
+    </message>
+</context>
+<context>
+    <name>ImageView</name>
+    <message>
+        <source>After</source>
+        <translation>Nachher</translation>
+    </message>
+    <message>
+        <source>Before</source>
+        <translation>Vorher</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>Bild</translation>
+    </message>
+    <message>
+        <source>This image is empty.</source>
+        <translation>Dieses Bild ist leer.</translation>
+    </message>
+    <message>
+        <source>{width} by {height} pixels, zoom {percent} %</source>
+        <translation>{width} mal {height} Pixel, Zoom {percent} %</translation>
+    </message>
+</context>
+<context>
+    <name>ImagesModel</name>
+    <message>
+        <source>Image {0}, seed {1}</source>
+        <translation>Bild {0}, Seed {1}</translation>
     </message>
 </context>
 <context>
@@ -4055,121 +4170,6 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
-    <name>PictureBar</name>
-    <message>
-        <source>Actual size (1)</source>
-        <translation>Originalgröße (1)</translation>
-    </message>
-    <message>
-        <source>Fit to window (0)</source>
-        <translation>An Fenster anpassen (0)</translation>
-    </message>
-    <message>
-        <source>Zoom in (+)</source>
-        <translation>Vergrößern (+)</translation>
-    </message>
-    <message>
-        <source>Zoom out (-)</source>
-        <translation>Verkleinern (-)</translation>
-    </message>
-    <message>
-        <source>{0} %</source>
-        <translation>{0} %</translation>
-    </message>
-</context>
-<context>
-    <name>PicturePlaces</name>
-    <message>
-        <source>{folder} is not an absolute path: enter it from the root or the drive letter.</source>
-        <translation>{folder} ist kein absoluter Pfad: vom Wurzelverzeichnis oder Laufwerksbuchstaben an eingeben.</translation>
-    </message>
-</context>
-<context>
-    <name>PictureSettings</name>
-    <message>
-        <source>A pattern such as [date]/[seed].png; existing files are never replaced</source>
-        <translation>Ein Muster wie [date]/[seed].png; vorhandene Dateien werden nie ersetzt</translation>
-    </message>
-    <message>
-        <source>Add a folder…</source>
-        <translation>Ordner hinzufügen…</translation>
-    </message>
-    <message>
-        <source>Also in the gallery</source>
-        <translation>Auch in der Galerie</translation>
-    </message>
-    <message>
-        <source>Also show its images in the gallery; nothing is copied</source>
-        <translation>Seine Bilder auch in der Galerie anzeigen; nichts wird kopiert</translation>
-    </message>
-    <message>
-        <source>Choose the folder</source>
-        <translation>Ordner wählen</translation>
-    </message>
-    <message>
-        <source>Choose…</source>
-        <translation>Wählen…</translation>
-    </message>
-    <message>
-        <source>File names</source>
-        <translation>Dateinamen</translation>
-    </message>
-    <message>
-        <source>Folder</source>
-        <translation>Ordner</translation>
-    </message>
-    <message>
-        <source>Image folder</source>
-        <translation>Bilderordner</translation>
-    </message>
-    <message>
-        <source>Reset</source>
-        <translation>Zurücksetzen</translation>
-    </message>
-    <message>
-        <source>Reset to {template}</source>
-        <translation>Auf {template} zurücksetzen</translation>
-    </message>
-    <message>
-        <source>Tokens: {tokens}; / starts a folder</source>
-        <translation>Platzhalter: {tokens}; / beginnt einen Ordner</translation>
-    </message>
-    <message>
-        <source>Where new images are saved; empty: Mezzotint in your images folder</source>
-        <translation>Wo neue Bilder gespeichert werden; leer: „Mezzotint“ im eigenen Bilderordner</translation>
-    </message>
-</context>
-<context>
-    <name>PictureView</name>
-    <message>
-        <source>After</source>
-        <translation>Nachher</translation>
-    </message>
-    <message>
-        <source>Before</source>
-        <translation>Vorher</translation>
-    </message>
-    <message>
-        <source>Image</source>
-        <translation>Bild</translation>
-    </message>
-    <message>
-        <source>This image is empty.</source>
-        <translation>Dieses Bild ist leer.</translation>
-    </message>
-    <message>
-        <source>{width} by {height} pixels, zoom {percent} %</source>
-        <translation>{width} mal {height} Pixel, Zoom {percent} %</translation>
-    </message>
-</context>
-<context>
-    <name>PicturesModel</name>
-    <message>
-        <source>Image {0}, seed {1}</source>
-        <translation>Bild {0}, Seed {1}</translation>
-    </message>
-</context>
-<context>
     <name>PlacesDialog</name>
     <message>
         <source>A folder of models, or one of ComfyUI or A1111</source>
@@ -4556,8 +4556,8 @@ und {n} weitere</translation>
 <context>
     <name>QueueInterrupted</name>
     <message>
-        <source>Mezzotint stopped while it was generating: {pictures} still missing. Finished images are kept.</source>
-        <translation>Mezzotint wurde beim Generieren gestoppt; noch fehlend: {pictures}. Fertige Bilder bleiben erhalten.</translation>
+        <source>Mezzotint stopped while it was generating: {images} still missing. Finished images are kept.</source>
+        <translation>Mezzotint wurde beim Generieren gestoppt; noch fehlend: {images}. Fertige Bilder bleiben erhalten.</translation>
     </message>
 </context>
 <context>
@@ -4753,20 +4753,20 @@ und {n} weitere</translation>
         <translation>Neues Modell wird analysiert: {percent} %</translation>
     </message>
     <message>
-        <source>Decoding image {picture} of {pictures}</source>
-        <translation>Bild {picture} von {pictures} wird dekodiert</translation>
+        <source>Decoding image {image} of {images}</source>
+        <translation>Bild {image} von {images} wird dekodiert</translation>
     </message>
     <message>
         <source>Encoding the prompt</source>
         <translation>Prompt wird kodiert</translation>
     </message>
     <message>
-        <source>Image {picture} of {pictures}, stage {stage} of {stages}: step {step} of {steps}</source>
-        <translation>Bild {picture} von {pictures}, Stufe {stage} von {stages}: Schritt {step} von {steps}</translation>
+        <source>Image {image} of {images}, stage {stage} of {stages}: step {step} of {steps}</source>
+        <translation>Bild {image} von {images}, Stufe {stage} von {stages}: Schritt {step} von {steps}</translation>
     </message>
     <message>
-        <source>Image {picture} of {pictures}: step {step} of {steps}</source>
-        <translation>Bild {picture} von {pictures}: Schritt {step} von {steps}</translation>
+        <source>Image {image} of {images}: step {step} of {steps}</source>
+        <translation>Bild {image} von {images}: Schritt {step} von {steps}</translation>
     </message>
     <message>
         <source>Loading {model}: {amount}</source>
@@ -4777,8 +4777,8 @@ und {n} weitere</translation>
         <translation>Startet</translation>
     </message>
     <message>
-        <source>{done} of {pictures} images saved</source>
-        <translation>{done} von {pictures} Bildern gespeichert</translation>
+        <source>{done} of {images} images saved</source>
+        <translation>{done} von {images} Bildern gespeichert</translation>
     </message>
 </context>
 <context>
@@ -4922,8 +4922,8 @@ und {n} weitere</translation>
         <translation>dauert {time}</translation>
     </message>
     <message>
-        <source>{done} of {pictures}</source>
-        <translation>{done}/{pictures}</translation>
+        <source>{done} of {images}</source>
+        <translation>{done}/{images}</translation>
     </message>
 </context>
 <context>
