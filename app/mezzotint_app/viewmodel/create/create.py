@@ -85,8 +85,14 @@ class CreateModel(QObject):
         self._update()
 
     def restore(self) -> None:
-        """Once the librarian was started: show the last images again."""
-        self.preview.restore(self._state.value().results)
+        """Once the librarian was started: show the last images again, and those to begin from."""
+        kept, images = self._state.value(), self.images
+        self.preview.restore(kept.results)
+        if kept.images:
+            images.apply(GenerateRequest(prompt="", images=kept.images, strength=kept.strength, inpaint=kept.inpaint))
+        images.changed.connect(
+            lambda: self._state.change(images=images.inputs(), strength=images.strength(), inpaint=images.inpaint())
+        )
 
     # ---- what is kept for all models
 

@@ -4,7 +4,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from mezzotint.protocol import CudaGraphs, Dtype, LoraRef, PredictionType, Quantization, Space, Upscaler
+from mezzotint.protocol import (
+    CudaGraphs,
+    Dtype,
+    ImageInput,
+    Inpaint,
+    LoraRef,
+    PredictionType,
+    Quantization,
+    Space,
+    Upscaler,
+)
 
 MOST_MODELS = 400  # whose settings are kept
 
@@ -89,6 +99,9 @@ class CreateState:
     history: tuple[str, ...] = ()  # of prompts, the newest first
     open_folds: tuple[str, ...] = ()
     results: tuple[Result, ...] = ()  # the last images, the newest first
+    images: tuple[ImageInput, ...] = ()  # to begin from, with what is said of them
+    strength: float | None = None
+    inpaint: Inpaint | None = None
 
 
 def settings_of(state: CreateState, model: str) -> CreateSettings:
