@@ -16,10 +16,10 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run generate app test test-slow check fix starter bench kernels gpu-check docs screenshots package clean
+.PHONY: help setup run generate app test test-slow check fix starter bench kernels gpu-check docs screenshots translations package clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 run: $(INSTALLED)/base ## set up and make a first picture with the bundled model
 	@$(BIN)/mezzotint generate "a red house by the sea at dusk" -o out/
@@ -78,6 +78,9 @@ docs: $(INSTALLED)/docs ## build the documentation into build/docs, without netw
 
 screenshots: $(INSTALLED)/app ## make the pictures of the window: make screenshots [ARGS="--only create --output /tmp/shots"]
 	@$(BIN)/python bench/screenshots.py $(ARGS)
+
+translations: $(INSTALLED)/app ## bring the catalogues of the window's texts up to date, and compile them
+	@$(BIN)/python bench/translations.py
 
 package: ## (not yet) make installers
 	@echo "make package: there are no installers yet; 'pip install .' installs from this folder" >&2; exit 1

@@ -1,6 +1,7 @@
 """Images of the window, light and dark: the real program, its engine and the bundled models, and no display.
 
 python bench/screenshots.py [--only NAME]... [--output DIR] [--scale 2] [--longer] [--size 1024x680] [--folder DIR]
+                            [--language de]
 """
 
 import argparse
@@ -54,7 +55,7 @@ def take(options: argparse.Namespace, folder: Path) -> int:
         print(f"no such image: {', '.join(unknown)}; there are {', '.join(SCENES)}")
         return 1
     QLocale.setDefault(QLocale(QLocale.Language.English, QLocale.Country.UnitedKingdom))
-    application = make_application()
+    application = make_application(options.language)
     if options.longer:
         import longer_words
 
@@ -74,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scale", type=float, default=1, help="of the display")
     parser.add_argument("--size", default="1280x840", help="of the window")
     parser.add_argument("--longer", action="store_true", help="every string is 40 %% longer, with accents")
+    parser.add_argument("--language", default="en", help="of the window, such as de")
     parser.add_argument("--folder", help="keep images and settings here, and use them again")
     return parser
 

@@ -10,6 +10,7 @@ pytest_plugins = [
     "isolation",
     "tiny_models",
     "fake_service",
+    "english_plurals",
     "every_device",
 ]
 

@@ -2,7 +2,13 @@
 
 from PySide6.QtCore import QCoreApplication, QLocale
 
+from mezzotint_app.plurals import Plurals
+
 _UNITS = (("GB", 2**30), ("MB", 2**20), ("kB", 2**10))
+
+
+class Amounts(Plurals):
+    """Numbers of bytes."""
 
 
 def bytes_text(count: int) -> str:
@@ -10,9 +16,12 @@ def bytes_text(count: int) -> str:
     for unit, scale in _UNITS:
         if count >= scale:
             return f"{QLocale().toString(count / scale, 'f', 1)} {unit}"
-    if count == 1:
-        return QCoreApplication.translate("amounts", "1 byte")
-    return QCoreApplication.translate("amounts", "%n bytes", None, count)
+    return Amounts.tr("%n bytes", "", count)
+
+
+def number_text(value: float) -> str:
+    """A number as the language of the window writes it, such as 7.5 or 7,5."""
+    return QLocale().toString(float(value), "g", 6)
 
 
 def bytes_of(done: int, total: int) -> str:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from mezzotint import __version__
-from mezzotint_app import resources, theme
+from mezzotint_app import language, resources, theme
 from mezzotint_app.asked_to_end import AskedToEnd
 from mezzotint_app.clock import SystemClock
 from mezzotint_app.garbage import Collector
@@ -25,7 +25,7 @@ _SWITCH = 0.001  # seconds after which a thread that works lets the window's hav
 def main(argv: Sequence[str] | None = None) -> int:
     """Open the window; returns when it is closed."""
     paths: list[str] = _parser().parse_args(argv).path
-    application = make_application()
+    application = make_application(language.stored())
     instance = SingleInstance()
     if not instance.claim(paths):
         return _not_the_first(instance.answered)
@@ -52,9 +52,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def make_application() -> QApplication:
-    """Qt's application, named."""
+def make_application(wanted: str = language.SOURCE) -> QApplication:
+    """Qt's application, named, in this language; empty: the system's."""
     application = QApplication(sys.argv[:1])
+    language.install(application, wanted)
     application.setApplicationName(NAME)
     application.setApplicationVersion(__version__)
     application.setDesktopFileName("mezzotint")

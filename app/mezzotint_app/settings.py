@@ -21,6 +21,7 @@ class Settings:
     """Every field has a default, so that a file of an older version is taken."""
 
     theme: Theme = "system"
+    language: str = ""  # empty: the system's
     output_folder: str = ""  # empty: Mezzotint in the person's folder of images
     name_template: str = DEFAULT_TEMPLATE
     gallery_folders: tuple[str, ...] = ()  # beside the output folder

@@ -10,13 +10,14 @@ from typing import Any, Literal, NoReturn, TypeVar, Union, cast, get_args, get_o
 
 from mezzotint.errors import ProtocolError
 from mezzotint.protocol import Event
+from mezzotint.queue_protocol import DrainEvent, QueueEvent
 
 T = TypeVar("T")
 
 MAX_DEPTH = 32  # the boundary's own types nest seven deep
 
 _TAG = "type"
-_TAGGED: dict[object, str] = {cls: cls.__name__ for cls in get_args(Event)}
+_TAGGED: dict[object, str] = {cls: cls.__name__ for cls in get_args(Event | QueueEvent)}
 _SHOWN = 60  # characters of a wrong value that a message repeats
 
 
@@ -33,6 +34,11 @@ def decode(cls: type[T], data: object) -> T:
 def decode_event(data: object) -> Event:
     """The event that `data` states, told apart by its `type`."""
     return cast(Event, _decode(Event, data, ""))
+
+
+def decode_drain_event(data: object) -> DrainEvent:
+    """What happens while the queue is drained: events of tasks, and of the queue."""
+    return cast(DrainEvent, _decode(DrainEvent, data, ""))
 
 
 def to_json(value: object) -> str:

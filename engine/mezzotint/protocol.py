@@ -5,7 +5,7 @@ every field of it, so that a result (with the files it names by sha256) makes th
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from mezzotint.batch_protocol import DryRows as DryRows
@@ -26,171 +26,31 @@ from mezzotint.model_protocol import EngineInfo as EngineInfo
 from mezzotint.model_protocol import ModelDefaults as ModelDefaults
 from mezzotint.model_protocol import ModelInfo as ModelInfo
 from mezzotint.model_protocol import ModelPart as ModelPart
+from mezzotint.request_protocol import Attention as Attention
+from mezzotint.request_protocol import Cascade as Cascade
+from mezzotint.request_protocol import DecodeRequest as DecodeRequest
+from mezzotint.request_protocol import Dtype as Dtype
+from mezzotint.request_protocol import GenerateManyRequest as GenerateManyRequest
+from mezzotint.request_protocol import GenerateRequest as GenerateRequest
+from mezzotint.request_protocol import ImageInput as ImageInput
+from mezzotint.request_protocol import ImageRole as ImageRole
+from mezzotint.request_protocol import Inpaint as Inpaint
+from mezzotint.request_protocol import InpaintArea as InpaintArea
+from mezzotint.request_protocol import InpaintFill as InpaintFill
+from mezzotint.request_protocol import LoraRef as LoraRef
+from mezzotint.request_protocol import ModelRef as ModelRef
+from mezzotint.request_protocol import Output as Output
+from mezzotint.request_protocol import Space as Space
+from mezzotint.request_protocol import Stage as Stage
+from mezzotint.request_protocol import Transition as Transition
+from mezzotint.request_protocol import Upscaler as Upscaler
+from mezzotint.sampling_protocol import PredictionType as PredictionType
+from mezzotint.sampling_protocol import Sampling as Sampling
+from mezzotint.sampling_protocol import SettledSampling as SettledSampling
 
 SCHEMA_VERSION = 1
 
-Space = Literal["latent", "pixel"]
-Upscaler = Literal["nearest", "bilinear", "bicubic", "lanczos"]
-ImageRole = Literal["init", "mask", "control", "reference"]
-Attention = Literal["auto", "flash", "int8", "sdpa", "reference"]
 Products = Literal["kernels", "bitsandbytes", "torch"]  # of quantized weights
-Dtype = Literal["auto", "float32", "bfloat16", "float16"]
-InpaintArea = Literal["whole", "masked"]
-InpaintFill = Literal["picture", "blur", "noise"]
-PredictionType = Literal["epsilon", "v_prediction", "flow_prediction"]
-
-# ---- what a person asks for
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRef:
-    """A model by its catalog id, or by the path of its folder or file."""
-
-    id: str
-    sha256: str | None = None  # of the sha256 of its weight files; given, other files are told in a notice
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
-    """How a stage walks down the noise; `None` is the checkpoint's own."""
-
-    sampler: str | None = None
-    schedule: str | None = None
-    steps: int | None = None  # of the whole schedule, before a stage takes its part
-    guidance_scale: float | None = None  # 1 or less: none
-    guidance_rescale: float | None = None  # 0..1, phi of arXiv 2305.08891
-    prediction_type: PredictionType | None = None  # overrides what the file says
-    zero_terminal_snr: bool | None = None
-    clip_skip: int | None = None  # 0: the encoder's usual layer; n: n layers earlier
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoraRef:
-    """A LoRA file, and how strongly it counts."""
-
-    path: str
-    weight: float = 1.0  # below 0: away from what it was trained for
-    sha256: str | None = None  # of the file; given, a file that has changed is refused
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    """One model at one size over one interval of noise levels."""
-
-    model: ModelRef | None = None  # None: that of the stage before; for the first, the default model
-    width: int | None = None  # pixels; None: that of the stage before times the transition's scale
-    height: int | None = None
-    until: float | None = None  # 0..1, the part of the schedule done when it hands over; None: to the end
-    sampling: Sampling = field(default_factory=Sampling)
-    prompt: str | None = None  # None: the request's
-    negative_prompt: str | None = None
-    loras: tuple[LoraRef, ...] | None = None  # None: those of the request's that fit its model
-    weights: str | None = None  # a file, safetensors or GGUF, of other weights for the network that makes images
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transition:
-    """How the latents of one stage become those of the next."""
-
-    space: Space = "latent"
-    scale: float = 1.0  # of the sides
-    upscaler: Upscaler = "bicubic"
-    strength: float | None = None  # 0..1, how far up the noise the next stage starts; None: where the last stopped
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cascade:
-    """A list of stages, and the transitions between them (one fewer)."""
-
-    stages: tuple[Stage, ...] = (Stage(),)
-    transitions: tuple[Transition, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImageInput:
-    """An image given beside the words, and the part it plays.
-
-    A mask has the shape of the init image: what is white is made anew, what is black or transparent stays.
-    """
-
-    path: str
-    role: ImageRole = "init"
-    sha256: str | None = None  # of the file; given, a file that has changed is refused
-    weight: float = 1.0
-    interval: tuple[float, float] = (0.0, 1.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inpaint:
-    """How the masked part of an init image is made anew, and by how much the image grows."""
-
-    area: InpaintArea = "whole"  # masked: the part around the mask alone, at the full size of the request
-    padding: int = 32  # pixels around the mask that "masked" sees
-    feather: int = 8  # pixels inside the mask's edge over which old becomes new
-    fill: InpaintFill = "picture"  # what the masked part begins from
-    left: int = 0  # pixels by which the image grows there
-    top: int = 0
-    right: int = 0
-    bottom: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """Where images go: a file name, or a template with [tokens] such as [seed] or [date]."""
-
-    path: str | None = None  # None: the default template in the current folder; a folder: the default name in it
-    overwrite: bool = False  # False: a suffix keeps what is there
-    preview_folder: str | None = None  # where the image of each step is written, if anywhere
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerateRequest:
-    """Everything that decides an image."""
-
-    prompt: str
-    negative_prompt: str = ""
-    cascade: Cascade = field(default_factory=Cascade)
-    images: tuple[ImageInput, ...] = ()
-    strength: float | None = None  # 0..1, how much of an init image is made anew
-    inpaint: Inpaint | None = None  # None: as its defaults, where there is a mask
-    seed: int | None = None  # of the first image; the next ones count up; None: drawn and recorded
-    count: int = 1
-    device: str = "auto"  # auto, cpu, cuda, cuda:1, xpu, mps
-    dtype: Dtype = "auto"
-    attention: Attention = "auto"
-    quantization: Quantization = "auto"  # of the network that makes images, as it is loaded
-    text_quantization: Quantization = "auto"  # of text encoders
-    previews: bool = False  # a small JPEG with every step
-    embeddings: tuple[str, ...] = ()  # textual-inversion files
-    loras: tuple[LoraRef, ...] = ()  # each is for every stage whose model it fits
-    memory: MemoryPolicy = "auto"
-    vram_limit_bytes: int | None = None  # on a processor: of a simulated card
-    ram_limit_bytes: int | None = None
-    vae_tile: int | None = None  # pixels of a tile's side in decoding; 0: never tiles; None: as the plan has it
-    compile: bool = False  # blocks of the network that makes images: a slow first image, then faster ones
-    fast: bool = False  # on NVIDIA cards float16 products are summed in float16: faster on GeForce, a little less exact
-    cuda_graphs: CudaGraphs = "auto"  # steps captured once and replayed, of a network that is whole on a CUDA device
-    strict: bool = False  # where memory runs short, nothing is done that would change the image
-    output: Output = field(default_factory=Output)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerateManyRequest:
-    """Several requests at once; those that are alike are made together, which takes less time than one by one."""
-
-    requests: tuple[GenerateRequest, ...]  # 1 to 64; those of a count above 1 are made alone
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecodeRequest:
-    """Finish an image whose latents a job has left behind."""
-
-    path: str  # of its latents
-    device: str = "auto"
-    dtype: Dtype = "auto"  # auto: what the job had
-    vae_tile: int | None = None  # None: as the job had it
-    output: Output = field(default_factory=Output)  # without a path: where the image was to go
-
 
 # ---- what was used and made
 
@@ -225,7 +85,7 @@ class LoraUsed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedStage:
+class ResolvedStage(SettledSampling):
     """A stage with nothing left open."""
 
     model: ModelUsed
@@ -233,14 +93,6 @@ class ResolvedStage:
     height: int
     prompt: str
     negative_prompt: str
-    sampler: str
-    schedule: str
-    steps: int  # of the whole schedule
-    guidance_scale: float
-    guidance_rescale: float
-    prediction_type: PredictionType
-    zero_terminal_snr: bool
-    clip_skip: int
     log_snr_start: float | None  # None: the whole schedule
     log_snr_end: float | None
     timesteps: tuple[float, ...]  # of the steps that this stage takes

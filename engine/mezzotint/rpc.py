@@ -15,7 +15,8 @@ from typing import Any, BinaryIO, Literal, TypeGuard
 from mezzotint import __version__
 from mezzotint.codec import decode, encode, parse_json, to_json
 from mezzotint.errors import Busy, Cancelled, MezzotintError, OutOfMemory, ProtocolError
-from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, IsCancelled, OnEvent
+from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, IsCancelled
+from mezzotint.queue_protocol import OnDrainEvent
 
 MAX_LINE = 8 << 20  # bytes
 GRACE = 10.0  # seconds that work has to stop when the process ends
@@ -46,7 +47,7 @@ class Method:
     """What one name of the table does. A job tells events, can be cancelled, and runs beside the questions."""
 
     params: object  # the type that params are decoded to; None: takes none
-    run: Callable[[Any, OnEvent, IsCancelled], object]  # (params, tell, cancelled) -> result of the boundary
+    run: Callable[[Any, OnDrainEvent, IsCancelled], object]  # (params, tell, cancelled) -> result of the boundary
     job: bool = False
     turn: Turn = "in order"
 
@@ -174,7 +175,7 @@ class RpcServer:
         self._on_error = on_error
         self._lock = threading.Lock()
         self._work: dict[str | int, _Work] = {}
-        self._ending = False
+        self._ending = self._abandoned = False
         self._jobs = Lane("jobs", most_jobs)
         self._lanes: dict[Turn, Lane] = {
             "in order": Lane("questions"),
@@ -192,7 +193,12 @@ class RpcServer:
                     break
         except KeyboardInterrupt:
             _log.info("interrupted")
+        self._abandoned = not self._ending
         return self._stop()
+
+    def abandoned(self) -> bool:
+        """Whether its starter went away without a `shutdown`: it has died."""
+        return self._abandoned or self._connection.lost.is_set()
 
     def _stop(self) -> bool:
         with self._lock:
@@ -271,7 +277,7 @@ class RpcServer:
             with self._lock:
                 del self._work[work.id]  # before the answer goes out: the next job may follow at once
 
-    def _teller(self, call: Call) -> OnEvent:
+    def _teller(self, call: Call) -> OnDrainEvent:
         """Sends what happens on the way."""
         return lambda event: self._connection.send(
             {"method": "event", "params": {"job": call.id, "event": encode(event)}}

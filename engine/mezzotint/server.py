@@ -13,6 +13,7 @@ from mezzotint.errors import Busy, DeviceLost, MezzotintError
 from mezzotint.later import import_later
 from mezzotint.offline import offline_environment
 from mezzotint.protocol import DecodeRequest, GenerateManyRequest, GenerateRequest, PlanRequest
+from mezzotint.queue_protocol import DrainRequest, DrainSettings
 from mezzotint.rpc import (
     GRACE,
     Connection,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
     from mezzotint.engine import Engine
     from mezzotint.jobs.locked_file import LockedFile
+    from mezzotint.jobs.methods import QueueMethods
 
 _log = logging.getLogger("mezzotint.server")
 
@@ -54,6 +56,7 @@ class Server:
         self._making = threading.Lock()
         self._catalog: Catalog | None = None
         self._engine: Engine | None = None
+        self._queue: QueueMethods | None = None
         self._rpc = RpcServer(
             Connection(reader, writer), self._methods(), versions=_versions, grace=grace, on_error=self._on_error
         )
@@ -66,7 +69,7 @@ class Server:
         return stopped
 
     def _methods(self) -> dict[str, Method]:
-        engine, catalog = self._loaded_engine, self._loaded_catalog
+        engine, catalog, queue = self._loaded_engine, self._loaded_catalog, self._queue_methods
         return {
             "generate": Method(
                 params=GenerateRequest, run=lambda asked, tell, stop: engine().generate(asked, tell, stop), job=True
@@ -78,6 +81,12 @@ class Server:
             ),
             "decode": Method(
                 params=DecodeRequest, run=lambda asked, tell, stop: engine().decode(asked, tell, stop), job=True
+            ),
+            "drain": Method(
+                params=DrainRequest, run=lambda asked, tell, stop: queue().drain(asked, tell, stop), job=True
+            ),
+            "drain_settings": Method(
+                params=DrainSettings, run=lambda asked, *_: queue().change_settings(asked), turn="apart"
             ),
             "plan": Method(params=PlanRequest, run=lambda asked, *_: engine().plan(asked)),
             "info": Method(params=None, run=lambda *_: engine().info()),
@@ -97,6 +106,14 @@ class Server:
             if self._engine is None:
                 self._engine = self._make_engine(catalog)
             return self._engine
+
+    def _queue_methods(self) -> "QueueMethods":
+        from mezzotint.jobs.methods import QueueMethods
+
+        with self._making:
+            if self._queue is None:
+                self._queue = QueueMethods(self._loaded_engine, self._rpc.abandoned)
+            return self._queue
 
     def _on_error(self, error: MezzotintError) -> None:
         """After a lost device no later job could work here: the process ends, and its starter starts a new one."""

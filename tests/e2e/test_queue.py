@@ -9,7 +9,7 @@ import pytest
 
 from mezzotint.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.jobs.drain import drain
+from mezzotint.jobs.drain import DrainControl, drain
 from mezzotint.jobs.store import JobStore, Lease
 from mezzotint.protocol import (
     Cascade,
@@ -69,7 +69,8 @@ def test_a_picture_that_nobody_told_of_is_found(
             patch.setattr(store, "saved", lambda *_: None)
             patch.setattr(store, "put_back", lambda *_, **__: None)
             with pytest.raises(Gone):
-                drain(store, lease, engine, dies, lambda: False, on_ended=lambda ended: pytest.fail(str(ended.error)))
+                control = DrainControl(on_event=dies, cancelled=lambda: False)
+                drain(store, lease.owner, engine, control, on_ended=lambda ended: pytest.fail(str(ended.error)))
         assert store.row(1).state == "running"
         assert len(store.recover(lambda _: False).done) == 1
         found = store.entry(1).tasks[0].images

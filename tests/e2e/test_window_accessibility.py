@@ -16,7 +16,7 @@ skip_module_without("PySide6")
 import accessibility as check  # noqa: E402
 import all_windows  # noqa: E402
 from collected_here import collected_here  # noqa: E402, F401
-from PySide6.QtCore import QSize, Qt  # noqa: E402
+from PySide6.QtCore import QLocale, QSize, Qt  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import (  # noqa: E402
     QApplication,
@@ -33,7 +33,7 @@ from PySide6.QtWidgets import (  # noqa: E402
 from shiboken6 import isValid  # noqa: E402
 from window_parts import program  # noqa: E402, F401  a fixture
 
-from mezzotint_app import theme  # noqa: E402
+from mezzotint_app import language, theme  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 import longer_words  # noqa: E402
@@ -109,6 +109,27 @@ def test_it_can_be_used_by_everybody(qapp, windows, name):
 @pytest.mark.parametrize("name", all_windows.NAMES)
 def test_longer_words_have_room(longer, windows, name):
     faults = at_rest(brought_up(windows, name), check.clipped, fits)
+    assert not faults, "\n".join(faults)
+
+
+@pytest.fixture
+def german(qapp):
+    """As a person sees it whose system speaks German."""
+    before = QLocale()
+    made = language.install(qapp, "de")
+    yield
+    for translator in made:
+        qapp.removeTranslator(translator)
+    QLocale.setDefault(before)
+
+
+@pytest.mark.slow_after(8)
+@pytest.mark.parametrize("name", all_windows.NAMES)
+def test_german_has_room_on_a_laptop(german, windows, name):
+    windows.main.resize(*LAPTOP)
+    window = brought_up(windows, name)
+    window.resize(window.size().boundedTo(QSize(*LAPTOP)))
+    faults = at_rest(window, check.clipped, fits, check.unreachable)
     assert not faults, "\n".join(faults)
 
 

@@ -197,7 +197,7 @@ def test_tokens_weights_history_and_settings_are_those_of_the_model(driven):
     QTest.keyClick(prompt, Qt.Key.Key_End)
     QTest.keyClick(prompt, Qt.Key.Key_Up, Qt.KeyboardModifier.ControlModifier)
     assert prompt.text() == "a red (house:1.1)"
-    driven.type_number(driven.page.folds.sampling.steps.spin(), "3")
+    driven.type_number(driven.page.folds.sampling.controls["steps"].spin(), "3")
     sizes = driven.page.basics.size_picker.parts()
     driven.choose(sizes["presets"], sizes["presets"].choices()[2].value)
     wide = driven.create.chosen.size()
@@ -215,7 +215,7 @@ def test_tokens_weights_history_and_settings_are_those_of_the_model(driven):
     assert driven.create.chosen.size() == (128, 128) and driven.create.chosen.settings() == CreateSettings()
     driven.choose(driven.page.basics.model_box, "starter-xl")
     assert driven.create.chosen.size() == (2 * wide[1], 2 * wide[0])
-    assert driven.page.folds.sampling.steps.value() == 3
+    assert driven.page.folds.sampling.controls["steps"].value() == 3
 
 
 @pytest.mark.slow
@@ -248,7 +248,7 @@ def test_the_seed_of_the_last_picture_is_used_again_and_its_words_come_back(driv
 @pytest.mark.slow
 def test_refiner_and_second_pass_are_switched_on_by_hand_and_compared(driven):
     driven.afresh("starter-xl", "a red house by the sea")
-    driven.type_number(driven.page.folds.sampling.steps.spin(), "10")
+    driven.type_number(driven.page.folds.sampling.controls["steps"].spin(), "10")
     cascade = driven.page.folds.cascade
     driven.choose(cascade.choice("refiner"), "starter-xl-refiner")
     driven.type_number(cascade.number("refiner_at").spin(), "0.7")
@@ -359,7 +359,7 @@ def test_a_picture_on_the_clipboard_is_pasted_wherever_the_keyboard_is(driven):
     image = QImage(96, 64, QImage.Format.Format_RGB32)
     image.fill(Qt.GlobalColor.darkCyan)
     prompt = driven.page.prompts.prompt
-    for place in (prompt, driven.page.folds.sampling.steps.slider()):
+    for place in (prompt, driven.page.folds.sampling.controls["steps"].slider()):
         driven.afresh("starter-xl", "a harbour")
         QGuiApplication.clipboard().setImage(image)
         place.setFocus()

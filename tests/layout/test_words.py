@@ -54,7 +54,7 @@ def translated(name, node):
     if name == "tr" and node.args:
         return node.args[0]
     if name == "translate" and len(node.args) > 1 and isinstance(getattr(node.args[0], "value", None), str):
-        return node.args[1]
+        return node.args[1]  # not of options, whose context is a name: the engine declares those
     return ast.Constant("")  # str and painters translate, too
 
 

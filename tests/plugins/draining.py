@@ -1,7 +1,7 @@
-"""The runner with the real store in a folder, and an engine that does what the test says."""
+"""The runner with the real store in a folder, and the real drain over an engine that makes what the test says."""
 
+from drained_engine import DrainedEngine
 from fake_clock import FakeClock
-from fake_supervised import FakeSupervised
 
 from mezzotint.jobs.store import JobStore
 from mezzotint.protocol import (
@@ -19,26 +19,52 @@ from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.runner import QueueRunner
 
 
+class PumpedClock(FakeClock):
+    """Before and after each thing that is due the engine has done what it can."""
+
+    def __init__(self, pump):
+        super().__init__()
+        self._pump = pump
+
+    def advance(self, seconds):
+        self._pump()
+        end = self._now + seconds
+        while self._waits and self._waits[0][0] <= end:
+            super().advance(max(0.0, self._waits[0][0] - self._now))
+            self._pump()
+        super().advance(end - self._now)
+
+
 class House:
-    """A runner and all that it needs, and what it told."""
+    """A runner and all that it needs, and what it told; whatever is looked at, the engine has done what it can."""
 
     def __init__(self, folder, inline, settings=None):
         self.folder, self.inline = folder, inline
-        self.clock, self.engine = FakeClock(), FakeSupervised()
+        self._engine = DrainedEngine()
+        self.clock = PumpedClock(self._engine.pump)
         self.settings = Stored(folder / "settings.json", settings or Settings(previews=False), inline)
         self.access = QueueAccess(inline, JobStore.open)
-        self.runner = QueueRunner(self.access, self.engine, self.settings, self.clock)
-        self.told, self.over, self.story, self.drained, self.states = [], [], [], [], []
-        runner = self.runner
-        runner.told.connect(self.told.append)
-        runner.over.connect(self.over.append)
-        runner.started.connect(lambda task: self.story.append(("started", task.id)))
-        runner.saved.connect(lambda task, image: self.story.append(("saved", task.id, image.seed)))
+        self._runner = QueueRunner(self.access, self._engine, self.settings, self.clock)
+        self._told, self._over, self._story, self._drained = [], [], [], []
+        runner = self._runner
+        runner.told.connect(self._told.append)
+        runner.over.connect(self._over.append)
+        runner.started.connect(lambda task: self._story.append(("started", task.id)))
+        runner.saved.connect(lambda task, image: self._story.append(("saved", task.id, image.seed)))
         runner.ended.connect(
-            lambda task, result, failure: self.story.append(("ended", task.id, failure and failure.kind))
+            lambda task, result, failure: self._story.append(("ended", task.id, failure and failure.kind))
         )
-        runner.drained.connect(lambda made, failed: self.drained.append((made, failed)))
-        runner.changed.connect(lambda: self.states.append(runner.state))
+        runner.drained.connect(lambda made, failed: self._drained.append((made, failed)))
+
+    def _pumped(name):
+        def get(self):
+            self._engine.pump()
+            return getattr(self, name)
+
+        return property(get)
+
+    engine, runner = _pumped("_engine"), _pumped("_runner")
+    told, over, story, drained = _pumped("_told"), _pumped("_over"), _pumped("_story"), _pumped("_drained")
 
     def open(self):
         self.access.open()
@@ -48,6 +74,7 @@ class House:
         requests = [self.request(prompt, **changes) for prompt in prompts]
         found = []
         self.access.change(lambda store: store.add(requests), found.append)
+        self._engine.pump()
         return found[0]
 
     def request(self, prompt, **changes):
@@ -56,6 +83,7 @@ class House:
 
     def look(self, read):
         found = []
+        self._engine.pump()
         self.access.ask(read, found.append)
         return found[0]
 
@@ -67,8 +95,8 @@ class House:
             path=str(self.folder / f"{seed}.png"), width=8, height=8, seed=seed, index=index, sha256="0"
         )
 
-    def save(self, seed, index=0, images=1, method="generate"):
-        self.engine.event(Saved(image=self.image(seed, index), images=images), method=method)
+    def save(self, seed, index=0, images=1):
+        self.engine.event(Saved(image=self.image(seed, index), images=images))
 
     def succeed(self, seed=7, count=1, tell=True):
         images = [self.image(seed + index, index) for index in range(count)]
@@ -78,12 +106,21 @@ class House:
         self.engine.answer(result(images), method="generate")
 
     def asked(self):
-        return [one.params for one in self.engine.asked if one.method == "generate"]
+        """The requests that images were begun of."""
+        return [params for method, params in self.engine.made if method == "generate"]
 
     def close(self):
         left = []
         self.runner.let_go(lambda: left.append(True))
+        self._engine.pump()
         return left
+
+    def end(self):
+        """Of the test."""
+        self._engine.end()
+        self._engine.now = "stopped"
+        self.close()
+        self.access.close()
 
 
 def result(images, **changes):

@@ -2,10 +2,12 @@
 
     python fake_server.py [--start FAULT]       faults of a start: hang, die, slow, version, deaf, missing, garbage
     generate {"prompt": FAULT}                  faults of a job, below; anything else makes an image of nothing
+    drain                                       the same for what waits in the queue, by the engine's own code
 
-It needs nothing but the standard library, so that it starts at once.
+It needs nothing but the standard library until it drains, so that it starts at once.
 """
 
+import errno
 import json
 import os
 import struct
@@ -85,25 +87,76 @@ def picture(request, index):
     return {**IMAGE, "path": str(path), "seed": seed, "index": index}
 
 
-def generate(call, request):
-    event(call, "Loading", model="fake", component="unet", bytes_done=1, bytes_total=2)
+class JobError(Exception):
+    """Why a job comes to nothing: its kind and its words."""
+
+
+def make(request, tell, stopped):
+    """The result of a job, which tells what it does by `tell(kind, **fields)`."""
+    tell("Loading", model="fake", component="unet", bytes_done=1, bytes_total=2)
     images, count = [], request.get("count", 1)
     for index in range(count):
         for step in range(1, STEPS + 1):
-            if call in _cancelled:
-                return error(call, "cancelled", "stopped")
+            if stopped():
+                raise JobError("cancelled", "stopped")
             told = {"image": index, "images": count, "stage": 0, "stages": 1, "step": step, "steps": STEPS}
-            event(call, "Step", **told, sigma=1.0, preview=None)
+            tell("Step", **told, sigma=1.0, preview=None)
             if step == 2:
-                fault(call, request.get("prompt", ""))
+                fault(stopped, request.get("prompt", ""))
         try:
             images.append(picture(request, index))
         except OSError as trouble:
-            return error(call, "storage", f"cannot write {trouble.filename}: {trouble.strerror}: choose another folder")
-        event(call, "Saved", image=images[-1], images=count)
+            words = f"cannot write {trouble.filename}: {trouble.strerror}: choose another folder"
+            raise JobError("storage", words) from trouble
+        tell("Saved", image=images[-1], images=count)
+    return result(request, images)
+
+
+def generate(call, request):
+    try:
+        made = make(request, lambda kind, **fields: event(call, kind, **fields), lambda: call in _cancelled)
+    except JobError as trouble:
+        return error(call, *trouble.args)
     for _ in range(2 if request.get("prompt") == "twice" else 1):
-        send({"id": call, "result": result(request, images)})
+        send({"id": call, "result": made})
     return None
+
+
+class Engine:
+    """What the engine's own drain works with."""
+
+    def generate(self, request, on_event, cancelled):
+        from mezzotint.codec import decode, decode_event, encode
+        from mezzotint.protocol import GenerateResult
+
+        try:
+            made = make(encode(request), lambda kind, **told: on_event(decode_event({"type": kind, **told})), cancelled)
+        except JobError as trouble:
+            raise translated(*trouble.args) from trouble.__cause__
+        return decode(GenerateResult, made)
+
+
+def translated(kind, message):
+    from mezzotint import errors
+
+    known = {one.kind: one for one in vars(errors).values() if isinstance(one, type) and hasattr(one, "kind")}
+    return known[kind](message)
+
+
+def drain(call, params):
+    from mezzotint.codec import decode, encode
+    from mezzotint.errors import MezzotintError
+    from mezzotint.jobs.methods import QueueMethods
+    from mezzotint.queue_protocol import DrainRequest
+
+    def tell(told):
+        send({"method": "event", "params": {"job": call, "event": encode(told)}})
+
+    try:
+        drained = QueueMethods(Engine).drain(decode(DrainRequest, params), tell, lambda: call in _cancelled)
+    except MezzotintError as trouble:
+        return error(call, trouble.kind, str(trouble))
+    return send({"id": call, "result": encode(drained)})
 
 
 def once(folder):
@@ -115,29 +168,37 @@ def once(folder):
     return True
 
 
-def crash_once(call, folder):
+def crash_once(_, folder):
     if once(folder):
         os.abort()
 
 
-def garbage_once(call, folder):
+def garbage_once(_, folder):
     if once(folder):
         write("rubbish\n" * 100)
         time.sleep(3600)
 
 
-def wait_until_cancelled(call, _):
-    while call not in _cancelled:
+def wait_until_stopped(stopped, _):
+    while not stopped():
         time.sleep(0.01)
 
 
-def write_long_line(call, megabytes):
+def fill_disk(*_):
+    raise JobError("storage", FULL) from OSError(errno.ENOSPC, "No space left on device")
+
+
+def run_out_of_memory(*_):
+    raise JobError("out_of_memory", OUT_OF_MEMORY)
+
+
+def write_long_line(_, megabytes):
     for _ in range(int(megabytes) << 4):
         write("x" * (1 << 16))
     write("\n")
 
 
-def flood(call, megabytes):
+def flood(_, megabytes):
     sys.stderr.write("word " * 20 + "\n")
     for _ in range(int(megabytes or 100)):
         sys.stderr.write(("noise " * 160 + "\n") * 1000)
@@ -147,25 +208,25 @@ def flood(call, megabytes):
 FULL = "cannot write a.png: the disk is full: free some space, or choose another folder"
 OUT_OF_MEMORY = "the GPU ran out of memory: needed 7.9 GB, 6.0 were free"
 FAULTS = {
-    "crash": lambda call, _: os.abort(),
+    "crash": lambda *_: os.abort(),
     "crash-once": crash_once,
-    "lost": lambda call, _: os._exit(86),
-    "hang": lambda call, _: time.sleep(3600),
-    "slow": wait_until_cancelled,
-    "garbage": lambda call, lines: write("Segmentation fault (not really)\n" * int(lines or 1)),
+    "lost": lambda *_: os._exit(86),
+    "hang": lambda *_: time.sleep(3600),
+    "slow": wait_until_stopped,
+    "garbage": lambda _, lines: write("Segmentation fault (not really)\n" * int(lines or 1)),
     "garbage-once": garbage_once,
-    "print": lambda call, _: write("a careless library was here\n"),
-    "half": lambda call, _: write('{"jsonrpc": "2.0", "method": "event", "params": {"jo'),
+    "print": lambda *_: write("a careless library was here\n"),
+    "half": lambda *_: write('{"jsonrpc": "2.0", "method": "event", "params": {"jo'),
     "long": write_long_line,
     "flood": flood,
-    "full": lambda call, _: error(call, "storage", FULL),
-    "memory": lambda call, _: error(call, "out_of_memory", OUT_OF_MEMORY),
+    "full": fill_disk,
+    "memory": run_out_of_memory,
 }
 
 
-def fault(call, words):
+def fault(stopped, words):
     name, _, detail = words.partition(" ")
-    FAULTS.get(name, lambda call, detail: None)(call, detail)
+    FAULTS.get(name, lambda *_: None)(stopped, detail)
 
 
 MODEL = {
@@ -179,7 +240,8 @@ MODEL = {
     "defaults": None,
     "problem": None,
 }
-NOTHING = {  # what a librarian says that knows of one model and of nothing else
+NOTHING = {  # what one says that knows of one model and of nothing else
+    "drain_settings": None,
     "models": [MODEL],
     "inspect": MODEL,
     **{name: [] for name in ("hidden_models", "places", "notices", "gallery.models", "tokens")},
@@ -200,8 +262,9 @@ def answer(message):
             send({"id": call, "result": None})
             sys.stdout.flush()
             os._exit(0)
-        case "generate":
-            return threading.Thread(target=generate, args=(call, params), daemon=True).start()
+        case "generate" | "drain":
+            job = drain if method == "drain" else generate
+            return threading.Thread(target=job, args=(call, params), daemon=True).start()
         case "echo":
             return send({"id": call, "result": params})
         case "bulk":

@@ -14,7 +14,7 @@ from fake_engine import result_of
 from mezzotint.atomic import atomic_write
 from mezzotint.codec import encode, to_json
 from mezzotint.errors import Cancelled, MezzotintError
-from mezzotint.jobs.drain import drain
+from mezzotint.jobs.drain import DrainControl, drain
 from mezzotint.jobs.store import Held, JobStore, Lease, owner_is_alive
 from mezzotint.protocol import GeneratedImage, Output, Saved, Step
 
@@ -95,10 +95,9 @@ def work(path, leases, device, resume, die_at="", number=0):
         at("begun")
         drain(
             store,
-            lease,
+            lease.owner,
             WritingEngine(at),
-            lambda _: None,
-            lambda: False,
+            DrainControl(on_event=lambda _: None, cancelled=lambda: False),
             on_begun=lambda _: at("claimed"),
             on_ended=lambda _: at("finished"),
         )

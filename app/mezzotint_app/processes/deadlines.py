@@ -6,6 +6,7 @@ from collections import deque
 from PySide6.QtCore import QCoreApplication
 
 from mezzotint.protocol import Decoding, Encoding, Event, Loading, Saved, Step
+from mezzotint.queue_protocol import DrainEvent, TaskBegun, TaskEnded
 
 translate = QCoreApplication.translate
 
@@ -31,8 +32,11 @@ class Patience:
         self._last: Event | None = None
         self._stopping = False
 
-    def hear(self, event: Event, silence: float) -> None:
+    def hear(self, event: DrainEvent, silence: float) -> None:
         """An event came after so many seconds of silence."""
+        if isinstance(event, TaskBegun | TaskEnded):
+            self._steps.clear()
+            self._last = None
         if not isinstance(event, Loading | Encoding | Step | Decoding | Saved):
             return
         if isinstance(event, Step) and isinstance(self._last, Step) and self._last.stage == event.stage:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QLocale
 
 translate = QCoreApplication.translate
 
@@ -157,7 +157,7 @@ def _out_of_memory(memory: MemoryWords | None) -> str:
 
 def gigabytes(size: int) -> str:
     """Bytes as a number of GB with one place."""
-    return f"{size / 2**30:.1f}"
+    return QLocale().toString(size / 2**30, "f", 1)
 
 
 def _code(ending: Ending) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from PySide6.QtCore import QCoreApplication
 
-from mezzotint.protocol import Event
+from mezzotint.queue_protocol import DrainEvent
 from mezzotint_app.clock import Clock, Every
 from mezzotint_app.processes.deadlines import Patience
 
@@ -16,7 +16,7 @@ QUIET = 30.0  # seconds of silence after which it is asked whether it still hear
 PONG = 120.0  # seconds that it has to answer that
 TICK = 1.0
 _LONGEST_TICK = 2.0  # the machine may have slept between two: that is nobody's silence
-_TIMED = frozenset({"generate", "decode"})  # jobs that tell what they do often enough to be timed by it
+_TIMED = frozenset({"drain"})  # jobs that tell what they do often enough to be timed by it
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class Hearing:
             self._jobs[call] = _Job()
         self._run()
 
-    def told(self, call: int, event: Event) -> None:
+    def told(self, call: int, event: DrainEvent) -> None:
         """An event of a job came."""
         self.heard()
         if job := self._jobs.get(call):

@@ -3,7 +3,7 @@
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 from weakref import WeakMethod
 
@@ -24,7 +24,7 @@ from mezzotint_app.processes.messages import (
     call_line,
     read_messages,
 )
-from mezzotint_app.processes.service import GONE, Failed, Failure, OnEvent, Then
+from mezzotint_app.processes.service import GONE, Failure, PendingCall
 
 T = TypeVar("T")
 
@@ -39,14 +39,6 @@ LOG_LINE = 2000  # characters
 _LOG_PAUSE = 0.1  # seconds between tellings, whatever is written
 _GRACE = 3.0  # seconds to end when asked
 _PATIENCE = 5.0  # seconds until it is killed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Call:
-    answer: object
-    then: Then | None
-    failed: Failed | None
-    on_event: OnEvent | None
 
 
 class ServerProcess(QObject):
@@ -68,7 +60,7 @@ class ServerProcess(QObject):
         self._command = list(command)
         self._decoding = decoding
         self._clock = clock or SystemClock(self)
-        self._calls: dict[int, _Call] = {}
+        self._calls: dict[int, PendingCall] = {}
         self._last_call = 0
         self._lines = LineBuffer()
         self._unread: list[bytes | TooLong] = []
@@ -104,22 +96,13 @@ class ServerProcess(QObject):
             return
         self._process.start(self._command[0], self._command[1:], QIODevice.OpenModeFlag.ReadWrite)
 
-    def ask(
-        self,
-        method: str,
-        params: object = None,
-        *,
-        answer: object = None,
-        then: Then | None = None,
-        failed: Failed | None = None,
-        on_event: OnEvent | None = None,
-    ) -> int:
-        """As `Service.ask`."""
+    def send(self, pending: PendingCall) -> int:
+        """Ask; who waits is told later, never inside this. Returns the call's number."""
         self._last_call += 1
         call = self._last_call
-        self._calls[call] = _Call(answer=answer, then=then, failed=failed, on_event=on_event)
+        self._calls[call] = pending
         try:
-            line = call_line(call, method, params)
+            line = call_line(call, pending.method, pending.params)
         except MezzotintError as error:
             failure = Failure(kind=error.kind, message=str(error))
             self._clock.after(0, lambda: self._fail(call, failure))
@@ -132,7 +115,7 @@ class ServerProcess(QObject):
     def cancel(self, call: int) -> None:
         """As `Service.cancel`."""
         if call in self._calls:
-            self.ask("cancel", {"job": call})
+            self.send(PendingCall(method="cancel", params={"job": call}))
 
     def open_calls(self) -> int:
         """How many wait for their answer."""

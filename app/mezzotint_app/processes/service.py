@@ -4,11 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mezzotint.protocol import Event
-
 Then = Callable[[Any], None]
 Failed = Callable[["Failure"], None]
-OnEvent = Callable[[Event], None]
+OnEvent = Callable[[Any], None]  # an Event; of the queue's drain a DrainEvent
 
 GONE = "gone"  # the process ended before it answered
 NOT_RUNNING = "not_running"  # and is not started again
@@ -20,6 +18,18 @@ class Failure:
 
     kind: str  # of a MezzotintError, or GONE, or NOT_RUNNING
     message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingCall:
+    """A call that is not answered yet, and who is to be told."""
+
+    method: str
+    params: object = None
+    answer: object = None  # the type that the result is decoded to; None: left as it is
+    then: Then | None = None
+    failed: Failed | None = None
+    on_event: OnEvent | None = None
 
 
 class Service(Protocol):

@@ -2,18 +2,19 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, Event, Loading, MemoryNow
+from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, Loading, MemoryNow
+from mezzotint.queue_protocol import DrainEvent, TaskBegun
 from mezzotint_app.clock import Clock, SystemClock, Wait
 from mezzotint_app.processes.endings import Ending, MemoryWords, plain_reason
 from mezzotint_app.processes.hearing import Hearing
 from mezzotint_app.processes.processes import ServerProcess
-from mezzotint_app.processes.service import GONE, NOT_RUNNING, Failed, Failure, OnEvent, Then
+from mezzotint_app.processes.service import GONE, NOT_RUNNING, Failed, Failure, OnEvent, PendingCall, Then
 
 translate = QCoreApplication.translate
 
@@ -23,19 +24,6 @@ BACK_OFF = (1.0, 2.0, 4.0, 8.0)  # seconds before it is started again, after the
 STRIKES = 5  # ends in a row after which it is not
 HEALTHY = 60.0  # seconds of running after which earlier ends are forgotten
 LOG_LINES = 200
-
-
-@dataclass(slots=True, kw_only=True)
-class _Call:
-    """A question from its asking to its answer."""
-
-    method: str
-    params: object
-    answer: object
-    then: Then | None
-    failed: Failed | None
-    on_event: OnEvent | None
-    inner: int | None = None  # its number at the process; None: it waits until there is one
 
 
 class Supervisor(QObject):
@@ -55,8 +43,9 @@ class Supervisor(QObject):
         self._reason = ""
         self._info: EngineInfo | None = None
         self._process: ServerProcess | None = None
-        self._calls: dict[int, _Call] = {}
-        self._lost: list[_Call] = []
+        self._calls: dict[int, PendingCall] = {}
+        self._sent: dict[int, int] = {}  # numbers of calls at the process; the others wait until there is one
+        self._lost: list[PendingCall] = []
         self._last_call = 0
         self._strikes = 0
         self._start_again: Wait | None = None
@@ -132,12 +121,14 @@ class Supervisor(QObject):
         self._hearing.starts()
         self._set(state, self._reason)
         process.start()
-        process.ask(
-            "initialize",
-            {"schema_version": SCHEMA_VERSION},
-            answer=EngineInfo,
-            then=self._on_ready,
-            failed=self._on_refused,
+        process.send(
+            PendingCall(
+                method="initialize",
+                params={"schema_version": SCHEMA_VERSION},
+                answer=EngineInfo,
+                then=self._on_ready,
+                failed=self._on_refused,
+            )
         )
 
     def _on_ready(self, info: EngineInfo) -> None:
@@ -150,7 +141,7 @@ class Supervisor(QObject):
         self._info = info
         self._healthy = self._clock.after(HEALTHY, self._forget_strikes)
         self._set("ready", self._reason)
-        for call in [call for call, asked in self._calls.items() if asked.inner is None]:
+        for call in self._waiting():
             self._send(call)
 
     def _on_refused(self, failure: Failure) -> None:
@@ -221,7 +212,7 @@ class Supervisor(QObject):
         """As `Service.ask`; before the process is ready the question waits."""
         self._last_call += 1
         call = self._last_call
-        self._calls[call] = _Call(
+        self._calls[call] = PendingCall(
             method=method, params=params, answer=answer, then=then, failed=failed, on_event=on_event
         )
         if self._state == "ready":
@@ -235,33 +226,34 @@ class Supervisor(QObject):
         asked = self._calls.get(call)
         if asked is None:
             return
-        if asked.inner is None:
+        if call not in self._sent:
             del self._calls[call]
             failure = Failure(kind="cancelled", message=translate("Supervisor", "cancelled before it started"))
             self._clock.after(0, lambda: self._tell_failed(asked, failure))
         elif self._process is not None:
             self._hearing.stopping(call)
-            self._process.cancel(asked.inner)
+            self._process.cancel(self._sent[call])
+
+    def _waiting(self) -> list[int]:
+        return [call for call in self._calls if call not in self._sent]
 
     def _send(self, call: int) -> None:
         if self._process is None:
             return
         asked = self._calls[call]
-        if asked.method in ("generate", "decode"):
-            self._memory = _MemorySeen()
         self._hearing.asked(call, asked.method)
-        asked.inner = self._process.ask(
-            asked.method,
-            asked.params,
-            answer=asked.answer,
-            then=lambda value: self._on_answer(call, value),
-            failed=lambda failure: self._on_failure(call, failure),
-            on_event=lambda event: self._on_event(call, event),
+        self._sent[call] = self._process.send(
+            replace(
+                asked,
+                then=lambda value: self._on_answer(call, value),
+                failed=lambda failure: self._on_failure(call, failure),
+                on_event=lambda event: self._on_event(call, event),
+            )
         )
 
     def _on_answer(self, call: int, value: Any) -> None:  # noqa: ANN401
         self._hearing.answered(call)
-        asked = self._calls.pop(call, None)
+        asked = self._take(call)
         if isinstance(value, MemoryNow):
             self._memory.look(value)
         if isinstance(value, EngineInfo):
@@ -270,7 +262,7 @@ class Supervisor(QObject):
             asked.then(value)
 
     def _on_failure(self, call: int, failure: Failure) -> None:
-        asked = self._calls.pop(call, None)
+        asked = self._take(call)
         if asked is None:
             return
         if failure.kind == GONE:
@@ -279,32 +271,38 @@ class Supervisor(QObject):
             self._hearing.answered(call)
             self._tell_failed(asked, failure)
 
-    def _on_event(self, call: int, event: Event) -> None:
+    def _on_event(self, call: int, event: DrainEvent) -> None:
         self._hearing.told(call, event)
         asked = self._calls.get(call)
-        if isinstance(event, Loading):
+        if isinstance(event, TaskBegun):
+            self._memory = _MemorySeen()
+        elif isinstance(event, Loading):
             self._memory.load(event)
         if asked is not None and asked.on_event is not None:
             asked.on_event(event)
 
     def _refuse_waiting(self) -> None:
-        for call in [call for call, asked in self._calls.items() if asked.inner is None]:
+        for call in self._waiting():
             self._clock.after(0, partial(self._refuse, call))
 
     def _refuse(self, call: int) -> None:
-        asked = self._calls.pop(call, None)
+        asked = self._take(call)
         if asked is not None:
             message = self._reason or translate("Supervisor", "{name} is not running.").format(name=self._name)
             self._tell_failed(asked, Failure(kind=NOT_RUNNING, message=message))
 
-    def _tell_failed(self, asked: _Call, failure: Failure) -> None:
+    def _take(self, call: int) -> PendingCall | None:
+        self._sent.pop(call, None)
+        return self._calls.pop(call, None)
+
+    def _tell_failed(self, asked: PendingCall, failure: Failure) -> None:
         if asked.failed is not None:
             asked.failed(failure)
 
     def _ping(self) -> None:
         """Stops nothing, and is answered at once by a process that still reads."""
         if self._process is not None:
-            self._process.ask("cancel", {"job": -1}, then=lambda _: self._hearing.heard())
+            self._process.send(PendingCall(method="cancel", params={"job": -1}, then=lambda _: self._hearing.heard()))
 
     def _on_hung(self, doing: str) -> None:
         if self._process is not None:

@@ -9,7 +9,7 @@ from mezzotint.jobs.store import Task
 from mezzotint.protocol import PLANNING, EngineInfo, Event, Loading, MemoryNow
 from mezzotint_app.amounts import bytes_of, left_text
 from mezzotint_app.clock import Clock, Every, SystemClock
-from mezzotint_app.processes.service import GONE, Failed, Failure, OnEvent, Then
+from mezzotint_app.processes.service import GONE, Failure, Service
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.engine_start import EngineStart
@@ -22,7 +22,7 @@ _LOOK = 1.0  # seconds between looks at memory
 _SURE = 1.0  # seconds of loading before time left is told
 
 
-class Engine(Protocol):
+class Engine(Service, Protocol):
     """The engine as this knows it; `Supervisor` is one."""
 
     changed: SignalInstance
@@ -54,19 +54,6 @@ class Engine(Protocol):
 
     def stop(self) -> None:
         """End it."""
-        ...
-
-    def ask(
-        self,
-        method: str,
-        params: object = None,
-        *,
-        answer: object = None,
-        then: Then | None = None,
-        failed: Failed | None = None,
-        on_event: OnEvent | None = None,
-    ) -> int:
-        """As `Service.ask`."""
         ...
 
 

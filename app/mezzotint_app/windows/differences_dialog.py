@@ -209,7 +209,7 @@ class DifferencesDialog(QDialog):
         for reader, text in ((self._now, one.now if one else ""), (self._there, one.there if one else "")):
             shown, left_out = in_full(text)
             if left_out:
-                shown += "\n\n" + self.tr("(Characters not shown: %n; Apply uses the full text)", "", left_out)
+                shown += "\n\n" + self.tr("(%n more characters not shown; Apply uses the full text)", "", left_out)
             reader.setPlainText(shown)
 
     def _show_missing(self) -> None:

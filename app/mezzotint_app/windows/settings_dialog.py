@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
-    QDoubleSpinBox,
     QFormLayout,
     QFrame,
     QLineEdit,
@@ -22,10 +21,12 @@ from PySide6.QtWidgets import (
 )
 
 from mezzotint.protocol import DeviceInfo
+from mezzotint_app.language import LANGUAGES
 from mezzotint_app.resources import icon
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.gallery.picture_places import PicturePlaces
+from mezzotint_app.widgets.inputs.decimal_box import DecimalBox
 from mezzotint_app.widgets.inputs.form_rows import align_names
 from mezzotint_app.widgets.inputs.spin_room import indent
 from mezzotint_app.widgets.labels import plain_label
@@ -80,6 +81,9 @@ class SettingsDialog(QDialog):
 
     def _looks(self) -> QFormLayout:
         form = _form()
+        languages = [(self.tr("System"), ""), *((name, code) for code, name in LANGUAGES.items())]
+        form.addRow(self.tr("Language"), self._choice("language", self.tr("Language"), languages))
+        form.addRow("", plain_label(self.tr("A change of language takes effect at the next start."), role="muted"))
         form.addRow(
             self.tr("Theme"),
             self._choice(
@@ -157,8 +161,8 @@ class SettingsDialog(QDialog):
     def _privacy(self) -> QFormLayout:
         form = _form()
         words = self.tr(
-            "Nothing leaves this machine. Mezzotint uses the net only when you press “Look” or “Get it” for a model, "
-            "and sends nothing about you or your images."
+            "Nothing leaves this machine. Mezzotint uses the net only when you press “Check” or “Download” for a "
+            "model, and sends nothing about you or your images."
         )
         form.addRow(plain_label(words, wrap=True))
         form.addRow(
@@ -204,8 +208,8 @@ class SettingsDialog(QDialog):
         box.setObjectName(field)
         return box
 
-    def _limit(self, field: str, name: str) -> QDoubleSpinBox:
-        box = QDoubleSpinBox()
+    def _limit(self, field: str, name: str) -> DecimalBox:
+        box = DecimalBox()
         box.setRange(0, _MOST_GB)
         box.setSingleStep(0.5)
         box.setDecimals(1)

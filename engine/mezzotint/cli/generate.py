@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mezzotint.batch.job.again import base_of
-from mezzotint.batch.job.settings import Options, request_of
+from mezzotint.batch.job.settings import request_of
 from mezzotint.cli.command_options import add_command
 from mezzotint.cli.context import Context
 from mezzotint.cli.generate_options import EXAMPLES, add_generate_options, options_of
 from mezzotint.cli.reporter import Format, Reporter
 from mezzotint.errors import Cancelled, MezzotintError, ModelRefused, StorageError, UnknownModel
+from mezzotint.options import Options
 from mezzotint.protocol import GenerateRequest, ModelRef
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from mezzotint.checkpoints.opening import Checkpoint
 from mezzotint.families.detection import Detected
 from mezzotint.families.text.prompt_cache import PromptCache
-from mezzotint.protocol import GuidancePasses
+from mezzotint.protocol import GuidancePasses, Sampling
 
 if TYPE_CHECKING:
     import torch
@@ -90,9 +90,8 @@ class Conditioning:
     """
 
     guided: bool
-    guidance_scale: float
-    guidance_rescale: float
     tensors: "dict[str, torch.Tensor]"
+    sampling: Sampling = field(default_factory=Sampling)  # of the stage that it is for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +103,6 @@ class PromptInputs:
     width: int  # pixels
     height: int
     guidance_scale: float
-    guidance_rescale: float
     clip_skip: int
     embeddings: tuple[Path, ...]
 

@@ -32,7 +32,8 @@ def guided_output(
     else:
         halves = ({name: each[half : half + pictures] for name, each in tensors.items()} for half in (0, pictures))
         output = torch.cat([ask(sample, half).float() for half in halves])
-    return guide(output, conditioning.guidance_scale, conditioning.guidance_rescale)
+    how = conditioning.sampling
+    return guide(output, how.guidance_scale or 0.0, how.guidance_rescale or 0.0)
 
 
 def guide(output: torch.Tensor, scale: float, rescale: float) -> torch.Tensor:

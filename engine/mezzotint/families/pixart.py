@@ -64,8 +64,6 @@ class PixArt:
             tensors["aspect_ratio"] = torch.tensor([[inputs.height / inputs.width]]).repeat(rows, 1).to(text)
         return Conditioning(
             guided=guided,
-            guidance_scale=inputs.guidance_scale,
-            guidance_rescale=inputs.guidance_rescale,
             tensors=tensors,
         )
 

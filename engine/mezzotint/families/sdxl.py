@@ -69,8 +69,6 @@ class Sdxl:
             )
         return Conditioning(
             guided=guided,
-            guidance_scale=inputs.guidance_scale,
-            guidance_rescale=inputs.guidance_rescale,
             tensors={name: tensor.to(model.device, model.dtype) for name, tensor in tensors.items()},
         )
 

@@ -2,11 +2,12 @@
 
 from pathlib import PurePosixPath
 
-from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES, from_a1111
+from mezzotint.images.dialect import from_a1111
 from mezzotint.images.infotext import Infotext
 from mezzotint.images.record import PictureRecord
 from mezzotint.images.untrusted import cleaned, others, real, text, whole
 from mezzotint.protocol import ImageMetadata, LoraUsed, ModelUsed
+from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
 
 _READ = {"Steps", "Sampler", "Schedule type", "CFG scale", "Seed", "Size", "Model", "Model hash", "Denoising strength"}
 _VERSION = "mezzotint "
@@ -51,8 +52,8 @@ def _first_stage(record: PictureRecord) -> dict[str, str]:
     stage = record.stages[0]
     return {
         "Steps": str(stage.steps),
-        "Sampler": A1111_SAMPLERS.get(stage.sampler, stage.sampler),
-        "Schedule type": A1111_SCHEDULES.get(stage.schedule, stage.schedule),
+        "Sampler": SAMPLERS.get(stage.sampler, stage.sampler),
+        "Schedule type": SCHEDULES.get(stage.schedule, stage.schedule),
         "CFG scale": _number(stage.guidance_scale),
         "Seed": str(record.image.seed),
         "Size": f"{stage.width}x{stage.height}",

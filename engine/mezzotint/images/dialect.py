@@ -1,21 +1,7 @@
 """The names that other programs give to our samplers and schedules, and back."""
 
-A1111_SAMPLERS = {
-    "euler": "Euler",
-    "euler_a": "Euler a",
-    "heun": "Heun",
-    "dpmpp_2m": "DPM++ 2M",
-    "dpmpp_2m_sde": "DPM++ 2M SDE",
-    "ddim": "DDIM",
-    "unipc": "UniPC",
-    "lcm": "LCM",
-}
-A1111_SCHEDULES = {
-    "karras": "Karras",
-    "exponential": "Exponential",
-    "sgm_uniform": "SGM Uniform",
-    "simple": "Simple",
-}
+from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
+
 _COMFYUI_SAMPLERS = {
     "euler_ancestral": "euler_a",
     "dpmpp_2m_sde_gpu": "dpmpp_2m_sde",
@@ -36,8 +22,8 @@ _INVOKEAI = {
     "unipc_k": ("unipc", "karras"),
     "lcm": ("lcm", None),
 }
-_OUR_SAMPLERS = {shown.lower(): ours for ours, shown in A1111_SAMPLERS.items()}
-_OUR_SCHEDULES = {shown.lower(): ours for ours, shown in A1111_SCHEDULES.items()}
+_OUR_SAMPLERS = {shown.lower(): ours for ours, shown in SAMPLERS.items()}
+_OUR_SCHEDULES = {shown.lower(): ours for ours, shown in SCHEDULES.items()}
 
 
 def from_a1111(sampler: str | None, schedule: str | None) -> tuple[str | None, str | None]:
@@ -64,7 +50,7 @@ def from_invokeai(scheduler: str | None) -> tuple[str | None, str | None]:
 
 
 def _split_old_form(sampler: str) -> tuple[str, str | None]:
-    for shown in A1111_SCHEDULES.values():
+    for shown in SCHEDULES.values():
         head = sampler[: -len(shown) - 1]
         if head and sampler.lower() == f"{head} {shown}".lower():
             return head, shown

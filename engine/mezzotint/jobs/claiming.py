@@ -1,33 +1,29 @@
 """Which task is next, and for whom."""
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from mezzotint.jobs.editing import Clock, settle_entries
-from mezzotint.jobs.listing import TASK, id_list
+from mezzotint.jobs.listing import TASK
 from mezzotint.jobs.narrowing import narrowed
 from mezzotint.jobs.recovery import readable_tasks, take_found
 from mezzotint.jobs.storage.database import Database, Row
 from mezzotint.jobs.switches import PAUSED, STOPPING, setting, switch
 from mezzotint.jobs.tasks import Task
 
-Skipped = dict[int, set[int]]  # by task: seeds of images that are left out
 
-
-def claim(database: Database, owner: str, now: Clock, skipped: Skipped | None = None) -> Task | None:
+def claim(database: Database, owner: str, now: Clock) -> Task | None:
     """The next task, for one process alone; that it was begun is on the disk before it is known here."""
-    skipped = {} if skipped is None else skipped
     _look_before_next(database)
     with database.writing():
         if setting(database, STOPPING):
             switch(database, paused=True, stop_after_current=False)
         if setting(database, PAUSED):
             return None
-        task = _next_unmade(database, now, skipped)
+        task = _next_unmade(database, now)
         if task is None:
             return None
         made = {image.index for image in task.images}
-        left_out = _left_out(task, skipped) - made
+        left_out = skipped_images(database, task.id) - made
         part = narrowed(task.request, made | left_out)
         begun = now()
         database.change(
@@ -50,27 +46,33 @@ def _look_before_next(database: Database) -> None:
         take_found(database, found)
 
 
-def tasks_of(database: Database, entries: Collection[int]) -> tuple[int, ...]:
-    """The ids of all tasks of these entries."""
-    found = database.rows("SELECT id FROM tasks WHERE entry IN (SELECT value FROM json_each(?))", id_list(entries))
-    return tuple(task for (task,) in found)
+def skipped_images(database: Database, task: int) -> set[int]:
+    """The numbers of those of its images that are not to be made."""
+    return {number for (number,) in database.rows("SELECT number FROM skipped WHERE task = ?", task)}
 
 
-def _left_out(task: Task, skipped: Skipped) -> set[int]:
-    """Which of its images were skipped."""
-    return {seed - (task.request.seed or 0) for seed in skipped.get(task.id, ())}
+def is_skipped(database: Database, task: int, seed: int) -> bool:
+    """Whether the image of that seed is one of them."""
+    found = database.row(
+        "SELECT 1 FROM skipped WHERE task = ?1 AND number = ?2 - (SELECT seed FROM tasks WHERE id = ?1)", task, seed
+    )
+    return found is not None
 
 
-def _next_unmade(database: Database, now: Clock, skipped: Skipped) -> Task | None:
+def waits(database: Database) -> bool:
+    """Whether any entry has a task that waits."""
+    return database.row("SELECT 1 FROM entries WHERE waiting > 0 LIMIT 1") is not None
+
+
+def _next_unmade(database: Database, now: Clock) -> Task | None:
     """The next that lacks an image: the last one may have come after its task was put back."""
     while (found := _next(database)) is not None:
         (task,) = readable_tasks(database, [found], now) or (None,)
         if task is None:
             continue
         made = {image.index for image in task.images}
-        if len(made | _left_out(task, skipped)) < task.request.count:
+        if len(made | skipped_images(database, task.id)) < task.request.count:
             return task
-        skipped.pop(task.id, None)
         state = "done" if len(made) == task.request.count else "cancelled"
         database.change("UPDATE tasks SET state = ?, error = NULL, error_kind = NULL WHERE id = ?", state, task.id)
         settle_entries(database, [task.entry], now)

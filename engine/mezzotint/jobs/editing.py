@@ -7,6 +7,7 @@ from mezzotint import codec
 from mezzotint.errors import UsageError
 from mezzotint.jobs.expectation import key_id
 from mezzotint.jobs.listing import id_list
+from mezzotint.jobs.narrowing import number_of
 from mezzotint.jobs.order import next_waiting, places
 from mezzotint.jobs.requests import changes, model_of, run_key, settle, steps_of, title_of
 from mezzotint.jobs.storage.database import Database
@@ -72,6 +73,15 @@ def cancel_task(database: Database, task: int, now: Clock) -> None:
         )
 
 
+def skip_image(database: Database, task: int, seed: int) -> None:
+    """The image of that seed is not made; its task is cancelled when all others are."""
+    with database.writing():
+        found = database.row("SELECT seed, count FROM tasks WHERE id = ?", task)
+        number = None if found is None else number_of(seed, found[0], found[1])
+        if number is not None:
+            database.change("INSERT INTO skipped (task, number) VALUES (?, ?) ON CONFLICT DO NOTHING", task, number)
+
+
 def _cancel(database: Database, entries: Collection[int], now: Clock) -> None:
     ids = id_list(entries)
     database.change(
@@ -86,7 +96,7 @@ def _cancel(database: Database, entries: Collection[int], now: Clock) -> None:
 
 
 def retry(database: Database, entries: Collection[int], now: Clock) -> None:
-    """What failed, was cancelled, set aside or interrupted waits again; images that are there stay."""
+    """What failed, was cancelled, skipped, set aside or interrupted waits again; images that are there stay."""
     with database.writing():
         # What was interrupted may be what ended the program: its attempts go on counting.
         database.change(
@@ -95,6 +105,10 @@ def retry(database: Database, entries: Collection[int], now: Clock) -> None:
             "ELSE 'waiting' END, error = NULL, error_kind = NULL, cancel = 0 "
             "WHERE state IN ('failed', 'cancelled', 'set_aside', 'interrupted') "
             "AND entry IN (SELECT value FROM json_each(?))",
+            id_list(entries),
+        )
+        database.change(
+            "DELETE FROM skipped WHERE task IN (SELECT id FROM tasks WHERE entry IN (SELECT value FROM json_each(?)))",
             id_list(entries),
         )
         settle_entries(database, entries, now)

@@ -8,12 +8,13 @@ from mezzotint.errors import ProtocolError
 from mezzotint.jobs.editing import Clock, settle_entries
 from mezzotint.jobs.found_pictures import found_pictures
 from mezzotint.jobs.listing import TASK, id_list, tasks
-from mezzotint.jobs.running import saved, settle_task
+from mezzotint.jobs.running import put_back, saved, settle_task
 from mezzotint.jobs.storage.database import Database, Row
 from mezzotint.jobs.switches import switch
 from mezzotint.jobs.tasks import DEATHS_TO_SET_ASIDE, Recovered, Task, TaskState
 from mezzotint.jobs.texts import given, kept, readable
 
+PROGRAM_ENDED = "the program ended while it made this"
 SET_ASIDE = f"the program ended {DEATHS_TO_SET_ASIDE} times while it made this: it is not begun again by itself"
 
 
@@ -37,7 +38,7 @@ def recover(database: Database, is_alive: Callable[[str], bool], now: Clock) -> 
     with database.writing():
         for task, _, _, _, _, attempts, *_ in _of_the_dead(database, is_alive):
             again: TaskState = "interrupted" if attempts < DEATHS_TO_SET_ASIDE else "set_aside"
-            state = _after_death(database, task, again, "the program ended while it made this", now)
+            state = _after_death(database, task, again, PROGRAM_ENDED, now)
             ended.setdefault(state, []).append(task)
         if ended.get("interrupted") or ended.get("set_aside"):
             switch(database, paused=True)
@@ -47,6 +48,35 @@ def recover(database: Database, is_alive: Callable[[str], bool], now: Clock) -> 
         set_aside=tuple(ended.get("set_aside", ())),
         cancelled=tuple(ended.get("cancelled", ())),
     )
+
+
+def interrupt(database: Database, task: int, now: Clock) -> TaskState | None:
+    """A person is asked about it, though it ended in good order."""
+
+    def ended(missing: int, _left: int) -> tuple[TaskState, str | None, str | None]:
+        return ("interrupted", "died", PROGRAM_ENDED) if missing else ("done", None, None)
+
+    with database.writing():
+        state = settle_task(database, task, ended, now)
+        if state == "interrupted":
+            switch(database, paused=True)
+    return state
+
+
+def release(database: Database, owner: str, because: str, now: Clock) -> None:
+    """All that a process has claimed waits again: it stops in good order."""
+    for line in _of_owner(database, owner):
+        take_found(database, line)
+        put_back(database, line[0], because, now)
+
+
+def owner_died(database: Database, owner: str, because: str, now: Clock) -> tuple[TaskState | None, ...]:
+    """What an engine was making when it ended: once more, and then it is set aside."""
+    return tuple(died(database, line[0], because, now) for line in _of_owner(database, owner))
+
+
+def _of_owner(database: Database, owner: str) -> list[Row]:
+    return database.rows(f"SELECT {TASK} FROM tasks WHERE state = 'running' AND owner = ?", owner)  # noqa: S608
 
 
 def _of_the_dead(database: Database, is_alive: Callable[[str], bool]) -> list[Row]:

@@ -10,8 +10,8 @@ from mezzotint.errors import ProtocolError, UsageError
 from mezzotint.jobs.tasks import RunKey
 from mezzotint.jobs.texts import readable
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Stage
+from mezzotint.request_protocol import MAX_SEED
 
-LARGEST_SEED = 2**63 - 1
 _SEEDS_DRAWN_BELOW = 2**32  # what other programs can read back
 _PLAIN = {"prompt": str, "negative_prompt": str, "seed": int}  # fields that are what they are in JSON
 _TITLE = 200  # characters
@@ -32,8 +32,8 @@ def settle(request: GenerateRequest) -> Settled:
         raise UsageError(f"a request for {request.count} images cannot be queued: ask for 1 or more")
     drawn = request.seed is None
     seed = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
-    if not 0 <= seed <= LARGEST_SEED - request.count + 1:
-        raise UsageError(f"the seed {seed} cannot be: take one from 0 to {LARGEST_SEED - request.count + 1}")
+    if not 0 <= seed <= MAX_SEED - request.count + 1:
+        raise UsageError(f"the seed {seed} cannot be: take one from 0 to {MAX_SEED - request.count + 1}")
     return Settled(request=_with_whole_paths(replace(request, seed=seed)), seed=seed, drawn=drawn)
 
 

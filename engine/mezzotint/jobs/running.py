@@ -90,9 +90,3 @@ def settle_task(
     )
     settle_entries(database, [entry], now)
     return state
-
-
-def release(database: Database, owner: str, because: str, now: Clock) -> None:
-    """All that a process has claimed waits again: it stops in good order."""
-    for (task,) in database.rows("SELECT id FROM tasks WHERE state = 'running' AND owner = ?", owner):
-        put_back(database, task, because, now)

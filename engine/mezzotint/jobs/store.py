@@ -55,7 +55,6 @@ class JobStore:
     def __init__(self, database: Database, now: Callable[[], float] = time.time) -> None:
         self._database, self._now = database, now
         self._last_backup = ""  # the day
-        self._skipped: claiming.Skipped = {}
 
     @classmethod
     def open(cls, path: Path | None = None, *, now: Callable[[], float] = time.time) -> Opened:
@@ -152,13 +151,15 @@ class JobStore:
         editing.cancel_task(self._database, task, self._now)
 
     def skip_image(self, task: int, seed: int) -> None:
-        """Leave out the image of that seed while this store is open; its task is cancelled when all others are made."""
-        self._skipped.setdefault(task, set()).add(seed)
+        """Leave out the image of that seed until its entry is retried; a task that lacks no other is cancelled then."""
+        editing.skip_image(self._database, task, seed)
+
+    def is_skipped(self, task: int, seed: int) -> bool:
+        """Whether the image of that seed is left out."""
+        return claiming.is_skipped(self._database, task, seed)
 
     def retry(self, entries: Collection[int]) -> None:
         """What failed, was cancelled, set aside or interrupted waits again; images that are there stay."""
-        for task in claiming.tasks_of(self._database, entries) if self._skipped else ():
-            self._skipped.pop(task, None)
         editing.retry(self._database, entries, self._now)
 
     def go_elsewhere(self, old: str, new: str) -> int:
@@ -186,7 +187,7 @@ class JobStore:
         """
         with contextlib.suppress(StorageError):  # told when the queue is opened next; no reason not to work
             self._last_backup = backups.back_up_daily(self._database, self._now, after=self._last_backup)
-        return claiming.claim(self._database, owner, self._now, self._skipped)
+        return claiming.claim(self._database, owner, self._now)
 
     def saved(self, task: int, image: GeneratedImage) -> None:
         """An image is safely on the disk; telling it twice does no harm."""
@@ -208,9 +209,21 @@ class JobStore:
         """The engine's process ended while it made this: it waits again; after the second time it is set aside."""
         return recovery.died(self._database, task, because, self._now)
 
+    def interrupt(self, task: int) -> TaskState | None:
+        """Whoever wanted it has died: a person is asked whether to go on, and it is not the task's fault."""
+        return recovery.interrupt(self._database, task, self._now)
+
     def release(self, owner: str, *, because: str) -> None:
-        """All that was claimed under a lease waits again."""
-        running.release(self._database, owner, because, self._now)
+        """All that was claimed under a lease waits again; its images that are there are counted."""
+        recovery.release(self._database, owner, because, self._now)
+
+    def owner_died(self, owner: str, *, because: str) -> tuple[TaskState | None, ...]:
+        """The engine's process ended that worked under a lease, which goes on: as `died`, for what it was making."""
+        return recovery.owner_died(self._database, owner, because, self._now)
+
+    def waits(self) -> bool:
+        """Whether there is something to claim, once the queue is not paused."""
+        return claiming.waits(self._database)
 
     def cancellation_asked(self, task: int) -> bool:
         """Whether a task that runs is to be stopped, also since its entry was removed."""

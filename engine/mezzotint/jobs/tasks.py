@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from mezzotint.protocol import GeneratedImage, GenerateRequest
+from mezzotint.queue_protocol import Task as Task
+from mezzotint.queue_protocol import TaskState as TaskState
 
-TaskState = Literal["waiting", "running", "done", "failed", "cancelled", "set_aside", "interrupted"]
 EntryKind = Literal["generate", "decode"]
 HowSure = Literal["measured", "scaled", "unknown"]
 
@@ -44,22 +44,6 @@ class EntryRow:
     first_image: str | None  # the path of the first image made
     pictures: int  # made so far
     pictures_asked: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One request of an entry, and how far it is."""
-
-    id: int
-    entry: int
-    index: int  # in its entry, from 0
-    request: GenerateRequest  # of a task that was claimed: for those of its images that are to be made now
-    state: TaskState
-    attempts: int  # begun, and not ended in good order
-    error_kind: str | None
-    error: str | None
-    images: tuple[GeneratedImage, ...]  # `index` is that in the whole count
-    seconds: float | None  # worked at it so far
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

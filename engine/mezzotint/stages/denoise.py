@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -67,6 +67,7 @@ def denoise(
     network = model.networks[family.denoiser_component]
     with cached_text(network) if remember else nullcontext():  # what remembers looks at memory, not at numbers
         start, begun = SamplerState(schedule.scheduler, generators), latents
+        conditionings = _of_steps(conditioning, schedule)
 
         def down() -> tuple[torch.Tensor, torch.Tensor | None]:
             start.restore()
@@ -76,7 +77,7 @@ def denoise(
                 if cancelled():
                     raise Cancelled(f"stopped after {index} of {last + 1} steps")
                 wanted = estimates or (unfinished and index == last)
-                arguments = (family, model, schedule, conditioning, latents, generators, index)
+                arguments = (family, model, schedule, conditionings[index], latents, generators, index)
                 step = partial(_step, *arguments, estimates=wanted, keep=keep)
                 state = SamplerState(schedule.scheduler, generators)
 
@@ -95,6 +96,17 @@ def denoise(
             "try --dtype float32"
         )
     return Denoised(latents=latents, clean=estimate if unfinished and estimate is not None else latents)
+
+
+def _of_steps(conditioning: Conditioning, schedule: StageSchedule) -> list[Conditioning]:
+    """What each step is given: outside the CFG interval (arXiv 2404.07724) the prompts without the negative ones."""
+    timesteps, interval = schedule.timesteps.tolist(), conditioning.sampling.cfg_interval
+    if interval is None or not conditioning.guided:
+        return [conditioning] * len(timesteps)
+    halves = {name: each.chunk(2)[1] for name, each in conditioning.tensors.items()}
+    plain = replace(conditioning, guided=False, tensors=halves)
+    done = (1 - timestep / schedule.scheduler.config.num_train_timesteps for timestep in timesteps)
+    return [conditioning if interval[0] <= part <= interval[1] else plain for part in done]
 
 
 def _step(

@@ -212,9 +212,11 @@ class Job:
         if any(has_lora_tags(words) for words in all_words(self._request)):
             self._notice("lora_tags_ignored", "<lora:...> in a prompt loads nothing: give the file with --lora")
         for stage in setup.stages:
-            if stage.negative_prompt.strip() and stage.guidance_scale <= 1:
+            guidance = stage.sampling.guidance_scale
+            if stage.negative_prompt.strip() and guidance <= 1:
                 self._notice(
-                    "negative_ignored", f"guidance is {stage.guidance_scale:g}: the negative prompt has no part"
+                    "negative_ignored",
+                    f"guidance is {stage.sampling.guidance_scale:g}: the negative prompt has no part",
                 )
             if not stage.family.honours_weights and has_weights(stage.prompt):
                 message = f"{stage.found.info.id} reads plain words: weights such as (word:1.2) are taken as text"

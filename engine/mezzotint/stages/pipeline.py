@@ -190,7 +190,8 @@ class Pipeline:
                     with self._placement.phase("encode", model, text_encoders(model)) as working:
                         return working.try_again(partial(stage.family.encode, model, inputs))
 
-                found.append(encoded(model, prompt_inputs(stage, embeddings), self._loras.used(index), encode))
+                made = encoded(model, prompt_inputs(stage, embeddings), self._loras.used(index), encode)
+                found.append(replace(made, sampling=stage.sampling))
         return found
 
     def make_together(

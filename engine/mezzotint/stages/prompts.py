@@ -17,9 +17,8 @@ def prompt_inputs(stage: StageSetup, embeddings: tuple[Path, ...]) -> PromptInpu
         negative_prompt=stage.negative_prompt,
         width=stage.width,
         height=stage.height,
-        guidance_scale=stage.guidance_scale,
-        guidance_rescale=stage.guidance_rescale,
-        clip_skip=stage.clip_skip,
+        guidance_scale=stage.sampling.guidance_scale,
+        clip_skip=stage.sampling.clip_skip,
         embeddings=embeddings,
     )
 

@@ -1,6 +1,8 @@
 """What a stage did, with nothing left open."""
 
-from mezzotint.protocol import ModelUsed, ResolvedStage
+from dataclasses import fields
+
+from mezzotint.protocol import ModelUsed, ResolvedStage, Sampling
 from mezzotint.stages.schedule import StageSchedule
 from mezzotint.stages.setup import StageSetup
 
@@ -13,14 +15,7 @@ def resolved_stage(stage: StageSetup, schedule: StageSchedule, used: ModelUsed) 
         height=stage.height,
         prompt=stage.prompt,
         negative_prompt=stage.negative_prompt,
-        sampler=stage.scheduler.sampler,
-        schedule=stage.scheduler.schedule,
-        steps=stage.steps,
-        guidance_scale=stage.guidance_scale,
-        guidance_rescale=stage.guidance_rescale,
-        prediction_type=stage.scheduler.prediction_type,
-        zero_terminal_snr=stage.scheduler.zero_terminal_snr,
-        clip_skip=stage.clip_skip,
+        **{one.name: getattr(stage.sampling, one.name) for one in fields(Sampling)},
         log_snr_start=schedule.entered_at,
         log_snr_end=schedule.log_snr_cut,
         timesteps=tuple(float(t) for t in schedule.timesteps),

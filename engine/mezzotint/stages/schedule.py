@@ -48,12 +48,12 @@ def plan_schedule(
 ) -> StageSchedule:
     """Take all of the schedule, its last `strength` of steps, or what the schedule before has left; up to `until`."""
     scheduler, in_ram = build_scheduler(setup.scheduler), build_scheduler(setup.scheduler)
-    set_steps(scheduler, setup.steps, device)
-    set_steps(in_ram, setup.steps)
+    set_steps(scheduler, setup.sampling.steps, device)
+    set_steps(in_ram, setup.sampling.steps)
     order = int(scheduler.order)
     begin = 0
     if strength is not None:
-        begin = (setup.steps - min(int(setup.steps * strength), setup.steps)) * order
+        begin = (setup.sampling.steps - min(int(setup.sampling.steps * strength), setup.sampling.steps)) * order
     elif after is not None and after.log_snr_cut is not None:
         begin = _evaluations_above(scheduler, timestep_at(scheduler, after.log_snr_cut), order)
         begin = _not_below(scheduler, begin, after.log_snr_end, order)
@@ -64,7 +64,7 @@ def plan_schedule(
         cut = log_snr_at(scheduler, cut_timestep)
     if begin >= end:
         raise UsageError(
-            f"a stage of {setup.found.info.id} is left with no step out of {setup.steps} "
+            f"a stage of {setup.found.info.id} is left with no step out of {setup.sampling.steps} "
             f"(strength {strength}, handing over at {setup.until}); raise the steps or the strength"
         )
     if hasattr(scheduler, "set_begin_index"):

@@ -1,7 +1,7 @@
 """A request with every value settled, before anything is loaded: models found, sizes fitted, samplers chosen."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from mezzotint.catalog.catalog import FoundModel
@@ -13,26 +13,25 @@ from mezzotint.families.known import family_of
 from mezzotint.families.loading.sources import with_weights
 from mezzotint.families.lora.prompt_tags import without_lora_tags
 from mezzotint.families.samplers import ResolvedScheduler, own_prediction, resolve_scheduler
+from mezzotint.option import declared
+from mezzotint.options import OPTIONS
 from mezzotint.protocol import (
     GenerateRequest,
     ModelRef,
     ResolvedTransition,
     Sampling,
+    SettledSampling,
     Stage,
     Transition,
 )
+from mezzotint.request_protocol import MAX_PROMPT, MAX_SEED
 from mezzotint.stages.images.request_images import RequestImages, Size, request_images
 from mezzotint.stages.images.sizes import check_size, nearest_multiple
 
 Find = Callable[[ModelRef], FoundModel]
 
-MAX_STEPS = 1000
-MAX_GUIDANCE = 100.0
-MAX_COUNT = 10_000
 MAX_STAGES = 16
-MAX_CLIP_SKIP = 31
-MAX_SEED = 2**63 - 1
-MAX_PROMPT = 65_536  # characters
+_MANY_LAYERS = 32
 MAX_LORAS = 32  # of a stage
 MAX_LORA_WEIGHT = 100.0
 RESCALE_FOR_ZERO_SNR = 0.7  # phi of arXiv 2305.08891, section 4
@@ -50,10 +49,7 @@ class StageSetup:
     prompt: str
     negative_prompt: str
     scheduler: ResolvedScheduler
-    steps: int
-    guidance_scale: float
-    guidance_rescale: float
-    clip_skip: int
+    sampling: SettledSampling
     until: float | None
     weights: Path | None = None  # of the network that makes images, where they are not the model's own
 
@@ -103,14 +99,14 @@ def _check_request(request: GenerateRequest) -> None:
             f"a cascade of {len(cascade.stages)} stages with {len(cascade.transitions)} transitions; "
             "there must be at least one stage, and one transition between each two"
         )
-    _within("count", request.count, 1, MAX_COUNT)
+    OPTIONS["count"].check(request.count)
     for words in all_words(request):
         _check_words(words)
     _check_loras(request)
     if request.seed is not None:
         _within("seed", request.seed, 0, MAX_SEED - request.count + 1)
     if request.strength is not None:
-        _within("strength", request.strength, 0.0, 1.0)
+        OPTIONS["strength"].check(request.strength)
     if cascade.stages[-1].until is not None:
         raise UsageError(f"the last stage stops at {cascade.stages[-1].until}; the last stage must go to the end")
     for previous, transition in zip(cascade.stages, cascade.transitions, strict=False):
@@ -175,9 +171,7 @@ def _set_up_stage(
     width, height = _stage_size(stage, transition, before, family.multiple(sources), sources, given)
     check_size(width, height, family.multiple(sources))
     continues = before is not None and transition is not None and transition.strength is None
-    steps = sampling.steps or (before.steps if continues and before else detected.defaults.steps)
-    guidance = sampling.guidance_scale
-    rescale = sampling.guidance_rescale
+    steps = before.sampling.steps if continues and before else detected.defaults.steps
     return StageSetup(
         found=found,
         family=family,
@@ -189,13 +183,29 @@ def _set_up_stage(
             request.negative_prompt if stage.negative_prompt is None else stage.negative_prompt
         ),
         scheduler=scheduler,
-        steps=steps,
-        guidance_scale=detected.defaults.guidance_scale if guidance is None else guidance,
-        guidance_rescale=(RESCALE_FOR_ZERO_SNR if scheduler.zero_terminal_snr else 0.0) if rescale is None else rescale,
-        clip_skip=sampling.clip_skip or 0,
+        sampling=_settled(sampling, scheduler, steps, detected.defaults.guidance_scale),
         until=stage.until,
         weights=weights,
     )
+
+
+def _settled(sampling: Sampling, scheduler: ResolvedScheduler, steps: int, guidance: float) -> SettledSampling:
+    """What was asked, over what the scheduler and the model have of their own."""
+    asked = {one.name: getattr(sampling, one.name) for one in fields(Sampling)}
+    own = {
+        "steps": steps,
+        "guidance_scale": guidance,
+        "guidance_rescale": RESCALE_FOR_ZERO_SNR if scheduler.zero_terminal_snr else 0.0,
+        "clip_skip": 0,
+    }
+    used = {
+        "sampler": scheduler.sampler,
+        "schedule": scheduler.schedule,
+        "prediction_type": scheduler.prediction_type,
+        "zero_terminal_snr": scheduler.zero_terminal_snr,
+    }
+    said = {name: value for name, value in asked.items() if value is not None}
+    return SettledSampling(**asked | own | said | used)
 
 
 def _weights(stage: Stage, before: StageSetup | None) -> Path | None:
@@ -206,14 +216,10 @@ def _weights(stage: Stage, before: StageSetup | None) -> Path | None:
 
 
 def _check_sampling(sampling: Sampling, stage: Stage) -> None:
-    if sampling.steps is not None:
-        _within("steps", sampling.steps, 1, MAX_STEPS)
-    if sampling.guidance_scale is not None:
-        _within("guidance", sampling.guidance_scale, 0.0, MAX_GUIDANCE)
-    if sampling.guidance_rescale is not None:
-        _within("guidance rescale", sampling.guidance_rescale, 0.0, 1.0)
-    if sampling.clip_skip is not None:
-        _within("clip skip", sampling.clip_skip, 0, MAX_CLIP_SKIP)
+    for name, option in declared(Sampling).items():
+        value = getattr(sampling, name)
+        if value is not None:
+            option.check(value)
     if stage.until is not None and not 0.0 < stage.until < 1.0:
         raise UsageError(f"a stage hands over at {stage.until}; it must be between 0 and 1, such as 0.8")
 
@@ -221,7 +227,7 @@ def _check_sampling(sampling: Sampling, stage: Stage) -> None:
 def _check_clip_skip(clip_skip: int, sources: ModelSources) -> None:
     texts = [source for name, source in sources.components.items() if name.startswith("text_encoder")]
     layers = [source.config.get("num_hidden_layers") for source in texts]
-    most = min((count for count in layers if isinstance(count, int)), default=MAX_CLIP_SKIP + 1) - 1
+    most = min((count for count in layers if isinstance(count, int)), default=_MANY_LAYERS) - 1
     if clip_skip > most:
         raise UsageError(f"clip skip {clip_skip} is outside 0..{most}, the layers that this model's encoders can skip")
 

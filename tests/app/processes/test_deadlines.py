@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.protocol import Decoding, Encoding, GeneratedImage, Loading, Notice, Saved, Step
+from mezzotint.queue_protocol import TaskEnded
 from mezzotint_app.processes import deadlines
 from mezzotint_app.processes.deadlines import Patience
 
@@ -94,3 +95,12 @@ def test_nothing_is_given_up_within_a_minute_and_nothing_is_waited_for_without_e
     longest = max([silence for _, silence in events], default=0)
     assert 60 <= patience.limit() <= max(1e5, 20 * longest)
     assert patience.doing()
+
+
+def test_between_two_tasks_the_next_may_be_prepared_and_has_a_pace_of_its_own():
+    ended = TaskEnded(task=1, state="done", result=None, failure=None)
+    patience = after((step(1), 9), (step(2), 30.0), (saved(0, 1), 1), (ended, 1))
+    assert patience.limit() == deadlines.PREPARING and "preparing" in patience.doing()
+    patience.hear(step(1), 1)
+    patience.hear(step(2), 1)
+    assert patience.limit() == deadlines.STEP

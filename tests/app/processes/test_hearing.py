@@ -68,7 +68,7 @@ def test_a_question_that_takes_long_is_waited_for_while_the_process_hears(watch,
 def test_a_silent_job_is_hung_though_other_questions_are_answered(watch, clock, heard):
     watch.starts()
     watch.heard()
-    watch.asked(1, "generate")
+    watch.asked(1, "drain")
     watch.told(1, LOADING)
     for number in range(2, round(deadlines.LOADING) + 1):
         watch.asked(number, "memory")
@@ -82,7 +82,7 @@ def test_a_silent_job_is_hung_though_other_questions_are_answered(watch, clock, 
 def test_a_job_that_tells_something_now_and_then_goes_on(watch, clock, heard):
     watch.starts()
     watch.heard()
-    watch.asked(1, "generate")
+    watch.asked(1, "drain")
     for _ in range(50):
         watch.told(1, LOADING)
         clock.advance(deadlines.LOADING - 1)
@@ -92,7 +92,7 @@ def test_a_job_that_tells_something_now_and_then_goes_on(watch, clock, heard):
 def test_a_job_that_does_not_stop_is_hung_a_minute_after_it_was_asked(watch, clock, heard):
     watch.starts()
     watch.heard()
-    watch.asked(1, "generate")
+    watch.asked(1, "drain")
     clock.advance(300)
     watch.stopping(1)
     clock.advance(deadlines.STOPPING)
@@ -104,7 +104,7 @@ def test_a_job_that_does_not_stop_is_hung_a_minute_after_it_was_asked(watch, clo
 def test_a_machine_that_sleeps_hangs_nobody(watch, clock, heard):
     watch.starts()
     watch.heard()
-    watch.asked(1, "generate")
+    watch.asked(1, "drain")
     watch.told(1, LOADING)
     for _ in range(10):
         clock.jump(10_000)
@@ -114,7 +114,7 @@ def test_a_machine_that_sleeps_hangs_nobody(watch, clock, heard):
 def test_after_the_end_nothing_is_told(watch, clock, heard):
     watch.starts()
     watch.heard()
-    watch.asked(1, "generate")
+    watch.asked(1, "drain")
     watch.over()
     clock.advance(100_000)
     assert heard == [] and clock.waiting() == 0

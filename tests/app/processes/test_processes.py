@@ -16,6 +16,7 @@ from mezzotint.protocol import EngineInfo, GenerateRequest, GenerateResult, Outp
 from mezzotint_app.background import Background
 from mezzotint_app.processes import processes
 from mezzotint_app.processes.processes import ServerProcess, _LogTail
+from mezzotint_app.processes.service import PendingCall
 
 pytestmark = pytest.mark.requires_package("PySide6")
 
@@ -33,15 +34,17 @@ class Client:
         self.process.logged.connect(self.log.extend)
 
     def ask(self, method, params=None, answer=None):
-        call = self.process.ask(
-            method,
-            params,
-            answer=answer,
-            then=lambda value: self.answers.__setitem__(call, value),
-            failed=lambda failure: self.failures.__setitem__(call, failure),
-            on_event=lambda event: self.events.setdefault(call, []).append(event),
+        call = self.process.send(
+            PendingCall(
+                method=method,
+                params=params,
+                answer=answer,
+                then=lambda value: self.answers.__setitem__(call, value),
+                failed=lambda failure: self.failures.__setitem__(call, failure),
+                on_event=lambda event: self.events.setdefault(call, []).append(event),
+            )
         )
-        assert call not in self.answers and call not in self.failures, "nothing is told inside `ask`"
+        assert call not in self.answers and call not in self.failures, "nothing is told inside `send`"
         return call
 
     def wait_for(self, *calls):
@@ -210,7 +213,8 @@ def test_a_process_that_does_not_read_is_ended_before_memory_is(start, monkeypat
 @pytest.mark.skipif(sys.platform == "win32", reason="the numbers are those of Linux and macOS")
 def test_how_it_ended_is_told_after_every_open_call(client, tmp_path, prompt, kind, code):
     order = []
-    job = client.process.ask("generate", asked(tmp_path, prompt), failed=lambda failure: order.append(failure.kind))
+    params, failed = asked(tmp_path, prompt), lambda failure: order.append(failure.kind)
+    job = client.process.send(PendingCall(method="generate", params=params, failed=failed))
     client.process.ended.connect(lambda ending: order.append(ending.kind))
     ending = client.wait_for_end()
     assert (ending.kind, ending.code) == (kind, code)
@@ -290,7 +294,7 @@ while True:
 def test_a_bug_in_one_callback_costs_no_other_its_answer(client, capfd, monkeypatch):
     told = []
     monkeypatch.setattr(sys, "excepthook", lambda kind, *_: told.append(kind))
-    client.process.ask("echo", 1, then=lambda _: 1 / 0)
+    client.process.send(PendingCall(method="echo", params=1, then=lambda _: 1 / 0))
     other = client.ask("echo", 2)
     client.wait_for(other)
     assert told == [ZeroDivisionError]
@@ -315,11 +319,13 @@ def test_when_the_window_is_killed_its_process_ends(tmp_path):
         from PySide6.QtCore import QCoreApplication
         from mezzotint_app.background import Background
         from mezzotint_app.processes.processes import ServerProcess
+        from mezzotint_app.processes.service import PendingCall
         application = QCoreApplication([])
         process = ServerProcess({SERVER!r}, decoding=Background())
         process.start()
-        process.ask("info", then=lambda _: print(process.process_id(), flush=True))
-        process.ask("generate", {{"prompt": "slow", "output": {{"path": {str(tmp_path)!r}}}}})
+        process.send(PendingCall(method="info", then=lambda _: print(process.process_id(), flush=True)))
+        slow = {{"prompt": "slow", "output": {{"path": {str(tmp_path)!r}}}}}
+        process.send(PendingCall(method="generate", params=slow))
         application.exec()
     """)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=_environment()) as window:

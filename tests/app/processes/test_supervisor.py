@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QObject, Signal
 
 from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, Loading, MemoryNow, Notice
+from mezzotint.queue_protocol import TaskBegun
 from mezzotint_app.processes import deadlines, hearing, supervisor
 from mezzotint_app.processes.endings import Ending
 from mezzotint_app.processes.service import Failure
@@ -30,10 +31,10 @@ class FakeProcess(QObject):
     def start(self):
         self.doing = "started"
 
-    def ask(self, method, params=None, *, answer=None, then=None, failed=None, on_event=None):
+    def send(self, pending):
         call = len(self.asked) + 1
-        self.asked.append((method, params))
-        self.calls[call] = (method, then, failed, on_event)
+        self.asked.append((pending.method, pending.params))
+        self.calls[call] = (pending.method, pending.then, pending.failed, pending.on_event)
         return call
 
     def cancel(self, call):
@@ -155,7 +156,7 @@ def test_questions_wait_for_the_process_in_their_order(watched):
 
 def test_a_process_that_dies_fails_its_calls_with_the_reason(watched):
     watched.ready()
-    watched.ask("generate")
+    watched.ask("drain")
     watched.process.end(CRASH)
     assert watched.told[0].kind == "gone"
     assert watched.told[0].message == watched.supervisor.reason() != ""
@@ -165,7 +166,7 @@ def test_a_process_that_dies_fails_its_calls_with_the_reason(watched):
 def test_whoever_is_told_that_it_died_finds_the_state_that_followed(watched):
     watched.ready()
     states = []
-    watched.supervisor.ask("generate", failed=lambda _: states.append(watched.state))
+    watched.supervisor.ask("drain", failed=lambda _: states.append(watched.state))
     watched.process.end(CRASH)
     assert states == ["restarting"]
 
@@ -271,8 +272,8 @@ def test_a_hang_at_start_ends_it(watched):
 
 def test_a_job_that_hangs_ends_it(watched):
     watched.ready()
-    watched.ask("generate")
-    watched.process.tell("generate", Loading(model="m", component="unet", bytes_done=0, bytes_total=GB))
+    watched.ask("drain")
+    watched.process.tell("drain", Loading(model="m", component="unet", bytes_done=0, bytes_total=GB))
     watched.clock.advance(deadlines.LOADING)
     assert watched.process.killed is None
     watched.clock.advance(GB / deadlines.LOADING_BYTES_PER_SECOND + 2)
@@ -296,15 +297,15 @@ def test_a_question_that_hangs_is_asked_after_and_ends_it(watched):
 def test_events_reach_who_asked_and_nobody_else(watched):
     watched.ready()
     events = []
-    watched.ask("generate", on_event=events.append)
-    watched.process.tell("generate", Notice(code="a", message="b"))
+    watched.ask("drain", on_event=events.append)
+    watched.process.tell("drain", Notice(code="a", message="b"))
     assert events == [Notice(code="a", message="b")]
 
 
 def test_a_question_that_has_not_gone_out_is_cancelled_here(watched):
     watched.supervisor.start()
     told = []
-    call = watched.supervisor.ask("generate", failed=told.append)
+    call = watched.supervisor.ask("drain", failed=told.append)
     watched.supervisor.cancel(call)
     assert told == []
     watched.clock.settle()
@@ -316,7 +317,7 @@ def test_a_question_that_has_not_gone_out_is_cancelled_here(watched):
 def test_a_job_is_cancelled_at_the_process(watched):
     watched.ready()
     watched.ask("plan")
-    call = watched.supervisor.ask("generate")
+    call = watched.supervisor.ask("drain")
     watched.supervisor.cancel(call)
     assert watched.process.cancelled == [3]
     watched.supervisor.cancel(1234)
@@ -325,7 +326,7 @@ def test_a_job_is_cancelled_at_the_process(watched):
 
 def test_stop_ends_it_for_good(watched):
     watched.ready()
-    watched.ask("generate")
+    watched.ask("drain")
     watched.supervisor.stop()
     assert watched.process.doing == "stopping" and watched.state == "stopped"
     watched.process.end(Ending(kind="stopped"))
@@ -389,11 +390,11 @@ def memory(used, free):
 def test_out_of_memory_is_told_in_numbers(watched, monkeypatch):
     monkeypatch.setattr("sys.platform", "linux")
     watched.ready()
-    watched.ask("generate")
+    watched.ask("drain")
     watched.ask("memory")
     watched.process.answer("memory", memory(1, 5))
     event = Loading(model="m", component="unet", bytes_done=1, bytes_total=int(7.9 * GB))
-    watched.process.tell("generate", event)
+    watched.process.tell("drain", event)
     watched.process.end(Ending(kind="crashed", code=9))
     assert watched.told[0].message == "The engine ran out of memory: 7.9 GB needed, 6.0 GB free."
 
@@ -405,11 +406,15 @@ def test_where_the_code_says_little_the_log_tells_the_reason(watched):
     assert "No module named 'torch'" in watched.supervisor.reason()
 
 
-def test_numbers_that_explain_nothing_are_left_out(watched):
+@pytest.mark.parametrize("task", ["this one", "the one before"])
+def test_numbers_that_explain_nothing_are_left_out(watched, task):
     watched.ready()
-    watched.ask("generate")
+    watched.ask("drain")
     watched.ask("memory")
-    watched.process.answer("memory", memory(1, 10))
+    watched.process.answer("memory", memory(1, 10 if task == "this one" else 5))
+    if task == "the one before":
+        watched.process.tell("drain", Loading(model="m", component="unet", bytes_done=1, bytes_total=8 * GB))
+        watched.process.tell("drain", TaskBegun(task=None))
     watched.process.end(Ending(kind="crashed", code=9))
     assert "GB" not in watched.told[0].message
 

@@ -42,6 +42,7 @@ def test_switches(dialog, settings, field):
     ("field", "value"),
     [
         ("theme", "dark"),
+        ("language", "de"),
         ("when_closed", "go_on"),
         ("memory", "lowest"),
         ("attention", "sdpa"),

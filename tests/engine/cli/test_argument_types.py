@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.cli.argument_types import card_memory, integer, lora, memory_size, number, size, text
-from mezzotint.protocol import LoraRef
+from mezzotint.cli.argument_types import card_memory, integer, memory_size, size, text
 
 
 @given(st.integers(1, 999_999), st.integers(1, 999_999), st.sampled_from("xX\u00d7"))
@@ -34,23 +33,6 @@ def test_other_integers_are_refused_with_the_bounds(words):
         integer(0, 10, 7)(words)
 
 
-@given(st.floats(0, 1))
-def test_numbers_within_bounds(value):
-    assert number(0, 1, 0.5)(repr(value)) == value
-
-
-@pytest.mark.parametrize("words", ["nan", "NaN", "inf", "-inf", "-0.1", "1.1", "", "x", "1,5"])
-def test_other_numbers_are_refused_with_the_bounds(words):
-    with pytest.raises(ArgumentTypeError, match=r"number from 0 to 1, such as 0\.5"):
-        number(0, 1, 0.5)(words)
-
-
-@pytest.mark.parametrize("words", ["0", "1", "0.0", "1.0", "nan"])
-def test_a_number_inside_is_not_the_bounds(words):
-    with pytest.raises(ArgumentTypeError, match="between 0 and 1"):
-        number(0, 1, 0.5, inside=True)(words)
-
-
 @given(st.text())
 def test_text_is_taken_as_it_is(words):
     assert text(words) == words
@@ -60,33 +42,6 @@ def test_bytes_that_are_no_text_are_refused_in_plain_characters():
     with pytest.raises(ArgumentTypeError, match="not valid text") as caught:
         text("a \udcff barn")
     assert str(caught.value).isascii()
-
-
-@pytest.mark.parametrize(
-    ("words", "path", "weight"),
-    [
-        ("ink.safetensors:0.8", "ink.safetensors", 0.8),
-        ("ink.safetensors:-0.5", "ink.safetensors", -0.5),
-        ("ink.safetensors", "ink.safetensors", 1.0),
-        (r"C:\loras\ink.safetensors", r"C:\loras\ink.safetensors", 1.0),
-        (r"C:\loras\ink.safetensors:.25", r"C:\loras\ink.safetensors", 0.25),
-        ("a:b/ink.safetensors:2", "a:b/ink.safetensors", 2.0),
-        ("ink", "ink", 1.0),
-    ],
-)
-def test_a_lora_is_a_file_and_perhaps_a_weight(words, path, weight):
-    assert lora(words) == LoraRef(path=path, weight=weight)
-
-
-@given(st.from_regex(r"[a-z/]{1,10}\.safetensors", fullmatch=True), st.floats(-100, 100))
-def test_every_weight_is_read(path, weight):
-    assert lora(f"{path}:{weight!r}") == LoraRef(path=path, weight=weight)
-
-
-@pytest.mark.parametrize("weight", ["", "x", "nan", "inf", "1e999", "0,8"])
-def test_no_weights_are_refused_with_an_example(weight):
-    with pytest.raises(ArgumentTypeError, match=r"is not a weight; .* style\.safetensors:0\.8"):
-        lora(f"ink.safetensors:{weight}")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from mezzotint.protocol import (
     GenerateResult,
     ImageInput,
     ImageMetadata,
+    Inpaint,
     Loading,
     LoraRef,
     ModelRef,
@@ -227,3 +228,25 @@ def test_from_a_foreign_picture_finds_its_model_and_its_strength_for_an_init_pic
 
 def test_from_a_picture_that_says_nothing_is_a_usage_error(command):
     assert command("generate", "--from", "a.png", metadata=metadata(prompt=None)).code == 2
+
+
+# ---- inpainting
+
+
+def test_the_words_of_the_command(command):
+    done = command("generate", "a barn", "--init", "a.png", "--mask", "m.png", "--outpaint", "right=8", "--seed", "1")
+    assert done.request.inpaint == Inpaint(right=8) and len(done.request.images) == 2
+    for words in (
+        ("--inpaint-area", "half"),
+        ("--inpaint-fill", "red"),
+        ("--outpaint", "8"),
+        ("--inpaint-padding", "-1"),
+    ):
+        assert command("generate", "a barn", "--init", "a.png", "--mask", "m.png", *words).code == 2
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_shells_complete_them(command, shell):
+    script = command("completion", shell).out
+    for word in ("--mask", "--inpaint-area", "--inpaint-fill", "--outpaint"):
+        assert word.lstrip("-") in script

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from mezzotint.families.family import Conditioning
 from mezzotint.families.guidance import guidance_embedding, guide, guided_output
 from mezzotint.families.text.conditionings import joined
+from mezzotint.protocol import Sampling
 
 
 def halves(seed: int = 0) -> torch.Tensor:
@@ -51,7 +52,9 @@ def network(rows, tensors):
 
 def conditioning(*, guided, rescale=0.0, seed=1):
     text = torch.randn(2 if guided else 1, 5, 3, generator=torch.Generator().manual_seed(seed))
-    return Conditioning(guided=guided, guidance_scale=4.0, guidance_rescale=rescale, tensors={"text": text})
+    return Conditioning(
+        guided=guided, sampling=Sampling(guidance_scale=4.0, guidance_rescale=rescale), tensors={"text": text}
+    )
 
 
 @pytest.mark.parametrize("rescale", [0.0, 0.7])

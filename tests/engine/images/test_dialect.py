@@ -1,12 +1,13 @@
 import pytest
 
-from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES, from_a1111, from_comfyui, from_invokeai
+from mezzotint.images.dialect import from_a1111, from_comfyui, from_invokeai
+from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
 
 
-@pytest.mark.parametrize("sampler", A1111_SAMPLERS)
-@pytest.mark.parametrize("schedule", A1111_SCHEDULES)
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_both_forms_of_a1111_are_ours(sampler: str, schedule: str) -> None:
-    shown, kind = A1111_SAMPLERS[sampler], A1111_SCHEDULES[schedule]
+    shown, kind = SAMPLERS[sampler], SCHEDULES[schedule]
     assert from_a1111(shown, kind) == (sampler, schedule)
     assert from_a1111(f"{shown} {kind}", None) == (sampler, schedule)
     assert from_a1111(shown.lower(), kind.upper()) == (sampler, schedule)

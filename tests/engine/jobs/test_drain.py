@@ -8,9 +8,10 @@ import pytest
 from queue_programs import WritingEngine
 
 from mezzotint.errors import Cancelled, DeviceLost, ImageRefused, OutOfMemory, StorageError
-from mezzotint.jobs.drain import Drained, drain
+from mezzotint.jobs.drain import DrainControl, drain
 from mezzotint.jobs.store import JobStore, Lease
-from mezzotint.protocol import GenerateRequest, Output, Saved, Step
+from mezzotint.protocol import Cascade, GenerateRequest, Output, Sampling, Saved, Stage, Step
+from mezzotint.queue_protocol import DrainResult, DrainSettings
 
 
 @pytest.fixture
@@ -24,16 +25,13 @@ def work(store, lease):
     """Works through the queue with an engine; what happened is in `heard`."""
     heard = []
 
-    def call(engine=None, cancelled=lambda: False, **options):
+    def call(engine=None, cancelled=lambda: False, control=None, **options):
         return drain(
             store,
-            lease,
+            lease.owner,
             engine or WritingEngine(),
-            heard.append,
-            cancelled,
-            on_begun=heard.append,
-            on_ended=heard.append,
-            **options,
+            control or DrainControl(on_event=heard.append, cancelled=cancelled),
+            **{"on_begun": heard.append, "on_ended": heard.append} | options,
         )
 
     call.heard = heard
@@ -74,7 +72,7 @@ def states(store, entry=1):
 
 def test_all_is_made_in_order_and_told(store, work, add):
     add("a", "b", count=2)
-    assert work() == Drained(stopped="empty", done=2, failed=0)
+    assert work() == DrainResult(stopped="empty", done=2, failed=0)
     begun, *events, ended = work.heard[: len(work.heard) // 2]
     assert (begun.request.prompt, ended.state, ended.result.seed) == ("a", "done", 0)
     assert [type(event) for event in events] == [Step, Saved, Step, Saved]
@@ -104,7 +102,7 @@ def test_one_that_fails_keeps_no_other_from_being_made(store, work, add, caplog)
         "ram": MemoryError(),
         "bug": KeyError("x"),
     }
-    assert work(Raising(**errors)) == Drained(stopped="empty", done=1, failed=4)
+    assert work(Raising(**errors)) == DrainResult(stopped="empty", done=1, failed=4)
     tasks = store.entry(1).tasks
     assert [task.error_kind for task in tasks] == ["image_refused", "out_of_memory", "out_of_memory", "bug", None]
     assert "no image" in tasks[0].error and "unexpected KeyError" in tasks[3].error
@@ -117,10 +115,10 @@ def test_a_stop_puts_back_what_is_being_made(store, work, add):
     def cancelled():
         return len([event for event in work.heard if isinstance(event, Saved)]) >= 2
 
-    assert work(cancelled=cancelled) == Drained(stopped="cancelled", done=0, failed=0)
+    assert work(cancelled=cancelled) == DrainResult(stopped="cancelled", done=0, failed=0)
     assert states(store) == ["waiting", "waiting"]
     assert (store.row(1).pictures, store.entry(1).tasks[0].attempts) == (2, 0)
-    assert work() == Drained(stopped="empty", done=2, failed=0)
+    assert work() == DrainResult(stopped="empty", done=2, failed=0)
     assert store.row(1).pictures == 6
     assert not made
 
@@ -139,8 +137,8 @@ def test_a_task_that_is_cancelled_while_it_runs_stops_and_the_next_begins(path, 
     engine = Engine(lambda point: clock.append(1.0))
     clock = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mezzotint.jobs.drain.time.monotonic", lambda: float(len(clock)))
-        assert work(engine) == Drained(stopped="empty", done=1, failed=0)
+        patch.setattr("mezzotint.jobs.task_run.time.monotonic", lambda: float(len(clock)))
+        assert work(engine) == DrainResult(stopped="empty", done=1, failed=0)
     assert states(store) == ["cancelled", "done"]
     assert store.entry(1).tasks[0].images != ()
 
@@ -163,7 +161,7 @@ def test_an_engine_that_asks_from_threads_of_its_own(store, work, add):
 def test_pause_and_stop_after_what_runs(store, work, add):
     add("a", "b")
     store.stop_after_current(True)
-    assert work() == Drained(stopped="paused", done=0, failed=0)
+    assert work() == DrainResult(stopped="paused", done=0, failed=0)
     store.resume()
 
     class Engine(WritingEngine):
@@ -171,7 +169,7 @@ def test_pause_and_stop_after_what_runs(store, work, add):
             store.stop_after_current(True)
             return super().write(request, index)
 
-    assert work(Engine()) == Drained(stopped="paused", done=1, failed=0)
+    assert work(Engine()) == DrainResult(stopped="paused", done=1, failed=0)
     assert states(store) == ["done", "waiting"]
 
 
@@ -188,13 +186,13 @@ def test_pause_puts_back_what_runs_and_it_is_made_later(path, store, work, add):
             return super().write(request, index)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mezzotint.jobs.drain.time.monotonic", lambda: float(len(ticks)))
-        assert work(Engine(lambda _: ticks.append(1))) == Drained(stopped="paused", done=0, failed=0)
+        patch.setattr("mezzotint.jobs.task_run.time.monotonic", lambda: float(len(ticks)))
+        assert work(Engine(lambda _: ticks.append(1))) == DrainResult(stopped="paused", done=0, failed=0)
     assert states(store) == ["waiting", "waiting"]
     row = store.row(1)
     assert row.error is None and 0 < row.pictures < 3
     store.resume()
-    assert work() == Drained(stopped="empty", done=2, failed=0)
+    assert work() == DrainResult(stopped="empty", done=2, failed=0)
     assert store.row(1).pictures == 6
 
 
@@ -206,7 +204,7 @@ def test_a_full_disk_pauses_and_blames_no_task(store, work, add, monkeypatch, fu
         error.__cause__ = OSError(errno.ENOSPC, "x")
     else:
         monkeypatch.setattr("mezzotint.jobs.space.is_full", lambda _: True)
-    assert work(Raising(a=error)) == Drained(stopped="disk_full", done=0, failed=0)
+    assert work(Raising(a=error)) == DrainResult(stopped="disk_full", done=0, failed=0, reason=str(error))
     assert states(store) == ["waiting", "waiting"]
     assert store.paused()
     store.resume()
@@ -215,7 +213,7 @@ def test_a_full_disk_pauses_and_blames_no_task(store, work, add, monkeypatch, fu
 
 def test_another_trouble_with_files_is_the_tasks_own(store, work, add):
     add("a", "b")
-    assert work(Raising(a=StorageError("no such file"))) == Drained(stopped="empty", done=1, failed=1)
+    assert work(Raising(a=StorageError("no such file"))) == DrainResult(stopped="empty", done=1, failed=1)
 
 
 def test_a_lost_device_ends_the_process_and_counts_as_a_death(store, work, add):
@@ -262,5 +260,98 @@ def test_an_entry_that_is_removed_while_it_runs(path, store, work, add):
             store.remove([1])
             raise Cancelled("stopped")
 
-    assert work(Engine()) == Drained(stopped="empty", done=0, failed=0)
+    assert work(Engine()) == DrainResult(stopped="empty", done=0, failed=0)
     assert states(store) == ["cancelled"]
+
+
+def test_a_skipped_image_is_stopped_and_the_next_of_its_task_is_made(path, store, work, add):
+    """By another program, such as the window."""
+    entry = add("a", count=4)
+    ticks = []
+
+    class Engine(WritingEngine):
+        def write(self, request, index):
+            if request.seed + index == 0:
+                with JobStore.open(path).store as other:
+                    other.skip_image(1, 1)
+            return super().write(request, index)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mezzotint.jobs.task_run.time.monotonic", lambda: float(len(ticks)))
+        assert work(Engine(lambda _: ticks.append(1))).stopped == "empty"
+    row = store.row(entry)
+    assert (row.state, row.pictures, row.error) == ("cancelled", 3, None)
+    assert [image.seed for image in store.entry(entry).tasks[0].images] == [0, 2, 3]
+
+
+def test_the_pace_of_a_run_that_was_cancelled_is_learned(store, work, add):
+    cascade = Cascade(stages=(Stage(sampling=Sampling(steps=8)),))
+    add("a", cascade=cascade)
+
+    class Engine:
+        def generate(self, request, on_event, cancelled):
+            for step in range(1, 5):
+                ticks.append(2.0)
+                on_event(Step(image=0, images=1, stage=0, stages=1, step=step, steps=8, sigma=1, preview=None))
+            store.cancel([1])
+            raise Cancelled("stopped")
+
+    ticks = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mezzotint.jobs.task_run.time.monotonic", lambda: sum(ticks))
+        work(Engine())
+    phases = store.expected(GenerateRequest(prompt="b", cascade=cascade)).phases
+    assert (phases.step, phases.steps) == (2.0, 8)
+
+
+def test_whoever_wanted_it_has_died_and_a_person_is_asked(store, work, add):
+    add("a", "b")
+    control = DrainControl(on_event=lambda _: None, cancelled=lambda: True, abandoned=lambda: True)
+    begun = []
+    assert work(control=control, on_begun=begun.append).stopped == "cancelled"
+    control = DrainControl(on_event=lambda _: None, cancelled=lambda: bool(begun), abandoned=lambda: True)
+
+    class Engine(WritingEngine):
+        def generate(self, request, on_event, cancelled):
+            begun.append(request)
+            return super().generate(request, on_event, cancelled)
+
+    assert work(Engine(), control=control).stopped == "cancelled"
+    assert states(store) == ["interrupted", "waiting"] and store.paused()
+    assert store.interrupted()[0].attempts == 0
+
+
+def test_what_a_person_settled_since_is_honoured_and_what_was_said_is_kept(store, work, add):
+    add("a")
+    add("b", attention="flash", device="cuda:1")
+    asked = []
+
+    class Engine(WritingEngine):
+        def generate(self, request, on_event, cancelled):
+            asked.append(request)
+            control.settings = DrainSettings(device="cuda", attention="int8")
+            return super().generate(request, on_event, cancelled)
+
+    settings = DrainSettings(device="cpu", attention="sdpa", previews=True)
+    control = DrainControl(on_event=lambda _: None, cancelled=lambda: False, settings=settings)
+    add("c")
+    work(Engine(), control=control)
+    assert [(one.device, one.attention, one.previews) for one in asked] == [
+        ("cpu", "sdpa", True),
+        ("cuda:1", "flash", False),
+        ("cuda", "int8", False),
+    ]
+
+
+def test_an_image_that_the_queue_could_not_be_told_of_is_told_at_the_end(store, work, add, monkeypatch):
+    add("a")
+    saved, calls = store.saved, []
+
+    def fails_once(*words):
+        calls.append(words)
+        if len(calls) == 1:
+            raise StorageError("the queue is locked")
+        saved(*words)
+
+    monkeypatch.setattr(store, "saved", fails_once)
+    assert work().done == 1 and store.row(1).pictures == 1

@@ -138,3 +138,32 @@ def test_release_gives_back_what_one_owner_has(store, request_of):
     assert [task.state for task in store.entry(1).tasks] == ["waiting", "running"]
     assert store.claim("me").id == mine.id
     assert other.id != mine.id
+
+
+def test_an_engine_that_dies_takes_what_it_was_making_with_it_and_nothing_else(store, request_of):
+    entry = store.add([request_of("poison"), request_of("good")])
+    for state in ("waiting", "set_aside"):
+        assert store.claim("me").request.prompt == "poison"
+        assert store.owner_died("another", because="x") == ()
+        assert store.owner_died("me", because="exit code 139") == (state,)
+    assert [task.state for task in store.entry(entry).tasks] == ["set_aside", "waiting"]
+    assert store.waits() and not store.paused()
+
+
+def test_what_is_released_counts_the_images_that_are_there(store, tmp_path):
+    request = GenerateRequest(prompt="a", seed=7, count=2, output=Output(path=f"{tmp_path}/out/[seed].png"))
+    store.add([request])
+    store._database.connection.execute("UPDATE entries SET started = 0")
+    store.claim("me")
+    WritingEngine().write(request, 0)
+    store.release("me", because="")
+    assert (store.row(1).state, store.row(1).pictures) == ("waiting", 1)
+    assert store.claim("me").request.seed == 8
+
+
+def test_whether_anything_waits(store, request_of):
+    assert not store.waits()
+    entry = store.add([request_of()])
+    assert store.waits()
+    store.cancel([entry])
+    assert not store.waits()

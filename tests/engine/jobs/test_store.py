@@ -259,6 +259,31 @@ def test_retry_leaves_alone_what_is_done_or_waits(store, request_of, make):
     assert store.row(entry).error is None
 
 
+def test_a_skipped_image_is_left_out_by_every_process_until_its_entry_is_retried(store, opened, request_of, make):
+    entry = store.add([request_of(count=3)])
+    store.skip_image(1, 8)
+    store.skip_image(1, 8)  # twice is once
+    store.skip_image(1, 99)  # none of its images
+    task = store.claim("me")
+    assert (task.request.seed, task.request.count) == (7, 1)
+    make(task)
+    store.finish(task.id)
+    another = opened().store
+    task = another.claim("another")
+    assert (task.request.seed, task.request.count) == (9, 1)
+    make(task)
+    another.finish(task.id)
+    assert another.claim("another") is None and another.row(entry).state == "cancelled"
+    store.retry([entry])
+    assert store.claim("me").request.seed == 8
+
+
+def test_a_task_whose_images_are_all_skipped_is_cancelled(store, request_of):
+    entry = store.add([request_of()])
+    store.skip_image(1, 7)
+    assert store.claim("me") is None and store.row(entry).state == "cancelled"
+
+
 def test_an_entry_is_over_when_all_of_it_is(store, request_of):
     entry = store.add([request_of(), request_of()])
     store.fail(store.claim("me").id, "failed", "x")

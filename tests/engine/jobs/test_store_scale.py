@@ -59,7 +59,7 @@ WAYS = {
     "claim": (lambda store: store.claim("me"), 16),
     "move many": (lambda store: store.move(range(3000, 4000), 10), 1100),
     "cancel many": (lambda store: store.cancel(range(5000, 6000)), 5),
-    "retry many": (lambda store: store.retry(range(5000, 6000)), 4),
+    "retry many": (lambda store: store.retry(range(5000, 6000)), 5),
     "remove many": (lambda store: store.remove(range(6000, 6500)), 7),
     "version": (lambda store: store.version(), 1),
     "expected of the queue": (lambda store: store.expected_queue(), 6),

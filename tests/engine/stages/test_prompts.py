@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mezzotint.families.family import Conditioning, LoadedModel
-from mezzotint.protocol import FileUsed, LoraUsed
+from mezzotint.protocol import FileUsed, LoraUsed, Sampling
 from mezzotint.stages.prompts import PromptInputs, encoded
 
 INPUTS = PromptInputs(
@@ -15,7 +15,6 @@ INPUTS = PromptInputs(
     width=64,
     height=64,
     guidance_scale=3.0,
-    guidance_rescale=0.0,
     clip_skip=0,
     embeddings=(),
 )
@@ -30,7 +29,9 @@ class Encoder:
     def __call__(self, inputs):
         self.asked.append(inputs)
         text = torch.full((2, 3, 4), float(len(self.asked)))
-        return Conditioning(guided=True, guidance_scale=3.0, guidance_rescale=0.0, tensors={"text": text})
+        return Conditioning(
+            guided=True, sampling=Sampling(guidance_scale=3.0, guidance_rescale=0.0), tensors={"text": text}
+        )
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def test_the_same_words_are_encoded_once(model):
     encode = Encoder()
     first, second = (encoded(model, INPUTS, (), encode) for _ in range(2))
     assert len(encode.asked) == 1 and torch.equal(first.tensors["text"], second.tensors["text"])
-    assert (second.guided, second.guidance_scale) == (True, 3.0)
+    assert (second.guided, second.sampling.guidance_scale) == (True, 3.0)
 
 
 @pytest.mark.parametrize(

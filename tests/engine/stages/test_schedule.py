@@ -28,7 +28,7 @@ NAMES = st.sampled_from([name for name in SAMPLERS if name != "lcm"])
 def stage(sampler="euler", steps=20, until=None, config=SDXL):
     scheduler = resolve_scheduler(config, sampler=sampler, schedule=None, prediction_type=None, zero_terminal_snr=None)
     found = SimpleNamespace(info=SimpleNamespace(id="test"))
-    return SimpleNamespace(scheduler=scheduler, steps=steps, until=until, found=found)
+    return SimpleNamespace(scheduler=scheduler, sampling=SimpleNamespace(steps=steps), until=until, found=found)
 
 
 @given(NAMES, st.integers(4, 40), st.floats(0.3, 0.9))

@@ -1,16 +1,22 @@
 """A request as the settings of a job file, and settings in words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QLocale
+from PySide6.QtCore import QCoreApplication
 
+from mezzotint.options import OPTIONS, options_of, said_settings
 from mezzotint.protocol import GenerateRequest
-from mezzotint_app.viewmodel.create.reading import Reading, read_request
+from mezzotint_app.amounts import number_text
+from mezzotint_app.plurals import Plurals
+from mezzotint_app.viewmodel.create.reading import read_request
 from mezzotint_app.viewmodel.create.sampler_choices import shown_name
 
 translate = QCoreApplication.translate
+
+# About the images of a request, which a batch has from elsewhere.
+_OF_IMAGES = ("init", "strength", *(one.field for one in OPTIONS.values() if one.group == "inpainting and outpainting"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,16 +29,13 @@ class Said:
 
 def said_by(request: GenerateRequest, *, with_pictures: bool = False) -> Said:
     """What a request says of how images are made; its words are no setting."""
-    reading = read_request(request)
-    found = dict(_walk(request, reading))
-    found |= dict(_cascade(reading))
-    found |= dict(_machine(request))
-    left_out = list(reading.left_out)
-    if with_pictures:
-        found |= dict(_pictures(request))
-        if any(one.role not in ("init", "mask") for one in request.images):
-            left_out.append(translate("Create", "reference images"))
-    return Said(settings={name: value for name, value in found.items() if value is not None}, left_out=tuple(left_out))
+    options = options_of(request)
+    left_out = list(read_request(request).left_out)
+    if with_pictures and any(one.role not in ("init", "mask") for one in request.images):
+        left_out.append(translate("Create", "reference images"))
+    if not with_pictures:
+        options = options.but(**dict.fromkeys(_OF_IMAGES))
+    return Said(settings=said_settings(options), left_out=tuple(left_out))
 
 
 def job_of_request(request: GenerateRequest, folder: str) -> dict[str, Any]:
@@ -46,78 +49,11 @@ def job_of_request(request: GenerateRequest, folder: str) -> dict[str, Any]:
     }
 
 
-def _walk(request: GenerateRequest, reading: Reading) -> Iterator[tuple[str, Any]]:
-    settings = reading.settings
-    yield "model", reading.model
-    yield "weights", settings.weights
-    yield "negative", request.negative_prompt or None
-    if settings.width is not None and settings.height is not None:
-        yield "size", f"{settings.width}x{settings.height}"
-    yield "seed", request.seed
-    yield "count", request.count if request.count != 1 else None
-    yield "steps", settings.steps
-    yield "guidance", settings.guidance_scale
-    yield "guidance-rescale", settings.guidance_rescale
-    yield "sampler", settings.sampler
-    yield "schedule", settings.schedule
-    yield "clip-skip", settings.clip_skip
-    yield "prediction-type", settings.prediction_type
-    yield "zero-terminal-snr", settings.zero_terminal_snr
-    yield "embedding", list(request.embeddings) or None
-    yield "lora", [f"{one.path}:{one.weight!r}" for one in request.loras] or None
-
-
-def _cascade(reading: Reading) -> Iterator[tuple[str, Any]]:
-    settings = reading.settings
-    if settings.refiner is not None:
-        yield "refiner", settings.refiner
-        yield "refiner-at", settings.refiner_at
-    if settings.second_pass:
-        yield "hires", settings.second_scale
-        yield "hires-strength", settings.second_strength
-        yield "hires-space", settings.second_space
-        yield "hires-upscaler", settings.second_upscaler
-
-
-def _machine(request: GenerateRequest) -> Iterator[tuple[str, Any]]:
-    for name, value in (
-        ("device", request.device),
-        ("dtype", request.dtype),
-        ("attention", request.attention),
-        ("cuda-graphs", request.cuda_graphs),
-        ("quant", request.quantization),
-        ("quant-text", request.text_quantization),
-        ("memory", request.memory),
-    ):
-        yield name, value if value != "auto" else None
-    yield "vram-limit", request.vram_limit_bytes
-    yield "ram-limit", request.ram_limit_bytes
-    yield "vae-tile", request.vae_tile
-    yield "strict", request.strict or None
-    yield "compile", request.compile or None
-    yield "fast", request.fast or None
-
-
-def _pictures(request: GenerateRequest) -> Iterator[tuple[str, Any]]:
-    roles = {one.role: one.path for one in request.images}
-    yield "init", roles.get("init")
-    yield "mask", roles.get("mask")
-    if request.images:
-        yield "strength", request.strength
-    inpaint = request.inpaint
-    if inpaint is None:
-        return
-    margins = (inpaint.left, inpaint.top, inpaint.right, inpaint.bottom)
-    if "mask" in roles or any(margins):  # else it says nothing
-        yield "inpaint-area", inpaint.area
-        yield "inpaint-padding", inpaint.padding
-        yield "inpaint-feather", inpaint.feather
-        yield "inpaint-fill", inpaint.fill
-    if any(margins):
-        yield "outpaint", ",".join(map(str, margins))
-
-
 # ---- in words
+
+
+class SettingsCounts(Plurals):
+    """Numbers in the settings of a batch."""
 
 
 def words_of(settings: Mapping[str, Any], strength: float | None = None) -> str:
@@ -125,7 +61,7 @@ def words_of(settings: Mapping[str, Any], strength: float | None = None) -> str:
     parts = [str(settings.get("model") or translate("Batch", "default model"))]
     for name, words in (
         ("size", "{value}"),
-        ("steps", translate("Batch", "{value} steps")),
+        ("steps", SettingsCounts.tr("%n steps", "", int(settings.get("steps") or 0))),
         ("guidance", translate("Batch", "CFG scale {value}")),
         ("sampler", "{value}"),
         ("count", translate("Batch", "{value} per prompt")),
@@ -137,11 +73,11 @@ def words_of(settings: Mapping[str, Any], strength: float | None = None) -> str:
             value = shown_name(str(settings[name])) if name == "sampler" else _shown(settings[name])
             parts.append(words.format(value=value))
     if settings.get("lora"):
-        parts.append(translate("Batch", "LoRAs: %n", None, len(settings["lora"])))
+        parts.append(SettingsCounts.tr("LoRAs: %n", "", len(settings["lora"])))
     if strength is not None:
         parts.append(translate("Batch", "denoising strength {value}").format(value=_shown(strength)))
     return " · ".join(parts)
 
 
 def _shown(value: object) -> str:
-    return QLocale().toString(value, "g", 6) if isinstance(value, float) else str(value)
+    return number_text(value) if isinstance(value, float) else str(value)

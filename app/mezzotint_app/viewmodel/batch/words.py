@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication, QLocale
 
 from mezzotint.batch_protocol import BatchStatus, BatchTaskRow, DryRow, DryTotals
 from mezzotint_app.amounts import about_text, bytes_text, duration_text, left_text
+from mezzotint_app.plurals import Plurals
 from mezzotint_app.viewmodel.batch.state import Batch
 from mezzotint_app.viewmodel.foreign_text import in_one_line
 
@@ -71,6 +72,10 @@ def step_words(batch: Batch) -> str:
     return translate("Batch", "{name}: step {step} of {steps}").format(name=name, step=step.step, steps=step.steps)
 
 
+class BatchFailures(Plurals):
+    """Numbers of what a batch could not make."""
+
+
 def failures_words(batch: Batch) -> str:
     """What failed and why, by the names of the files, a line for each; empty while it runs, or where nothing failed."""
     if batch.stage != "resting" or not batch.failed:
@@ -78,7 +83,7 @@ def failures_words(batch: Batch) -> str:
     lines = [failure_words(row) for row in batch.failures]
     more = batch.failed - len(lines)
     if lines and more > 0:
-        lines.append(translate("Batch", "%n more failed", None, more))
+        lines.append(BatchFailures.tr("%n more failed", "", more))
     return "\n".join(lines)
 
 
@@ -143,10 +148,10 @@ def _resting(batch: Batch) -> str:
         where = translate("Batch", "Another program is running it (process {pid} on {host}).")
         return f"{line}. {where.format(pid=owner.pid or '?', host=in_one_line(owner.host, 60) or '?')}"
     if status.failed or status.set_aside or not status.is_ended:
-        return f"{line}." if status.is_ended else f"{line}. {translate('Batch', 'It can be resumed.')}"
+        return f"{line}." if status.is_ended else f"{line}. " + translate("Batch", "It can be resumed.")
     if is_empty(batch):
-        return f"{line}. {translate('Batch', 'No images were generated: Preview shows why.')}"
-    return f"{line}. {translate('Batch', 'All done.')}"
+        return f"{line}. " + translate("Batch", "No images were generated: Preview shows why.")
+    return f"{line}. " + translate("Batch", "All done.")
 
 
 def status_words(status: BatchStatus) -> str:
@@ -189,20 +194,24 @@ def row_name(row: DryRow | BatchTaskRow) -> str:
     return in_one_line(both or row.output or "", _LONGEST)
 
 
+class BatchCounts(Plurals):
+    """Numbers of what a batch would make."""
+
+
 def totals_words(totals: DryTotals) -> str:
     """So many to make, so many not and why, how long, how much room."""
     parts = [translate("Batch", "{count} to generate").format(count=number(totals.to_make))]
     for does, words in (
         ("done", translate("Batch", "{count} already done")),
         ("rename", translate("Batch", "{count} renamed because a file exists")),
-        ("overwrite", translate("Batch", "{count} overwrite a file")),
+        ("overwrite", translate("Batch", "{count} overwriting a file")),
         ("refuse", translate("Batch", "{count} cannot be generated")),
     ):
         if totals.does.get(does):
             parts.append(words.format(count=number(totals.does[does])))
     kept = totals.does.get("skip", 0) - sum(totals.skipped.values())
     if kept > 0:
-        parts.append(translate("Batch", "{count} already exist").format(count=number(kept)))
+        parts.append(BatchCounts.tr("%Ln already exist", "", kept))
     for kind, count in sorted(totals.skipped.items()):
         words = translate("Batch", "{count} skipped ({why})")
         parts.append(words.format(count=number(count), why=passed_over_words(kind)))

@@ -5,18 +5,21 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
+from mezzotint.option import declared
+from mezzotint.option_values import Integer, Number
 from mezzotint.protocol import ModelInfo
+from mezzotint.request_protocol import HIRES_SCALE, MAX_COUNT, MAX_SEED
+from mezzotint.sampling_protocol import Sampling
+from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
-from mezzotint_app.viewmodel.create.reading import LARGEST_SEED, MOST_STEPS
-from mezzotint_app.viewmodel.create.request import SECOND_PASS_SCALE
 from mezzotint_app.viewmodel.create.sizes import LARGEST_AREA, SMALLEST, multiple_of, own_size, snapped
 from mezzotint_app.viewmodel.create.state import CreateSettings, loras_in_use
+from mezzotint_app.viewmodel.option_texts import label
 
 translate = QCoreApplication.translate
 
 MOST_LORAS = 32
 LARGEST_LORA_WEIGHT = 100.0
-MOST_COUNT = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,14 +125,17 @@ def _size(checked: Checked) -> Iterator[tuple[str, str]]:
 
 def _sampling(checked: Checked) -> Iterator[tuple[str, str]]:
     settings = checked.settings
-    if settings.steps is not None and not 1 <= settings.steps <= MOST_STEPS:
-        yield "steps", translate("Create", "Steps must be from 1 to {most}.").format(most=MOST_STEPS)
-    if not 1 <= settings.count <= MOST_COUNT:
-        yield "count", translate("Create", "Number of images must be from 1 to {most}.").format(most=MOST_COUNT)
-    if checked.seed is not None and not 0 <= checked.seed <= LARGEST_SEED - settings.count + 1:
+    for name, one in declared(Sampling).items():
+        value, takes = getattr(settings, name), one.takes
+        if value is not None and isinstance(takes, Integer | Number) and not takes.low <= value <= takes.high:
+            told = translate("Create", "{name} must be from {low} to {high}.")
+            yield name, told.format(name=label(one), low=number_text(takes.low), high=number_text(takes.high))
+    if not 1 <= settings.count <= MAX_COUNT:
+        yield "count", translate("Create", "Number of images must be from 1 to {most}.").format(most=MAX_COUNT)
+    if checked.seed is not None and not 0 <= checked.seed <= MAX_SEED - settings.count + 1:
         yield (
             "seed",
-            translate("Create", "The seed must be from 0 to {most}.").format(most=LARGEST_SEED - settings.count + 1),
+            translate("Create", "The seed must be from 0 to {most}.").format(most=MAX_SEED - settings.count + 1),
         )
     if settings.clip_skip and not honours_clip_skip(checked.info):
         yield (
@@ -154,7 +160,7 @@ def _cascade(checked: Checked) -> Iterator[tuple[str, str]]:
             "second_upscaler",
             translate("Create", "Lanczos works on pixels. Choose pixels, or another method."),
         )
-    scale = SECOND_PASS_SCALE if settings.second_scale is None else settings.second_scale
+    scale = HIRES_SCALE if settings.second_scale is None else settings.second_scale
     own = own_size(checked.info)
     area = (settings.width or own[0]) * (settings.height or own[1]) * scale**2
     if area > LARGEST_AREA:
@@ -171,6 +177,6 @@ def _loras(checked: Checked) -> Iterator[tuple[str, str]]:
         yield (
             "loras",
             translate("Create", "A LoRA's weight must be from {least} to {most}.").format(
-                least=f"{-LARGEST_LORA_WEIGHT:g}", most=f"{LARGEST_LORA_WEIGHT:g}"
+                least=number_text(-LARGEST_LORA_WEIGHT), most=number_text(LARGEST_LORA_WEIGHT)
             ),
         )

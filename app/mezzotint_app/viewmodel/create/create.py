@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from mezzotint.jobs.store import expand, title_of
 from mezzotint.protocol import GenerateRequest, ImageMetadata, MemoryPolicy, PlanRequest
+from mezzotint.request_protocol import HIRES_SCALE
 from mezzotint_app.background import Runs
 from mezzotint_app.processes.service import Service
 from mezzotint_app.settings import Settings, output_folder
@@ -19,7 +20,7 @@ from mezzotint_app.viewmodel.create.image_input import ImageInputModel
 from mezzotint_app.viewmodel.create.preflight import EngineLife, Preflight
 from mezzotint_app.viewmodel.create.preview import Preview, StoppableRunner
 from mezzotint_app.viewmodel.create.reading import Reading, read_metadata, read_request
-from mezzotint_app.viewmodel.create.request import SECOND_PASS_SCALE, Form, request_of
+from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.seed_choice import Repeats, SeedChoice
 from mezzotint_app.viewmodel.create.state import CreateState
 from mezzotint_app.viewmodel.create.words import CreateWords
@@ -206,7 +207,7 @@ class CreateModel(QObject):
             return store.add(wanted, title=pictures.folder or None)
 
         def added(entry: int) -> None:
-            self.noticed.emit(self.tr("Images of the batch waiting in the queue: %n.", "", len(paths)))
+            self.noticed.emit(self.tr("%n images of the batch are waiting in the queue.", "", len(paths)))
             self.queued.emit(entry)
 
         self._queue.change(add, added, lambda error: self.noticed.emit(str(error)))
@@ -312,7 +313,7 @@ class CreateModel(QObject):
             return None
         settings, window = self.chosen.settings(), self._window.value()
         width, height = self.images.result_size() or self.chosen.size()
-        scale = (settings.second_scale or SECOND_PASS_SCALE) if settings.second_pass else 1.0
+        scale = (settings.second_scale or HIRES_SCALE) if settings.second_pass else 1.0
         multiple = 16
         return PlanRequest(
             models=(info.id,) if settings.refiner is None else (info.id, settings.refiner),

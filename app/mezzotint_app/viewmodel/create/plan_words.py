@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QLocale
 
 from mezzotint.protocol import Plan, PlannedPhase
 from mezzotint_app.amounts import about_text, bytes_text
@@ -119,4 +119,4 @@ def _refusal(plan: Plan, *, card: bool) -> str:
 
 def _enough(count: int) -> str:
     """Rounded up, so that what is told is enough."""
-    return f"{math.ceil(count * 10 / _GB) / 10:.1f} GB"
+    return f"{QLocale().toString(math.ceil(count * 10 / _GB) / 10, 'f', 1)} GB"

@@ -1,21 +1,19 @@
 """A request, or what an image says of itself, as what can be set on the Create page."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication
 
+from mezzotint.option import declared
+from mezzotint.options import OPTIONS
 from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, Sampling, Stage, Transition
+from mezzotint.sampling_protocol import shared_with_refiner
 from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, SCHEDULES, go_together
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
 
 translate = QCoreApplication.translate
-
-MOST_STEPS = 1000
-MOST_GUIDANCE = 100.0
-LARGEST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +69,7 @@ def read_metadata(metadata: ImageMetadata, onto: CreateSettings, find_model: Cal
         model=_model(metadata.model, find_model, left_out),
         prompt=metadata.prompt,
         negative_prompt=metadata.negative_prompt or "",
-        seed=_taken(translate("Create", "seed"), metadata.seed, lambda seed: 0 <= seed <= LARGEST_SEED, left_out),
+        seed=_taken(translate("Create", "seed"), metadata.seed, _fits("seed"), left_out),
         settings=_of_metadata(metadata, onto, left_out),
         left_out=tuple(left_out),
     )
@@ -81,20 +79,8 @@ def read_metadata(metadata: ImageMetadata, onto: CreateSettings, find_model: Cal
 
 
 def _of_stage(stage: Stage) -> CreateSettings:
-    sampling = stage.sampling
-    return CreateSettings(
-        width=stage.width,
-        height=stage.height,
-        steps=sampling.steps,
-        guidance_scale=sampling.guidance_scale,
-        guidance_rescale=sampling.guidance_rescale,
-        sampler=sampling.sampler,
-        schedule=sampling.schedule,
-        clip_skip=sampling.clip_skip,
-        prediction_type=sampling.prediction_type,
-        zero_terminal_snr=sampling.zero_terminal_snr,
-        weights=stage.weights,
-    )
+    sampling = {name: getattr(stage.sampling, name) for name in declared(Sampling)}
+    return CreateSettings(width=stage.width, height=stage.height, weights=stage.weights, **sampling)
 
 
 def _with_cascade(settings: CreateSettings, cascade: Cascade, left_out: list[str]) -> CreateSettings:
@@ -112,8 +98,8 @@ def _with_cascade(settings: CreateSettings, cascade: Cascade, left_out: list[str
             settings = replace(settings, refiner=after.model.id, refiner_at=stages[number - 1].until)
             _tell_unlike(
                 translate("Create", "settings of the refiner"),
-                _walk(stages[0].sampling),
-                _walk(after.sampling),
+                shared_with_refiner(stages[0].sampling),
+                shared_with_refiner(after.sampling),
                 left_out,
             )
         else:
@@ -134,16 +120,6 @@ def _with_second_pass(settings: CreateSettings, transition: Transition) -> Creat
         second_strength=transition.strength,
         second_space=transition.space,
         second_upscaler=transition.upscaler,
-    )
-
-
-def _walk(sampling: Sampling) -> Sampling:
-    """The part that a refiner shares with its base."""
-    return Sampling(
-        sampler=sampling.sampler,
-        schedule=sampling.schedule,
-        steps=sampling.steps,
-        guidance_scale=sampling.guidance_scale,
     )
 
 
@@ -172,8 +148,8 @@ def _unless_auto(value: Any) -> Any:  # noqa: ANN401  any of several literals
 
 
 def _of_metadata(metadata: ImageMetadata, onto: CreateSettings, left_out: list[str]) -> CreateSettings:
-    steps = _taken(translate("Create", "steps"), metadata.steps, lambda steps: 1 <= steps <= MOST_STEPS, left_out)
-    guidance = _taken(translate("Create", "guidance"), metadata.guidance_scale, _is_guidance, left_out)
+    steps = _taken(translate("Create", "steps"), metadata.steps, _fits("steps"), left_out)
+    guidance = _taken(translate("Create", "guidance"), metadata.guidance_scale, _fits("guidance"), left_out)
     sampler = _taken(translate("Create", "sampler"), metadata.sampler, SAMPLERS.__contains__, left_out)
     schedule = _taken(
         translate("Create", "schedule"),
@@ -202,8 +178,15 @@ def _model(name: str | None, find: Callable[[str], str | None], left_out: list[s
     return found
 
 
-def _is_guidance(guidance: float) -> bool:
-    return math.isfinite(guidance) and 0 <= guidance <= MOST_GUIDANCE
+def _fits(name: str) -> Callable[[Any], bool]:
+    def fits(value: object) -> bool:
+        try:
+            OPTIONS[name].takes.read(value)
+        except ValueError:
+            return False
+        return True
+
+    return fits
 
 
 def _taken(what: str, value: Any, fits: Callable[[Any], bool], left_out: list[str]) -> Any:  # noqa: ANN401

@@ -13,13 +13,11 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
+from mezzotint.request_protocol import HIRES_SCALE, HIRES_STRENGTH, REFINER_AT
+from mezzotint.sampling_protocol import sampling_of, shared_with_refiner
 from mezzotint_app.settings import Settings
 from mezzotint_app.viewmodel.create.sampler_choices import go_together
 from mezzotint_app.viewmodel.create.state import CreateSettings, loras_in_use
-
-REFINER_AT = 0.8
-SECOND_PASS_SCALE = 1.5
-SECOND_PASS_STRENGTH = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +84,7 @@ def cascade_of(model: str, settings: CreateSettings) -> Cascade:
     if settings.refiner is not None:
         until = REFINER_AT if settings.refiner_at is None else settings.refiner_at
         stages[-1] = replace(stages[-1], until=until)
-        stages.append(Stage(model=ModelRef(id=settings.refiner), sampling=_refiner_sampling(settings)))
+        stages.append(Stage(model=ModelRef(id=settings.refiner), sampling=shared_with_refiner(_sampling(settings))))
         transitions.append(Transition())
     return Cascade(stages=tuple(stages), transitions=tuple(transitions))
 
@@ -97,30 +95,14 @@ def schedule_in_use(settings: CreateSettings) -> str | None:
 
 
 def _sampling(settings: CreateSettings) -> Sampling:
-    return replace(
-        _refiner_sampling(settings),
-        guidance_rescale=settings.guidance_rescale,
-        prediction_type=settings.prediction_type,
-        zero_terminal_snr=settings.zero_terminal_snr,
-        clip_skip=settings.clip_skip,
-    )
-
-
-def _refiner_sampling(settings: CreateSettings) -> Sampling:
-    """What describes the base network (prediction type, clip skip) says nothing of the refiner's."""
-    return Sampling(
-        sampler=settings.sampler,
-        schedule=schedule_in_use(settings),
-        steps=settings.steps,
-        guidance_scale=settings.guidance_scale,
-    )
+    return replace(sampling_of(settings), schedule=schedule_in_use(settings))
 
 
 def _second_pass(settings: CreateSettings) -> Transition:
     scale, strength = settings.second_scale, settings.second_strength
     return Transition(
-        scale=SECOND_PASS_SCALE if scale is None else scale,
-        strength=SECOND_PASS_STRENGTH if strength is None else strength,
+        scale=HIRES_SCALE if scale is None else scale,
+        strength=HIRES_STRENGTH if strength is None else strength,
         space=settings.second_space or "latent",
         upscaler=settings.second_upscaler or "bicubic",
     )

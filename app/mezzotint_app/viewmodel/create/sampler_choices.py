@@ -2,6 +2,9 @@
 
 from PySide6.QtCore import QCoreApplication
 
+from mezzotint.sampling_protocol import SAMPLERS as OFFERED_SAMPLERS
+from mezzotint.sampling_protocol import SCHEDULES as OFFERED_SCHEDULES
+
 _SOME = ("default", "sgm_uniform", "simple")
 _ALL = ("default", "karras", "exponential", "sgm_uniform", "simple")
 
@@ -19,20 +22,7 @@ SCHEDULES_OF = {
 SAMPLERS = tuple(SCHEDULES_OF)
 SCHEDULES = _ALL
 
-_SHOWN = {
-    "euler": "Euler",
-    "euler_a": "Euler a",
-    "heun": "Heun",
-    "dpmpp_2m": "DPM++ 2M",
-    "dpmpp_2m_sde": "DPM++ 2M SDE",
-    "ddim": "DDIM",
-    "unipc": "UniPC",
-    "lcm": "LCM",
-    "karras": "Karras",
-    "exponential": "Exponential",
-    "sgm_uniform": "SGM Uniform",
-    "simple": "Simple",
-}
+_SHOWN = OFFERED_SAMPLERS | OFFERED_SCHEDULES
 
 
 def schedules_of(sampler: str | None) -> tuple[str, ...]:

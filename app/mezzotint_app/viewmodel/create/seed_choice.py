@@ -8,9 +8,9 @@ from PySide6.QtCore import QObject
 
 from mezzotint.jobs.store import Task
 from mezzotint.protocol import GenerateRequest, Output
+from mezzotint.request_protocol import MAX_SEED
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.create.reading import LARGEST_SEED
 from mezzotint_app.viewmodel.create.state import CreateState
 from mezzotint_app.viewmodel.queue.running import Runner
 
@@ -46,7 +46,7 @@ class SeedChoice(QObject):
 
     def set(self, seed: int) -> None:
         """Keep this one."""
-        self._state.change(seed=min(max(seed, 0), LARGEST_SEED), seed_fixed=True)
+        self._state.change(seed=min(max(seed, 0), MAX_SEED), seed_fixed=True)
 
     def fix(self, fixed: bool) -> None:
         """Keep the one that is shown (one is drawn where there is none), or draw anew each time."""

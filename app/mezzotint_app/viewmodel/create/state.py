@@ -4,14 +4,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from mezzotint.option import declared
+from mezzotint.option_values import Integer, Number
 from mezzotint.protocol import (
     CudaGraphs,
     Dtype,
     ImageInput,
     Inpaint,
     LoraRef,
-    PredictionType,
     Quantization,
+    Sampling,
     Space,
     Upscaler,
 )
@@ -30,19 +32,13 @@ class LoraChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateSettings:
+class CreateSettings(Sampling):
     """What a person has set for one model; `None` is the model's own."""
 
     width: int | None = None
     height: int | None = None
     aspect_locked: bool = False
     count: int = 1
-    steps: int | None = None
-    guidance_scale: float | None = None
-    guidance_rescale: float | None = None
-    sampler: str | None = None
-    schedule: str | None = None
-    clip_skip: int | None = None
     refiner: str | None = None
     refiner_at: float | None = None
     second_pass: bool = False
@@ -58,19 +54,19 @@ class CreateSettings:
     fast: bool = False
     cuda_graphs: CudaGraphs | None = None
     # Without a control of their own; they come with an image's settings, and are shown as kept from there.
-    prediction_type: PredictionType | None = None
-    zero_terminal_snr: bool | None = None
     weights: str | None = None
     dtype: Dtype | None = None
     vae_tile: int | None = None
     strict: bool = False
 
 
-KEPT_FROM_PICTURES = ("prediction_type", "zero_terminal_snr", "weights", "dtype", "vae_tile", "strict")
+_SAMPLING = declared(Sampling)
+_WITHOUT_CONTROL = tuple(name for name, one in _SAMPLING.items() if not one.label)
+KEPT_FROM_PICTURES = (*_WITHOUT_CONTROL, "weights", "dtype", "vae_tile", "strict")
 _UNSET = CreateSettings()
 _NUMBERS = (
-    *("width", "height", "count", "steps", "guidance_scale", "guidance_rescale", "clip_skip", "refiner_at"),
-    *("second_scale", "second_strength", "vae_tile"),
+    *(name for name, one in _SAMPLING.items() if isinstance(one.takes, Integer | Number)),
+    *("width", "height", "count", "refiner_at", "second_scale", "second_strength", "vae_tile"),
 )
 _FARTHEST = 1_000_000
 

@@ -1,13 +1,17 @@
 """A request as names and values that people read, so that two can be compared."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import PurePosixPath
+from typing import Any
 
 from PySide6.QtCore import QCoreApplication
 
-from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, ModelDefaults, Stage, Transition
+from mezzotint.option import Option, declared
+from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, ModelDefaults, Sampling, Stage, Transition
+from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.sampler_choices import shown_name
+from mezzotint_app.viewmodel.option_texts import label
 
 translate = QCoreApplication.translate
 
@@ -32,20 +36,14 @@ def described(request: GenerateRequest, own: ModelDefaults | None = None) -> lis
     """All that decides the image, as far as a person sets it; `own`: what the model takes where nothing is said."""
     first = request.cascade.stages[0] if request.cascade.stages else Stage()
     how = first.sampling
-    sampler = None if own is None or not own.sampler else shown_name(own.sampler)
-    schedule = own.schedule if own is not None and own.schedule and how.sampler is None else "default"
+    used = _used(how, own)
     return [
         Described(key=PROMPT, name=_names()[PROMPT], value=request.prompt),
         Described(key=NEGATIVE_PROMPT, name=_names()[NEGATIVE_PROMPT], value=request.negative_prompt),
         _row(MODEL, first.model.id if first.model else None),
         _row("size", _size(first.width, first.height), used=own and _size(own.width, own.height)),
         _row(SEED, request.seed, translate("Differences", "random")),
-        _row("steps", how.steps, used=own and own.steps),
-        _row("sampler", how.sampler and shown_name(how.sampler), used=sampler),
-        _row("schedule", how.schedule and shown_name(how.schedule), used=shown_name(schedule)),
-        _row("guidance", how.guidance_scale, used=own and own.guidance_scale),
-        _row("guidance_rescale", how.guidance_rescale, used=0.0),
-        _row("clip_skip", how.clip_skip, used=0),
+        *(_row(name, _shown(one, getattr(how, name)), used=used.get(name)) for name, one in _sampling()),
         _row("stages", _later_stages(request), translate("Differences", "none")),
         _row("loras", _loras(request.loras), translate("Differences", "none")),
         _row("embeddings", ", ".join(map(file_name, request.embeddings)) or None, translate("Differences", "none")),
@@ -68,7 +66,7 @@ def described_metadata(metadata: ImageMetadata) -> list[Described]:
         ("steps", metadata.steps),
         ("sampler", metadata.sampler and shown_name(metadata.sampler)),
         ("schedule", metadata.schedule and shown_name(metadata.schedule)),
-        ("guidance", metadata.guidance_scale),
+        ("guidance_scale", metadata.guidance_scale),
         ("strength", metadata.strength),
     )
     return [_row(key, value) for key, value in said if value is not None]
@@ -90,7 +88,28 @@ def _row(key: str, value: object, none: str = "", used: object = None) -> Descri
 
 
 def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return number_text(value) if isinstance(value, float) else str(value)
+
+
+def _sampling() -> list[tuple[str, Option]]:
+    return [(name, one) for name, one in declared(Sampling).items() if one.label]
+
+
+def _used(how: Sampling, own: ModelDefaults | None) -> dict[str, object]:
+    """What sampling comes to where nothing is said: as the model has it, or as it always is."""
+    of_models = {one.name for one in fields(ModelDefaults)}
+    found = {name: one.unset for name, one in _sampling() if name not in of_models} | {"schedule": "default"}
+    if own is not None:
+        found |= {"steps": own.steps, "guidance_scale": own.guidance_scale, "sampler": own.sampler}
+        if own.schedule and how.sampler is None:
+            found["schedule"] = own.schedule
+    return {name: _shown(one, found.get(name)) for name, one in _sampling()}
+
+
+def _shown(option: Option, value: Any) -> object:  # noqa: ANN401  of whatever kind
+    if value is None or isinstance(value, float):
+        return value
+    return shown_name(value) if option.names else option.takes.written(value)
 
 
 def _names() -> dict[str, str]:
@@ -100,12 +119,7 @@ def _names() -> dict[str, str]:
         MODEL: translate("Differences", "Model"),
         "size": translate("Differences", "Size"),
         SEED: translate("Differences", "Seed"),
-        "steps": translate("Differences", "Steps"),
-        "sampler": translate("Differences", "Sampler"),
-        "schedule": translate("Differences", "Schedule"),
-        "guidance": translate("Differences", "CFG scale"),
-        "guidance_rescale": translate("Differences", "CFG rescale"),
-        "clip_skip": translate("Differences", "Clip skip"),
+        **{name: label(one) for name, one in _sampling()},
         "stages": translate("Differences", "Hires fix and refiner"),
         "loras": translate("Differences", "LoRAs"),
         "embeddings": translate("Differences", "Embeddings"),
@@ -120,7 +134,7 @@ def _size(width: int | None, height: int | None) -> str | None:
 
 
 def _loras(loras: Sequence[LoraRef]) -> str | None:
-    return ", ".join(f"{file_name(one.path)} ({one.weight:g})" for one in loras) or None
+    return ", ".join(f"{file_name(one.path)} ({number_text(one.weight)})" for one in loras) or None
 
 
 def _pictures(request: GenerateRequest) -> str | None:
@@ -138,11 +152,11 @@ def _later_stage(before: Stage, stage: Stage, transition: Transition) -> tuple[s
     other = stage.model is not None and (before.model is None or stage.model.id != before.model.id)
     words = [stage.model.id] if stage.model is not None and other else []
     if transition.scale != 1:
-        words.append(f"{transition.scale:g} ×")
+        words.append(f"{number_text(transition.scale)} ×")
     if transition.strength is not None:
         strength = translate("Differences", "denoising strength {value}")
         return translate("Differences", "Hires fix"), ", ".join(
-            [*words, strength.format(value=f"{transition.strength:g}")]
+            [*words, strength.format(value=number_text(transition.strength))]
         )
     if before.until is not None:
         words.append(translate("Differences", "from {part} of the steps").format(part=f"{before.until:.0%}"))

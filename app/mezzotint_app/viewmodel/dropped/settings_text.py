@@ -3,6 +3,7 @@
 from PySide6.QtCore import QCoreApplication
 
 from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, Sampling, Stage
+from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.sampler_choices import shown_name
 from mezzotint_app.viewmodel.dropped.described_request import later_stages
 
@@ -55,9 +56,8 @@ def shown_settings(metadata: ImageMetadata) -> list[tuple[str, str]]:
         *(later_stages(metadata.request) if metadata.request is not None else []),
         (translate("SettingsText", "Made with"), program_name(metadata.program)),
     ]
-    return [
-        (name, f"{value:g}" if isinstance(value, float) else str(value)) for name, value in said if value is not None
-    ]
+    shown = [(name, value) for name, value in said if value is not None]
+    return [(name, number_text(value) if isinstance(value, float) else str(value)) for name, value in shown]
 
 
 def program_name(program: str) -> str | None:

@@ -116,7 +116,7 @@ class GalleryTrash(QObject):
 
     def _not_moved(self, left: Sequence[Trashed]) -> None:
         line = translate("GalleryActions", "{path} could not be moved to the trash: {why}")
-        more = translate("GalleryActions", "%n more could not be moved", None, len(left) - 1)
+        more = self.tr("%n more could not be moved", "", len(left) - 1)
         self._fail(line, left[0].path, left[0].problem, more if len(left) > 1 else "")
 
     def _restored(self, results: Sequence[tuple[Trashed, str]]) -> None:
@@ -128,7 +128,7 @@ class GalleryTrash(QObject):
 
     def _not_restored(self, left: Sequence[tuple[Trashed, str]]) -> None:
         line = translate("GalleryActions", "{path} could not be restored from the trash: {why}")
-        more = translate("GalleryActions", "%n more could not be restored", None, len(left) - 1)
+        more = self.tr("%n more could not be restored", "", len(left) - 1)
         self._fail(line, left[0][0].path, left[0][1], more if len(left) > 1 else "")
 
     def _fail(self, line: str, path: str, why: str, more: str) -> None:

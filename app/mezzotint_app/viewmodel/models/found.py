@@ -5,10 +5,15 @@ from collections.abc import Sequence
 from PySide6.QtCore import QCoreApplication
 
 from mezzotint.protocol import ModelInfo
+from mezzotint_app.plurals import Plurals
 
 _NAMED = 3  # models that are told by their names
 
 translate = QCoreApplication.translate
+
+
+class ModelsFound(Plurals):
+    """Numbers of what was found."""
 
 
 def found_words(found: Sequence[ModelInfo]) -> str:
@@ -19,10 +24,10 @@ def found_words(found: Sequence[ModelInfo]) -> str:
     others = [one.id for one in found if one.problem is not None]
     told = []
     if usable:
-        words = translate("Models", "Models added (%n): {names}. Select one under Model.", None, len(usable))
+        words = ModelsFound.tr("%n models added: {names}. Select one under Model.", "", len(usable))
         told.append(words.format(names=_some(usable)))
     if others:
-        words = translate("Models", "Cannot be used (%n): {names}. The Models page shows why.", None, len(others))
+        words = ModelsFound.tr("%n files cannot be used: {names}. The Models page shows why.", "", len(others))
         told.append(words.format(names=_some(others)))
     return " ".join(told)
 

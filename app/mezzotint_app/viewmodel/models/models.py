@@ -291,10 +291,8 @@ class ModelLibrary(QObject):
         if not found.ok:
             return "\n".join(found.problems)
         if found.checked_against == "checksums":
-            return self.tr("Files checked: %n. All match their checksums.", None, len(found.files))
-        return self.tr(
-            "Files checked: %n. All are complete; there are no checksums to compare with.", None, len(found.files)
-        )
+            return self.tr("All %n files match their checksums.", "", len(found.files))
+        return self.tr("All %n files are complete; there are no checksums to compare with.", "", len(found.files))
 
     def _failed(self, call: int, failure: Failure) -> None:
         state: JobState = "cancelled" if failure.kind == "cancelled" else "failed"

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QCoreApplication, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from mezzotint.protocol import ModelInfo, Plan
 from mezzotint_app.amounts import bytes_text
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.models.models import ModelLibrary
 
+translate = QCoreApplication.translate
 Index = QModelIndex | QPersistentModelIndex
 
 NAME, FAMILY, PRECISION, SIZE, NEED, SOURCE = range(6)
@@ -101,7 +102,7 @@ class ModelsTable(QAbstractTableModel):
         need = self._library.need(model.id)
         if need is None:
             return "…"
-        return need_text(self, need)
+        return need_text(need)
 
     def _refresh(self) -> None:
         if self._shown != self._library.models:
@@ -120,14 +121,14 @@ class ModelsTable(QAbstractTableModel):
             self.dataChanged.emit(index, index)
 
 
-def need_text(speaker: QObject, need: Plan | Failure) -> str:
+def need_text(need: Plan | Failure) -> str:
     """A plan in a few words: memory, and what it takes to fit."""
     if isinstance(need, Failure):
-        return speaker.tr("unknown")
+        return translate("ModelsTable", "unknown")
     if not need.fits:
         least = need.smallest_vram_bytes or need.smallest_ram_bytes
-        return speaker.tr("does not fit: needs at least {least}").format(least=bytes_text(least))
+        return translate("ModelsTable", "does not fit: needs at least {least}").format(least=bytes_text(least))
     peak = need.peak_vram_bytes or need.peak_ram_bytes
     if need.seconds > 1.3 * need.seconds_resident:
-        return speaker.tr("{peak}, streamed").format(peak=bytes_text(peak))
+        return translate("ModelsTable", "{peak}, streamed").format(peak=bytes_text(peak))
     return bytes_text(peak)

@@ -1,45 +1,32 @@
-"""Drains the queue: gives the engine one task after the other, and tells the store what became of each."""
+"""Has the engine drain the queue whenever it may, tells the window what is done there, and passes on what it says."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol
 
 from PySide6.QtCore import QObject, Signal, SignalInstance
 
-from mezzotint import paths
 from mezzotint.jobs.store import JobStore, Recovered, Task, TaskState
-from mezzotint.protocol import (
-    DecodeRequest,
-    Decoding,
-    Event,
-    GeneratedImage,
-    GenerateRequest,
-    GenerateResult,
-    Saved,
-    Step,
-)
+from mezzotint.protocol import Decoding, Event, Saved, Step
+from mezzotint.queue_protocol import DrainEvent, DrainRequest, DrainResult, DrainSettings, TaskBegun, TaskEnded
 from mezzotint_app.clock import Clock, Every, SystemClock
-from mezzotint_app.errors import is_for_want_of_space
-from mezzotint_app.processes.service import Failed, Failure, OnEvent, Then
+from mezzotint_app.processes.service import GONE, NOT_RUNNING, Failure, Service
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.queue import runner_work
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.lease_keeper import LeaseKeeper
-from mezzotint_app.viewmodel.queue.runner_work import Claimed, Look
-
-T = TypeVar("T")
+from mezzotint_app.viewmodel.queue.runner_work import Look
 
 RunnerState = Literal["idle", "working", "paused", "elsewhere", "stopping"]
+States = tuple[TaskState | None, ...]
 
 _LOOK = 1.0  # seconds between looks at what others did to the queue
 _AGAIN = 5.0  # seconds until something is tried again that did not go
 _ENDING = 20.0  # seconds that an engine has to end after it lost its device
 _LEAVING = 15.0  # seconds that it has to stop a job when the window closes
-_OF_THE_LATENTS = ("image_refused", "unknown_model", "storage", "usage")  # not of the task
 
 
-class SupervisedEngine(Protocol):
+class SupervisedEngine(Service, Protocol):
     """The engine as the runner knows it; `Supervisor` is one."""
 
     changed: SignalInstance
@@ -56,26 +43,9 @@ class SupervisedEngine(Protocol):
         """End it."""
         ...
 
-    def ask(
-        self,
-        method: str,
-        params: object = None,
-        *,
-        answer: object = None,
-        then: Then | None = None,
-        failed: Failed | None = None,
-        on_event: OnEvent | None = None,
-    ) -> int:
-        """As `Service.ask`."""
-        ...
-
-    def cancel(self, call: int) -> None:
-        """As Service.cancel."""
-        ...
-
 
 class QueueRunner(QObject):
-    """Works whenever the queue is not paused, the engine is there, and no other program works at it."""
+    """The engine drains while the queue is not paused, something waits, and no other program works at it."""
 
     started = Signal(object)  # Task
     progressed = Signal(object, object)  # Task, Event
@@ -98,23 +68,27 @@ class QueueRunner(QObject):
         self._queue, self._engine, self._settings = queue, engine, settings
         self._clock = clock or SystemClock(self)
         self._keeper = LeaseKeeper(queue, self._clock, self)
+        self._call: int | None = None  # of the drain
+        self._owner = ""  # of the lease under which it works
+        self._cancelled = False
+        self._sent = DrainSettings()
         self._task: Task | None = None
-        self._call: int | None = None
         self._image = 0  # of the task, from 0: that which is being made
-        self._latents: str | None = None
-        self._refused_latents: set[str] = set()
         self._paused = self._stops = False
         self._problem = self._told_trouble = self._told_pause = ""
         self._asking = self._again = self._settling = False
         self._leaving: Callable[[], None] | None = None
         self._borrower: Callable[[], None] | None = None
         self._engine_must_end = False
-        self._nothing_at: int | None = None  # the store's version when nothing was to be done
+        self._version = 0  # of the store when the drain was asked for
+        self._begun = False  # whether it has begun a task since
+        self._nothing_at: int | None = None  # the store's version when there was nothing to do for it
         self._made = self._failed = 0
         self._every = Every(self._clock, _LOOK, self._look)
         self._keeper.changed.connect(self.changed)
         self._keeper.recovered.connect(self._on_recovered)
         self._keeper.failed.connect(self._on_trouble)
+        settings.changed.connect(self._on_settings)
         queue.opened.connect(lambda _notice: self._begin())
         queue.changed.connect(self._look)
         engine.changed.connect(self._on_engine)
@@ -150,7 +124,7 @@ class QueueRunner(QObject):
 
     def pause(self) -> None:
         """Begin nothing more, and put back what runs, within a step: it is begun anew, with the same seed."""
-        self._queue.change(JobStore.pause, None, self._on_trouble)
+        self._queue.change(JobStore.pause, lambda _: self._cancel(), self._on_trouble)
 
     def resume(self) -> None:
         """Go on."""
@@ -163,22 +137,20 @@ class QueueRunner(QObject):
 
     def stop_now(self) -> None:
         """Cancel what runs, within a step; the queue goes on with the next."""
-        if self._task is not None:
-            task = self._task.id
-            self._queue.change(lambda store: store.cancel_task(task), None, self._on_trouble)
-            self._cancel()
+        if (running := self._task) is not None:
+            task = running.id
+            self._queue.change(lambda store: store.cancel_task(task), lambda _: self._stop(task), self._on_trouble)
 
     def skip_image(self) -> None:
         """Cancel the image that is being made, within a step; the entry goes on with the next."""
-        if self._task is not None:
-            task, seed = self._task.id, (self._task.request.seed or 0) + self._image
-            self._queue.change(lambda store: store.skip_image(task, seed), None, self._on_trouble)
-            self._cancel()
+        if (running := self._task) is not None:
+            task, seed = running.id, (running.request.seed or 0) + self._image
+            self._queue.change(lambda store: store.skip_image(task, seed), lambda _: self._stop(task), self._on_trouble)
 
     def let_go(self, then: Callable[[], None]) -> None:
         """Work no more: what runs is put back, and the lease is released; for the window's end."""
         self._leaving = then
-        if self._task is not None:
+        if self._call is not None:
             self._cancel()
             self._clock.after(_LEAVING, self._stop_engine)
         elif not self._asking and not self._settling:
@@ -216,7 +188,7 @@ class QueueRunner(QObject):
         if then is not None:
             self._keeper.give_back(self.tr("the window was closed"), then)
 
-    # ---- looking, and the next task
+    # ---- looking, and what there is to do
 
     def _look(self) -> None:
         """One question is under way, however often it is asked."""
@@ -224,44 +196,53 @@ class QueueRunner(QObject):
             self._again = self._asking
             return
         self._asking = True
-        task = None if self._task is None else self._task.id
-        self._queue.ask(lambda store: runner_work.look(store, task), self._seen, self._not_seen)
+        self._queue.ask(runner_work.look, self._seen, self._not_seen)
 
     def _seen(self, now: Look) -> None:
         self._asking = False
-        if (now.paused, now.stops) != (self._paused, self._stops):
-            self._paused, self._stops = now.paused, now.stops
-            self.changed.emit()
-        if not now.paused and self._told_pause:
-            told, self._told_pause = self._told_pause, ""
-            self.over.emit(told)
-        if now.cancelled or now.paused:
-            self._cancel()
-        if self._leaving is not None and self._task is None and not self._settling:
+        self._note_pause(now)
+        if self._leaving is not None and self._call is None and not self._settling:
             self._leave()
-        elif self._may_claim() and now.version != self._nothing_at:
-            self._claim()
+        elif self._may_drain(now):
+            self._drain(now.version)
         elif self._may_lend():
             self._lend()
         elif self._again:
             self._again = False
             self._look()
 
+    def _note_pause(self, now: Look) -> None:
+        resumed = self._paused and not now.paused
+        if (now.paused, now.stops) != (self._paused, self._stops):
+            self._paused, self._stops = now.paused, now.stops
+            self.changed.emit()
+        if resumed and self._told_pause:
+            told, self._told_pause = self._told_pause, ""
+            self.over.emit(told)
+
     def _not_seen(self, error: Exception) -> None:
         self._asking = self._again = False
         self._on_trouble(error)
-        if self._leaving is not None and self._task is None:
+        if self._leaving is not None and self._call is None:
             self._leave()
 
-    def _may_claim(self) -> bool:
+    def _is_free(self) -> bool:
+        """Whether the lease is ours, and nothing is under way."""
         return (
             self._keeper.lease() is not None
-            and self._task is None
-            and not self._paused
+            and self._call is None
             and not self._settling
-            and not self._problem
             and not self._engine_must_end
             and self._leaving is None
+        )
+
+    def _may_drain(self, now: Look) -> bool:
+        return (
+            self._is_free()
+            and (now.waits or now.stops)
+            and not now.paused
+            and not self._problem
+            and now.version != self._nothing_at
             and self._engine.state() == "ready"
         )
 
@@ -269,11 +250,7 @@ class QueueRunner(QObject):
         """An engine that starts is about to work; one that was given up is not waited for."""
         return (
             self._borrower is not None
-            and self._keeper.lease() is not None
-            and self._task is None
-            and not self._settling
-            and not self._engine_must_end
-            and self._leaving is None
+            and self._is_free()
             and (self._paused or self._engine.state() in ("ready", "given_up", "stopped"))
         )
 
@@ -282,158 +259,144 @@ class QueueRunner(QObject):
         if then is not None:
             self._keeper.lend(self.tr("a batch was started"), then)
 
-    def _claim(self) -> None:
+    # ---- the engine drains
+
+    def _drain(self, version: int) -> None:
         lease = self._keeper.lease()
         if lease is None:
             return
-        owner, folder, without = lease.owner, paths.undecoded_folder(), frozenset(self._refused_latents)
-        self._asking = True
-        self._queue.ask(lambda store: runner_work.claim(store, owner, folder, without), self._claimed, self._not_seen)
-
-    def _claimed(self, found: Claimed) -> None:
-        self._asking = False
-        self._trouble_is_over()
-        if found.task is None:
-            self._nothing_to_do(found)
-            return
-        self._nothing_at = None
-        self._task, self._latents, self._image = found.task, found.latents, 0
-        self.started.emit(found.task)
-        self.changed.emit()
-        self._queue.changed.emit()
-        if self._leaving is not None:
-            self._on_failed(Failure(kind="cancelled", message=self.tr("the window was closed")))
-        else:
-            self._send(found.task)
-
-    def _nothing_to_do(self, found: Claimed) -> None:
-        self._nothing_at = found.version
-        if found.paused:
-            self._paused, self._stops = True, False
-            self.changed.emit()
-        elif self._made or self._failed:
-            made, failed, self._made, self._failed = self._made, self._failed, 0, 0
-            self.drained.emit(made, failed)
-        if self._again or self._leaving is not None or self._borrower is not None:
-            self._again = False
-            self._look()
-
-    # ---- a task at the engine
-
-    def _send(self, task: Task) -> None:
-        if self._latents is not None:
-            self._call = self._engine.ask(
-                "decode",
-                DecodeRequest(path=self._latents, device=self._device(task.request)),
-                answer=GeneratedImage,
-                then=self._on_decoded,
-                failed=self._on_failed,
-                on_event=self._on_event,
-            )
-        else:
-            self._call = self._engine.ask(
-                "generate",
-                self._asked(task.request),
-                answer=GenerateResult,
-                then=self._on_result,
-                failed=self._on_failed,
-                on_event=self._on_event,
-            )
-
-    def _asked(self, request: GenerateRequest) -> GenerateRequest:
-        """What a person has settled since it was queued, such as to use the processor after the GPU failed."""
-        settings = self._settings.value()
-        attention = settings.attention if request.attention == "auto" else request.attention
-        return replace(
-            request,
-            attention=attention,
-            device=self._device(request),
-            previews=request.previews or settings.previews,
+        self._owner, self._version, self._sent = lease.owner, version, self._drain_settings()
+        self._begun = self._cancelled = self._again = False
+        self._call = self._engine.ask(
+            "drain",
+            DrainRequest(owner=lease.owner, settings=self._sent),
+            answer=DrainResult,
+            then=self._on_drained,
+            failed=self._on_failed,
+            on_event=self._on_event,
         )
 
-    def _device(self, request: GenerateRequest) -> str:
-        return self._settings.value().device if request.device == "auto" else request.device
+    def _drain_settings(self) -> DrainSettings:
+        settings = self._settings.value()
+        return DrainSettings(device=settings.device, attention=settings.attention, previews=settings.previews)
+
+    def _on_settings(self) -> None:
+        if self._call is not None and (settings := self._drain_settings()) != self._sent:
+            self._sent = settings
+            self._engine.ask("drain_settings", settings)
+
+    def _stop(self, task: int) -> None:
+        """It may have ended meanwhile."""
+        if self._task is not None and self._task.id == task:
+            self._cancel()
 
     def _cancel(self) -> None:
-        if self._call is not None:
+        """What was said to the queue decides what becomes of the task."""
+        if self._call is not None and not self._cancelled:
+            self._cancelled = True
             self._engine.cancel(self._call)
-            self._call = None
 
-    def _on_event(self, event: Event) -> None:
-        task = self._task
-        if task is None:
-            return
+    def _on_event(self, event: DrainEvent) -> None:
+        match event:
+            case TaskBegun(task=task):
+                self._on_begun(task)
+            case TaskEnded():
+                self._on_task_ended(event)
+            case _ if self._task is not None:
+                self._on_progress(self._task, event)
+
+    def _on_begun(self, task: Task) -> None:
+        self._task, self._image, self._begun = task, 0, True
+        self._trouble_is_over()
+        self.started.emit(task)
+        self.changed.emit()
+        self._queue.changed.emit()
+
+    def _on_progress(self, task: Task, event: Event) -> None:
         self.progressed.emit(task, event)
         if isinstance(event, Step | Decoding):
             self._image = event.image
-        if isinstance(event, Saved):
-            image = event.image
-            self._image = image.index + 1
-            # Where this fails, it is told again with the result.
-            self._queue.change(
-                lambda store: store.saved(task.id, image), lambda _: self._on_saved(task, image), lambda _: None
-            )
+        elif isinstance(event, Saved):
+            self._image = event.image.index + 1
+            self._made += 1
+            self.saved.emit(task, event.image)
+            self._queue.changed.emit()
 
-    def _on_saved(self, task: Task, image: GeneratedImage) -> None:
-        self._made += 1
-        self.saved.emit(task, image)
+    def _on_task_ended(self, told: TaskEnded) -> None:
+        failure = None if told.failure is None else Failure(kind=told.failure.kind, message=told.failure.message)
+        self._count((told.state,))
+        self._end_task(told, failure)
+        self._queue.changed.emit()
 
-    def _on_result(self, result: GenerateResult) -> None:
-        if self._task is not None:
-            task = self._task.id
-            self._settle(lambda store: runner_work.finish(store, task, result), result, None)
+    def _count(self, states: States) -> None:
+        self._failed += sum(state in ("failed", "set_aside") for state in states)
+        if "set_aside" in states:
+            self.told.emit(self._set_aside_words())
 
-    def _on_decoded(self, image: GeneratedImage) -> None:
-        if self._task is not None:
-            task = self._task.id
-            self._settle(lambda store: runner_work.finish_decoded(store, task, image), None, None)
+    def _end_task(self, told: TaskEnded | None, failure: Failure | None) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            self.ended.emit(task, None if told is None else told.result, failure)
+        self.changed.emit()
+
+    # ---- the end of a drain
+
+    def _on_drained(self, result: DrainResult) -> None:
+        self._call = None
+        self._nothing_at = None if self._begun else self._version
+        if result.stopped == "disk_full":
+            self._told_pause = self.tr("The queue is paused: {reason}").format(reason=result.reason)
+            self.told.emit(self._told_pause)
+        elif result.stopped == "empty" and (self._made or self._failed):
+            made, failed, self._made, self._failed = self._made, self._failed, 0, 0
+            self.drained.emit(made, failed)
+        self._trouble_is_over()
+        self._set_problem("")
+        self._look()
 
     def _on_failed(self, failure: Failure) -> None:
-        if self._task is None:
-            return
-        task = self._task
-        if self._latents is not None and failure.kind in _OF_THE_LATENTS and not is_for_want_of_space(failure):
-            self._refused_latents.add(self._latents)
-            self._latents = None
-            self._send(task)
+        self._call = None
+        if failure.kind in (GONE, NOT_RUNNING):
+            self._settle_lost(failure)
             return
         if failure.kind == "device_lost":
             self._wait_for_engine()
+        elif failure.kind == "busy":
+            self._pause_for_a_moment()
+        elif failure.kind != "cancelled":
+            self._on_trouble(RuntimeError(failure.message))
+        self._end_task(None, failure)
+        self._look()
+
+    def _settle_lost(self, failure: Failure) -> None:
+        """The engine has ended, and could not tell the queue; nothing is begun before that knows."""
+        owner, because = self._owner, failure.message
         # At a logout the system ends the engine, too: that is not the task's fault.
         died = self._engine.state() in ("restarting", "given_up") and self._leaving is None
-        self._settle(lambda store: runner_work.settle(store, task.id, failure, died=died), None, failure)
 
-    def _settle(
-        self, work: Callable[[JobStore], TaskState | None], result: GenerateResult | None, failure: Failure | None
-    ) -> None:
-        """Tell the store what became of the task; nothing is begun before it knows."""
-        self._settling, self._call, self._latents = True, None, None
+        def work(store: JobStore) -> States:
+            if died:
+                return store.owner_died(owner, because=because)
+            store.release(owner, because=because)
+            return ()
 
-        def told(state: TaskState | None) -> None:
+        self._settle(work, failure)
+
+    def _settle(self, work: Callable[[JobStore], States], failure: Failure) -> None:
+        self._settling = True
+
+        def told(states: States) -> None:
             self._settling = False
-            self._on_settled(state, result, failure)
+            self._count(states)
+            self._end_task(None, failure)
+            self._trouble_is_over()
+            self._set_problem("")
 
         def not_told(error: Exception) -> None:
             self._on_trouble(error)
             self._clock.after(_AGAIN, lambda: self._queue.change(work, told, not_told))
 
         self._queue.change(work, told, not_told)
-
-    def _on_settled(self, state: TaskState | None, result: GenerateResult | None, failure: Failure | None) -> None:
-        task, self._task = self._task, None
-        if state in ("failed", "set_aside"):
-            self._failed += 1
-        if state == "set_aside":
-            self.told.emit(self._set_aside_words())
-        if failure is not None and is_for_want_of_space(failure):
-            self._told_pause = self.tr("The queue is paused: {reason}").format(reason=failure.message)
-            self.told.emit(self._told_pause)
-        if failure is not None and failure.kind == "busy":
-            self._pause_for_a_moment()
-        self.ended.emit(task, result, failure)
-        self.changed.emit()
-        self._trouble_is_over()
-        self._set_problem("")
 
     # ---- the engine
 

@@ -158,10 +158,7 @@ class QueueRunning(QObject):
         self._progress = self._progress.after(event, self._now())
         self.changed.emit()
 
-    def _ended(self, task: Task, result: object, _failure: object) -> None:
-        pace = self._progress.pace
-        if result is None and pace is not None and self._progress.stages == 1:
-            self._access.ask(lambda store: store.learn_pace(task.request, pace), None, _unknown)
+    def _ended(self, _task: Task, _result: object, _failure: object) -> None:
         self._task, self._phases, self._progress = None, None, TaskProgress()
         self._ask_left()
         self.changed.emit()

@@ -7,6 +7,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 from mezzotint.jobs.store import EntryRow, JobStore, Task, TaskState
 from mezzotint_app.amounts import left_text
 from mezzotint_app.errors import is_for_want_of_space
+from mezzotint_app.plurals import Plurals
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.running import QueueRunning, Runner
@@ -178,10 +179,12 @@ class QueueSummary(QObject):
             self.changed.emit()
 
 
+class WaitingCounts(Plurals):
+    """Numbers of what waits."""
+
+
 def _waiting(number: int) -> str:
-    if number == 1:
-        return translate("QueueSummary", "1 job waiting")
-    return translate("QueueSummary", "%Ln jobs waiting", None, number)
+    return WaitingCounts.tr("%Ln jobs waiting", "", number)
 
 
 def _joined(*parts: str) -> str:

@@ -7,6 +7,7 @@ from PySide6.QtCore import QCoreApplication, QLocale
 from mezzotint.jobs.store import EntryRow, Task, TaskState
 from mezzotint_app import errors
 from mezzotint_app.amounts import about_text, duration_text, left_text
+from mezzotint_app.plurals import Plurals
 from mezzotint_app.processes.service import Failure
 
 translate = QCoreApplication.translate
@@ -83,18 +84,18 @@ def model_name(row: EntryRow) -> str:
     return row.model.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or translate("QueueWords", "Default model")
 
 
+class QueueCounts(Plurals):
+    """Numbers of jobs and images."""
+
+
 def pictures_count(number: int) -> str:
     """So many images."""
-    if number == 1:
-        return translate("QueueWords", "1 image")
-    return translate("QueueWords", "%Ln images", None, number)
+    return QueueCounts.tr("%Ln images", "", number)
 
 
 def entries_count(number: int) -> str:
     """So many entries of the queue."""
-    if number == 1:
-        return translate("QueueWords", "1 job")
-    return translate("QueueWords", "%Ln jobs", None, number)
+    return QueueCounts.tr("%Ln jobs", "", number)
 
 
 def done_of(done: int, asked: int) -> str:
@@ -149,7 +150,7 @@ def _note(row: EntryRow) -> str:
     if row.error:
         return error_text(row)
     if row.counts.failed and row.state in ("waiting", "running"):
-        return translate("QueueWords", "Failed so far: %n of {tasks}", None, row.counts.failed).format(tasks=row.tasks)
+        return QueueCounts.tr("Failed so far: %n of {tasks}", "", row.counts.failed).format(tasks=row.tasks)
     return ""
 
 
@@ -157,7 +158,7 @@ def error_text(row: EntryRow) -> str:
     """What went wrong, on one line; of an entry that waits again, that it was the last time."""
     error = " ".join((row.error or "").split())
     if error and row.state == "waiting" and row.counts.failed:
-        return translate("QueueWords", "Failed so far: %n of {tasks}: {error}", None, row.counts.failed).format(
+        return QueueCounts.tr("Failed so far: %n of {tasks}: {error}", "", row.counts.failed).format(
             tasks=row.tasks, error=error
         )
     if error and row.state == "waiting":

@@ -22,7 +22,7 @@ class StarRow(QWidget):
         layout.setSpacing(0)
         self._buttons = []
         for number in range(1, _MOST + 1):
-            button = icon_button("star", self.tr("Stars: %n (key: the digit; 0: none)", "", number))
+            button = icon_button("star", self.tr("%n stars (key: the digit; 0: none)", "", number))
             button.clicked.connect(lambda _on, number=number: self._choose(number))
             layout.addWidget(button)
             self._buttons.append(button)
@@ -32,7 +32,7 @@ class StarRow(QWidget):
         """Show so many; None: nobody knows, and none can be given."""
         self._stars = stars or 0
         self.setVisible(stars is not None)
-        self.setAccessibleName(self.tr("Rating: %n of 5 stars", "", self._stars))
+        self.setAccessibleName(self.tr("Rating: %n stars", "", self._stars))
         for number, button in enumerate(self._buttons, 1):
             button.setIcon(icon_in("star-filled", "accent") if number <= self._stars else icon("star"))
 

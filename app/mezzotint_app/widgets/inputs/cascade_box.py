@@ -7,7 +7,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
 from mezzotint.protocol import Space, Upscaler
-from mezzotint_app.viewmodel.create.request import REFINER_AT, SECOND_PASS_SCALE, SECOND_PASS_STRENGTH
+from mezzotint.request_protocol import HIRES_SCALE, HIRES_STRENGTH, REFINER_AT
 from mezzotint_app.viewmodel.create.state import CreateSettings
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.inputs.field import Field
@@ -43,8 +43,8 @@ class CascadeBox(QWidget):
         for name in ("second_scale", "second_strength", "second_space", "second_upscaler"):
             self._fields[name].setVisible(settings.second_pass)
         self._show_number("refiner_at", settings.refiner_at, REFINER_AT)
-        self._show_number("second_scale", settings.second_scale, SECOND_PASS_SCALE)
-        self._show_number("second_strength", settings.second_strength, SECOND_PASS_STRENGTH)
+        self._show_number("second_scale", settings.second_scale, HIRES_SCALE)
+        self._show_number("second_strength", settings.second_strength, HIRES_STRENGTH)
         self._choices["second_space"].show_choices(self._spaces(), settings.second_space or "latent")
         self._choices["second_upscaler"].show_choices(self._upscalers(), settings.second_upscaler or "bicubic")
 

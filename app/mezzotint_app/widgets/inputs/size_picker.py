@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QLocale, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon
@@ -69,7 +69,7 @@ class SizePicker(QWidget):
         last = Choice(value=FREE, name=self.tr("Custom"))
         known = any(one.value == size for one in named)
         self._presets.show_choices([first, *named, last], OWN if is_own else size if known else FREE)
-        pixels = f"{width * height / 1e6:.2f}"
+        pixels = QLocale().toString(width * height / 1e6, "f", 2)
         self._told.setText(self.tr("{shape}, {pixels} megapixels").format(shape=shape(width, height), pixels=pixels))
 
     def show_lock(self, is_locked: bool) -> None:

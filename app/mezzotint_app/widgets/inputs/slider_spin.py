@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QSlider, QWidget
 
 from mezzotint_app.widgets.inputs.calm_wheel import calm
+from mezzotint_app.widgets.inputs.decimal_box import DecimalBox
 from mezzotint_app.widgets.inputs.spin_room import indent
 
 _NUMBER = 96  # pixels of the field: the same in all rows
@@ -33,7 +34,7 @@ class SliderSpin(QWidget):
         self._slider = QSlider(Qt.Orientation.Horizontal)
         self._slider.setRange(0, round(((high if top is None else top) - self._bottom) / step))
         self._slider.setPageStep(max(1, self._slider.maximum() // 10))
-        self._spin = QDoubleSpinBox()
+        self._spin = DecimalBox()
         self._spin.setDecimals(decimals)
         self._spin.setRange(low, high)
         self._spin.setSingleStep(step)

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QVBoxLayout, QWidget
 
-from mezzotint_app.viewmodel.create.checks import MOST_COUNT
+from mezzotint.request_protocol import MAX_COUNT
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.create.sizes import multiple_of, own_size, presets
 from mezzotint_app.widgets.inputs.calm_wheel import calm
@@ -23,7 +23,7 @@ class CreateBasics(QWidget):
         self.model_box = ChoiceBox(self.tr("Model"), self.tr("The model to generate with"))
         self.size_picker = SizePicker()
         self.count = QSpinBox()
-        self.count.setRange(1, MOST_COUNT)
+        self.count.setRange(1, MAX_COUNT)
         self.count.setAccessibleName(self.tr("Number of images"))
         self.count.setToolTip(self.tr("How many images to generate; their seeds count up"))
         self.count.setKeyboardTracking(False)

@@ -1,18 +1,24 @@
-"""Steps, guidance, sampler and schedule on the Create page."""
+"""Sampling on the Create page: a control for every option of it that has a label."""
+
+from collections.abc import Callable
+from typing import Any
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from mezzotint.option import Option, declared
+from mezzotint.option_values import Integer, Interval, Number
+from mezzotint.protocol import Sampling
+from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.checks import honours_clip_skip
 from mezzotint_app.viewmodel.create.create import CreateModel
-from mezzotint_app.viewmodel.create.reading import MOST_GUIDANCE, MOST_STEPS
 from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, go_together, schedules_of, shown_name
+from mezzotint_app.viewmodel.option_texts import label, tooltip
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.inputs.field import Field
+from mezzotint_app.widgets.inputs.interval_spin import IntervalSpin
 from mezzotint_app.widgets.inputs.slider_spin import SliderSpin
 
-_USUAL_STEPS = 60.0
-_USUAL_GUIDANCE = 15.0
-_MOST_SKIPPED = 10
+OPTIONS = {name: one for name, one in declared(Sampling).items() if one.label}
 
 
 class CreateSampling(QWidget):
@@ -21,54 +27,13 @@ class CreateSampling(QWidget):
     def __init__(self, model: CreateModel) -> None:
         super().__init__()
         self._model = model
-        self.steps = SliderSpin(
-            self.tr("Steps"),
-            self.tr("More steps take longer and gain little beyond the model default"),
-            low=1,
-            high=MOST_STEPS,
-            top=_USUAL_STEPS,
-            step=1,
-        )
-        self.guidance = SliderSpin(
-            self.tr("CFG scale"),
-            self.tr("How closely the prompt is followed; at 1 or less the negative prompt is ignored"),
-            low=0,
-            high=MOST_GUIDANCE,
-            top=_USUAL_GUIDANCE,
-            step=0.1,
-            decimals=1,
-        )
-        self.rescale = SliderSpin(
-            self.tr("CFG rescale"),
-            self.tr("Against overexposure at a high CFG scale"),
-            low=0,
-            high=1,
-            step=0.05,
-            decimals=2,
-        )
-        self.sampler = ChoiceBox(self.tr("Sampler"), self.tr("The sampling method"))
-        self.schedule = ChoiceBox(self.tr("Schedule"), self.tr("How the noise levels of the steps are spaced"))
-        self.clip_skip = SliderSpin(
-            self.tr("Clip skip"),
-            self.tr("Use the text encoder's output this many layers earlier"),
-            low=0,
-            high=_MOST_SKIPPED,
-            step=1,
-        )
-        self._fields = {
-            "steps": Field(self.tr("Steps"), self.steps, resettable=True),
-            "guidance_scale": Field(self.tr("CFG scale"), self.guidance, resettable=True),
-            "sampler": Field(self.tr("Sampler"), self.sampler),
-            "schedule": Field(self.tr("Schedule"), self.schedule),
-            "guidance_rescale": Field(self.tr("CFG rescale"), self.rescale, resettable=True),
-            "clip_skip": Field(self.tr("Clip skip"), self.clip_skip, resettable=True),
-        }
+        self.controls = {name: _control(one) for name, one in OPTIONS.items()}
+        self._fields = {name: self._field(name, OPTIONS[name], control) for name, control in self.controls.items()}
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
         for field in self._fields.values():
             layout.addWidget(field)
-        self._connect()
         self.show_model()
 
     def fields(self) -> dict[str, Field]:
@@ -77,52 +42,67 @@ class CreateSampling(QWidget):
 
     def show_model(self) -> None:
         """Show what is set."""
-        chosen = self._model.chosen
-        settings, own = chosen.settings(), chosen.own()
-        self._show_number("steps", self.steps, settings.steps, own.steps if own else 30)
-        self._show_number("guidance_scale", self.guidance, settings.guidance_scale, own.guidance_scale if own else 5.0)
-        self._show_number("guidance_rescale", self.rescale, settings.guidance_rescale, 0.0)
-        self._show_number("clip_skip", self.clip_skip, settings.clip_skip, 0)
-        self._fields["clip_skip"].setVisible(honours_clip_skip(chosen.info()) or settings.clip_skip is not None)
-        self.sampler.show_choices([self._own_choice(), *map(_named, SAMPLERS)], settings.sampler)
+        settings, own = self._model.chosen.settings(), self._model.chosen.own()
+        for name, control in self.controls.items():
+            value = getattr(settings, name)
+            if not isinstance(control, ChoiceBox):
+                control.show_value(getattr(own, name, OPTIONS[name].unset) if value is None else value)
+                self._fields[name].set_own(value is None)
+        skips = honours_clip_skip(self._model.chosen.info()) or settings.clip_skip is not None
+        self._fields["clip_skip"].setVisible(skips)
+        self.controls["sampler"].show_choices([self._own_choice(), *map(_named, SAMPLERS)], settings.sampler)
         self._show_schedule(settings.sampler, settings.schedule)
 
     def summary(self) -> str:
         """What is set, in a few words."""
         settings = self._model.chosen.settings()
         told = [
-            self.tr("{steps} steps").format(steps=round(self.steps.value())),
-            self.tr("CFG {guidance}").format(guidance=f"{self.guidance.value():g}"),
+            self.tr("{steps} steps").format(steps=round(self.controls["steps"].value())),
+            self.tr("CFG {guidance}").format(guidance=number_text(self.controls["guidance_scale"].value())),
         ]
         if settings.sampler is not None:
             told.append(shown_name(settings.sampler))
         return ", ".join(told)
 
-    def _show_number(self, name: str, control: SliderSpin, value: float | None, own: float) -> None:
-        control.show_value(own if value is None else value)
-        self._fields[name].set_own(value is None)
+    def _field(self, name: str, option: Option, control: Any) -> Field:  # noqa: ANN401  one of three widgets
+        field = Field(label(option), control, resettable=not isinstance(control, ChoiceBox))
+        as_taken = _as_taken(option)
+        told = control.chosen if isinstance(control, ChoiceBox) else control.edited
+        told.connect(lambda value: self._model.chosen.change(**{name: as_taken(value)}))
+        field.reset.connect(lambda: self._model.chosen.reset([name]))
+        return field
 
     def _show_schedule(self, sampler: str | None, schedule: str | None) -> None:
         offered = [self._own_choice(), *map(_named, schedules_of(sampler))]
         kept = schedule is not None and not go_together(sampler, schedule)
-        self.schedule.show_choices(offered, None if kept else schedule)
+        self.controls["schedule"].show_choices(offered, None if kept else schedule)
         told = self.tr("{schedule} is not supported by {sampler}; it is kept for samplers that support it.")
         hint = told.format(schedule=shown_name(schedule or ""), sampler=shown_name(sampler or "")) if kept else ""
         self._fields["schedule"].set_hint(hint)
 
-    def _connect(self) -> None:
-        change, reset = self._model.chosen.change, self._model.chosen.reset
-        self.steps.edited.connect(lambda value: change(steps=round(value)))
-        self.guidance.edited.connect(lambda value: change(guidance_scale=round(value, 3)))
-        self.rescale.edited.connect(lambda value: change(guidance_rescale=round(value, 3)))
-        self.clip_skip.edited.connect(lambda value: change(clip_skip=round(value)))
-        self.sampler.chosen.connect(lambda name: change(sampler=name))
-        self.schedule.chosen.connect(lambda name: change(schedule=name))
-        for name, field in self._fields.items():
-            field.reset.connect(lambda name=name: reset([name]))
-
     def _own_choice(self) -> Choice:
         return Choice(value=None, name=self.tr("Model default"))
+
+
+def _control(option: Option) -> Any:  # noqa: ANN401  one of three widgets
+    """What shows and takes the values of an option."""
+    name, tip = label(option), tooltip(option)
+    takes = option.takes
+    if isinstance(takes, Integer):
+        return SliderSpin(name, tip, low=takes.low, high=takes.high, top=takes.usual, step=1)
+    if isinstance(takes, Number):
+        decimals = len(f"{takes.step:g}".partition(".")[2])
+        low, high = takes.low, takes.high
+        return SliderSpin(name, tip, low=low, high=high, top=takes.usual, step=takes.step, decimals=decimals)
+    if isinstance(takes, Interval):
+        return IntervalSpin(name, tip, step=takes.step)
+    return ChoiceBox(name, tip)
+
+
+def _as_taken(option: Option) -> Callable[[Any], Any]:
+    if isinstance(option.takes, Integer):
+        return round
+    return (lambda value: round(value, 3)) if isinstance(option.takes, Number) else (lambda value: value)
 
 
 def _named(name: str) -> Choice:

@@ -125,10 +125,7 @@ class GalleryPage(QWidget):
         return action
 
     def _rating(self, stars: int) -> QAction:
-        if stars == 0:
-            text = self.tr("No stars")
-        else:
-            text = self.tr("1 star") if stars == 1 else self.tr("%n stars", "", stars)
+        text = self.tr("%n stars", "", stars) if stars else self.tr("No stars")
         rate = self._gallery.actions.rate
         return self._action("star", text, str(stars), lambda: self._with_selected(lambda items: rate(items, stars)))
 

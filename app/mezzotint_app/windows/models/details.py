@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFormLayout, QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from mezzotint.protocol import ModelInfo, ModelPart, Plan
-from mezzotint_app.amounts import bytes_text
+from mezzotint_app.amounts import bytes_text, number_text
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.models.models import ModelLibrary
@@ -121,7 +121,7 @@ class ModelDetails(QFrame):
                     width=model.defaults.width,
                     height=model.defaults.height,
                     steps=model.defaults.steps,
-                    guidance=f"{model.defaults.guidance_scale:g}",
+                    guidance=number_text(model.defaults.guidance_scale),
                 ),
             )
         self._row(self.tr("Where"), model.path)

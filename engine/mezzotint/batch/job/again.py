@@ -1,14 +1,13 @@
 """An earlier image's own words as the start of a request: all of it for ours, what is known for foreign ones."""
 
-import math
 from collections.abc import Callable
 from typing import TypeVar
 
-from mezzotint.batch.job.limits import MAX_GUIDANCE, MAX_SEED, MAX_STEPS
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
-from mezzotint.images.dialect import A1111_SAMPLERS, A1111_SCHEDULES
+from mezzotint.options import OPTIONS
 from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, ModelRef, Sampling, Stage
+from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
 
 T = TypeVar("T")
 
@@ -26,7 +25,7 @@ def base_of(metadata: ImageMetadata, picture: str, is_model: Callable[[str], boo
     request = GenerateRequest(
         prompt=metadata.prompt,
         negative_prompt=metadata.negative_prompt or "",
-        seed=_known("seed", metadata.seed, _is_seed, lost),
+        seed=_known("seed", metadata.seed, _fits("seed"), lost),
         cascade=Cascade(stages=(_stage(metadata, is_model, lost),)),
     )
     left_out = f"; left out: {', '.join(lost)}" if lost else ""
@@ -41,10 +40,10 @@ def _stage(metadata: ImageMetadata, is_model: Callable[[str], bool], lost: list[
         width=metadata.width,
         height=metadata.height,
         sampling=Sampling(
-            sampler=_known("sampler", metadata.sampler, A1111_SAMPLERS.__contains__, lost),
-            schedule=_known("schedule", metadata.schedule, A1111_SCHEDULES.__contains__, lost),
-            steps=_known("steps", metadata.steps, lambda steps: 1 <= steps <= MAX_STEPS, lost),
-            guidance_scale=_known("guidance", metadata.guidance_scale, _is_guidance, lost),
+            sampler=_known("sampler", metadata.sampler, SAMPLERS.__contains__, lost),
+            schedule=_known("schedule", metadata.schedule, SCHEDULES.__contains__, lost),
+            steps=_known("steps", metadata.steps, _fits("steps"), lost),
+            guidance_scale=_known("guidance", metadata.guidance_scale, _fits("guidance"), lost),
         ),
     )
 
@@ -63,9 +62,12 @@ def _known(what: str, value: T | None, fits: Callable[[T], bool], lost: list[str
     return None
 
 
-def _is_seed(seed: int) -> bool:
-    return 0 <= seed <= MAX_SEED
+def _fits(option: str) -> Callable[[object], bool]:
+    def fits(value: object) -> bool:
+        try:
+            OPTIONS[option].takes.read(value)
+        except ValueError:
+            return False
+        return True
 
-
-def _is_guidance(guidance: float) -> bool:
-    return math.isfinite(guidance) and 0 <= guidance <= MAX_GUIDANCE
+    return fits

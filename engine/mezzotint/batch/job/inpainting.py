@@ -1,20 +1,15 @@
 """Inpainting and outpainting: the part of a request that options state."""
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from mezzotint.errors import UsageError
+from mezzotint.option import declared
+from mezzotint.option_values import SIDES
+from mezzotint.options import Options
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint
 
-if TYPE_CHECKING:
-    from mezzotint.batch.job.settings import Options
 
-SIDES = ("left", "top", "right", "bottom")
-Margins = tuple[int, int, int, int]  # pixels, in that order
-
-_MORE = {"inpaint_area": "area", "inpaint_padding": "padding", "inpaint_feather": "feather", "inpaint_fill": "fill"}
-
-
-def pictures_of(options: "Options", base: GenerateRequest) -> tuple[ImageInput, ...]:
+def pictures_of(options: Options, base: GenerateRequest) -> tuple[ImageInput, ...]:
     """The images of the request; another init image does away with the mask of the one before."""
     kept = base.images if options.init is None else (ImageInput(path=options.init),)
     if options.mask is None:
@@ -22,26 +17,22 @@ def pictures_of(options: "Options", base: GenerateRequest) -> tuple[ImageInput, 
     return (*(image for image in kept if image.role != "mask"), ImageInput(path=options.mask, role="mask"))
 
 
-def inpaint_of(options: "Options", base: GenerateRequest) -> Inpaint | None:
+def inpaint_of(options: Options, base: GenerateRequest) -> Inpaint | None:
     """How the masked part is made anew; an earlier image's way stays for what is not said, with its init image."""
     known = base.inpaint if options.init is None else None
-    said = {field: getattr(options, name) for name, field in _MORE.items() if getattr(options, name) is not None}
+    said = options.of(Inpaint)
     if options.outpaint is not None:
         said |= dict(zip(SIDES, options.outpaint, strict=True))
-    if not said:
-        return known
-    before = known or Inpaint()
-    values = {name: getattr(before, name) for name in Inpaint.__slots__}
-    return Inpaint(**values | said)
+    return replace(known or Inpaint(), **said) if said else known
 
 
-def size_follows(options: "Options", base: GenerateRequest) -> bool:
+def size_follows(options: Options, base: GenerateRequest) -> bool:
     """Whether recorded sizes make room for that of the grown image."""
     asked = inpaint_of(options, base)
     return options.outpaint is not None and options.size is None and asked is not None and asked.area == "whole"
 
 
-def check_inpainting(options: "Options", base: GenerateRequest) -> None:
+def check_inpainting(options: Options, base: GenerateRequest) -> None:
     """UsageError where an option says something about what is not there."""
     has_init = options.init is not None or any(image.role == "init" for image in base.images)
     if options.mask is not None and not has_init:
@@ -51,6 +42,6 @@ def check_inpainting(options: "Options", base: GenerateRequest) -> None:
     has_mask = any(image.role == "mask" for image in pictures_of(options, base))
     asked = inpaint_of(options, base)
     grows = asked is not None and any(getattr(asked, side) for side in SIDES)
-    for name in _MORE:
-        if getattr(options, name) is not None and not has_mask and not grows:
-            raise UsageError(f"--{name.replace('_', '-')} requires --mask or --outpaint")
+    for field in options.of(Inpaint):
+        if not has_mask and not grows:
+            raise UsageError(f"{declared(Inpaint)[field].flag} requires --mask or --outpaint")

@@ -3,10 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mezzotint.batch.job.settings import Options
+from mezzotint.options import Options
 from mezzotint.protocol import GenerateRequest
 
 SCHEMA_VERSION = 1
+MAX_CELLS = 10_000  # combinations of a matrix
+MOST_TOGETHER = 64  # images that the engine takes at once
 
 Existing = Literal["skip", "rename", "overwrite"]
 PictureFormat = Literal["png", "jpg", "webp"]

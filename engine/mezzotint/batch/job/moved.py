@@ -2,15 +2,22 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mezzotint.batch.job.job import InputFolder, JobFile, MatrixValue, Prompts
 from mezzotint.batch.job.rooted import rooted, whole, whole_model
-from mezzotint.batch.job.settings import Options
 from mezzotint.batch.tasks.tables import TableRow, read_table
 from mezzotint.errors import UsageError
+from mezzotint.option_values import Listed, ModelName, Value
+from mezzotint.option_values import Path as PathValue
+from mezzotint.options import SETTINGS, Options
+from mezzotint.request_protocol import LoraFile
 
-_FILES = ("init", "mask", "embedding", "lora", "weights")  # settings that are paths
-_MODELS = ("model", "refiner")  # settings that may be
+_FILES = tuple(
+    name
+    for name, one in SETTINGS.items()
+    if isinstance(one.takes, Listed) or (isinstance(one.takes, PathValue) and not isinstance(one.takes, ModelName))
+)
 
 
 def moved(job: JobFile, base: Path, folder: Path) -> JobFile:
@@ -30,16 +37,20 @@ def moved(job: JobFile, base: Path, folder: Path) -> JobFile:
 
 
 def _settings(said: Options, base: Path) -> Options:
-    return replace(
-        said,
-        init=_whole(said.init, base),
-        mask=_whole(said.mask, base),
-        weights=_whole(said.weights, base),
-        embedding=tuple(whole(path, base) for path in said.embedding),
-        lora=tuple(replace(lora, path=whole(lora.path, base)) for lora in said.lora),
-        model=None if said.model is None else whole_model(said.model, base),
-        refiner=None if said.refiner is None else whole_model(said.refiner, base),
-    )
+    return said.but(**{one.field: _moved(one.takes, value, base) for one, value in said.each()})
+
+
+def _moved(takes: Value, value: Any, base: Path) -> Any:  # noqa: ANN401  of whatever kind
+    match takes:
+        case Listed():
+            return tuple(_moved(takes.each, one, base) for one in value)
+        case LoraFile():
+            return replace(value, path=whole(value.path, base))
+        case ModelName():
+            return whole_model(value, base)
+        case PathValue():
+            return whole(value, base)
+    return value
 
 
 def _prompts(said: Prompts, base: Path) -> Prompts:
@@ -56,11 +67,7 @@ def _input(said: InputFolder, base: Path) -> InputFolder:
 
 
 def _value(name: str, value: MatrixValue, base: Path) -> MatrixValue:
-    if not isinstance(value, str):
-        return value
-    if name in _FILES:
-        return whole(value, base)
-    return whole_model(value, base) if name in _MODELS else value
+    return _moved(SETTINGS[name].takes, value, base) if isinstance(value, str) else value
 
 
 def _whole(path: str | None, base: Path) -> str | None:

@@ -9,6 +9,8 @@ from typing import Any, TypeVar, get_args
 
 from mezzotint import codec
 from mezzotint.batch.job.job import (
+    MAX_CELLS,
+    MOST_TOGETHER,
     SCHEMA_VERSION,
     Choices,
     Existing,
@@ -20,19 +22,18 @@ from mezzotint.batch.job.job import (
     Prompts,
     Work,
 )
-from mezzotint.batch.job.limits import MAX_CELLS, MAX_PROMPT, MOST_TOGETHER
-from mezzotint.batch.job.settings import Options
 from mezzotint.batch.job.text import line_in_json, line_in_toml
-from mezzotint.batch.job.words import WORDS, is_text, read_settings, shown
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import read_limited
 from mezzotint.errors import ModelRefused, ProtocolError, StorageError, UsageError
+from mezzotint.option_values import MAX_PATH, is_text, shown
+from mezzotint.options import SETTINGS, Options, read_settings
 from mezzotint.protocol import GenerateRequest
+from mezzotint.request_protocol import MAX_PROMPT
 
 MOST_BYTES = 64 << 20
 _NOT_IN_MATRIX = ("init", "mask", "embedding", "lora", "outpaint")
 _TABLES = ("version", "title", "settings", "prompts", "input", "matrix", "output", "request")
-_MOST_PATH = 4096
 
 Table = Mapping[str, object]
 T = TypeVar("T")
@@ -144,20 +145,20 @@ class _Reader:
 
     def _settings(self, table: Table) -> Options:
         def problem(name: str, message: str) -> UsageError:
-            return self._problem(("settings", name), message or _unknown(name, tuple(WORDS)))
+            return self._problem(("settings", name), message or _unknown(name, tuple(SETTINGS)))
 
-        return Options(**read_settings(table, problem))
+        return read_settings(table, problem)
 
     def _matrix(self, table: Table) -> tuple[tuple[str, tuple[MatrixValue, ...]], ...]:
         found, cells = [], 1
         for name, values in table.items():
-            if name not in WORDS or name in _NOT_IN_MATRIX:
-                known = tuple(word for word in WORDS if word not in _NOT_IN_MATRIX)
+            if name not in SETTINGS or name in _NOT_IN_MATRIX:
+                known = tuple(word for word in SETTINGS if word not in _NOT_IN_MATRIX)
                 raise self._problem(("matrix", name), _unknown(name, known))
             if not isinstance(values, list) or not values:
                 raise self._problem(("matrix", name), f"{shown(values)} is invalid; expected a list, such as [20, 30]")
             for value in values:
-                self._get({name: value}, name, WORDS[name].read, None, ("matrix",))
+                self._get({name: value}, name, SETTINGS[name].takes.read, None, ("matrix",))
             cells *= len(values)
             found.append((name, tuple(values)))
         if cells > MAX_CELLS:
@@ -281,7 +282,7 @@ def _short_text(value: object) -> str:
 
 
 def _path(value: object) -> str:
-    text = _text(value, _MOST_PATH)
+    text = _text(value, MAX_PATH)
     if not text or "\n" in text or "\t" in text:
         raise ValueError(f"{shown(value)} is no path")
     return text

@@ -11,14 +11,15 @@ from typing import Any
 import tomlkit
 
 from mezzotint.atomic import atomic_write
-from mezzotint.batch.job.job import InputFolder, JobFile, JobOutput, Prompts
-from mezzotint.batch.job.limits import MAX_CELLS, MAX_PROMPT
+from mezzotint.batch.job.job import MAX_CELLS, InputFolder, JobFile, JobOutput, Prompts
 from mezzotint.batch.job.pruned import pruned
-from mezzotint.batch.job.settings import Options, request_of
-from mezzotint.batch.job.words import is_text, read_settings, said_settings
+from mezzotint.batch.job.settings import request_of
 from mezzotint.errors import StorageError, UsageError
 from mezzotint.jobs.matrix import alternatives
-from mezzotint.protocol import Cascade, GenerateRequest, Inpaint, Output
+from mezzotint.option_values import is_text
+from mezzotint.options import Options, options_of, read_settings, said_settings
+from mezzotint.protocol import GenerateRequest, Output
+from mezzotint.request_protocol import MAX_PROMPT
 from mezzotint.trouble import shown
 
 _MARKS = re.compile(r"[{|}\\]")
@@ -103,7 +104,7 @@ def job_of(
 
 def _in_words(requests: Sequence[GenerateRequest], has_choices: bool) -> JobFile | None:
     """A list of prompts, each with every seed, where that is all in which the requests differ."""
-    first = options_of(requests[0]) if requests else None
+    first = _stated(requests[0]) if requests else None
     prompts = tuple(dict.fromkeys(request.prompt for request in requests))
     seeds = tuple(dict.fromkeys(request.seed for request in requests))
     products = [(prompt, seed) for prompt in prompts for seed in seeds]
@@ -114,7 +115,7 @@ def _in_words(requests: Sequence[GenerateRequest], has_choices: bool) -> JobFile
     if None in words or len(seeds) > MAX_CELLS or (None in seeds and len(seeds) > 1):
         return None
     return JobFile(
-        settings=replace(first, prompt=None, seed=seeds[0] if len(seeds) == 1 else None),
+        settings=first.but(prompt=None, seed=seeds[0] if len(seeds) == 1 else None),
         prompts=Prompts(list=tuple(word for word in words if word is not None)),
         matrix=(("seed", tuple(seed for seed in seeds if seed is not None)),) if len(seeds) > 1 else (),
     )
@@ -137,81 +138,12 @@ def _alternatives(prompt: str) -> tuple[str, ...]:
         return ()
 
 
-def options_of(request: GenerateRequest) -> Options | None:
+def _stated(request: GenerateRequest) -> Options | None:
     """The options that state a request; None where words do not reach so far."""
-    plain = GenerateRequest(prompt="")
-    options = Options(
-        prompt=request.prompt,
-        negative=request.negative_prompt or None,
-        **_of_cascade(request.cascade),
-        seed=request.seed,
-        count=None if request.count == 1 else request.count,
-        init=next((image.path for image in request.images if image.role == "init"), None),
-        mask=next((image.path for image in request.images if image.role == "mask"), None),
-        strength=request.strength,
-        **_of_inpaint(request.inpaint),
-        embedding=request.embeddings,
-        lora=request.loras,
-        device=_unless(request.device, plain.device),
-        dtype=_unless(request.dtype, plain.dtype),
-        attention=_unless(request.attention, plain.attention),
-        cuda_graphs=_unless(request.cuda_graphs, plain.cuda_graphs),
-        quant=_unless(request.quantization, plain.quantization),
-        quant_text=_unless(request.text_quantization, plain.text_quantization),
-        memory=_unless(request.memory, plain.memory),
-        vram_limit=request.vram_limit_bytes,
-        ram_limit=request.ram_limit_bytes,
-        vae_tile=request.vae_tile,
-        strict=request.strict,
-        compile=request.compile,
-        fast=request.fast,
-    )
+    options = options_of(request)
     try:
-        stated = request_of(replace(_read_again(options), prompt=request.prompt))
+        read = read_settings(said_settings(options), lambda name, _: UsageError(name))  # a job file has narrower bounds
+        stated = request_of(read.but(prompt=request.prompt))
     except UsageError:
         return None
     return options if stated == replace(request, output=Output(), previews=False) else None
-
-
-def _read_again(options: Options) -> Options:
-    """As a job file says them, which has bounds that requests have not."""
-    return Options(**read_settings(said_settings(options), lambda name, _: UsageError(name)))
-
-
-def _unless(value: Any, plain: object) -> Any:  # noqa: ANN401  any of the words
-    return None if value == plain else value
-
-
-def _of_cascade(cascade: Cascade) -> dict[str, Any]:
-    if not cascade.stages:
-        return {}
-    first = cascade.stages[0]
-    sampling = first.sampling
-    found: dict[str, Any] = {
-        "model": None if first.model is None else first.model.id,
-        "weights": first.weights,
-        "size": None if first.width is None or first.height is None else (first.width, first.height),
-        "guidance": sampling.guidance_scale,
-    }
-    same = ("sampler", "schedule", "steps", "guidance_rescale", "prediction_type", "zero_terminal_snr", "clip_skip")
-    found |= {name: getattr(sampling, name) for name in same}
-    for before, after, way in zip(cascade.stages, cascade.stages[1:], cascade.transitions, strict=False):
-        if way.strength is None and after.model is not None:
-            found |= {"refiner": after.model.id, "refiner_at": before.until}
-        elif way.strength is not None:
-            found |= {"hires": way.scale, "hires_strength": way.strength}
-            found |= {"hires_space": way.space, "hires_upscaler": way.upscaler}
-    return found
-
-
-def _of_inpaint(inpaint: Inpaint | None) -> dict[str, Any]:
-    if inpaint is None:
-        return {}
-    margins = (inpaint.left, inpaint.top, inpaint.right, inpaint.bottom)
-    return {
-        "inpaint_area": inpaint.area,
-        "inpaint_padding": inpaint.padding,
-        "inpaint_feather": inpaint.feather,
-        "inpaint_fill": inpaint.fill,
-        "outpaint": margins if any(margins) else None,
-    }

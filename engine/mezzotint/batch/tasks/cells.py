@@ -11,8 +11,8 @@ from typing import Any
 from mezzotint.batch.job.job import JobFile, MatrixValue
 from mezzotint.batch.job.pruned import pruned
 from mezzotint.batch.job.rooted import rooted
-from mezzotint.batch.job.settings import Options, request_of
-from mezzotint.batch.job.words import WORDS
+from mezzotint.batch.job.settings import request_of
+from mezzotint.options import SETTINGS, Options
 from mezzotint.protocol import GenerateRequest, ImageInput, Output
 
 THE_INPUT, THE_MASK = "<input>", "<mask>"  # in the place of each task's own images; no file can be called that
@@ -46,7 +46,7 @@ def _cell(names: list[str], values: tuple[MatrixValue, ...]) -> Cell:
     said = dict(zip(names, values, strict=True))
     return Cell(
         label="_".join(f"{name}-{_written(value)}" for name, value in said.items()),
-        settings={WORDS[name].field: WORDS[name].read(value) for name, value in said.items()},
+        settings={SETTINGS[name].field: SETTINGS[name].takes.read(value) for name, value in said.items()},
     )
 
 
@@ -72,12 +72,11 @@ class Moulds:
 
     def mould_over(self, cell: Cell, row: Mapping[str, Any], request: GenerateRequest, prompt: str | None) -> Mould:
         """For a task over a whole request: what the job says changes what it names, all else stays."""
-        return self._make(replace(self._options(cell, row, has_input=False, has_mask=False), prompt=prompt), request)
+        return self._make(self._options(cell, row, has_input=False, has_mask=False).but(prompt=prompt), request)
 
     def _options(self, cell: Cell, row: Mapping[str, Any], has_input: bool, has_mask: bool) -> Options:
-        options = replace(self._job.settings, **{**row, **cell.settings})
-        return replace(
-            options,
+        options = self._job.settings.but(**{**row, **cell.settings})
+        return options.but(
             prompt="",
             init=THE_INPUT if has_input else options.init,
             mask=THE_MASK if has_mask else options.mask,

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mezzotint.batch.job.words import is_text
 from mezzotint.batch.tasks.skipped import IMAGE_SUFFIXES, Skipped
 from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited
 from mezzotint.errors import ModelRefused, StorageError, UsageError
+from mezzotint.option_values import is_text
 from mezzotint.trouble import meaning, shown, storage_error
 
 _MOST_SIDECAR = 256 << 10  # bytes

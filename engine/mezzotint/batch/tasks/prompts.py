@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from mezzotint.batch.job.job import Prompts
-from mezzotint.batch.job.limits import MAX_PROMPT
-from mezzotint.batch.job.words import WORDS, is_text, shown
 from mezzotint.batch.tasks.skipped import Skipped
 from mezzotint.batch.tasks.tables import Cell, TableRow, lines_of, read_table
 from mezzotint.batch.tasks.wildcards import Wildcards
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
 from mezzotint.images.naming import from_home
+from mezzotint.option_values import is_text, shown
+from mezzotint.options import SETTINGS
+from mezzotint.request_protocol import MAX_PROMPT
 
 _FIELD = re.compile(r"\{([^\W\d][\w -]{0,60})\}")
 
@@ -108,10 +109,10 @@ def _settings(cells: Mapping[str, Cell]) -> dict[str, Any]:
     """Columns with the name of a setting say it for their row; an empty cell says nothing."""
     found = {}
     for column, cell in cells.items():
-        word = WORDS.get(column)
-        if word is not None and cell != "":
+        option = SETTINGS.get(column)
+        if option is not None and cell != "":
             try:
-                found[word.field] = word.read_cell(cell)
+                found[option.field] = option.read_cell(cell)
             except ValueError as error:
                 raise ValueError(f"{column}: {error}") from None
     return found

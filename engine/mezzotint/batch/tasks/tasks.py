@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mezzotint.batch.job.job import JobFile
-from mezzotint.batch.job.limits import MAX_SEED
 from mezzotint.batch.job.reading import check_job
 from mezzotint.batch.job.rooted import whole
 from mezzotint.batch.tasks.cells import Cell, Mould, Moulds, cells_of
@@ -24,6 +23,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import MezzotintError, UsageError
 from mezzotint.images.naming import from_home, refuse_odd_characters
 from mezzotint.protocol import GenerateRequest, Output
+from mezzotint.request_protocol import MAX_SEED
 
 MOST_ROWS_PER_PICTURE = 10_000
 _SEEDS_DRAWN_BELOW = 2**32  # what other programs can read back

@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from mezzotint.batch.job.limits import MAX_PROMPT
-from mezzotint.batch.job.words import is_text
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import read_limited
 from mezzotint.errors import ModelRefused, StorageError, UsageError
 from mezzotint.jobs.matrix import alternatives
+from mezzotint.option_values import is_text
+from mezzotint.request_protocol import MAX_PROMPT
 
 MOST_PROMPTS = 10_000  # out of one row
 DEEPEST = 8  # wildcards in wildcards

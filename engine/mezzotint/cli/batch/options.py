@@ -5,12 +5,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from mezzotint.batch.job.job import Choices, Existing, InputFolder, JobFile, JobOutput, PictureFormat, Prompts
-from mezzotint.batch.job.limits import MAX_SEED, MOST_TOGETHER
+from mezzotint.batch.job.job import (
+    MOST_TOGETHER,
+    Choices,
+    Existing,
+    InputFolder,
+    JobFile,
+    JobOutput,
+    PictureFormat,
+    Prompts,
+)
 from mezzotint.cli.argument_types import integer, text
-from mezzotint.cli.generate_options import add_how_options, add_look_options, options_of
-from mezzotint.cli.inpaint_options import add_inpaint_options
+from mezzotint.cli.generate_options import add_row_options, options_of
 from mezzotint.errors import UsageError
+from mezzotint.request_protocol import MAX_SEED
 
 MOST_SEEDS = 10_000
 
@@ -38,9 +46,7 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
     _add_words(parser.add_argument_group("prompts"))
     _add_input(parser.add_argument_group("input"))
     _add_output(parser.add_argument_group("output"))
-    add_look_options(parser.add_argument_group("image"), of_rows=True)
-    add_inpaint_options(parser.add_argument_group("inpainting and outpainting"))
-    add_how_options(parser)
+    add_row_options(parser)
 
 
 def job_of(arguments: argparse.Namespace) -> JobFile:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mezzotint.batch.job.settings import Options, request_of
+from mezzotint.batch.job.settings import request_of
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.argument_types import integer, size, text
 from mezzotint.cli.bench import attention as bench_attention
@@ -22,6 +22,7 @@ from mezzotint.cli.context import Context
 from mezzotint.cli.generate_options import add_how_options, options_of
 from mezzotint.cli.reporter import Reporter
 from mezzotint.errors import UnknownModel, UsageError
+from mezzotint.options import Options
 from mezzotint.protocol import Event, GenerateResult, ModelRef, Step
 
 if TYPE_CHECKING:
@@ -185,8 +186,7 @@ class _Bench:
         return picture.resize((picture.width * self._enlarge, picture.height * self._enlarge), Resampling.LANCZOS)
 
     def _generate(self, model: str, question: "Question", folder: str, reporter: Reporter) -> GenerateResult:
-        options = replace(
-            self._options,
+        options = self._options.but(
             model=model,
             prompt=question.prompt,
             seed=question.number,

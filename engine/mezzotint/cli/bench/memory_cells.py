@@ -6,11 +6,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mezzotint.batch.job.settings import Options, request_of
+from mezzotint.batch.job.settings import request_of
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli.context import Context
 from mezzotint.cli.reporter import Reporter
 from mezzotint.errors import OutOfMemory
+from mezzotint.options import Options
 from mezzotint.protocol import Event, GenerateResult, GuidancePasses, Notice, PhaseMemory, Plan, Quantization
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mezzotint.batch.job.settings import Options, request_of
+from mezzotint.batch.job.settings import request_of
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli.argument_types import integer
 from mezzotint.cli.columns import columns
@@ -17,6 +17,7 @@ from mezzotint.cli.context import Context
 from mezzotint.cli.generate_options import add_how_options, options_of
 from mezzotint.cli.reporter import Reporter
 from mezzotint.errors import UnknownModel, UsageError
+from mezzotint.options import Options
 from mezzotint.protocol import ModelRef, Quantization
 
 if TYPE_CHECKING:
@@ -167,8 +168,8 @@ class _Bench:
 
     def _asked(self, model: str, scheme: Quantization, question: "Question", folder: str) -> Options:
         output = f"{folder}/[seed].png"
-        said = replace(self._options, model=model, quant=scheme, output=output)
-        return replace(said, prompt=question.prompt, seed=question.number)
+        said = self._options.but(model=model, quant=scheme, output=output)
+        return said.but(prompt=question.prompt, seed=question.number)
 
     def _pictures(
         self, model: str, scheme: Quantization, count: int, exact: "Sequence[Image] | None"

@@ -4,7 +4,6 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mezzotint.batch.job.limits import MAX_SEED
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.argument_types import integer, text
 from mezzotint.cli.columns import columns
@@ -14,6 +13,7 @@ from mezzotint.cli.generate import requested
 from mezzotint.cli.generate_options import add_generate_options, options_of
 from mezzotint.cli.queue.run import run_queue
 from mezzotint.errors import UsageError
+from mezzotint.request_protocol import MAX_SEED
 
 if TYPE_CHECKING:
     from mezzotint.cli.command_options import Commands

@@ -14,8 +14,9 @@ from mezzotint.cli.reporter import Format, Reporter
 from mezzotint.errors import Busy, Cancelled, StorageError
 
 if TYPE_CHECKING:
-    from mezzotint.jobs.drain import Drained, Ended
+    from mezzotint.jobs.drain import Ended
     from mezzotint.jobs.store import JobStore, Lease, Task
+    from mezzotint.queue_protocol import DrainResult
 
 PARTLY_DONE = 3
 _WAIT = 0.5  # seconds between looks at whether the queue is free
@@ -64,21 +65,23 @@ def _recover(store: "JobStore", arguments: argparse.Namespace, context: Context)
         store.resume()
 
 
-def _drain(store: "JobStore", lease: "Lease", arguments: argparse.Namespace, context: Context) -> "Drained":
-    from mezzotint.jobs.drain import Drained, drain
+def _drain(store: "JobStore", lease: "Lease", arguments: argparse.Namespace, context: Context) -> "DrainResult":
+    from mezzotint.jobs.drain import DrainControl, drain
+    from mezzotint.queue_protocol import DrainResult
 
     if arguments.until_empty and (store.paused() or not store.count(["waiting"])):
-        return Drained(stopped="paused" if store.paused() else "empty", done=0, failed=0)  # without loading an engine
+        return DrainResult(
+            stopped="paused" if store.paused() else "empty", done=0, failed=0
+        )  # without loading an engine
     context.interrupt.soften()  # from here on a task may run
     engine = context.make_engine(context.make_catalog(arguments.models_folder))
     form: Format = "jsonl" if arguments.jsonl else "paths"
     with contextlib.closing(engine), _awake(arguments.keep_awake, context), _Reports(context, form) as reports:
         return drain(
             store,
-            lease,
+            lease.owner,
             engine,
-            reports.on_event,
-            context.interrupt.asked,
+            DrainControl(on_event=reports.on_event, cancelled=context.interrupt.asked),
             until_empty=arguments.until_empty,
             on_begun=reports.begun,
             on_ended=reports.ended,
@@ -125,7 +128,7 @@ class _Reports(Reporter):
         self._terminal.talk(words)
 
 
-def _finished(drained: "Drained", store: "JobStore", context: Context) -> int:
+def _finished(drained: "DrainResult", store: "JobStore", context: Context) -> int:
     if drained.stopped == "disk_full":
         raise StorageError("the disk is full, and the queue paused: free some space, then `mezzotint queue resume`")
     if drained.stopped == "cancelled":

@@ -11,7 +11,7 @@ from mezzotint.families.family import Conditioning
 def shape_of(conditioning: Conditioning) -> Hashable:
     """Equal for what can be joined: longer words, or ones whose padding is told otherwise, make other tensors."""
     tensors = tuple((name, each.shape, each.dtype) for name, each in sorted(conditioning.tensors.items()))
-    return conditioning.guided, conditioning.guidance_scale, conditioning.guidance_rescale, tensors
+    return conditioning.guided, conditioning.sampling, tensors
 
 
 def joined(conditionings: Sequence[Conditioning]) -> Conditioning:

@@ -131,4 +131,16 @@ CREATE TRIGGER image_added AFTER INSERT ON images BEGIN
 END;
 """
 
-MIGRATIONS: Sequence[str] = (_TABLES,)  # the first makes version 1 of nothing, the second version 2 of 1
+# Images of tasks that a person does not want.
+_SKIPPED_IMAGES = """
+CREATE TABLE skipped (
+    task INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (task, number)
+) WITHOUT ROWID;
+"""
+
+MIGRATIONS: Sequence[str] = (
+    _TABLES,
+    _SKIPPED_IMAGES,
+)  # the first makes version 1 of nothing, the second version 2 of 1

@@ -51,10 +51,8 @@ def write_latents(folder: Path, latents: "torch.Tensor", picture: PendingDecode)
     raise StorageError(f"{plain(str(folder), 300)} is full of latents that were never decoded: `mezzotint decode` them")
 
 
-def read_latents(path: Path) -> tuple["torch.Tensor", PendingDecode]:
-    """The latents `(1, c, h, w)`, float32, and what the image is; ImageRefused when the file is none of ours."""
-    import torch
-
+def read_pending(path: Path) -> PendingDecode:
+    """What the image is, without its latents; ImageRefused or ModelRefused when the file is none of ours."""
     header = read_header(path)
     spec = header.tensors.get(_TENSOR)
     if set(header.tensors) != {_TENSOR} or spec is None or _RECORD not in header.metadata:
@@ -65,10 +63,18 @@ def read_latents(path: Path) -> tuple["torch.Tensor", PendingDecode]:
         record = record_from_json(header.metadata[_RECORD])
     except ProtocolError as error:
         raise _refused(path, f"its record cannot be read: {error}") from None
+    return PendingDecode(path=Path(header.metadata.get(_WANTED, path.name)), record=record)
+
+
+def read_latents(path: Path) -> tuple["torch.Tensor", PendingDecode]:
+    """The latents `(1, c, h, w)`, float32, and what the image is; ImageRefused when the file is none of ours."""
+    import torch
+
+    pending = read_pending(path)
     latents = next(tensor for _, tensor in read_tensors([path], on_bytes=lambda _: None, cancelled=lambda: False))
     if not bool(torch.isfinite(latents).all()):
         raise _refused(path, "its latents are not finite")
-    return latents, PendingDecode(path=Path(header.metadata.get(_WANTED, path.name)), record=record)
+    return latents, pending
 
 
 def undecoded(folder: Path) -> list[Path]:

@@ -28,6 +28,7 @@ from mezzotint.protocol import (
     ResolvedStage,
     Stage,
 )
+from mezzotint.sampling_protocol import sampling_of
 from mezzotint.stages.images.pending_decode import PendingDecode
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 
@@ -173,23 +174,12 @@ def _settled_loras(loras: tuple[LoraRef, ...], resolved: tuple[ResolvedStage, ..
 
 
 def _settled_stage(stage: Stage, setup: StageSetup, done: ResolvedStage) -> Stage:
-    sampling = replace(
-        stage.sampling,
-        sampler=setup.scheduler.sampler,
-        schedule=setup.scheduler.schedule,
-        steps=setup.steps,
-        guidance_scale=setup.guidance_scale,
-        guidance_rescale=setup.guidance_rescale,
-        prediction_type=setup.scheduler.prediction_type,
-        zero_terminal_snr=setup.scheduler.zero_terminal_snr,
-        clip_skip=setup.clip_skip,
-    )
     return replace(
         stage,
         model=ModelRef(id=done.model.id, sha256=files_sha256(done.model)),
         width=setup.width,
         height=setup.height,
-        sampling=sampling,
+        sampling=sampling_of(setup.sampling),
         prompt=setup.prompt,
         negative_prompt=setup.negative_prompt,
         weights=None if setup.weights is None else str(setup.weights.resolve()),

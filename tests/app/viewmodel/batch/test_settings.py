@@ -30,7 +30,7 @@ def comparable(request):
 def test_a_job_of_the_page_asks_for_the_same(form):
     request = request_of(form)
     job = parse_job(json.dumps(job_of_request(request, "/out")).encode(), "job.json")
-    read = request_of_options(replace(job.settings, prompt=job.prompts.list[0]))
+    read = request_of_options(job.settings.but(prompt=job.prompts.list[0]))
     assert comparable(read) == comparable(request)
     assert job.output.folder == "/out"
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from mezzotint.errors import UsageError
 from mezzotint.protocol import GenerateRequest
+from mezzotint.request_protocol import MAX_PROMPT
 from mezzotint.stages.images.sizes import LARGEST_AREA, SMALLEST, check_size
-from mezzotint.stages.setup import MAX_COUNT, MAX_LORA_WEIGHT, MAX_LORAS, MAX_PROMPT, _check_request
+from mezzotint.stages.setup import MAX_LORA_WEIGHT, MAX_LORAS, _check_request
 from mezzotint_app.viewmodel.create import checks as create_checks
 from mezzotint_app.viewmodel.create import sizes
 from mezzotint_app.viewmodel.create.checks import Checked, problems
 from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
-from mezzotint_app.viewmodel.create.reading import LARGEST_SEED, MOST_GUIDANCE, MOST_STEPS
 from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
 
@@ -35,11 +35,8 @@ CHECKED = Checked(
 
 
 def test_the_limits_are_the_engines():
-    from mezzotint.stages import setup
-
-    assert (LONGEST, MOST_STEPS, MOST_GUIDANCE) == (MAX_PROMPT, setup.MAX_STEPS, setup.MAX_GUIDANCE)
+    assert LONGEST == MAX_PROMPT
     assert (create_checks.MOST_LORAS, create_checks.LARGEST_LORA_WEIGHT) == (MAX_LORAS, MAX_LORA_WEIGHT)
-    assert (create_checks.MOST_COUNT, LARGEST_SEED) == (MAX_COUNT, setup.MAX_SEED)
     assert (sizes.SMALLEST, sizes.LARGEST_AREA) == (SMALLEST, LARGEST_AREA)
 
 

@@ -26,7 +26,7 @@ def test_a_batch_is_one_entry_with_each_picture_for_each_prompt(kit):
     ]
     assert {one.cascade.stages[0].sampling.steps for one in requests} == {7}
     assert all(one.strength is not None and one.inpaint is None for one in requests)
-    assert len({one.seed for one in requests}) <= 2 and kit.said == ["Images of the batch waiting in the queue: 2."]
+    assert len({one.seed for one in requests}) <= 2 and kit.said == ["2 images of the batch are waiting in the queue."]
 
 
 def test_a_batch_needs_no_prompt_and_no_starting_picture_of_the_page(kit):

@@ -3,18 +3,13 @@
 from create_forms import FORMS
 from hypothesis import given
 
-from mezzotint.batch.job.settings import HIRES_STRENGTH, REFINER_AT, Options
 from mezzotint.batch.job.settings import request_of as request_of_options
 from mezzotint.codec import from_json, to_json
+from mezzotint.options import Options
 from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, Inpaint, ModelRef, Stage, Transition
-from mezzotint_app.viewmodel.create import request as create_request
+from mezzotint.request_protocol import HIRES_SCALE
 from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
-
-
-def test_the_usual_values_are_those_of_the_command_line():
-    assert create_request.REFINER_AT == REFINER_AT
-    assert create_request.SECOND_PASS_STRENGTH == HIRES_STRENGTH
 
 
 def test_an_untouched_page_asks_for_the_models_own():
@@ -42,7 +37,7 @@ def test_the_cascade_is_the_command_lines(form):
         weights=said.weights,
         refiner=said.refiner,
         refiner_at=said.refiner_at,
-        hires=(said.second_scale or create_request.SECOND_PASS_SCALE) if said.second_pass else None,
+        hires=(said.second_scale or HIRES_SCALE) if said.second_pass else None,
         hires_strength=said.second_strength if said.second_pass else None,
         hires_space=said.second_space if said.second_pass else None,
         hires_upscaler=said.second_upscaler if said.second_pass else None,

@@ -61,7 +61,7 @@ def test_a_full_request_is_told_with_the_names_of_files_only():
     told = values(described(request))
     assert told["size"] == "512 × 768"
     assert told["seed"] == "7"
-    assert told["guidance"] == "6.5"
+    assert told["guidance_scale"] == "6.5"
     assert told["loras"] == "oil.safetensors (0.5), ink.safetensors (1)"
     assert told["pictures"] == "in.png"
     assert "refiner" in told["stages"]

@@ -14,14 +14,14 @@ def broken(name):
     ("found", "words"),
     [
         ((), "No new models found there; those it has are already in the list."),
-        ((model_info("a"),), "Models added (1): a. Select one under Model."),
+        ((model_info("a"),), "1 model added: a. Select it under Model."),
         (
             (broken("old.ckpt"), model_info("a"), broken("thing")),
-            "Models added (1): a. Select one under Model. Cannot be used (2): old.ckpt, thing. "
+            "1 model added: a. Select it under Model. 2 files cannot be used: old.ckpt, thing. "
             "The Models page shows why.",
         ),
-        ((broken("x"),), "Cannot be used (1): x. The Models page shows why."),
-        (tuple(model_info(name) for name in "abcd"), "Models added (4): a, b, c, …. Select one under Model."),
+        ((broken("x"),), "1 file cannot be used: x. The Models page shows why."),
+        (tuple(model_info(name) for name in "abcd"), "4 models added: a, b, c, …. Select one under Model."),
     ],
 )
 def test_words(found, words):

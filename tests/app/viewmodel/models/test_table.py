@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from fake_engine import model_info
 from fake_service import FakeService
-from PySide6.QtCore import QLocale, QObject, Qt
+from PySide6.QtCore import QLocale, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from mezzotint.protocol import Plan
@@ -122,7 +122,7 @@ def test_the_need_comes_when_the_engine_has_planned(qtbot, table, engine):
     ],
 )
 def test_a_plan_in_a_few_words(need, text):
-    assert need_text(QObject(), need) == text
+    assert need_text(need) == text
 
 
 def test_sizes_are_sorted_as_numbers_and_words_without_case(table):

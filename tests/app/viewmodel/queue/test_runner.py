@@ -1,26 +1,17 @@
-"""The queue is drained: with the real store in a folder, and an engine that does what the test says."""
+"""The window has the engine drain the queue: with the real store in a folder, and the real drain on a thread."""
 
-import sqlite3
 from pathlib import Path
 
 import pytest
-from draining import House, result
+from draining import result
 
 from mezzotint import paths
+from mezzotint.errors import StorageError
 from mezzotint.jobs.store import JobStore, Lease
 from mezzotint.protocol import Cascade, Encoding, GenerateRequest, Output, Sampling, Stage, Step, Timings
 from mezzotint_app.settings import Settings
 
 pytestmark = pytest.mark.requires_package("PySide6")
-
-
-@pytest.fixture
-def house(tmp_path, inline):
-    house = House(tmp_path, inline).open()
-    yield house
-    house.engine.now = "stopped"
-    house.close()
-    house.access.close()
 
 
 def test_an_entry_is_made_task_by_task(house):
@@ -64,7 +55,7 @@ def test_nothing_is_claimed_while_the_engine_is_not_there(house, state):
     house.engine.become(state)
     entry = house.add("a house")
     house.clock.advance(60)
-    assert house.states_of(entry) == ["waiting"] and house.engine.asked == []
+    assert house.states_of(entry) == ["waiting"] and house.asked() == []
     house.engine.become("ready")
     assert house.states_of(entry) == ["running"]
 
@@ -79,9 +70,7 @@ def test_pausing_puts_back_what_runs_and_resuming_begins_it_anew(house, by):
         with JobStore.open().store as other:
             other.pause()
         house.clock.advance(2)
-    assert house.runner.state == "stopping" and house.engine.cancelled == [1]
-    house.clock.advance(10)
-    assert house.engine.cancelled == [1]
+    assert house.runner.state == "stopping" and house.engine.is_told_to_stop()
     house.engine.fail("cancelled", "stopped")
     assert house.runner.state == "paused" and house.drained == []
     assert house.states_of(entry) == ["waiting", "waiting"]
@@ -121,10 +110,9 @@ def test_finish_this_then_stop(house):
 
 def test_stop_now_cancels_what_runs_and_the_next_begins(house):
     entry = house.add("a house", "a tree")
-    call = house.engine.last("generate").call
     house.runner.stop_now()
-    assert house.engine.cancelled == [call]
-    house.engine.fail("cancelled", "stopped", call=call)
+    assert house.engine.is_told_to_stop()
+    house.engine.fail("cancelled", "stopped")
     assert house.states_of(entry) == ["cancelled", "running"]
 
 
@@ -132,10 +120,9 @@ def test_an_image_is_skipped_and_the_next_of_its_task_is_made(house):
     entry = house.add("a house", count=4)
     house.save(7)
     house.engine.event(Step(image=1, images=4, stage=0, stages=1, step=1, steps=8, sigma=1.0, preview=None))
-    call = house.engine.last("generate").call
     house.runner.skip_image()
-    assert house.engine.cancelled == [call]
-    house.engine.fail("cancelled", "stopped", call=call)
+    assert house.engine.is_told_to_stop()
+    house.engine.fail("cancelled", "stopped")
     again = house.runner.task()
     assert (again.request.seed, again.request.count) == (9, 2)
     house.runner.skip_image()  # the engine has told nothing yet: the first
@@ -163,10 +150,7 @@ def test_a_task_that_another_program_cancels_is_stopped(house):
     entry = house.add("a house")
     with JobStore.open().store as other:
         other.cancel([entry])
-    house.clock.advance(2)
-    assert house.engine.cancelled == [1]
-    house.clock.advance(10)
-    assert house.engine.cancelled == [1]
+    assert house.engine.is_told_to_stop()
     house.engine.fail("cancelled", "stopped")
     assert house.states_of(entry) == ["cancelled"]
 
@@ -178,13 +162,15 @@ def test_what_another_program_adds_is_seen(house):
     assert house.states_of(entry) == ["running"]
 
 
-def test_an_idle_runner_does_not_claim_again_and_again(house, monkeypatch):
-    claims = []
-    monkeypatch.setattr(JobStore, "claim", lambda self, owner: claims.append(owner))
+def test_an_idle_runner_has_nothing_drained(house, monkeypatch):
     house.add("a house")
-    before = len(claims)
+    house.succeed()
     house.clock.advance(100)
-    assert len(claims) == before == 1
+    assert house.engine.methods() == ["drain"]
+    monkeypatch.setattr(JobStore, "claim", lambda self, owner: None)  # whatever waits cannot be begun
+    house.add("a tree")
+    house.clock.advance(100)
+    assert house.engine.methods() == ["drain"] * 2
 
 
 def test_a_task_whose_engine_dies_is_made_again_and_then_set_aside(house):
@@ -242,7 +228,8 @@ def test_what_cannot_be_made_has_failed_with_its_words_and_the_next_begins(house
     entry = house.add("a house", "a tree")
     house.engine.fail(kind, "because of that")
     tasks = house.look(lambda store: store.entry(entry)).tasks
-    assert (tasks[0].state, tasks[0].error_kind, tasks[0].error) == ("failed", kind, "because of that")
+    assert (tasks[0].state, tasks[0].error_kind) == ("failed", kind)
+    assert tasks[0].error == "because of that" or (kind == "bug" and "this is a bug" in tasks[0].error)
     assert tasks[1].state == "running"
 
 
@@ -260,121 +247,48 @@ def test_a_full_disk_pauses_the_queue_and_nothing_is_lost(house):
 
 
 def test_a_busy_engine_is_asked_again_later(house):
+    house.engine.refusal = ("busy", "job 3 runs")
     entry = house.add("a house")
-    house.engine.fail("busy", "job 3 runs")
-    assert house.states_of(entry) == ["waiting"]
+    assert house.states_of(entry) == ["waiting"] and house.told == []
     house.clock.advance(2)
-    assert len(house.asked()) == 1
+    assert house.asked() == []
     house.clock.advance(10)
-    assert len(house.asked()) == 2
+    assert len(house.asked()) == 1
 
 
-def test_what_a_person_settled_since_is_honoured_and_what_was_said_is_kept(tmp_path, inline):
-    house = House(tmp_path, inline, Settings(attention="sdpa", device="cpu", previews=True)).open()
-    house.add("a house")
-    house.add("a tree", attention="flash", device="cuda:1")
+def test_what_a_person_settles_holds_from_the_next_task_on(another):
+    house = another(settings=Settings(attention="sdpa", device="cpu", previews=True)).open()
+    house.add("a house", "a tree")
+    house.settings.change(theme="dark", device="cuda")
+    assert house.engine.methods() == ["drain", "drain_settings"]
     house.succeed()
     first, second = house.asked()
     assert (first.attention, first.device, first.previews) == ("sdpa", "cpu", True)
-    assert (second.attention, second.device) == ("flash", "cuda:1")
-    house.close()
-
-
-def test_while_another_program_works_at_the_queue_this_one_waits(tmp_path, inline):
-    lease = Lease.acquire("auto", what="mezzotint queue run")
-    house = House(tmp_path, inline).open()
-    entry = house.add("a house")
-    assert house.runner.state == "elsewhere" and "mezzotint queue run" in house.runner.held_by()
-    assert house.states_of(entry) == ["waiting"]
-    lease.release()
-    house.clock.advance(6)
-    assert house.runner.state == "working" and house.runner.held_by() == ""
-    house.close()
-
-
-def test_the_queue_is_worked_off_before_the_lease_is_lent_and_goes_on_when_it_is_back(house):
-    lent = []
-    entry = house.add("a house", "a tree")
-    house.runner.lend(lambda: lent.append(Lease.acquire("auto", what="a batch")))
-    house.clock.advance(3)
-    assert lent == [] and house.runner.state == "working"
+    assert (second.attention, second.device, second.previews) == ("sdpa", "cuda", True)
+    house.settings.change(theme="light")
     house.succeed()
-    assert lent == []
-    house.succeed()
-    house.clock.advance(3)
-    assert isinstance(lent[0], Lease) and house.runner.state == "elsewhere" and house.runner.is_lent()
-    assert house.states_of(entry) == ["done", "done"]
-    later = house.add("a boat")
-    house.clock.advance(30)
-    assert house.states_of(later) == ["waiting"]
-    lent[0].release()
-    house.runner.take_back()
-    house.clock.advance(6)
-    assert house.runner.state == "working" and house.states_of(later) == ["running"] and len(lent) == 1
+    house.settings.change(device="cpu")  # nothing is drained
+    assert house.engine.methods() == ["drain", "drain_settings"]
 
 
-def test_a_paused_queue_lends_at_once_and_a_starting_engine_is_waited_for(house):
-    lent = []
-    house.add("a house")
-    house.runner.pause()
-    house.engine.fail("cancelled", "stopped")
-    house.runner.lend(lambda: lent.append("paused"))
-    house.clock.advance(2)
-    assert lent == ["paused"]
-    house.engine.become("starting")
-    house.runner.take_back()
-    house.runner.resume()
-    house.clock.advance(6)
-    house.runner.lend(lambda: lent.append("ready"))
-    house.clock.advance(30)
-    assert lent == ["paused"]
-    house.engine.become("given_up")
-    house.clock.advance(2)
-    assert lent == ["paused", "ready"]
-
-
-def test_what_is_not_wanted_any_more_is_not_lent(house):
-    lent = []
-    house.add("a house")
-    house.runner.lend(lambda: lent.append("lent"))
-    house.runner.take_back()
-    house.succeed()
-    house.clock.advance(10)
-    assert lent == [] and house.runner.state == "idle" and not house.runner.is_lent()
-
-
-def test_one_that_still_has_it_when_it_is_taken_back_is_waited_for(house):
-    held = []
-    house.runner.lend(lambda: held.append(Lease.acquire("auto", what="a batch")))
-    house.clock.advance(2)
-    house.runner.take_back()
-    entry = house.add("a house")
-    house.clock.advance(12)
-    assert house.states_of(entry) == ["waiting"] and "a batch" in house.runner.held_by()
-    held[0].release()
-    house.clock.advance(6)
-    assert house.states_of(entry) == ["running"]
-
-
-def test_after_a_crash_of_the_program_the_queue_is_paused_until_the_person_resumes(tmp_path, inline):
+def test_after_a_crash_of_the_program_the_queue_is_paused_until_the_person_resumes(another, tmp_path):
     lease = Lease.acquire("auto", what="the window")
     with JobStore.open().store as crashed:
         entry = crashed.add([GenerateRequest(prompt="a house", seed=7, output=Output(path=f"{tmp_path}/"))])
         crashed.claim(lease.owner)
     lease.release()
-    house = House(tmp_path, inline).open()
+    house = another().open()
     assert house.states_of(entry) == ["interrupted"] and house.runner.state == "paused"
     house.clock.advance(60)
     assert house.engine.asked == []
     house.access.change(lambda store: store.resume_interrupted())
     assert house.states_of(entry) == ["running"]
-    house.close()
 
 
 def test_letting_go_puts_back_what_runs_and_frees_the_queue(house):
     entry = house.add("a house", "a tree")
     left = house.close()
-    assert left == [] and house.engine.cancelled == [1]
+    assert left == [] and house.engine.is_told_to_stop()
     house.engine.fail("cancelled", "stopped")
     assert left == [True]
     assert house.states_of(entry) == ["waiting", "waiting"]
@@ -402,16 +316,6 @@ def test_letting_go_while_idle_is_done_at_once(house):
     lease.release()
 
 
-def test_letting_go_while_another_has_the_queue(tmp_path, inline):
-    with Lease.acquire("auto", what="another"):
-        house = House(tmp_path, inline).open()
-        assert house.close() == [True]
-    house.clock.advance(60)
-    lease = Lease.acquire("auto")
-    assert isinstance(lease, Lease), "it must not be taken after it was let go"
-    lease.release()
-
-
 def test_letting_go_waits_for_questions_to_the_store(house):
     house.inline.held = True
     house.clock.advance(2)
@@ -424,24 +328,16 @@ def test_letting_go_waits_for_questions_to_the_store(house):
 
 
 def full(*_, **__):
-    raise sqlite3.OperationalError("database or disk is full")
-
-
-def test_a_picture_that_the_queue_could_not_be_told_of_is_told_with_the_result(house, monkeypatch):
-    entry = house.add("a house")
-    with monkeypatch.context() as patch:
-        patch.setattr(JobStore, "saved", full)
-        house.save(7)
-    house.succeed(tell=False)
-    assert house.states_of(entry) == ["done"]
+    raise StorageError("database or disk is full")
 
 
 def test_a_queue_that_cannot_be_written_is_tried_again_and_nothing_is_begun_before(house, monkeypatch):
     entry = house.add("a house", "a tree")
     with monkeypatch.context() as patch:
         patch.setattr(JobStore, "finish", full)
+        patch.setattr(JobStore, "release", full)
         house.succeed()
-        assert house.told == ["database or disk is full"]
+        assert house.told == ["database or disk is full"] and house.story[-1] == ("ended", 1, "storage")
         house.clock.advance(30)
         assert house.runner.problem() and len(house.asked()) == 1
         assert len(house.told) == 1 and house.over == []
@@ -462,9 +358,23 @@ def test_a_claim_that_fails_is_tried_again(house, monkeypatch):
     assert house.over == house.told
 
 
-def test_nothing_is_read_or_written_outside_the_store_s_thread(tmp_path, inline):
+def test_an_engine_whose_end_the_queue_cannot_be_told_of_is_told_later(house, monkeypatch):
+    entry = house.add("a house")
+    with monkeypatch.context() as patch:
+        patch.setattr(JobStore, "owner_died", full)
+        house.engine.die()
+        house.engine.become("ready")
+        house.clock.advance(30)
+        assert house.states_of(entry) == ["running"] and len(house.asked()) == 1
+        assert house.told == ["database or disk is full"]
+    house.clock.advance(10)
+    assert len(house.asked()) == 2 and house.over == house.told
+    assert house.look(lambda store: store.entry(entry)).tasks[0].attempts == 2
+
+
+def test_nothing_is_read_or_written_outside_the_store_s_thread(another, inline):
     """Held back, the work of the store is all that there is: the runner itself touches no file."""
-    house = House(tmp_path, inline)
+    house = another()
     inline.held = True
     house.open()
     house.clock.advance(3)
@@ -472,7 +382,6 @@ def test_nothing_is_read_or_written_outside_the_store_s_thread(tmp_path, inline)
     inline.held = False
     inline.go()
     assert house.runner.state == "idle"
-    house.close()
 
 
 @pytest.mark.parametrize("leaving", [True, False])

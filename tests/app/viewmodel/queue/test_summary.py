@@ -158,16 +158,3 @@ def test_a_queue_that_cannot_be_opened_is_no_empty_one(made):
     assert text(made) == "Blocked: it is from a newer Mezzotint"
     made.access.opened.emit(None)
     assert text(made) == "Queue empty"
-
-
-def test_a_run_that_was_cancelled_teaches_its_pace(made):
-    asked = request("a hare", 2)
-    made.change(lambda store: store.add([asked, asked]))
-    task = begin(made)
-    now = iter(range(100))
-    made.queue.running._now = lambda: float(next(now))
-    for number in range(1, 6):
-        made.runner.progressed.emit(task, step(number, 2))
-    made.runner.end(failure=Failure(kind="cancelled", message="cancelled"))
-    assert made.store.expected(asked).phases.step == 1.0
-    assert made.store.expected(asked).seconds == 20

@@ -12,6 +12,10 @@ from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
 from mezzotint_app.viewmodel.dropped.data import held
 
 
+def control(page, name):
+    return page.folds.sampling.controls[name]
+
+
 @pytest.fixture
 def kit(tmp_path, qapp):
     yield from kit_of(tmp_path)
@@ -77,26 +81,42 @@ ACTIONS = {
     "seed": (lambda p, k: QTest.keyClicks(p.basics.seed.line(), "9223372036854775807"), lambda r: r.seed, 2**63 - 1),
     "keep seed": (lambda p, k: clicked(p.basics.seed.buttons()[0]), lambda r: r.seed is not None, True),
     "dice": (lambda p, k: clicked(p.basics.seed.buttons()[1]), lambda r: r.seed is not None, True),
-    "steps": (lambda p, k: typed(p.folds.sampling.steps.spin(), "44"), lambda r: sampling(r).steps, 44),
-    "many steps": (lambda p, k: typed(p.folds.sampling.steps.spin(), "777"), lambda r: sampling(r).steps, 777),
+    "steps": (lambda p, k: typed(control(p, "steps").spin(), "44"), lambda r: sampling(r).steps, 44),
+    "many steps": (
+        lambda p, k: typed(control(p, "steps").spin(), "777"),
+        lambda r: sampling(r).steps,
+        777,
+    ),
     "steps by slider": (
-        lambda p, k: QTest.keyClick(p.folds.sampling.steps.slider(), Qt.Key.Key_Right),
+        lambda p, k: QTest.keyClick(control(p, "steps").slider(), Qt.Key.Key_Right),
         lambda r: sampling(r).steps,
         31,
     ),
     "guidance": (
-        lambda p, k: typed(p.folds.sampling.guidance.spin(), "3.5"),
+        lambda p, k: typed(control(p, "guidance_scale").spin(), "3.5"),
         lambda r: sampling(r).guidance_scale,
         3.5,
     ),
     "rescale": (
-        lambda p, k: typed(p.folds.sampling.rescale.spin(), "0.7"),
+        lambda p, k: typed(control(p, "guidance_rescale").spin(), "0.7"),
         lambda r: sampling(r).guidance_rescale,
         0.7,
     ),
-    "clip skip": (lambda p, k: typed(p.folds.sampling.clip_skip.spin(), "2"), lambda r: sampling(r).clip_skip, 2),
-    "sampler": (lambda p, k: p.folds.sampling.sampler.choose("heun"), lambda r: sampling(r).sampler, "heun"),
-    "schedule": (lambda p, k: p.folds.sampling.schedule.choose("karras"), lambda r: sampling(r).schedule, "karras"),
+    "clip skip": (
+        lambda p, k: typed(control(p, "clip_skip").spin(), "2"),
+        lambda r: sampling(r).clip_skip,
+        2,
+    ),
+    "sampler": (
+        lambda p, k: control(p, "sampler").choose("heun"),
+        lambda r: sampling(r).sampler,
+        "heun",
+    ),
+    "schedule": (
+        lambda p, k: control(p, "schedule").choose("karras"),
+        lambda r: sampling(r).schedule,
+        "karras",
+    ),
     "refiner": (
         lambda p, k: p.folds.cascade.choice("refiner").choose("refiner"),
         lambda r: (r.cascade.stages[1].model.id, first(r).until),
@@ -212,11 +232,11 @@ def test_what_came_with_a_picture_is_shown_and_can_be_forgotten(kit, page):
 
 
 def test_the_models_own_values_stand_in_the_fields(kit, page, qtbot):
-    sampling_ = page.folds.sampling
-    assert (sampling_.steps.value(), sampling_.guidance.value()) == (30, 5.0)
+    sampling_ = page.folds.sampling.controls
+    assert (sampling_["steps"].value(), sampling_["guidance_scale"].value()) == (30, 5.0)
     page.basics.model_box.choose("turbo")
-    qtbot.waitUntil(lambda: sampling_.steps.value() == 4)
-    assert sampling_.guidance.value() == 1.0
+    qtbot.waitUntil(lambda: sampling_["steps"].value() == 4)
+    assert sampling_["guidance_scale"].value() == 1.0
     assert kit.create.chosen.settings() == CreateSettings()
     assert page.basics.size_picker.parts()["width"].value() == 512
     assert "ignored" in page.prompts.fields()["negative_prompt"].hint()
@@ -246,14 +266,14 @@ def test_refiners_that_go_with_the_model_are_offered(kit, page):
 
 
 def test_schedules_that_the_sampler_runs_are_offered_and_the_other_is_kept(kit, page, qtbot):
-    page.folds.sampling.schedule.choose("karras")
-    page.folds.sampling.sampler.choose("lcm")
+    control(page, "schedule").choose("karras")
+    control(page, "sampler").choose("lcm")
     page.show_model()
-    assert [one.value for one in page.folds.sampling.schedule.choices()] == [None, "default"]
+    assert [one.value for one in control(page, "schedule").choices()] == [None, "default"]
     assert "Karras" in page.folds.sampling.fields()["schedule"].hint()
-    page.folds.sampling.sampler.choose("euler")
+    control(page, "sampler").choose("euler")
     page.show_model()
-    assert page.folds.sampling.schedule.value() == "karras"
+    assert control(page, "schedule").value() == "karras"
 
 
 def test_loras_are_switched_weighed_ordered_and_taken_out(kit, page):

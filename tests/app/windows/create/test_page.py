@@ -155,7 +155,11 @@ def test_what_gets_the_keyboard_comes_into_sight_also_what_was_added_later(kit, 
 
 
 def test_the_wheel_scrolls_the_page_and_changes_nothing(kit, page):
-    for widget in (page.basics.count, page.folds.sampling.steps.spin(), page.folds.sampling.sampler):
+    for widget in (
+        page.basics.count,
+        page.folds.sampling.controls["steps"].spin(),
+        page.folds.sampling.controls["sampler"],
+    ):
         page.setFocus()
         widget.clearFocus()
         event = QWheelEvent(

@@ -13,11 +13,11 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from mezzotint.batch.job.job import InputFolder, JobFile
-from mezzotint.batch.job.limits import MAX_SEED
 from mezzotint.batch.tasks.skipped import Skipped
 from mezzotint.batch.tasks.tasks import BatchTask, tasks_of
 from mezzotint.images.untrusted import MAX_TEXT
 from mezzotint.protocol import Cascade, GenerateRequest, LoraRef, ModelRef, Output, Stage
+from mezzotint.request_protocol import MAX_SEED
 
 JOB = JobFile(input=InputFolder(folder="in", work="again"))
 GOOD = "a tree\nSteps: 9, Sampler: Euler, CFG scale: 4, Seed: 77, Size: 64x32"

@@ -4,11 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.batch.job import limits
 from mezzotint.batch.job.again import base_of
 from mezzotint.errors import UsageError
 from mezzotint.protocol import GenerateRequest, ImageMetadata, ModelRef, Sampling, Stage
-from mezzotint.stages import setup
 
 FOREIGN = {
     "program": "a1111",
@@ -94,12 +92,3 @@ def test_any_foreign_metadata_gives_a_request_or_lines_that_are_plain(found):
     assert request.prompt == found.prompt
     assert "\n" not in told[0]
     assert "\x1b" not in told[0]
-
-
-def test_the_bounds_are_the_engines():
-    # Said twice, since the engine's own take too long to import for `--help`.
-    assert (limits.MAX_SEED, limits.MAX_STEPS, limits.MAX_GUIDANCE) == (
-        setup.MAX_SEED,
-        setup.MAX_STEPS,
-        setup.MAX_GUIDANCE,
-    )

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from mezzotint.batch.job.reading import read_job
-from mezzotint.batch.job.words import WORDS
 from mezzotint.batch.job.writing import toml_of
 from mezzotint.batch.tasks.dry_run import DryRun
 from mezzotint.batch.tasks.estimate import Sizes, Times
 from mezzotint.batch.tasks.tasks import output_folder
 from mezzotint.catalog.catalog import Catalog
+from mezzotint.options import SETTINGS
 
 JOBS = Path(__file__).parents[4] / "assets" / "samples" / "jobs"
 PICTURES = {"prompts": 18, "table": 4, "night": 4, "enlarge": 2, "inpaint": 4}
@@ -38,5 +38,5 @@ def test_what_is_told_of_jobs_is_there():
     for name in PICTURES:
         assert f"[{name}.toml]({name}.toml)" in text
     settings = text.partition("**[settings]**")[2].partition("**[prompts]**")[0]
-    assert {word.strip("`") for word in ("`model`", "`lora`", "`quant`", "`hires`")} <= set(WORDS)
+    assert {word.strip("`") for word in ("`model`", "`lora`", "`quant`", "`hires`")} <= set(SETTINGS)
     assert all(f"`{word}`" in settings for word in ("model", "size", "steps", "seed", "count", "refiner", "memory"))

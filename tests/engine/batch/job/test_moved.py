@@ -9,10 +9,10 @@ from PIL import Image
 from mezzotint.batch.job.job import InputFolder, JobFile, JobOutput, Prompts
 from mezzotint.batch.job.moved import moved
 from mezzotint.batch.job.reading import read_job
-from mezzotint.batch.job.settings import Options
 from mezzotint.batch.job.writing import write_job
 from mezzotint.batch.tasks.tasks import tasks_of
 from mezzotint.errors import UsageError
+from mezzotint.options import Options
 from mezzotint.protocol import GenerateRequest, ImageInput, LoraRef, Output
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from mezzotint.batch.job.job import InputFolder, JobFile, JobOutput, Prompts
 from mezzotint.batch.job.reading import parse_job, read_job
-from mezzotint.batch.job.settings import Options
 from mezzotint.errors import MezzotintError, StorageError, UsageError
+from mezzotint.options import Options
 
 WHOLE = """
 version = 1

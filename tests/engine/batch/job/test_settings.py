@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from mezzotint.batch.job.settings import Options, request_of
+from mezzotint.batch.job.settings import request_of
 from mezzotint.errors import UsageError
+from mezzotint.options import Options
 from mezzotint.protocol import (
     Cascade,
     GenerateRequest,
@@ -23,12 +24,8 @@ BASE = Stage(model=ModelRef(id="base"), width=64, height=96, sampling=WALK)
 SAID = Options(prompt="a barn", model="base", size=(64, 96), sampler="euler", schedule="karras", steps=20, guidance=5.0)
 
 
-def with_options(options, **changes):
-    return Options(**{name: getattr(options, name) for name in Options.__slots__} | changes)
-
-
 def cascade(**changes):
-    return request_of(with_options(SAID, **changes)).cascade
+    return request_of(SAID.but(**changes)).cascade
 
 
 def test_a_prompt_alone_leaves_all_to_the_model():
@@ -98,7 +95,7 @@ def test_everything_else_goes_where_it_belongs():
         lora=(LoraRef(path="l.safetensors", weight=0.8),),
         device="cpu",
     )
-    where = with_options(said, dtype="float32", attention="sdpa", output="out/", overwrite=True, preview="steps")
+    where = said.but(dtype="float32", attention="sdpa", output="out/", overwrite=True, preview="steps")
     assert request_of(where) == GenerateRequest(
         prompt="a",
         negative_prompt="b",

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from mezzotint.batch.job.job import InputFolder, JobFile, JobOutput, Prompts
 from mezzotint.batch.job.reading import parse_job, read_job
-from mezzotint.batch.job.settings import Options, request_of
-from mezzotint.batch.job.words import is_text
-from mezzotint.batch.job.writing import job_of, json_of, options_of, toml_of, write_job
+from mezzotint.batch.job.settings import request_of
+from mezzotint.batch.job.writing import job_of, json_of, toml_of, write_job
 from mezzotint.batch.tasks.tasks import BatchTask, tasks_of
 from mezzotint.errors import StorageError, UsageError
+from mezzotint.option_values import is_text
+from mezzotint.options import Options, options_of
 from mezzotint.protocol import (
     Cascade,
     GenerateRequest,
@@ -142,7 +143,7 @@ def test_what_options_stated_is_found_in_the_request(said):
         GenerateRequest(prompt="a", cascade=Cascade(stages=(Stage(until=0.5), Stage()), transitions=(Transition(),))),
         GenerateRequest(prompt="a", loras=(LoraRef(path="x", sha256="0"),)),
         GenerateRequest(prompt="a", cascade=Cascade(stages=(Stage(width=64),))),
-        GenerateRequest(prompt="a", cascade=Cascade(stages=(Stage(sampling=Sampling(clip_skip=20)),))),
+        GenerateRequest(prompt="a", cascade=Cascade(stages=(Stage(sampling=Sampling(clip_skip=99)),))),
         GenerateRequest(prompt="\x1b[31m"),
     ],
 )

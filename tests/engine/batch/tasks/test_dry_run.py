@@ -6,11 +6,11 @@ import pytest
 from PIL import Image
 
 from mezzotint.batch.job.job import InputFolder, JobFile, JobOutput, Prompts
-from mezzotint.batch.job.settings import Options
 from mezzotint.batch.tasks.dry_run import DryRun, json_line, summary, table_head, table_line
 from mezzotint.batch.tasks.estimate import Duration, Sizes, Times
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.jobs.tasks import RunKey
+from mezzotint.options import Options
 
 KEY = RunKey(model="m", quantization="", width=0, height=0, device="")
 

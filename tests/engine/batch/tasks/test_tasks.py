@@ -16,12 +16,12 @@ from PIL.PngImagePlugin import PngInfo
 
 from mezzotint.batch.job.job import InputFolder, JobFile, JobOutput, Prompts
 from mezzotint.batch.job.pruned import pruned
-from mezzotint.batch.job.settings import Options
 from mezzotint.batch.tasks import material, tasks
 from mezzotint.batch.tasks.inputs import folded
 from mezzotint.batch.tasks.tasks import BatchTask, Shard, Skipped, tasks_of
 from mezzotint.errors import StorageError, UsageError
 from mezzotint.images import reading
+from mezzotint.options import Options
 from mezzotint.protocol import GenerateRequest, ImageInput, LoraRef, ModelRef
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mezzotint.families.family import Conditioning
 from mezzotint.families.pixart import PixArt
 from mezzotint.families.text.conditionings import joined, moved, part_of, shape_of
+from mezzotint.protocol import Sampling
 
 
 def said(number: int, *, guided=True, tokens=3) -> Conditioning:
@@ -18,7 +19,7 @@ def said(number: int, *, guided=True, tokens=3) -> Conditioning:
     tensors = {"text": text, "pooled": pooled}
     if guided:
         tensors = {name: torch.cat([-each, each]) for name, each in tensors.items()}
-    return Conditioning(guided=guided, guidance_scale=3.0, guidance_rescale=0.0, tensors=tensors)
+    return Conditioning(guided=guided, sampling=Sampling(guidance_scale=3.0, guidance_rescale=0.0), tensors=tensors)
 
 
 def same(one: Conditioning, other: Conditioning) -> bool:
@@ -44,7 +45,12 @@ def test_a_part_is_what_would_have_been_joined_of_it(count, first, more, guided)
 def test_what_has_another_shape_or_strength_is_told_apart():
     shapes = [
         shape_of(each)
-        for each in (said(0), said(0, tokens=4), said(0, guided=False), replace(said(0), guidance_scale=4.0))
+        for each in (
+            said(0),
+            said(0, tokens=4),
+            said(0, guided=False),
+            replace(said(0), sampling=Sampling(guidance_scale=4.0)),
+        )
     ]
     assert len(set(shapes)) == 4
     assert shape_of(said(1)) == shapes[0]
@@ -58,7 +64,7 @@ def words(length: int, *, told=True) -> Conditioning:
     tensors = {"text": torch.randn(2, 300, 4), "mask": mask}
     if told:
         tensors["lengths"] = torch.tensor([2, length], dtype=torch.int32)
-    return Conditioning(guided=True, guidance_scale=3.0, guidance_rescale=0.0, tensors=tensors)
+    return Conditioning(guided=True, sampling=Sampling(guidance_scale=3.0, guidance_rescale=0.0), tensors=tensors)
 
 
 def test_padding_of_all_is_left_out_and_no_word():

@@ -6,13 +6,16 @@ from hypothesis import strategies as st
 
 from mezzotint.families.family import Conditioning
 from mezzotint.families.text.prompt_cache import PromptCache
+from mezzotint.protocol import Sampling
 
 SIZE = 4 * 10  # bytes of what is put here
 
 
 def said(number: float) -> Conditioning:
     return Conditioning(
-        guided=False, guidance_scale=1.0, guidance_rescale=0.0, tensors={"text": torch.full((1, 10), float(number))}
+        guided=False,
+        sampling=Sampling(guidance_scale=1.0, guidance_rescale=0.0),
+        tensors={"text": torch.full((1, 10), float(number))},
     )
 
 

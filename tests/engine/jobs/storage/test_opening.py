@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mezzotint.errors import StorageError
+from mezzotint.jobs import editing
 from mezzotint.jobs.locked_file import LockedFile
 from mezzotint.jobs.storage import opening
 from mezzotint.jobs.storage.opening import open_database
@@ -106,6 +107,16 @@ def test_an_older_one_is_brought_up_to_date_after_a_copy(filled, clock):
     assert "colour" not in columns(copy)
     with contextlib.closing(sqlite3.connect(copy)) as connection:
         assert connection.execute("SELECT count(*) FROM entries").fetchone() == (3,)
+
+
+def test_a_queue_of_the_first_version_goes_on(path, clock, opened, request_of):
+    database = open_database(path, now=clock, migrations=MIGRATIONS[:1]).database
+    editing.add(database, [request_of(count=2)], title=None, front=False, before=None, now=clock)
+    database.connection.close()
+    assert pragma(path, "user_version") == 1
+    store = opened().store
+    store.skip_image(1, 7)
+    assert store.claim("me").request.seed == 8
 
 
 def test_a_migration_that_breaks_off_changes_nothing(filled, clock):

@@ -2,19 +2,18 @@
 
 import argparse
 import contextlib
-import dataclasses
 import io
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.batch.job.settings import Options
-from mezzotint.batch.job.words import WORDS, is_text, read_settings, said_settings
 from mezzotint.cli.generate_options import add_generate_options, options_of
 from mezzotint.errors import UsageError
+from mezzotint.option_values import is_text
+from mezzotint.options import OPTIONS, SETTINGS, Options, read_settings, said_settings
 
-NOT_SETTINGS = {"prompt", "preview", "output", "overwrite"}  # the job has other places for them
+NOT_SETTINGS = {"prompt", "preview-dir", "output", "overwrite"}  # the job has other places for them
 CLI = argparse.ArgumentParser()
 add_generate_options(CLI)
 FLAGS = {"strict", "compile", "fast", "zero-terminal-snr"}
@@ -24,14 +23,14 @@ LISTS = {"embedding", "lora"}
 def by_command_line(name, cell):
     with contextlib.redirect_stderr(io.StringIO()):
         try:
-            return getattr(options_of(CLI.parse_args([f"--{name}={cell}"])), WORDS[name].field)
+            return getattr(options_of(CLI.parse_args([f"--{name}={cell}"])), SETTINGS[name].field)
         except SystemExit:
             return "refused"
 
 
 def by_job(name, cell):
     try:
-        return WORDS[name].read_cell(cell)
+        return SETTINGS[name].read_cell(cell)
     except ValueError:
         return "refused"
 
@@ -63,11 +62,15 @@ def cells():
 
 
 def test_every_option_is_a_setting_and_no_other_word_is():
-    options = {one.name.replace("_", "-") for one in dataclasses.fields(Options)}
-    assert set(WORDS) == options - NOT_SETTINGS
+    assert set(SETTINGS) == set(OPTIONS) - NOT_SETTINGS
 
 
-@given(st.sampled_from(sorted(set(WORDS) - FLAGS)), cells())
+def test_every_option_is_on_the_command_line():
+    flags = {flag for action in CLI._actions for flag in action.option_strings}
+    assert {one.flag for one in OPTIONS.values()} - {"--prompt"} <= flags
+
+
+@given(st.sampled_from(sorted(set(SETTINGS) - FLAGS)), cells())
 def test_a_cell_means_what_it_means_on_the_command_line(name, cell):
     if cell.isdigit() and name in ("vram-limit", "ram-limit"):
         return  # a bare number is bytes only where it is written by a program
@@ -77,7 +80,7 @@ def test_a_cell_means_what_it_means_on_the_command_line(name, cell):
 @pytest.mark.parametrize("value", [True, "7", 7.0, [7], {"a": 7}, None])
 def test_types_are_not_turned_into_each_other(value):
     with pytest.raises(ValueError, match="whole number"):
-        WORDS["steps"].read(value)
+        SETTINGS["steps"].takes.read(value)
 
 
 @given(
@@ -93,4 +96,4 @@ def test_types_are_not_turned_into_each_other(value):
 )
 def test_what_is_written_is_read_again(options):
     read = read_settings(said_settings(options), lambda name, message: UsageError(name + message))
-    assert Options(**read) == options
+    assert read == options

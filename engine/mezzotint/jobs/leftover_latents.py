@@ -1,4 +1,4 @@
-"""Latents that a job has left behind, and whether a task can be finished from them: files of our own, read warily."""
+"""Latents that a job has left behind, and whether a task can be finished from them."""
 
 import os
 from collections.abc import Callable, Collection
@@ -6,15 +6,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TypeVar
 
-from mezzotint.codec import decode, parse_json
 from mezzotint.errors import MezzotintError
 from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, LoraRef, ModelRef, Sampling, Stage
+from mezzotint.stages.images.pending_decode import read_pending, undecoded
 
 T = TypeVar("T")
 
-SUFFIX = ".latents.safetensors"
-_RECORD, _WANTED = "mezzotint_record", "mezzotint_path"
-_LARGEST_HEADER = 16 << 20  # bytes
 _CLOCKS_DIFFER = 3.0  # seconds: disks keep times as coarsely as that
 _MOST_FILES = 200  # that are looked at, newest first
 
@@ -24,57 +21,31 @@ def leftover(folder: Path, request: GenerateRequest, since: float, without: Coll
 
     `since`: when the task was first begun. Older files are of others, even where what they were asked agrees.
     """
-    for path in _newest_first(folder, since - _CLOCKS_DIFFER):
-        if str(path) not in without and _finishes(path, request):
+    for path in undecoded(folder)[: -_MOST_FILES - 1 : -1]:
+        if str(path) not in without and _is_recent(path, since) and _finishes(path, request):
             return str(path)
     return None
 
 
-def _newest_first(folder: Path, since: float) -> list[Path]:
+def _is_recent(path: Path, since: float) -> bool:
     try:
-        written = {path: path.stat().st_mtime for path in folder.iterdir() if path.name.endswith(SUFFIX)}
+        return path.stat().st_mtime >= since - _CLOCKS_DIFFER
     except OSError:
-        return []
-    recent = [path for path in written if written[path] >= since]
-    return sorted(recent, key=lambda path: written[path], reverse=True)[:_MOST_FILES]
+        return False
 
 
 def _finishes(path: Path, request: GenerateRequest) -> bool:
     try:
-        wanted, made = _read(path)
-    except (OSError, ValueError, MezzotintError):
+        pending = read_pending(path)
+    except MezzotintError:
         return False
-    first = request.seed or 0
+    made, first = pending.record.request, request.seed or 0
     return (
         made.seed is not None
         and first <= made.seed < first + request.count
-        and _goes_there(request.output.path, wanted)
+        and _goes_there(request.output.path, str(pending.path))
         and agrees(request, made)
     )
-
-
-def _read(path: Path) -> tuple[str, GenerateRequest]:
-    """Where the image was to go, and its request."""
-    with path.open("rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        if size > _LARGEST_HEADER:
-            raise ValueError(f"a header of {size} bytes")
-        header = parse_json(file.read(size))
-    about = _member(header, "__metadata__")
-    record = parse_json(_text(_member(about, _RECORD)))
-    return _text(_member(about, _WANTED)), decode(GenerateRequest, _member(record, "request"))
-
-
-def _member(data: object, name: str) -> object:
-    if not isinstance(data, dict) or name not in data:
-        raise ValueError(f"no {name}")
-    return data[name]
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError("no text")
-    return value
 
 
 def _goes_there(template: str | None, wanted: str) -> bool:

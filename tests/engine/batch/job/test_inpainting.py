@@ -1,14 +1,10 @@
 """Options of inpainting to requests, and what an earlier image keeps of its own."""
 
-from argparse import ArgumentTypeError
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from mezzotint.batch.job.settings import Options, request_of
-from mezzotint.cli.inpaint_options import SIDES, margins
+from mezzotint.batch.job.settings import request_of
 from mezzotint.errors import UsageError
+from mezzotint.options import Options
 from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, Inpaint, ModelRef, Stage
 
 INIT, MASK = ImageInput(path="a.png", sha256="0"), ImageInput(path="m.png", role="mask", sha256="1")
@@ -21,37 +17,6 @@ EARLIER = GenerateRequest(
 
 def again(**said):
     return request_of(Options(**said), EARLIER)
-
-
-# ---- margins
-
-
-@given(st.tuples(*[st.integers(0, 999_999)] * 4).filter(any))
-def test_margins_are_said_in_order_or_by_name(sides):
-    assert margins(",".join(map(str, sides))) == sides
-    named = [f"{name}={pixels}" for name, pixels in zip(SIDES, sides, strict=True) if pixels]
-    assert margins(", ".join(reversed(named))) == sides
-
-
-@pytest.mark.parametrize("words", ["", "8", "1,2,3", "1,2,3,4,5", "-8,0,0,0", "0,0,0,1234567", "\u0668,0,0,0"])
-@pytest.mark.parametrize("after", ["", ",", ",right=8"])
-def test_other_margins_are_refused(words, after):
-    with pytest.raises(ArgumentTypeError, match="LEFT,TOP,RIGHT,BOTTOM"):
-        margins(words + after)
-
-
-@pytest.mark.parametrize(
-    "words", ["right=-8", "right", "right=8,right=9", "up=8", "right=8px", "right=1e3", "right=8,"]
-)
-def test_other_sides_are_refused(words):
-    with pytest.raises(ArgumentTypeError, match="LEFT,TOP,RIGHT,BOTTOM"):
-        margins(words)
-
-
-@pytest.mark.parametrize("words", ["0,0,0,0", "left=0"])
-def test_margins_that_add_nothing_are_refused(words):
-    with pytest.raises(ArgumentTypeError, match="does not extend"):
-        margins(words)
 
 
 # ---- requests
@@ -130,22 +95,3 @@ def test_the_recorded_size_makes_room_for_that_of_the_grown_picture():
         )
     ]
     assert sizes == [[(None, None)], [(128, 96)], [(64, 96)], [(64, 96)]]
-
-
-def test_the_words_of_the_command(command):
-    done = command("generate", "a barn", "--init", "a.png", "--mask", "m.png", "--outpaint", "right=8", "--seed", "1")
-    assert done.request.inpaint == Inpaint(right=8) and len(done.request.images) == 2
-    for words in (
-        ("--inpaint-area", "half"),
-        ("--inpaint-fill", "red"),
-        ("--outpaint", "8"),
-        ("--inpaint-padding", "-1"),
-    ):
-        assert command("generate", "a barn", "--init", "a.png", "--mask", "m.png", *words).code == 2
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_shells_complete_them(command, shell):
-    script = command("completion", shell).out
-    for word in ("--mask", "--inpaint-area", "--inpaint-fill", "--outpaint"):
-        assert word.lstrip("-") in script

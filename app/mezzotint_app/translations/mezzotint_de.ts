@@ -1,0 +1,5862 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="de" sourcelanguage="en">
+<context>
+    <name>Amounts</name>
+    <message numerus="yes">
+        <source>%n bytes</source>
+        <translation>
+            <numerusform>%n Byte</numerusform>
+            <numerusform>%n Bytes</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>Batch</name>
+    <message>
+        <source>A setting is listed twice: put all its values in one row.</source>
+        <translation>Eine Einstellung steht doppelt: alle Werte in eine Zeile schreiben.</translation>
+    </message>
+    <message>
+        <source>All done.</source>
+        <translation>Alles fertig.</translation>
+    </message>
+    <message>
+        <source>Another program is running it (process {pid} on {host}).</source>
+        <translation>Ein anderes Programm führt ihn aus (Prozess {pid} auf {host}).</translation>
+    </message>
+    <message>
+        <source>CFG scale {value}</source>
+        <translation>CFG-Skala {value}</translation>
+    </message>
+    <message>
+        <source>Choose an image folder.</source>
+        <translation>Bilderordner wählen.</translation>
+    </message>
+    <message>
+        <source>Enter a prompt: it is used for image to image with every image in the folder.</source>
+        <translation>Prompt eingeben: Er gilt bei Bild zu Bild für jedes Bild im Ordner.</translation>
+    </message>
+    <message>
+        <source>Enter prompts, one per line, or choose a prompt file.</source>
+        <translation>Prompts eingeben, einen pro Zeile, oder eine Prompt-Datei wählen.</translation>
+    </message>
+    <message>
+        <source>It can be resumed.</source>
+        <translation>Er kann fortgesetzt werden.</translation>
+    </message>
+    <message>
+        <source>It takes {time} (estimated).</source>
+        <translation>Dauer: {time} (geschätzt).</translation>
+    </message>
+    <message>
+        <source>It takes {time}.</source>
+        <translation>Dauer: {time}.</translation>
+    </message>
+    <message>
+        <source>Line breaks in prompts were replaced with spaces.</source>
+        <translation>Zeilenumbrüche in Prompts wurden durch Leerzeichen ersetzt.</translation>
+    </message>
+    <message>
+        <source>No images were generated: Preview shows why.</source>
+        <translation>Es wurden keine Bilder generiert: Die Vorschau zeigt, warum.</translation>
+    </message>
+    <message>
+        <source>Nothing generated yet.</source>
+        <translation>Noch nichts generiert.</translation>
+    </message>
+    <message>
+        <source>Nothing to generate: no image or prompt was found.</source>
+        <translation>Nichts zu generieren: Es wurde kein Bild und kein Prompt gefunden.</translation>
+    </message>
+    <message>
+        <source>Starting: loading the model.</source>
+        <translation>Startet: Modell wird geladen.</translation>
+    </message>
+    <message>
+        <source>Stops after this image.</source>
+        <translation>Stoppt nach diesem Bild.</translation>
+    </message>
+    <message>
+        <source>The batch</source>
+        <translation>Der Batch</translation>
+    </message>
+    <message>
+        <source>The images need about {size}</source>
+        <translation>Die Bilder brauchen etwa {size}</translation>
+    </message>
+    <message>
+        <source>The job file uses one init image; it is kept, but not shown here.</source>
+        <translation>Die Auftragsdatei verwendet ein einzelnes Ausgangsbild; es bleibt erhalten, wird hier aber nicht angezeigt.</translation>
+    </message>
+    <message>
+        <source>The prompt template is filled in from a table: choose the table, too.</source>
+        <translation>Die Prompt-Vorlage wird aus einer Tabelle gefüllt: auch die Tabelle wählen.</translation>
+    </message>
+    <message>
+        <source>The seed is locked: set it to Random on the Create page and copy the settings again.</source>
+        <translation>Der Seed ist gesperrt: auf der Seite „Erstellen“ auf „Zufällig“ stellen und die Einstellungen erneut kopieren.</translation>
+    </message>
+    <message>
+        <source>The time it takes is not known yet.</source>
+        <translation>Die Dauer ist noch nicht bekannt.</translation>
+    </message>
+    <message>
+        <source>already done</source>
+        <translation>schon fertig</translation>
+    </message>
+    <message>
+        <source>cannot be opened</source>
+        <translation>lassen sich nicht öffnen</translation>
+    </message>
+    <message>
+        <source>cannot generate</source>
+        <translation>nicht generierbar</translation>
+    </message>
+    <message>
+        <source>default model</source>
+        <translation>Standardmodell</translation>
+    </message>
+    <message>
+        <source>denoising strength {value}</source>
+        <translation>Denoising-Stärke {value}</translation>
+    </message>
+    <message>
+        <source>generate</source>
+        <translation>generieren</translation>
+    </message>
+    <message>
+        <source>generate, rename</source>
+        <translation>generieren, umbenennen</translation>
+    </message>
+    <message>
+        <source>hires fix {value}x</source>
+        <translation>Hires-Fix {value}x</translation>
+    </message>
+    <message>
+        <source>invalid settings</source>
+        <translation>ungültige Einstellungen</translation>
+    </message>
+    <message>
+        <source>links that point outside the folder</source>
+        <translation>Links, die aus dem Ordner hinausführen</translation>
+    </message>
+    <message>
+        <source>listed twice</source>
+        <translation>doppelt aufgeführt</translation>
+    </message>
+    <message>
+        <source>loading the model</source>
+        <translation>lädt das Modell</translation>
+    </message>
+    <message>
+        <source>no mask with that name</source>
+        <translation>keine Maske mit diesem Namen</translation>
+    </message>
+    <message>
+        <source>not regular files</source>
+        <translation>keine gewöhnlichen Dateien</translation>
+    </message>
+    <message>
+        <source>overwrite</source>
+        <translation>überschreiben</translation>
+    </message>
+    <message>
+        <source>refiner {value}</source>
+        <translation>Refiner {value}</translation>
+    </message>
+    <message>
+        <source>seed {value}</source>
+        <translation>Seed {value}</translation>
+    </message>
+    <message>
+        <source>skip</source>
+        <translation>überspringen</translation>
+    </message>
+    <message>
+        <source>unknown reason</source>
+        <translation>unbekannter Grund</translation>
+    </message>
+    <message>
+        <source>unreadable images</source>
+        <translation>unlesbare Bilder</translation>
+    </message>
+    <message>
+        <source>unusable file names</source>
+        <translation>unbrauchbare Dateinamen</translation>
+    </message>
+    <message>
+        <source>{count} already done</source>
+        <translation>{count} schon fertig</translation>
+    </message>
+    <message>
+        <source>{count} cannot be generated</source>
+        <translation>{count} nicht generierbar</translation>
+    </message>
+    <message>
+        <source>{count} failed</source>
+        <translation>{count} fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>{count} overwriting a file</source>
+        <translation>{count} mit Überschreiben einer Datei</translation>
+    </message>
+    <message>
+        <source>{count} renamed because a file exists</source>
+        <translation>{count} umbenannt, weil schon eine Datei existiert</translation>
+    </message>
+    <message>
+        <source>{count} skipped</source>
+        <translation>{count} übersprungen</translation>
+    </message>
+    <message>
+        <source>{count} skipped ({why})</source>
+        <translation>{count} übersprungen ({why})</translation>
+    </message>
+    <message>
+        <source>{count} to generate</source>
+        <translation>{count} zu generieren</translation>
+    </message>
+    <message>
+        <source>{done} generated</source>
+        <translation>{done} generiert</translation>
+    </message>
+    <message>
+        <source>{done} of {total} generated</source>
+        <translation>{done} von {total} generiert</translation>
+    </message>
+    <message>
+        <source>{name}: step {step} of {steps}</source>
+        <translation>{name}: Schritt {step} von {steps}</translation>
+    </message>
+    <message>
+        <source>{name}: {why}</source>
+        <translation>{name}: {why}</translation>
+    </message>
+    <message>
+        <source>{rate} images/h</source>
+        <translation>{rate} Bilder/h</translation>
+    </message>
+    <message>
+        <source>{rate} images/min</source>
+        <translation>{rate} Bilder/min</translation>
+    </message>
+    <message>
+        <source>{rate} images/s</source>
+        <translation>{rate} Bilder/s</translation>
+    </message>
+    <message>
+        <source>{size} VRAM</source>
+        <translation>{size} VRAM</translation>
+    </message>
+    <message>
+        <source>{size} free.</source>
+        <translation>{size} frei.</translation>
+    </message>
+    <message>
+        <source>{value} per prompt</source>
+        <translation>{value} pro Prompt</translation>
+    </message>
+</context>
+<context>
+    <name>BatchCard</name>
+    <message>
+        <source>Add the output folder to the gallery</source>
+        <translation>Den Ausgabeordner zur Galerie hinzufügen</translation>
+    </message>
+    <message>
+        <source>Batch: {title}</source>
+        <translation>Batch: {title}</translation>
+    </message>
+    <message>
+        <source>Failed images</source>
+        <translation>Fehlgeschlagene Bilder</translation>
+    </message>
+    <message>
+        <source>Failed: {count}</source>
+        <translation>Fehlgeschlagen: {count}</translation>
+    </message>
+    <message>
+        <source>Full error</source>
+        <translation>Vollständige Fehlermeldung</translation>
+    </message>
+    <message>
+        <source>It has not responded for some minutes. Use “Stop at once”, then “Resume”: nothing is lost.</source>
+        <translation>Er reagiert seit einigen Minuten nicht. „Sofort stoppen“ und dann „Fortsetzen“ verwenden: Es geht nichts verloren.</translation>
+    </message>
+    <message>
+        <source>Its images stay where they are; nothing is deleted</source>
+        <translation>Die Bilder bleiben, wo sie sind; nichts wird gelöscht</translation>
+    </message>
+    <message>
+        <source>Log</source>
+        <translation>Protokoll</translation>
+    </message>
+    <message>
+        <source>Make the missing images; nothing is made twice</source>
+        <translation>Fehlende Bilder generieren; nichts wird doppelt generiert</translation>
+    </message>
+    <message>
+        <source>Open folder</source>
+        <translation>Ordner öffnen</translation>
+    </message>
+    <message>
+        <source>Open the output folder</source>
+        <translation>Ausgabeordner öffnen</translation>
+    </message>
+    <message>
+        <source>Remove from list</source>
+        <translation>Aus der Liste entfernen</translation>
+    </message>
+    <message>
+        <source>Resume</source>
+        <translation>Fortsetzen</translation>
+    </message>
+    <message>
+        <source>Retry failed</source>
+        <translation>Fehlgeschlagene wiederholen</translation>
+    </message>
+    <message>
+        <source>Retry what failed, and make the missing images</source>
+        <translation>Fehlgeschlagenes wiederholen und fehlende Bilder generieren</translation>
+    </message>
+    <message>
+        <source>Select one to read the full error</source>
+        <translation>Eines auswählen, um die vollständige Fehlermeldung zu lesen</translation>
+    </message>
+    <message>
+        <source>Show in the gallery</source>
+        <translation>In der Galerie anzeigen</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>Stoppen</translation>
+    </message>
+    <message>
+        <source>Stop after the current image</source>
+        <translation>Nach dem aktuellen Bild stoppen</translation>
+    </message>
+    <message>
+        <source>Stop at once</source>
+        <translation>Sofort stoppen</translation>
+    </message>
+    <message>
+        <source>The current image starts over when the batch is resumed</source>
+        <translation>Das aktuelle Bild beginnt von vorn, wenn der Batch fortgesetzt wird</translation>
+    </message>
+    <message>
+        <source>The log of the run, for troubleshooting</source>
+        <translation>Das Protokoll des Laufs, zur Fehlersuche</translation>
+    </message>
+    <message>
+        <source>Which images failed, and why</source>
+        <translation>Welche Bilder fehlgeschlagen sind und warum</translation>
+    </message>
+    <message>
+        <source>{what}: {title}</source>
+        <translation>{what}: {title}</translation>
+    </message>
+</context>
+<context>
+    <name>BatchCounts</name>
+    <message numerus="yes">
+        <source>%Ln already exist</source>
+        <translation>
+            <numerusform>%Ln existiert schon</numerusform>
+            <numerusform>%Ln existieren schon</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>BatchFailures</name>
+    <message numerus="yes">
+        <source>%n more failed</source>
+        <translation>
+            <numerusform>%n weiteres fehlgeschlagen</numerusform>
+            <numerusform>%n weitere fehlgeschlagen</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>BatchList</name>
+    <message>
+        <source>Choose an image folder or enter prompts on the left, check the preview, and start. A batch resumes where it stopped, even after the computer was restarted.</source>
+        <translation>Links einen Bilderordner wählen oder Prompts eingeben, die Vorschau prüfen und starten. Ein Batch wird dort fortgesetzt, wo er gestoppt wurde, auch nach einem Neustart des Computers.</translation>
+    </message>
+    <message>
+        <source>No batches yet</source>
+        <translation>Noch keine Batches</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove from list</source>
+        <translation>Aus der Liste entfernen</translation>
+    </message>
+    <message>
+        <source>The images of this batch are kept. To resume it later, start a batch with the same output folder.</source>
+        <translation>Die Bilder dieses Batches bleiben erhalten. Um ihn später fortzusetzen, einen Batch mit demselben Ausgabeordner starten.</translation>
+    </message>
+</context>
+<context>
+    <name>BatchLogDialog</name>
+    <message>
+        <source>Batch log</source>
+        <translation>Batch-Protokoll</translation>
+    </message>
+    <message>
+        <source>Close the log</source>
+        <translation>Protokoll schließen</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy all lines, for a bug report</source>
+        <translation>Alle Zeilen kopieren, für einen Fehlerbericht</translation>
+    </message>
+    <message>
+        <source>Last lines of the log</source>
+        <translation>Letzte Zeilen des Protokolls</translation>
+    </message>
+    <message>
+        <source>Output of the last run</source>
+        <translation>Ausgabe des letzten Laufs</translation>
+    </message>
+</context>
+<context>
+    <name>BatchLookPane</name>
+    <message>
+        <source>Keep the rows listed so far</source>
+        <translation>Die bisher aufgeführten Zeilen behalten</translation>
+    </message>
+    <message>
+        <source>List every image that would be generated</source>
+        <translation>Alle Bilder auflisten, die generiert würden</translation>
+    </message>
+    <message>
+        <source>Lists the images that the batch would generate, their sources and file names, how long it takes, and whether the disk has enough space. Nothing is generated.</source>
+        <translation>Listet die Bilder auf, die der Batch generieren würde, mit Quellen und Dateinamen, wie lange es dauert und ob der Speicherplatz reicht. Generiert wird nichts.</translation>
+    </message>
+    <message>
+        <source>Not enough disk space: free some space, or choose another folder.</source>
+        <translation>Zu wenig Speicherplatz: Platz schaffen oder einen anderen Ordner wählen.</translation>
+    </message>
+    <message>
+        <source>Preparing preview: {count} so far</source>
+        <translation>Vorschau wird vorbereitet: bisher {count}</translation>
+    </message>
+    <message>
+        <source>Preview</source>
+        <translation>Vorschau</translation>
+    </message>
+    <message>
+        <source>Preview before you start</source>
+        <translation>Vor dem Start eine Vorschau ansehen</translation>
+    </message>
+    <message>
+        <source>Stop preview</source>
+        <translation>Vorschau stoppen</translation>
+    </message>
+    <message>
+        <source>Stopped after {count}; there may be more.</source>
+        <translation>Nach {count} gestoppt; es können mehr sein.</translation>
+    </message>
+    <message>
+        <source>The table shows only the first {count}.</source>
+        <translation>Die Tabelle zeigt nur die ersten {count}.</translation>
+    </message>
+    <message>
+        <source>This batch cannot be generated with these settings.</source>
+        <translation>Dieser Batch kann mit diesen Einstellungen nicht generiert werden.</translation>
+    </message>
+</context>
+<context>
+    <name>BatchMatrix</name>
+    <message>
+        <source>A setting with several values</source>
+        <translation>Eine Einstellung mit mehreren Werten</translation>
+    </message>
+    <message>
+        <source>CFG scale</source>
+        <translation>CFG-Skala</translation>
+    </message>
+    <message>
+        <source>Hires fix</source>
+        <translation>Hires-Fix</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Sampler</source>
+        <translation>Sampler</translation>
+    </message>
+    <message>
+        <source>Schedule</source>
+        <translation>Schedule</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation>Seed</translation>
+    </message>
+    <message>
+        <source>Setting {number}</source>
+        <translation>Einstellung {number}</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>Schritte</translation>
+    </message>
+    <message>
+        <source>Strength</source>
+        <translation>Stärke</translation>
+    </message>
+    <message>
+        <source>Values of setting {number}</source>
+        <translation>Werte der Einstellung {number}</translation>
+    </message>
+    <message>
+        <source>Values separated by commas; every image is made with each of them</source>
+        <translation>Durch Kommas getrennte Werte, Dezimalzahlen mit Punkt (7.5); jedes Bild wird mit jedem davon generiert</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>such as 20, 30</source>
+        <translation>z. B. 20, 30</translation>
+    </message>
+</context>
+<context>
+    <name>BatchModel</name>
+    <message>
+        <source>Job file saved: {path}</source>
+        <translation>Auftragsdatei gespeichert: {path}</translation>
+    </message>
+    <message>
+        <source>Not copied: {names}.</source>
+        <translation>Nicht kopiert: {names}.</translation>
+    </message>
+    <message>
+        <source>{name}, new</source>
+        <translation>{name}, neu</translation>
+    </message>
+</context>
+<context>
+    <name>BatchPage</name>
+    <message>
+        <source>Batches</source>
+        <translation>Batches</translation>
+    </message>
+    <message>
+        <source>Batches and preview</source>
+        <translation>Batches und Vorschau</translation>
+    </message>
+    <message>
+        <source>Fill in this page from a job file</source>
+        <translation>Diese Seite aus einer Auftragsdatei ausfüllen</translation>
+    </message>
+    <message>
+        <source>Generate the images, one after another</source>
+        <translation>Die Bilder nacheinander generieren</translation>
+    </message>
+    <message>
+        <source>Job files</source>
+        <translation>Auftragsdateien</translation>
+    </message>
+    <message>
+        <source>List every image that would be generated; nothing is generated</source>
+        <translation>Alle Bilder auflisten, die generiert würden; generiert wird nichts</translation>
+    </message>
+    <message>
+        <source>Open job file</source>
+        <translation>Auftragsdatei öffnen</translation>
+    </message>
+    <message>
+        <source>Open job file…</source>
+        <translation>Auftragsdatei öffnen…</translation>
+    </message>
+    <message>
+        <source>Preview</source>
+        <translation>Vorschau</translation>
+    </message>
+    <message>
+        <source>Save all settings of this page to a file, for later or for another computer</source>
+        <translation>Alle Einstellungen dieser Seite in einer Datei speichern, für später oder einen anderen Computer</translation>
+    </message>
+    <message>
+        <source>Save job file</source>
+        <translation>Auftragsdatei speichern</translation>
+    </message>
+    <message>
+        <source>Save job file…</source>
+        <translation>Auftragsdatei speichern…</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>Starten</translation>
+    </message>
+</context>
+<context>
+    <name>BatchPath</name>
+    <message>
+        <source>Choose: {name}</source>
+        <translation>Wählen: {name}</translation>
+    </message>
+</context>
+<context>
+    <name>BatchProcess</name>
+    <message>
+        <source>Python was not found</source>
+        <translation>Python wurde nicht gefunden</translation>
+    </message>
+</context>
+<context>
+    <name>BatchTurn</name>
+    <message>
+        <source>Starting…</source>
+        <translation>Startet…</translation>
+    </message>
+    <message>
+        <source>Waiting for another program: {who} is generating images.</source>
+        <translation>Wartet auf ein anderes Programm: {who} generiert Bilder.</translation>
+    </message>
+    <message>
+        <source>Waiting for the engine to start.</source>
+        <translation>Wartet auf den Start der Engine.</translation>
+    </message>
+    <message>
+        <source>Waiting for the queue to finish. Pause the queue to start now.</source>
+        <translation>Wartet, bis die Warteschlange fertig ist. Um sofort zu starten, die Warteschlange pausieren.</translation>
+    </message>
+</context>
+<context>
+    <name>BatchWhat</name>
+    <message>
+        <source>A prompt file, a table, wildcards</source>
+        <translation>Prompt-Datei, Tabelle, Wildcards</translation>
+    </message>
+    <message>
+        <source>A prompt with column names in braces; if empty, the prompt column is used</source>
+        <translation>Ein Prompt mit Spaltennamen in geschweiften Klammern; wenn leer, wird die Spalte „prompt“ verwendet</translation>
+    </message>
+    <message>
+        <source>A text file with one prompt per line</source>
+        <translation>Eine Textdatei mit einem Prompt pro Zeile</translation>
+    </message>
+    <message>
+        <source>Action</source>
+        <translation>Aktion</translation>
+    </message>
+    <message>
+        <source>Also use the images in its subfolders</source>
+        <translation>Auch die Bilder in den Unterordnern verwenden</translation>
+    </message>
+    <message>
+        <source>Alternatives</source>
+        <translation>Alternativen</translation>
+    </message>
+    <message>
+        <source>Denoising strength</source>
+        <translation>Denoising-Stärke</translation>
+    </message>
+    <message>
+        <source>Each line is a prompt of its own. {a|b} and __NAME__ stand for alternatives</source>
+        <translation>Jede Zeile ist ein eigener Prompt. {a|b} und __NAME__ stehen für Alternativen</translation>
+    </message>
+    <message>
+        <source>Every image in it is used; the originals are not changed</source>
+        <translation>Jedes Bild darin wird verwendet; die Originale bleiben unverändert</translation>
+    </message>
+    <message>
+        <source>File name filter</source>
+        <translation>Dateinamenfilter</translation>
+    </message>
+    <message>
+        <source>File name patterns separated by semicolons, such as *.png; holiday*</source>
+        <translation>Durch Semikolons getrennte Muster für Dateinamen, z. B. *.png; urlaub*</translation>
+    </message>
+    <message>
+        <source>Generate every image with several seeds, steps, models or other settings</source>
+        <translation>Jedes Bild mit mehreren Seeds, Schrittzahlen, Modellen oder anderen Einstellungen generieren</translation>
+    </message>
+    <message>
+        <source>How much an image is changed: 0 keeps it as it is, 1 replaces it completely</source>
+        <translation>Wie stark ein Bild verändert wird: 0 lässt es, wie es ist, 1 ersetzt es vollständig</translation>
+    </message>
+    <message>
+        <source>How {a|b} and __NAME__ in prompts are expanded</source>
+        <translation>Wie {a|b} und __NAME__ in Prompts aufgelöst werden</translation>
+    </message>
+    <message>
+        <source>Image folder</source>
+        <translation>Bilderordner</translation>
+    </message>
+    <message>
+        <source>Image selection</source>
+        <translation>Bildauswahl</translation>
+    </message>
+    <message>
+        <source>Image to image</source>
+        <translation>Bild zu Bild</translation>
+    </message>
+    <message>
+        <source>Images in the job file</source>
+        <translation>Bilder in der Auftragsdatei</translation>
+    </message>
+    <message numerus="yes">
+        <source>Images listed in the job file: %n</source>
+        <translation>
+            <numerusform>Bilder in der Auftragsdatei: %n</numerusform>
+            <numerusform>Bilder in der Auftragsdatei: %n</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Include subfolders</source>
+        <translation>Unterordner einbeziehen</translation>
+    </message>
+    <message>
+        <source>Mask folder</source>
+        <translation>Maskenordner</translation>
+    </message>
+    <message>
+        <source>Masks with the same file names as the images; only white areas are inpainted</source>
+        <translation>Masken mit denselben Dateinamen wie die Bilder; Inpainting nur in weißen Bereichen</translation>
+    </message>
+    <message>
+        <source>Maximum images</source>
+        <translation>Höchstzahl der Bilder</translation>
+    </message>
+    <message>
+        <source>NAME.txt in it lists the alternatives for __NAME__</source>
+        <translation>NAME.txt darin listet die Alternativen für __NAME__ auf</translation>
+    </message>
+    <message>
+        <source>NAME.txt next to NAME.png holds its prompt, which replaces the prompts below</source>
+        <translation>NAME.txt neben NAME.png enthält dessen Prompt, der die Prompts unten ersetzt</translation>
+    </message>
+    <message>
+        <source>One row per image; columns fill in the prompt template, or are settings by name</source>
+        <translation>Eine Zeile pro Bild; Spalten füllen die Prompt-Vorlage oder sind Einstellungen nach Namen</translation>
+    </message>
+    <message>
+        <source>Parameter grid</source>
+        <translation>Parameterraster</translation>
+    </message>
+    <message>
+        <source>Prompt file</source>
+        <translation>Prompt-Datei</translation>
+    </message>
+    <message>
+        <source>Prompt files</source>
+        <translation>Prompt-Dateien</translation>
+    </message>
+    <message>
+        <source>Prompt template</source>
+        <translation>Prompt-Vorlage</translation>
+    </message>
+    <message>
+        <source>Prompts</source>
+        <translation>Prompts</translation>
+    </message>
+    <message>
+        <source>Prompts from text files</source>
+        <translation>Prompts aus Textdateien</translation>
+    </message>
+    <message>
+        <source>Prompts, one per line</source>
+        <translation>Prompts, einer pro Zeile</translation>
+    </message>
+    <message>
+        <source>Regenerate from metadata</source>
+        <translation>Aus Metadaten neu generieren</translation>
+    </message>
+    <message>
+        <source>Source</source>
+        <translation>Quelle</translation>
+    </message>
+    <message>
+        <source>Subfolders, file name filter, masks, text files</source>
+        <translation>Unterordner, Dateinamenfilter, Masken, Textdateien</translation>
+    </message>
+    <message>
+        <source>Table</source>
+        <translation>Tabelle</translation>
+    </message>
+    <message>
+        <source>Use only the first images of the folder, up to this number</source>
+        <translation>Nur die ersten Bilder des Ordners verwenden, bis zu dieser Zahl</translation>
+    </message>
+    <message>
+        <source>Values to combine</source>
+        <translation>Zu kombinierende Werte</translation>
+    </message>
+    <message>
+        <source>Wait for new images</source>
+        <translation>Auf neue Bilder warten</translation>
+    </message>
+    <message>
+        <source>What the images are generated from</source>
+        <translation>Woraus die Bilder generiert werden</translation>
+    </message>
+    <message>
+        <source>What to do with each image</source>
+        <translation>Was mit jedem Bild geschieht</translation>
+    </message>
+    <message>
+        <source>When all images are done, continue with images that are added to the folder, until stopped</source>
+        <translation>Wenn alle Bilder fertig sind, mit neu hinzugekommenen Bildern des Ordners weitermachen, bis gestoppt wird</translation>
+    </message>
+    <message>
+        <source>Wildcard folder</source>
+        <translation>Wildcard-Ordner</translation>
+    </message>
+    <message>
+        <source>all</source>
+        <translation>alle</translation>
+    </message>
+    <message>
+        <source>all images</source>
+        <translation>alle Bilder</translation>
+    </message>
+    <message numerus="yes">
+        <source>at most %n</source>
+        <translation>
+            <numerusform>höchstens %n</numerusform>
+            <numerusform>höchstens %n</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>choose a folder, or drop it here</source>
+        <translation>Ordner wählen oder hier ablegen</translation>
+    </message>
+    <message>
+        <source>masks</source>
+        <translation>Masken</translation>
+    </message>
+    <message>
+        <source>new images</source>
+        <translation>neue Bilder</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>one at random for each image</source>
+        <translation>eine zufällige für jedes Bild</translation>
+    </message>
+    <message>
+        <source>one image for each</source>
+        <translation>ein Bild für jede</translation>
+    </message>
+    <message>
+        <source>prompt file</source>
+        <translation>Prompt-Datei</translation>
+    </message>
+    <message>
+        <source>subfolders</source>
+        <translation>Unterordner</translation>
+    </message>
+    <message>
+        <source>such as: a {colour} {animal}</source>
+        <translation>z. B.: a {colour} {animal}</translation>
+    </message>
+    <message>
+        <source>table</source>
+        <translation>Tabelle</translation>
+    </message>
+    <message>
+        <source>text files</source>
+        <translation>Textdateien</translation>
+    </message>
+    <message>
+        <source>wildcards</source>
+        <translation>Wildcards</translation>
+    </message>
+</context>
+<context>
+    <name>BatchWhere</name>
+    <message>
+        <source>A pattern such as {pattern}; the extension follows from the format</source>
+        <translation>Ein Muster wie {pattern}; die Endung ergibt sich aus dem Format</translation>
+    </message>
+    <message>
+        <source>Copy model, size, steps and all other settings as they are on the Create page now</source>
+        <translation>Modell, Größe, Schritte und alle anderen Einstellungen so kopieren, wie sie jetzt auf der Seite „Erstellen“ stehen</translation>
+    </message>
+    <message>
+        <source>Copy settings from Create</source>
+        <translation>Einstellungen aus „Erstellen“ kopieren</translation>
+    </message>
+    <message>
+        <source>Every GPU generates images of this batch at the same time</source>
+        <translation>Alle GPUs generieren gleichzeitig Bilder dieses Batches</translation>
+    </message>
+    <message>
+        <source>File name pattern, format, existing files</source>
+        <translation>Dateinamenmuster, Format, vorhandene Dateien</translation>
+    </message>
+    <message>
+        <source>File names</source>
+        <translation>Dateinamen</translation>
+    </message>
+    <message>
+        <source>File names and format</source>
+        <translation>Dateinamen und Format</translation>
+    </message>
+    <message>
+        <source>Format</source>
+        <translation>Format</translation>
+    </message>
+    <message>
+        <source>If a file exists</source>
+        <translation>Wenn eine Datei existiert</translation>
+    </message>
+    <message>
+        <source>Images of this batch are never generated twice; this applies to other files</source>
+        <translation>Bilder dieses Batches werden nie doppelt generiert; dies gilt für andere Dateien</translation>
+    </message>
+    <message>
+        <source>Keep subfolders</source>
+        <translation>Unterordner beibehalten</translation>
+    </message>
+    <message>
+        <source>Output folder</source>
+        <translation>Ausgabeordner</translation>
+    </message>
+    <message>
+        <source>Overwrite</source>
+        <translation>Überschreiben</translation>
+    </message>
+    <message>
+        <source>PNG is lossless; the others are smaller</source>
+        <translation>PNG ist verlustfrei; die anderen sind kleiner</translation>
+    </message>
+    <message>
+        <source>Rename the new image</source>
+        <translation>Das neue Bild umbenennen</translation>
+    </message>
+    <message>
+        <source>Save new images in the same subfolders as their sources; otherwise all go into one folder</source>
+        <translation>Neue Bilder in denselben Unterordnern speichern wie ihre Quellen; sonst kommen alle in einen Ordner</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>Skip</source>
+        <translation>Überspringen</translation>
+    </message>
+    <message>
+        <source>Use all GPUs</source>
+        <translation>Alle GPUs verwenden</translation>
+    </message>
+    <message>
+        <source>Where images are saved; running again with the same folder generates only missing images</source>
+        <translation>Wo Bilder gespeichert werden; ein neuer Lauf mit demselben Ordner generiert nur fehlende Bilder</translation>
+    </message>
+    <message>
+        <source>from the source images or prompts</source>
+        <translation>nach den Quellbildern oder Prompts</translation>
+    </message>
+</context>
+<context>
+    <name>Batches</name>
+    <message>
+        <source>A batch for this folder is already running: stop it first.</source>
+        <translation>Für diesen Ordner läuft schon ein Batch: diesen zuerst stoppen.</translation>
+    </message>
+    <message>
+        <source>Waiting for the previous batch.</source>
+        <translation>Wartet auf den vorherigen Batch.</translation>
+    </message>
+</context>
+<context>
+    <name>CascadeBox</name>
+    <message>
+        <source>A model for the last part of the schedule</source>
+        <translation>Ein Modell für den letzten Teil des Schedules</translation>
+    </message>
+    <message>
+        <source>Bicubic</source>
+        <translation>Bikubisch</translation>
+    </message>
+    <message>
+        <source>Bicubic suits most images</source>
+        <translation>Bikubisch passt für die meisten Bilder</translation>
+    </message>
+    <message>
+        <source>Bilinear</source>
+        <translation>Bilinear</translation>
+    </message>
+    <message>
+        <source>Denoising strength</source>
+        <translation>Denoising-Stärke</translation>
+    </message>
+    <message>
+        <source>Factor for width and height</source>
+        <translation>Faktor für Breite und Höhe</translation>
+    </message>
+    <message>
+        <source>Hires fix</source>
+        <translation>Hires-Fix</translation>
+    </message>
+    <message>
+        <source>Hires fix (second pass)</source>
+        <translation>Hires-Fix (zweiter Durchgang)</translation>
+    </message>
+    <message>
+        <source>Lanczos (pixels only)</source>
+        <translation>Lanczos (nur Pixel)</translation>
+    </message>
+    <message>
+        <source>Latents</source>
+        <translation>Latents</translation>
+    </message>
+    <message>
+        <source>Latents are faster, pixels are cleaner</source>
+        <translation>Latents sind schneller, Pixel sauberer</translation>
+    </message>
+    <message>
+        <source>Low sharpens the image; high invents new detail</source>
+        <translation>Niedrig schärft das Bild; hoch erfindet neue Details</translation>
+    </message>
+    <message>
+        <source>Method</source>
+        <translation>Methode</translation>
+    </message>
+    <message>
+        <source>Nearest</source>
+        <translation>Nächster Nachbar</translation>
+    </message>
+    <message>
+        <source>No installed refiner works with this model.</source>
+        <translation>Kein installierter Refiner passt zu diesem Modell.</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation>Keiner</translation>
+    </message>
+    <message>
+        <source>Part of the steps done before the switch: 0.8 leaves the last fifth to the refiner</source>
+        <translation>Anteil der Schritte vor dem Wechsel: 0,8 überlässt dem Refiner das letzte Fünftel</translation>
+    </message>
+    <message>
+        <source>Pixels</source>
+        <translation>Pixel</translation>
+    </message>
+    <message>
+        <source>Refiner</source>
+        <translation>Refiner</translation>
+    </message>
+    <message>
+        <source>Refiner switch at</source>
+        <translation>Wechsel zum Refiner bei</translation>
+    </message>
+    <message>
+        <source>Scale</source>
+        <translation>Skalierung</translation>
+    </message>
+    <message>
+        <source>Upscale in</source>
+        <translation>Hochskalieren in</translation>
+    </message>
+    <message>
+        <source>Upscale the image and add finer detail</source>
+        <translation>Das Bild hochskalieren und feinere Details hinzufügen</translation>
+    </message>
+</context>
+<context>
+    <name>CompareSlider</name>
+    <message>
+        <source>Move the divider between before and after (Shift+Left, Shift+Right)</source>
+        <translation>Trennlinie zwischen Vorher und Nachher verschieben (Umschalt+Links, Umschalt+Rechts)</translation>
+    </message>
+    <message>
+        <source>Position of the divider</source>
+        <translation>Position der Trennlinie</translation>
+    </message>
+</context>
+<context>
+    <name>Create</name>
+    <message>
+        <source>A LoRA&apos;s weight must be from {least} to {most}.</source>
+        <translation>Das Gewicht einer LoRA muss zwischen {least} und {most} liegen.</translation>
+    </message>
+    <message>
+        <source>Lanczos works on pixels. Choose pixels, or another method.</source>
+        <translation>Lanczos arbeitet mit Pixeln. Pixel oder eine andere Methode wählen.</translation>
+    </message>
+    <message>
+        <source>No model yet. Download one or add a folder on the Models page.</source>
+        <translation>Noch kein Modell. Auf der Seite „Modelle“ eines herunterladen oder einen Ordner hinzufügen.</translation>
+    </message>
+    <message>
+        <source>Number of images must be from 1 to {most}.</source>
+        <translation>Die Anzahl der Bilder muss zwischen 1 und {most} liegen.</translation>
+    </message>
+    <message>
+        <source>Refiner switch at must be between 0 and 1, such as 0.8.</source>
+        <translation>„Wechsel zum Refiner bei“ muss zwischen 0 und 1 liegen, z. B. 0,8.</translation>
+    </message>
+    <message>
+        <source>The hires fix would exceed {most} megapixels.</source>
+        <translation>Der Hires-Fix würde {most} Megapixel überschreiten.</translation>
+    </message>
+    <message>
+        <source>The model {name} is no longer installed. Choose another.</source>
+        <translation>Das Modell {name} ist nicht mehr installiert. Ein anderes wählen.</translation>
+    </message>
+    <message>
+        <source>The refiner {name} does not work with this model, or is no longer installed.</source>
+        <translation>Der Refiner {name} passt nicht zu diesem Modell oder ist nicht mehr installiert.</translation>
+    </message>
+    <message>
+        <source>The seed must be from 0 to {most}.</source>
+        <translation>Der Seed muss zwischen 0 und {most} liegen.</translation>
+    </message>
+    <message>
+        <source>The text contains an invalid character (half of a pair). Remove it.</source>
+        <translation>Der Text enthält ein ungültiges Zeichen (die Hälfte eines Paars). Bitte entfernen.</translation>
+    </message>
+    <message>
+        <source>This model does not support clip skip. Set it to 0.</source>
+        <translation>Dieses Modell unterstützt kein Clip-Skip. Auf 0 setzen.</translation>
+    </message>
+    <message>
+        <source>This model does not support embeddings. Remove them.</source>
+        <translation>Dieses Modell unterstützt keine Embeddings. Bitte entfernen.</translation>
+    </message>
+    <message>
+        <source>Write a prompt first.</source>
+        <translation>Zuerst einen Prompt schreiben.</translation>
+    </message>
+    <message>
+        <source>guidance</source>
+        <translation>Guidance</translation>
+    </message>
+    <message>
+        <source>model {name}</source>
+        <translation>Modell {name}</translation>
+    </message>
+    <message>
+        <source>prompts of single stages</source>
+        <translation>Prompts einzelner Stufen</translation>
+    </message>
+    <message>
+        <source>reference images</source>
+        <translation>Referenzbilder</translation>
+    </message>
+    <message>
+        <source>sampler</source>
+        <translation>Sampler</translation>
+    </message>
+    <message>
+        <source>schedule</source>
+        <translation>Schedule</translation>
+    </message>
+    <message>
+        <source>seed</source>
+        <translation>Seed</translation>
+    </message>
+    <message>
+        <source>settings of the hires fix</source>
+        <translation>Einstellungen des Hires-Fix</translation>
+    </message>
+    <message>
+        <source>settings of the refiner</source>
+        <translation>Einstellungen des Refiners</translation>
+    </message>
+    <message>
+        <source>size of the hires fix</source>
+        <translation>Größe des Hires-Fix</translation>
+    </message>
+    <message>
+        <source>stage {number} of the cascade</source>
+        <translation>Stufe {number} der Kaskade</translation>
+    </message>
+    <message>
+        <source>steps</source>
+        <translation>Schritte</translation>
+    </message>
+    <message>
+        <source>{count} LoRAs are too many: the limit is {most}.</source>
+        <translation>{count} LoRAs sind zu viele: höchstens {most}.</translation>
+    </message>
+    <message>
+        <source>{count} characters are too many: the limit is {most}.</source>
+        <translation>{count} Zeichen sind zu viele: höchstens {most}.</translation>
+    </message>
+    <message>
+        <source>{name} must be from {low} to {high}.</source>
+        <translation>{name}: muss zwischen {low} und {high} liegen.</translation>
+    </message>
+    <message>
+        <source>{size} is not possible: sides must be multiples of {multiple} and at least {least}. The nearest size is {near}.</source>
+        <translation>{size} ist nicht möglich: Die Seiten müssen Vielfache von {multiple} und mindestens {least} sein. Die nächste Größe ist {near}.</translation>
+    </message>
+    <message>
+        <source>{size} is too large: the limit is {most} megapixels.</source>
+        <translation>{size} ist zu groß: höchstens {most} Megapixel.</translation>
+    </message>
+</context>
+<context>
+    <name>CreateBasics</name>
+    <message>
+        <source>How many images to generate; their seeds count up</source>
+        <translation>Wie viele Bilder generiert werden; ihre Seeds zählen hoch</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Number of images</source>
+        <translation>Anzahl der Bilder</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation>Seed</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>The init image decides the size.</source>
+        <translation>Das Ausgangsbild bestimmt die Größe.</translation>
+    </message>
+    <message>
+        <source>The model to generate with</source>
+        <translation>Das Modell, mit dem generiert wird</translation>
+    </message>
+</context>
+<context>
+    <name>CreateFolds</name>
+    <message>
+        <source>1 in use</source>
+        <translation>1 verwendet</translation>
+    </message>
+    <message>
+        <source>Add embeddings…</source>
+        <translation>Embeddings hinzufügen…</translation>
+    </message>
+    <message>
+        <source>Embeddings (textual inversion)</source>
+        <translation>Embeddings (Textual Inversion)</translation>
+    </message>
+    <message>
+        <source>From an image: {names}</source>
+        <translation>Aus einem Bild: {names}</translation>
+    </message>
+    <message>
+        <source>Image to image, inpaint and outpaint</source>
+        <translation>Bild zu Bild, Inpainting und Outpainting</translation>
+    </message>
+    <message>
+        <source>Init image</source>
+        <translation>Ausgangsbild</translation>
+    </message>
+    <message>
+        <source>LoRA</source>
+        <translation>LoRA</translation>
+    </message>
+    <message>
+        <source>LoRA files</source>
+        <translation>LoRA-Dateien</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>Speicher</translation>
+    </message>
+    <message>
+        <source>More than one stage per image</source>
+        <translation>Mehr als eine Stufe pro Bild</translation>
+    </message>
+    <message>
+        <source>Refiner and hires fix</source>
+        <translation>Refiner und Hires-Fix</translation>
+    </message>
+    <message>
+        <source>Reset all settings of this model; the prompt stays</source>
+        <translation>Alle Einstellungen dieses Modells zurücksetzen; der Prompt bleibt</translation>
+    </message>
+    <message>
+        <source>Reset to model default</source>
+        <translation>Auf Modellstandard zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Reset to model defaults</source>
+        <translation>Auf Modellstandards zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Sampling</source>
+        <translation>Sampling</translation>
+    </message>
+    <message>
+        <source>Small files that add a style or a subject</source>
+        <translation>Kleine Dateien, die einen Stil oder ein Motiv hinzufügen</translation>
+    </message>
+    <message>
+        <source>Steps, CFG scale, sampler and schedule</source>
+        <translation>Schritte, CFG-Skala, Sampler und Schedule</translation>
+    </message>
+    <message>
+        <source>Textual inversion files, used by their names in the prompt</source>
+        <translation>Textual-Inversion-Dateien, im Prompt über ihre Namen verwendet</translation>
+    </message>
+    <message>
+        <source>Weight precision and memory use</source>
+        <translation>Genauigkeit der Gewichte und Speicherbedarf</translation>
+    </message>
+    <message>
+        <source>hires fix</source>
+        <translation>Hires-Fix</translation>
+    </message>
+    <message>
+        <source>prediction type {value}</source>
+        <translation>Vorhersagetyp {value}</translation>
+    </message>
+    <message>
+        <source>strict</source>
+        <translation>strikt</translation>
+    </message>
+    <message>
+        <source>zero terminal SNR {value}</source>
+        <translation>Zero Terminal SNR {value}</translation>
+    </message>
+    <message>
+        <source>{count} in use</source>
+        <translation>{count} verwendet</translation>
+    </message>
+    <message>
+        <source>{value} precision</source>
+        <translation>Genauigkeit {value}</translation>
+    </message>
+    <message>
+        <source>{value} weights</source>
+        <translation>Gewichte {value}</translation>
+    </message>
+    <message>
+        <source>{value}-pixel tiles</source>
+        <translation>Kacheln von {value} Pixeln</translation>
+    </message>
+</context>
+<context>
+    <name>CreateFooter</name>
+    <message>
+        <source>Add to the queue (Ctrl+Enter), or to its front (Ctrl+Shift+Enter)</source>
+        <translation>In die Warteschlange (Strg+Enter) oder an deren Anfang (Strg+Umschalt+Enter)</translation>
+    </message>
+    <message>
+        <source>Copy as command line</source>
+        <translation>Als Befehlszeile kopieren</translation>
+    </message>
+    <message>
+        <source>Generate</source>
+        <translation>Generieren</translation>
+    </message>
+    <message>
+        <source>Generate next</source>
+        <translation>Als Nächstes generieren</translation>
+    </message>
+    <message>
+        <source>Generate {count} images</source>
+        <translation>{count} Bilder generieren</translation>
+    </message>
+    <message>
+        <source>More ways to generate</source>
+        <translation>Weitere Arten zu generieren</translation>
+    </message>
+    <message>
+        <source>Save job file…</source>
+        <translation>Auftragsdatei speichern…</translation>
+    </message>
+    <message>
+        <source>Why this plan</source>
+        <translation>Warum dieser Plan</translation>
+    </message>
+</context>
+<context>
+    <name>CreateMemory</name>
+    <message>
+        <source>4 bits</source>
+        <translation>4 Bit</translation>
+    </message>
+    <message>
+        <source>4 bits with low-rank correction</source>
+        <translation>4 Bit mit Low-Rank-Korrektur</translation>
+    </message>
+    <message>
+        <source>8 bits</source>
+        <translation>8 Bit</translation>
+    </message>
+    <message>
+        <source>8 bits, weights only</source>
+        <translation>8 Bit, nur Gewichte</translation>
+    </message>
+    <message>
+        <source>Accumulate in float16</source>
+        <translation>In float16 akkumulieren</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>Automatisch</translation>
+    </message>
+    <message>
+        <source>Automatic: original where it fits</source>
+        <translation>Automatisch: original, wo es passt</translation>
+    </message>
+    <message>
+        <source>Balanced</source>
+        <translation>Ausgewogen</translation>
+    </message>
+    <message>
+        <source>CUDA graphs</source>
+        <translation>CUDA-Graphen</translation>
+    </message>
+    <message>
+        <source>Compile the model</source>
+        <translation>Modell kompilieren</translation>
+    </message>
+    <message>
+        <source>Fast: shortest time</source>
+        <translation>Schnell: kürzeste Zeit</translation>
+    </message>
+    <message>
+        <source>Faster on NVIDIA GeForce cards, slightly less exact; ignored on other devices</source>
+        <translation>Schneller auf NVIDIA-GeForce-Karten, etwas weniger genau; auf anderen Geräten ohne Wirkung</translation>
+    </message>
+    <message>
+        <source>How much quality and speed to trade for less memory; for all models</source>
+        <translation>Wie viel Qualität und Tempo für weniger Speicher geopfert wird; für alle Modelle</translation>
+    </message>
+    <message>
+        <source>Launches each step as one CUDA graph, on NVIDIA cards that hold the whole model</source>
+        <translation>Startet jeden Schritt als einen CUDA-Graphen, auf NVIDIA-Karten, in die das ganze Modell passt</translation>
+    </message>
+    <message>
+        <source>Lowest: least memory</source>
+        <translation>Minimal: am wenigsten Speicher</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>Speicher</translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation>Aus</translation>
+    </message>
+    <message>
+        <source>On</source>
+        <translation>An</translation>
+    </message>
+    <message>
+        <source>Original</source>
+        <translation>Original</translation>
+    </message>
+    <message>
+        <source>Quantized weights need less memory; images differ slightly</source>
+        <translation>Quantisierte Gewichte brauchen weniger Speicher; Bilder weichen leicht ab</translation>
+    </message>
+    <message>
+        <source>Text encoder weights</source>
+        <translation>Gewichte der Text-Encoder</translation>
+    </message>
+    <message>
+        <source>The first image of a size takes minutes longer, the next ones less time</source>
+        <translation>Das erste Bild einer Größe dauert Minuten länger, die nächsten gehen schneller</translation>
+    </message>
+    <message>
+        <source>The same for the text encoders</source>
+        <translation>Dasselbe für die Text-Encoder</translation>
+    </message>
+    <message>
+        <source>Weights</source>
+        <translation>Gewichte</translation>
+    </message>
+    <message>
+        <source>float16 accumulation</source>
+        <translation>float16-Akkumulation</translation>
+    </message>
+</context>
+<context>
+    <name>CreateModel</name>
+    <message numerus="yes">
+        <source>%n images of the batch are waiting in the queue.</source>
+        <translation>
+            <numerusform>%n Bild des Batches wartet in der Warteschlange.</numerusform>
+            <numerusform>%n Bilder des Batches warten in der Warteschlange.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Not copied: {names}.</source>
+        <translation>Nicht kopiert: {names}.</translation>
+    </message>
+    <message>
+        <source>Nothing was queued: {0}</source>
+        <translation>Nichts eingereiht: {0}</translation>
+    </message>
+    <message>
+        <source>The command leaves out: {names}.</source>
+        <translation>Im Befehl fehlt: {names}.</translation>
+    </message>
+    <message>
+        <source>The image has no seed in its metadata.</source>
+        <translation>Das Bild hat keinen Seed in seinen Metadaten.</translation>
+    </message>
+    <message>
+        <source>model {name}, which is not installed</source>
+        <translation>Modell {name}, das nicht installiert ist</translation>
+    </message>
+</context>
+<context>
+    <name>CreatePage</name>
+    <message>
+        <source>Command copied to the clipboard.</source>
+        <translation>Befehl in die Zwischenablage kopiert.</translation>
+    </message>
+</context>
+<context>
+    <name>CreatePrompts</name>
+    <message>
+        <source>Negative prompt</source>
+        <translation>Negativ-Prompt</translation>
+    </message>
+    <message>
+        <source>Prompt</source>
+        <translation>Prompt</translation>
+    </message>
+    <message>
+        <source>The negative prompt is ignored at a CFG scale of 1 or less.</source>
+        <translation>Der Negativ-Prompt hat bei einer CFG-Skala von 1 oder weniger keine Wirkung.</translation>
+    </message>
+    <message>
+        <source>The text would have {count} characters; the limit is {most}. Nothing was pasted.</source>
+        <translation>Der Text hätte {count} Zeichen, höchstens {most} sind möglich. Es wurde nichts eingefügt.</translation>
+    </message>
+    <message>
+        <source>This model ignores prompt weights; nothing was changed.</source>
+        <translation>Dieses Modell beachtet keine Prompt-Gewichte; nichts wurde geändert.</translation>
+    </message>
+    <message>
+        <source>What the image is to show. Ctrl+Up and Ctrl+Down: the word counts more or less; Alt+Up and Alt+Down: earlier prompts; {red|blue}: both, one image each; Ctrl+Enter: Generate</source>
+        <translation>Was das Bild zeigen soll. Strg+Auf und Strg+Ab: das Wort zählt mehr oder weniger; Alt+Auf und Alt+Ab: frühere Prompts; {red|blue}: beides, je ein Bild; Strg+Enter: Generieren</translation>
+    </message>
+    <message>
+        <source>What the image should not show; optional</source>
+        <translation>Was das Bild nicht zeigen soll; optional</translation>
+    </message>
+    <message>
+        <source>{count} different prompts, one after another</source>
+        <translation>{count} verschiedene Prompts nacheinander</translation>
+    </message>
+</context>
+<context>
+    <name>CreateResult</name>
+    <message>
+        <source>Adjustments</source>
+        <translation>Anpassungen</translation>
+    </message>
+    <message>
+        <source>Back to the image being generated</source>
+        <translation>Zurück zum Bild, das gerade generiert wird</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Cancel the current job</source>
+        <translation>Den laufenden Auftrag abbrechen</translation>
+    </message>
+    <message>
+        <source>Cancel this image alone, and go on with the next one</source>
+        <translation>Nur dieses Bild abbrechen und mit dem nächsten weitermachen</translation>
+    </message>
+    <message>
+        <source>Compare with the first stage</source>
+        <translation>Mit der ersten Stufe vergleichen</translation>
+    </message>
+    <message>
+        <source>Do not start the engine now</source>
+        <translation>Die Engine jetzt nicht starten</translation>
+    </message>
+    <message>
+        <source>Full screen</source>
+        <translation>Vollbild</translation>
+    </message>
+    <message>
+        <source>Images wait in the queue until the engine is started</source>
+        <translation>Bilder warten in der Warteschlange, bis die Engine gestartet ist</translation>
+    </message>
+    <message>
+        <source>Load settings…</source>
+        <translation>Einstellungen laden…</translation>
+    </message>
+    <message>
+        <source>Progress of the image</source>
+        <translation>Fortschritt des Bildes</translation>
+    </message>
+    <message>
+        <source>Reuse seed</source>
+        <translation>Seed wiederverwenden</translation>
+    </message>
+    <message>
+        <source>Show the current image</source>
+        <translation>Das aktuelle Bild anzeigen</translation>
+    </message>
+    <message>
+        <source>Skip this image</source>
+        <translation>Dieses Bild überspringen</translation>
+    </message>
+    <message>
+        <source>Stop now; saved images are kept</source>
+        <translation>Jetzt stoppen; gespeicherte Bilder bleiben erhalten</translation>
+    </message>
+    <message>
+        <source>Use as init image</source>
+        <translation>Als Ausgangsbild verwenden</translation>
+    </message>
+    <message>
+        <source>Write a prompt and press Generate. The image appears here.</source>
+        <translation>Einen Prompt schreiben und auf „Generieren“ klicken. Das Bild erscheint hier.</translation>
+    </message>
+</context>
+<context>
+    <name>CreateSampling</name>
+    <message>
+        <source>CFG {guidance}</source>
+        <translation>CFG {guidance}</translation>
+    </message>
+    <message>
+        <source>Model default</source>
+        <translation>Modellstandard</translation>
+    </message>
+    <message>
+        <source>{schedule} is not supported by {sampler}; it is kept for samplers that support it.</source>
+        <translation>{schedule} wird von {sampler} nicht unterstützt; es bleibt für Sampler erhalten, die es unterstützen.</translation>
+    </message>
+    <message>
+        <source>{steps} steps</source>
+        <translation>{steps} Schritte</translation>
+    </message>
+</context>
+<context>
+    <name>CreateWords</name>
+    <message>
+        <source>The text has {count} characters; the limit is {most}. It was not used.</source>
+        <translation>Der Text hat {count} Zeichen, höchstens {most} sind möglich. Er wurde nicht übernommen.</translation>
+    </message>
+</context>
+<context>
+    <name>Dates</name>
+    <message>
+        <source>Today</source>
+        <translation>Heute</translation>
+    </message>
+    <message>
+        <source>Yesterday</source>
+        <translation>Gestern</translation>
+    </message>
+</context>
+<context>
+    <name>Deadlines</name>
+    <message>
+        <source>it had just saved an image</source>
+        <translation>gerade hatte sie ein Bild gespeichert</translation>
+    </message>
+    <message>
+        <source>it was decoding an image</source>
+        <translation>beim Dekodieren eines Bildes</translation>
+    </message>
+    <message>
+        <source>it was denoising an image</source>
+        <translation>beim Entrauschen eines Bildes</translation>
+    </message>
+    <message>
+        <source>it was encoding the prompt</source>
+        <translation>beim Kodieren des Prompts</translation>
+    </message>
+    <message>
+        <source>it was loading a model</source>
+        <translation>beim Laden eines Modells</translation>
+    </message>
+    <message>
+        <source>it was preparing a job</source>
+        <translation>beim Vorbereiten eines Auftrags</translation>
+    </message>
+</context>
+<context>
+    <name>Dialogs</name>
+    <message>
+        <source>Job files</source>
+        <translation>Auftragsdateien</translation>
+    </message>
+    <message>
+        <source>Save job file</source>
+        <translation>Auftragsdatei speichern</translation>
+    </message>
+</context>
+<context>
+    <name>Differences</name>
+    <message>
+        <source>Embeddings</source>
+        <translation>Embeddings</translation>
+    </message>
+    <message>
+        <source>Hires fix</source>
+        <translation>Hires-Fix</translation>
+    </message>
+    <message>
+        <source>Hires fix and refiner</source>
+        <translation>Hires-Fix und Refiner</translation>
+    </message>
+    <message>
+        <source>Init image</source>
+        <translation>Ausgangsbild</translation>
+    </message>
+    <message>
+        <source>LoRAs</source>
+        <translation>LoRAs</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Negative prompt</source>
+        <translation>Negativ-Prompt</translation>
+    </message>
+    <message>
+        <source>Prompt</source>
+        <translation>Prompt</translation>
+    </message>
+    <message>
+        <source>Quantization</source>
+        <translation>Quantisierung</translation>
+    </message>
+    <message>
+        <source>Refiner</source>
+        <translation>Refiner</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation>Seed</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>Strength</source>
+        <translation>Stärke</translation>
+    </message>
+    <message>
+        <source>denoising strength {value}</source>
+        <translation>Denoising-Stärke {value}</translation>
+    </message>
+    <message>
+        <source>from {part} of the steps</source>
+        <translation>ab {part} der Schritte</translation>
+    </message>
+    <message>
+        <source>model default</source>
+        <translation>Modellstandard</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>random</source>
+        <translation>zufällig</translation>
+    </message>
+    <message>
+        <source>the same model</source>
+        <translation>dasselbe Modell</translation>
+    </message>
+    <message>
+        <source>{value} (default)</source>
+        <translation>{value} (Standard)</translation>
+    </message>
+</context>
+<context>
+    <name>DifferencesDialog</name>
+    <message numerus="yes">
+        <source>(%n more characters not shown; Apply uses the full text)</source>
+        <translation>
+            <numerusform>(%n weiteres Zeichen nicht angezeigt; beim Anwenden gilt der ganze Text)</numerusform>
+            <numerusform>(%n weitere Zeichen nicht angezeigt; beim Anwenden gilt der ganze Text)</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>(empty)</source>
+        <translation>(leer)</translation>
+    </message>
+    <message>
+        <source>An image</source>
+        <translation>Ein Bild</translation>
+    </message>
+    <message>
+        <source>Apply all</source>
+        <translation>Alles anwenden</translation>
+    </message>
+    <message>
+        <source>Apply everything in the list</source>
+        <translation>Alles in der Liste anwenden</translation>
+    </message>
+    <message>
+        <source>Apply only the prompt and the negative prompt</source>
+        <translation>Nur Prompt und Negativ-Prompt anwenden</translation>
+    </message>
+    <message>
+        <source>Apply only the seed</source>
+        <translation>Nur den Seed anwenden</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Differences from the current settings</source>
+        <translation>Unterschiede zu den aktuellen Einstellungen</translation>
+    </message>
+    <message>
+        <source>Ignore the settings and use this as the init image</source>
+        <translation>Die Einstellungen ignorieren und dies als Ausgangsbild verwenden</translation>
+    </message>
+    <message>
+        <source>In the image</source>
+        <translation>Im Bild</translation>
+    </message>
+    <message>
+        <source>In the image, full text</source>
+        <translation>Im Bild, vollständiger Text</translation>
+    </message>
+    <message>
+        <source>Its settings are the same as the current ones.</source>
+        <translation>Seine Einstellungen sind dieselben wie die aktuellen.</translation>
+    </message>
+    <message>
+        <source>Keep the current settings (Esc)</source>
+        <translation>Die aktuellen Einstellungen behalten (Esc)</translation>
+    </message>
+    <message>
+        <source>Made with {0}.</source>
+        <translation>Erstellt mit {0}.</translation>
+    </message>
+    <message>
+        <source>Now</source>
+        <translation>Jetzt</translation>
+    </message>
+    <message>
+        <source>Now, full text</source>
+        <translation>Jetzt, vollständiger Text</translation>
+    </message>
+    <message>
+        <source>Prompt only</source>
+        <translation>Nur Prompt</translation>
+    </message>
+    <message>
+        <source>Reading metadata…</source>
+        <translation>Metadaten werden gelesen…</translation>
+    </message>
+    <message>
+        <source>Seed only</source>
+        <translation>Nur Seed</translation>
+    </message>
+    <message>
+        <source>Setting</source>
+        <translation>Einstellung</translation>
+    </message>
+    <message>
+        <source>Settings of an image</source>
+        <translation>Einstellungen eines Bildes</translation>
+    </message>
+    <message>
+        <source>The image cannot be shown: {0}</source>
+        <translation>Das Bild kann nicht angezeigt werden: {0}</translation>
+    </message>
+    <message>
+        <source>The metadata could not be read.</source>
+        <translation>Die Metadaten konnten nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The model {0} is not installed.</source>
+        <translation>Das Modell {0} ist nicht installiert.</translation>
+    </message>
+    <message>
+        <source>The same settings give a different image with another model</source>
+        <translation>Dieselben Einstellungen ergeben mit einem anderen Modell ein anderes Bild</translation>
+    </message>
+    <message>
+        <source>Thumbnail</source>
+        <translation>Vorschaubild</translation>
+    </message>
+    <message>
+        <source>Use as init image</source>
+        <translation>Als Ausgangsbild verwenden</translation>
+    </message>
+    <message>
+        <source>Use the closest match instead: {0}</source>
+        <translation>Stattdessen das ähnlichste verwenden: {0}</translation>
+    </message>
+    <message>
+        <source>{0} × {1} pixels</source>
+        <translation>{0} × {1} Pixel</translation>
+    </message>
+    <message>
+        <source>{0}. It has no generation metadata.</source>
+        <translation>{0}. Es hat keine Generierungs-Metadaten.</translation>
+    </message>
+</context>
+<context>
+    <name>DropHandler</name>
+    <message numerus="yes">
+        <source>%n more cannot be used.</source>
+        <translation>
+            <numerusform>%n weitere ist nicht verwendbar.</numerusform>
+            <numerusform>%n weitere sind nicht verwendbar.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Nothing in it can be used. Drop or paste images, models, LoRAs, job files or folders.</source>
+        <translation>Nichts davon ist verwendbar. Bilder, Modelle, LoRAs, Auftragsdateien oder Ordner ablegen oder einfügen.</translation>
+    </message>
+    <message>
+        <source>That is a web address, not a file: dropping it downloads nothing. Save the file first, then drop it.</source>
+        <translation>Das ist eine Webadresse, keine Datei: Ablegen lädt nichts herunter. Die Datei zuerst speichern und dann ablegen.</translation>
+    </message>
+    <message>
+        <source>{0} files are too many at once: only the first {1} are used.</source>
+        <translation>{0} Dateien sind zu viele auf einmal: Nur die ersten {1} werden verwendet.</translation>
+    </message>
+    <message>
+        <source>{0}: {1}</source>
+        <translation>{0}: {1}</translation>
+    </message>
+</context>
+<context>
+    <name>DroppedQuestions</name>
+    <message>
+        <source>Add</source>
+        <translation>Hinzufügen</translation>
+    </message>
+    <message>
+        <source>Add this LoRA to the current settings?</source>
+        <translation>Diese LoRA zu den aktuellen Einstellungen hinzufügen?</translation>
+    </message>
+    <message>
+        <source>Add this model folder?</source>
+        <translation>Diesen Modellordner hinzufügen?</translation>
+    </message>
+    <message>
+        <source>Add this model?</source>
+        <translation>Dieses Modell hinzufügen?</translation>
+    </message>
+    <message>
+        <source>Add to queue</source>
+        <translation>In die Warteschlange</translation>
+    </message>
+    <message>
+        <source>Batch</source>
+        <translation>Batch</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Create a batch from this folder with more than {images}?</source>
+        <translation>Aus diesem Ordner einen Batch erstellen (mehr als {images})?</translation>
+    </message>
+    <message>
+        <source>Create a batch from this folder with {images}?</source>
+        <translation>Aus diesem Ordner einen Batch erstellen ({images})?</translation>
+    </message>
+    <message>
+        <source>It stays where it is; nothing is copied.</source>
+        <translation>Es bleibt, wo es ist; nichts wird kopiert.</translation>
+    </message>
+    <message>
+        <source>LoRAs</source>
+        <translation>LoRAs</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>Modelle</translation>
+    </message>
+    <message>
+        <source>Open Batch page</source>
+        <translation>Seite „Batch“ öffnen</translation>
+    </message>
+    <message>
+        <source>Run image to image on {images} with the current settings?</source>
+        <translation>Bild zu Bild mit den aktuellen Einstellungen ausführen ({images})?</translation>
+    </message>
+    <message>
+        <source>The Batch page opens: check the preview there before you start. The originals are kept.</source>
+        <translation>Die Seite „Batch“ öffnet sich: dort vor dem Start die Vorschau prüfen. Die Originale bleiben erhalten.</translation>
+    </message>
+    <message numerus="yes">
+        <source>There are more images than that; only the first %n are used.</source>
+        <translation>
+            <numerusform>Es sind mehr Bilder; nur das erste wird verwendet.</numerusform>
+            <numerusform>Es sind mehr Bilder; nur die ersten %n werden verwendet.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>They are added as one job, in which each is used once as the init image. The originals are kept.</source>
+        <translation>Sie kommen als ein Auftrag hinzu, in dem jedes einmal als Ausgangsbild dient. Die Originale bleiben erhalten.</translation>
+    </message>
+</context>
+<context>
+    <name>Endings</name>
+    <message>
+        <source>signal {number}</source>
+        <translation>Signal {number}</translation>
+    </message>
+    <message>
+        <source>the system gave no reason</source>
+        <translation>das System nannte keinen Grund</translation>
+    </message>
+    <message>
+        <source>{name} could not be started: {detail}. Reinstall Mezzotint.</source>
+        <translation>{name} konnte nicht gestartet werden: {detail}. Mezzotint neu installieren.</translation>
+    </message>
+    <message>
+        <source>{name} could not read an open file. Check whether a model was moved or a drive was disconnected.</source>
+        <translation>{name} konnte eine geöffnete Datei nicht lesen. Prüfen, ob ein Modell verschoben oder ein Laufwerk getrennt wurde.</translation>
+    </message>
+    <message>
+        <source>{name} crashed ({code}).</source>
+        <translation>{name} ist abgestürzt ({code}).</translation>
+    </message>
+    <message>
+        <source>{name} exited with code {code}.</source>
+        <translation>{name} endete mit Code {code}.</translation>
+    </message>
+    <message>
+        <source>{name} is missing a part of its installation: {line}. Reinstall Mezzotint.</source>
+        <translation>Ein Teil der Installation fehlt ({name}): {line}. Mezzotint neu installieren.</translation>
+    </message>
+    <message>
+        <source>{name} lost the GPU: the graphics driver failed.</source>
+        <translation>{name} hat die GPU verloren: Der Grafiktreiber ist ausgefallen.</translation>
+    </message>
+    <message>
+        <source>{name} ran out of memory: {needed} GB needed, {free} GB free.</source>
+        <translation>{name} hatte zu wenig Speicher: {needed} GB benötigt, {free} GB frei.</translation>
+    </message>
+    <message>
+        <source>{name} sent an invalid response and was terminated: {detail}</source>
+        <translation>{name} sendete eine ungültige Antwort und wurde beendet: {detail}</translation>
+    </message>
+    <message>
+        <source>{name} stopped responding and was terminated: {detail}</source>
+        <translation>{name} reagierte nicht mehr und wurde beendet: {detail}</translation>
+    </message>
+    <message>
+        <source>{name} used an instruction that this processor does not support.</source>
+        <translation>{name} verwendete einen Befehl, den dieser Prozessor nicht unterstützt.</translation>
+    </message>
+    <message>
+        <source>{name} was stopped.</source>
+        <translation>{name} wurde gestoppt.</translation>
+    </message>
+    <message>
+        <source>{name} was terminated by another program.</source>
+        <translation>{name} wurde von einem anderen Programm beendet.</translation>
+    </message>
+    <message>
+        <source>{name} was terminated by the system, most likely because it ran out of memory.</source>
+        <translation>{name} wurde vom System beendet, wahrscheinlich aus Speichermangel.</translation>
+    </message>
+</context>
+<context>
+    <name>EngineNotice</name>
+    <message>
+        <source>Change nothing</source>
+        <translation>Nichts ändern</translation>
+    </message>
+    <message>
+        <source>No</source>
+        <translation>Nein</translation>
+    </message>
+    <message>
+        <source>Restart</source>
+        <translation>Neu starten</translation>
+    </message>
+    <message>
+        <source>Show log</source>
+        <translation>Protokoll anzeigen</translation>
+    </message>
+    <message>
+        <source>Show the engine&apos;s latest output (Ctrl+L)</source>
+        <translation>Die letzten Ausgaben der Engine anzeigen (Strg+L)</translation>
+    </message>
+    <message>
+        <source>The engine is taking long to start.</source>
+        <translation>Die Engine braucht lange zum Starten.</translation>
+    </message>
+    <message>
+        <source>The engine was not started.</source>
+        <translation>Die Engine wurde nicht gestartet.</translation>
+    </message>
+    <message>
+        <source>Try to start the engine again</source>
+        <translation>Noch einmal versuchen, die Engine zu starten</translation>
+    </message>
+    <message>
+        <source>Yes</source>
+        <translation>Ja</translation>
+    </message>
+    <message>
+        <source>You can change it back in the settings</source>
+        <translation>Das lässt sich in den Einstellungen wieder ändern</translation>
+    </message>
+    <message>
+        <source>Your jobs wait in the queue.</source>
+        <translation>Die Aufträge warten in der Warteschlange.</translation>
+    </message>
+</context>
+<context>
+    <name>EngineState</name>
+    <message>
+        <source>Analyzing new model</source>
+        <translation>Neues Modell wird analysiert</translation>
+    </message>
+    <message>
+        <source>Engine failed to start</source>
+        <translation>Engine konnte nicht starten</translation>
+    </message>
+    <message>
+        <source>Engine ready</source>
+        <translation>Engine bereit</translation>
+    </message>
+    <message>
+        <source>Engine restarting</source>
+        <translation>Engine startet neu</translation>
+    </message>
+    <message>
+        <source>Engine starting</source>
+        <translation>Engine startet</translation>
+    </message>
+    <message>
+        <source>Engine stopped</source>
+        <translation>Engine gestoppt</translation>
+    </message>
+    <message>
+        <source>Generating</source>
+        <translation>Generiert</translation>
+    </message>
+    <message>
+        <source>Loading {model}: {amount}</source>
+        <translation>Lädt {model}: {amount}</translation>
+    </message>
+    <message>
+        <source>The engine crashed twice while generating. Use PyTorch attention from now on? It is slower.</source>
+        <translation>Die Engine ist beim Generieren zweimal abgestürzt. Ab jetzt die Attention von PyTorch verwenden? Sie ist langsamer.</translation>
+    </message>
+    <message>
+        <source>The engine crashed twice while generating. Use the CPU from now on? It is much slower.</source>
+        <translation>Die Engine ist beim Generieren zweimal abgestürzt. Ab jetzt die CPU verwenden? Sie ist viel langsamer.</translation>
+    </message>
+    <message>
+        <source>{text} on {device}</source>
+        <translation>{text} auf {device}</translation>
+    </message>
+    <message>
+        <source>{text}, {left}</source>
+        <translation>{text}, {left}</translation>
+    </message>
+</context>
+<context>
+    <name>Errors</name>
+    <message>
+        <source>A file or folder could not be accessed.</source>
+        <translation>Auf eine Datei oder einen Ordner konnte nicht zugegriffen werden.</translation>
+    </message>
+    <message>
+        <source>A setting is invalid.</source>
+        <translation>Eine Einstellung ist ungültig.</translation>
+    </message>
+    <message>
+        <source>Accept the terms on its page, create an access token there, and enter it in the dialog.</source>
+        <translation>Die Bedingungen auf seiner Seite annehmen, dort ein Zugriffstoken erstellen und im Dialog eingeben.</translation>
+    </message>
+    <message>
+        <source>Another program is running this batch.</source>
+        <translation>Ein anderes Programm führt diesen Batch aus.</translation>
+    </message>
+    <message>
+        <source>Cancelled.</source>
+        <translation>Abgebrochen.</translation>
+    </message>
+    <message>
+        <source>Change it and try again.</source>
+        <translation>Ändern und erneut versuchen.</translation>
+    </message>
+    <message>
+        <source>Choose a smaller size, stronger quantization or the lowest memory setting, or close other programs and try again.</source>
+        <translation>Eine kleinere Größe, stärkere Quantisierung oder die Speichereinstellung „Minimal“ wählen oder andere Programme schließen und erneut versuchen.</translation>
+    </message>
+    <message>
+        <source>Choose another device in the settings.</source>
+        <translation>In den Einstellungen ein anderes Gerät wählen.</translation>
+    </message>
+    <message>
+        <source>Choose another image.</source>
+        <translation>Ein anderes Bild wählen.</translation>
+    </message>
+    <message>
+        <source>Choose another model on the Models page, or add the folder that contains it.</source>
+        <translation>Auf der Seite „Modelle“ ein anderes Modell wählen oder den Ordner hinzufügen, in dem es liegt.</translation>
+    </message>
+    <message>
+        <source>Free some space or choose another folder in the settings, then resume.</source>
+        <translation>Platz schaffen oder in den Einstellungen einen anderen Ordner wählen, dann fortsetzen.</translation>
+    </message>
+    <message>
+        <source>Internal error in Mezzotint.</source>
+        <translation>Interner Fehler in Mezzotint.</translation>
+    </message>
+    <message>
+        <source>It is retried automatically. If this happens again, update the driver or use another device.</source>
+        <translation>Es wird automatisch erneut versucht. Falls es wieder vorkommt, den Treiber aktualisieren oder ein anderes Gerät verwenden.</translation>
+    </message>
+    <message>
+        <source>It restarts automatically, and the interrupted task is retried once.</source>
+        <translation>Sie startet automatisch neu, und die unterbrochene Aufgabe wird einmal wiederholt.</translation>
+    </message>
+    <message>
+        <source>Not enough memory.</source>
+        <translation>Zu wenig Speicher.</translation>
+    </message>
+    <message>
+        <source>Please report it; the log has the details.</source>
+        <translation>Bitte melden; das Protokoll enthält die Details.</translation>
+    </message>
+    <message>
+        <source>Press Restart in the notice above the page; the log says why it stopped.</source>
+        <translation>Im Hinweis über der Seite auf „Neu starten“ klicken; im Protokoll steht, warum sie gestoppt ist.</translation>
+    </message>
+    <message>
+        <source>The disk is full.</source>
+        <translation>Der Datenträger ist voll.</translation>
+    </message>
+    <message>
+        <source>The download failed.</source>
+        <translation>Der Download ist fehlgeschlagen.</translation>
+    </message>
+    <message>
+        <source>The engine is busy.</source>
+        <translation>Die Engine ist beschäftigt.</translation>
+    </message>
+    <message>
+        <source>The engine is not running.</source>
+        <translation>Die Engine läuft nicht.</translation>
+    </message>
+    <message>
+        <source>The engine stopped before it had finished.</source>
+        <translation>Die Engine ist gestoppt, bevor sie fertig war.</translation>
+    </message>
+    <message>
+        <source>The graphics driver failed.</source>
+        <translation>Der Grafiktreiber ist ausgefallen.</translation>
+    </message>
+    <message>
+        <source>The image cannot be read.</source>
+        <translation>Das Bild kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The model cannot be used.</source>
+        <translation>Das Modell ist nicht verwendbar.</translation>
+    </message>
+    <message>
+        <source>The model was not found.</source>
+        <translation>Das Modell wurde nicht gefunden.</translation>
+    </message>
+    <message>
+        <source>The operation failed.</source>
+        <translation>Der Vorgang ist fehlgeschlagen.</translation>
+    </message>
+    <message>
+        <source>The selected device cannot be used.</source>
+        <translation>Das gewählte Gerät ist nicht verwendbar.</translation>
+    </message>
+    <message>
+        <source>The window and the engine exchanged an invalid message.</source>
+        <translation>Fenster und Engine haben eine ungültige Nachricht ausgetauscht.</translation>
+    </message>
+    <message>
+        <source>This model is gated: its terms must be accepted first.</source>
+        <translation>Dieses Modell ist zugangsbeschränkt: Zuerst müssen seine Bedingungen angenommen werden.</translation>
+    </message>
+    <message>
+        <source>Try again. If this happens again, reinstall Mezzotint.</source>
+        <translation>Erneut versuchen. Falls es wieder vorkommt, Mezzotint neu installieren.</translation>
+    </message>
+    <message>
+        <source>Try again: what is already downloaded is kept, and the download resumes from there.</source>
+        <translation>Erneut versuchen: Was schon heruntergeladen ist, bleibt erhalten, und der Download geht dort weiter.</translation>
+    </message>
+    <message>
+        <source>Try again; the log may have details.</source>
+        <translation>Erneut versuchen; das Protokoll enthält vielleicht Details.</translation>
+    </message>
+    <message>
+        <source>Verify its files on the Models page, or download it again.</source>
+        <translation>Seine Dateien auf der Seite „Modelle“ prüfen oder es erneut herunterladen.</translation>
+    </message>
+    <message>
+        <source>Wait until it has finished, or stop it there.</source>
+        <translation>Warten, bis er fertig ist, oder ihn dort stoppen.</translation>
+    </message>
+    <message>
+        <source>Wait until it has finished.</source>
+        <translation>Warten, bis sie fertig ist.</translation>
+    </message>
+</context>
+<context>
+    <name>Field</name>
+    <message>
+        <source>model default</source>
+        <translation>Modellstandard</translation>
+    </message>
+    <message>
+        <source>{name}: reset to model default</source>
+        <translation>{name}: auf Modellstandard zurücksetzen</translation>
+    </message>
+</context>
+<context>
+    <name>FirstRun</name>
+    <message>
+        <source>A folder of models, of ComfyUI or of A1111; nothing is copied</source>
+        <translation>Ein Ordner mit Modellen, von ComfyUI oder von A1111; nichts wird kopiert</translation>
+    </message>
+    <message>
+        <source>Add my models…</source>
+        <translation>Meine Modelle hinzufügen…</translation>
+    </message>
+    <message>
+        <source>Describe the image; the small bundled model knows simple scenes</source>
+        <translation>Das Bild beschreiben; das kleine mitgelieferte Modell kennt einfache Szenen</translation>
+    </message>
+    <message>
+        <source>Download a model…</source>
+        <translation>Modell herunterladen…</translation>
+    </message>
+    <message>
+        <source>From a list, or from Hugging Face</source>
+        <translation>Aus einer Liste oder von Hugging Face</translation>
+    </message>
+    <message>
+        <source>Generate my first image</source>
+        <translation>Mein erstes Bild generieren</translation>
+    </message>
+    <message>
+        <source>Images from words, made on your own machine</source>
+        <translation>Bilder aus Worten, auf dem eigenen Rechner generiert</translation>
+    </message>
+    <message>
+        <source>No account, no cloud: everything stays on this machine. Start with a sentence.</source>
+        <translation>Kein Konto, keine Cloud: Alles bleibt auf diesem Rechner. Mit einem Satz anfangen.</translation>
+    </message>
+    <message>
+        <source>Opens the Create page</source>
+        <translation>Öffnet die Seite „Erstellen“</translation>
+    </message>
+    <message>
+        <source>Prompt</source>
+        <translation>Prompt</translation>
+    </message>
+    <message>
+        <source>Skip</source>
+        <translation>Überspringen</translation>
+    </message>
+    <message>
+        <source>The bundled model is small and paints simple landscapes. For anything else, use a model that you have or get one.</source>
+        <translation>Das mitgelieferte Modell ist klein und malt einfache Landschaften. Für alles andere ein vorhandenes Modell verwenden oder eines herunterladen.</translation>
+    </message>
+    <message>
+        <source>Uses the small bundled model</source>
+        <translation>Verwendet das kleine mitgelieferte Modell</translation>
+    </message>
+    <message>
+        <source>a red house by the sea at dusk</source>
+        <translation>a red house by the sea at dusk</translation>
+    </message>
+</context>
+<context>
+    <name>FoldHead</name>
+    <message>
+        <source>closed</source>
+        <translation>geschlossen</translation>
+    </message>
+    <message>
+        <source>open</source>
+        <translation>offen</translation>
+    </message>
+    <message>
+        <source>{name}, {state}</source>
+        <translation>{name}, {state}</translation>
+    </message>
+</context>
+<context>
+    <name>GalleryActions</name>
+    <message>
+        <source>Command copied</source>
+        <translation>Befehl kopiert</translation>
+    </message>
+    <message>
+        <source>Command copied, without what has no option: {0}</source>
+        <translation>Befehl kopiert, ohne das, wofür es keine Option gibt: {0}</translation>
+    </message>
+    <message>
+        <source>Image copied</source>
+        <translation>Bild kopiert</translation>
+    </message>
+    <message>
+        <source>Moved to trash: {0}</source>
+        <translation>In den Papierkorb verschoben: {0}</translation>
+    </message>
+    <message>
+        <source>Prompt copied</source>
+        <translation>Prompt kopiert</translation>
+    </message>
+    <message>
+        <source>Restored from trash: {0}</source>
+        <translation>Aus dem Papierkorb wiederhergestellt: {0}</translation>
+    </message>
+    <message>
+        <source>Settings copied</source>
+        <translation>Einstellungen kopiert</translation>
+    </message>
+    <message>
+        <source>This image has no generation metadata</source>
+        <translation>Dieses Bild hat keine Generierungs-Metadaten</translation>
+    </message>
+    <message>
+        <source>the system gave no reason</source>
+        <translation>das System nannte keinen Grund</translation>
+    </message>
+    <message>
+        <source>{path} could not be moved to the trash: {why}</source>
+        <translation>{path} konnte nicht in den Papierkorb verschoben werden: {why}</translation>
+    </message>
+    <message>
+        <source>{path} could not be restored from the trash: {why}</source>
+        <translation>{path} ließ sich nicht aus dem Papierkorb wiederherstellen: {why}</translation>
+    </message>
+</context>
+<context>
+    <name>GalleryBar</name>
+    <message numerus="yes">
+        <source>%n or more stars</source>
+        <translation>
+            <numerusform>mindestens %n Stern</numerusform>
+            <numerusform>mindestens %n Sterne</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>5 stars</source>
+        <translation>5 Sterne</translation>
+    </message>
+    <message>
+        <source>All models</source>
+        <translation>Alle Modelle</translation>
+    </message>
+    <message>
+        <source>Any rating</source>
+        <translation>Jede Bewertung</translation>
+    </message>
+    <message>
+        <source>Best rated first</source>
+        <translation>Beste zuerst</translation>
+    </message>
+    <message>
+        <source>Clear search</source>
+        <translation>Suche leeren</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>Details</translation>
+    </message>
+    <message>
+        <source>Find images whose prompt, model or file name contains all of these words (Ctrl+F)</source>
+        <translation>Bilder finden, deren Prompt, Modell oder Dateiname alle diese Wörter enthält (Strg+F)</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Newest first</source>
+        <translation>Neueste zuerst</translation>
+    </message>
+    <message>
+        <source>Oldest first</source>
+        <translation>Älteste zuerst</translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation>Suchen</translation>
+    </message>
+    <message>
+        <source>Search prompts</source>
+        <translation>Prompts durchsuchen</translation>
+    </message>
+    <message>
+        <source>Show image details (Ctrl+I)</source>
+        <translation>Bilddetails anzeigen (Strg+I)</translation>
+    </message>
+    <message>
+        <source>Show only images of this model</source>
+        <translation>Nur Bilder dieses Modells anzeigen</translation>
+    </message>
+    <message>
+        <source>Show only images with at least this many stars</source>
+        <translation>Nur Bilder mit mindestens so vielen Sternen anzeigen</translation>
+    </message>
+    <message>
+        <source>Sort order</source>
+        <translation>Sortierung</translation>
+    </message>
+    <message>
+        <source>Sort order of the images</source>
+        <translation>Sortierung der Bilder</translation>
+    </message>
+    <message>
+        <source>Stars</source>
+        <translation>Sterne</translation>
+    </message>
+    <message>
+        <source>Thumbnail size</source>
+        <translation>Größe der Vorschaubilder</translation>
+    </message>
+    <message>
+        <source>Thumbnail size (Ctrl+Plus, Ctrl+Minus)</source>
+        <translation>Größe der Vorschaubilder (Strg+Plus, Strg+Minus)</translation>
+    </message>
+    <message>
+        <source>Unknown model</source>
+        <translation>Unbekanntes Modell</translation>
+    </message>
+</context>
+<context>
+    <name>GalleryModel</name>
+    <message>
+        <source>Loading</source>
+        <translation>Lädt</translation>
+    </message>
+    <message>
+        <source>No prompt</source>
+        <translation>Kein Prompt</translation>
+    </message>
+    <message numerus="yes">
+        <source>Stars: %n</source>
+        <translation>
+            <numerusform>Sterne: %n</numerusform>
+            <numerusform>Sterne: %n</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>The rating was not saved: {0}</source>
+        <translation>Die Bewertung wurde nicht gespeichert: {0}</translation>
+    </message>
+</context>
+<context>
+    <name>GalleryPage</name>
+    <message numerus="yes">
+        <source>%n stars</source>
+        <translation>
+            <numerusform>%n Stern</numerusform>
+            <numerusform>%n Sterne</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Clear search and filters</source>
+        <translation>Suche und Filter zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>Vergleichen</translation>
+    </message>
+    <message>
+        <source>Copy as command</source>
+        <translation>Als Befehl kopieren</translation>
+    </message>
+    <message>
+        <source>Copy image</source>
+        <translation>Bild kopieren</translation>
+    </message>
+    <message>
+        <source>Copy prompt</source>
+        <translation>Prompt kopieren</translation>
+    </message>
+    <message>
+        <source>Copy settings</source>
+        <translation>Einstellungen kopieren</translation>
+    </message>
+    <message>
+        <source>Create images</source>
+        <translation>Bilder erstellen</translation>
+    </message>
+    <message>
+        <source>Do not ask again</source>
+        <translation>Nicht mehr fragen</translation>
+    </message>
+    <message>
+        <source>Every image you generate is saved in your image folder, and can be found here by its prompt.</source>
+        <translation>Jedes generierte Bild wird im Bilderordner gespeichert und ist hier über seinen Prompt zu finden.</translation>
+    </message>
+    <message>
+        <source>Full screen</source>
+        <translation>Vollbild</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Move to trash</source>
+        <translation>In den Papierkorb</translation>
+    </message>
+    <message>
+        <source>Move {0} to the trash? Files can be restored from there.</source>
+        <translation>{0} in den Papierkorb verschieben? Von dort lassen sich Dateien wiederherstellen.</translation>
+    </message>
+    <message>
+        <source>No matching images</source>
+        <translation>Keine passenden Bilder</translation>
+    </message>
+    <message>
+        <source>No stars</source>
+        <translation>Keine Sterne</translation>
+    </message>
+    <message>
+        <source>Open the Create page (Ctrl+1)</source>
+        <translation>Seite „Erstellen“ öffnen (Strg+1)</translation>
+    </message>
+    <message>
+        <source>Show all images</source>
+        <translation>Alle Bilder anzeigen</translation>
+    </message>
+    <message>
+        <source>Show in folder</source>
+        <translation>Im Ordner anzeigen</translation>
+    </message>
+    <message>
+        <source>Stars</source>
+        <translation>Sterne</translation>
+    </message>
+    <message>
+        <source>Toggle star</source>
+        <translation>Stern umschalten</translation>
+    </message>
+    <message>
+        <source>Try other search words, fewer stars or another model.</source>
+        <translation>Andere Suchwörter, weniger Sterne oder ein anderes Modell probieren.</translation>
+    </message>
+    <message>
+        <source>Use as init image</source>
+        <translation>Als Ausgangsbild verwenden</translation>
+    </message>
+    <message>
+        <source>Use settings</source>
+        <translation>Einstellungen verwenden</translation>
+    </message>
+    <message>
+        <source>Your images appear here</source>
+        <translation>Hier erscheinen die Bilder</translation>
+    </message>
+</context>
+<context>
+    <name>GallerySidePanel</name>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Negative prompt</source>
+        <translation>Negativ-Prompt</translation>
+    </message>
+    <message>
+        <source>Prompt</source>
+        <translation>Prompt</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation>Seed</translation>
+    </message>
+</context>
+<context>
+    <name>GalleryStatus</name>
+    <message>
+        <source>Reading images: {0} of {1}</source>
+        <translation>Bilder werden gelesen: {0} von {1}</translation>
+    </message>
+    <message>
+        <source>Scan progress</source>
+        <translation>Fortschritt des Einlesens</translation>
+    </message>
+    <message>
+        <source>Scanning for images</source>
+        <translation>Suche nach Bildern</translation>
+    </message>
+    <message>
+        <source>Stop scanning</source>
+        <translation>Suche stoppen</translation>
+    </message>
+    <message>
+        <source>Stop scanning for images; images found so far are kept</source>
+        <translation>Die Suche nach Bildern stoppen; bisher gefundene Bilder bleiben erhalten</translation>
+    </message>
+</context>
+<context>
+    <name>GalleryTrash</name>
+    <message numerus="yes">
+        <source>%n more could not be moved</source>
+        <translation>
+            <numerusform>%n weiteres ließ sich nicht verschieben</numerusform>
+            <numerusform>%n weitere ließen sich nicht verschieben</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more could not be restored</source>
+        <translation>
+            <numerusform>%n weiteres ließ sich nicht wiederherstellen</numerusform>
+            <numerusform>%n weitere ließen sich nicht wiederherstellen</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>GetModel</name>
+    <message>
+        <source>Enter a model, such as owner/name, or a link that begins with https://</source>
+        <translation>Ein Modell eingeben, z. B. owner/name, oder einen Link, der mit https:// beginnt</translation>
+    </message>
+</context>
+<context>
+    <name>GetModelDialog</name>
+    <message>
+        <source>
+and {n} more</source>
+        <translation>
+und {n} weitere</translation>
+    </message>
+    <message>
+        <source>A Hugging Face access token; used for this download and not stored</source>
+        <translation>Ein Zugriffstoken von Hugging Face; nur für diesen Download verwendet und nicht gespeichert</translation>
+    </message>
+    <message>
+        <source>About this model</source>
+        <translation>Über dieses Modell</translation>
+    </message>
+    <message>
+        <source>Access</source>
+        <translation>Zugriff</translation>
+    </message>
+    <message>
+        <source>Access token</source>
+        <translation>Zugriffstoken</translation>
+    </message>
+    <message>
+        <source>An id such as stabilityai/sdxl-turbo, or a link to a .safetensors file</source>
+        <translation>Eine Kennung wie stabilityai/sdxl-turbo oder ein Link zu einer .safetensors-Datei</translation>
+    </message>
+    <message>
+        <source>Check</source>
+        <translation>Prüfen</translation>
+    </message>
+    <message>
+        <source>Checking…</source>
+        <translation>Wird geprüft…</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Close without downloading</source>
+        <translation>Schließen, ohne herunterzuladen</translation>
+    </message>
+    <message>
+        <source>Description</source>
+        <translation>Beschreibung</translation>
+    </message>
+    <message>
+        <source>Download</source>
+        <translation>Herunterladen</translation>
+    </message>
+    <message>
+        <source>Download a model</source>
+        <translation>Modell herunterladen</translation>
+    </message>
+    <message>
+        <source>Downloads in the background; you can stop it at any time</source>
+        <translation>Lädt im Hintergrund herunter; kann jederzeit gestoppt werden</translation>
+    </message>
+    <message>
+        <source>Files</source>
+        <translation>Dateien</translation>
+    </message>
+    <message>
+        <source>Free disk space</source>
+        <translation>Freier Speicherplatz</translation>
+    </message>
+    <message>
+        <source>Gated: accept the licence on Hugging Face, then enter a token here.</source>
+        <translation>Zugangsbeschränkt: die Lizenz bei Hugging Face annehmen, dann hier ein Token eingeben.</translation>
+    </message>
+    <message>
+        <source>Hugging Face model or link</source>
+        <translation>Hugging-Face-Modell oder Link</translation>
+    </message>
+    <message>
+        <source>Installed as</source>
+        <translation>Installiert als</translation>
+    </message>
+    <message>
+        <source>Its own licence</source>
+        <translation>Eigene Lizenz</translation>
+    </message>
+    <message>
+        <source>Licence</source>
+        <translation>Lizenz</translation>
+    </message>
+    <message>
+        <source>Models known to work</source>
+        <translation>Modelle, die sicher funktionieren</translation>
+    </message>
+    <message>
+        <source>On this machine</source>
+        <translation>Auf diesem Rechner</translation>
+    </message>
+    <message>
+        <source>Shows size and licence; downloads nothing yet</source>
+        <translation>Zeigt Größe und Lizenz; lädt noch nichts herunter</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>Variant</source>
+        <translation>Variante</translation>
+    </message>
+    <message>
+        <source>fits your card</source>
+        <translation>passt auf die Grafikkarte</translation>
+    </message>
+    <message>
+        <source>from {least} of VRAM</source>
+        <translation>ab {least} VRAM</translation>
+    </message>
+    <message>
+        <source>not supported</source>
+        <translation>nicht unterstützt</translation>
+    </message>
+    <message>
+        <source>only for gated models</source>
+        <translation>nur für zugangsbeschränkte Modelle</translation>
+    </message>
+    <message>
+        <source>owner/name, or https://…</source>
+        <translation>owner/name oder https://…</translation>
+    </message>
+    <message>
+        <source>too large: needs {least}</source>
+        <translation>zu groß: braucht {least}</translation>
+    </message>
+    <message>
+        <source>{all}, {left} left to download</source>
+        <translation>{all}, davon noch {left} herunterzuladen</translation>
+    </message>
+    <message>
+        <source>“Check” shows size and licence; only “Download” downloads.</source>
+        <translation>„Prüfen“ zeigt Größe und Lizenz; erst „Herunterladen“ lädt herunter.</translation>
+    </message>
+</context>
+<context>
+    <name>Hearing</name>
+    <message>
+        <source>it was handling a request</source>
+        <translation>beim Bearbeiten einer Anfrage</translation>
+    </message>
+    <message>
+        <source>it was starting</source>
+        <translation>beim Starten</translation>
+    </message>
+</context>
+<context>
+    <name>ImageInput</name>
+    <message>
+        <source>Almost everything changes</source>
+        <translation>Fast alles ändert sich</translation>
+    </message>
+    <message>
+        <source>Canvas extended: {0} pixels.</source>
+        <translation>Leinwand erweitert: {0} Pixel.</translation>
+    </message>
+    <message>
+        <source>Everything changes</source>
+        <translation>Alles ändert sich</translation>
+    </message>
+    <message>
+        <source>Fine parts change, shapes and colours stay</source>
+        <translation>Feinheiten ändern sich, Formen und Farben bleiben</translation>
+    </message>
+    <message>
+        <source>Hardly anything changes</source>
+        <translation>Kaum etwas ändert sich</translation>
+    </message>
+    <message>
+        <source>Much changes; the image is a loose guide</source>
+        <translation>Vieles ändert sich; das Bild ist eine lose Vorlage</translation>
+    </message>
+    <message>
+        <source>Only the masked area is generated.</source>
+        <translation>Nur der maskierte Bereich wird generiert.</translation>
+    </message>
+    <message>
+        <source>Parts change, the composition stays</source>
+        <translation>Teile ändern sich, die Komposition bleibt</translation>
+    </message>
+    <message>
+        <source>Result: {0} × {1} pixels.</source>
+        <translation>Ergebnis: {0} × {1} Pixel.</translation>
+    </message>
+    <message>
+        <source>Result: {0} × {1} pixels; {2} % of the image is cropped at the sides.</source>
+        <translation>Ergebnis: {0} × {1} Pixel; {2} % des Bildes werden an den Seiten abgeschnitten.</translation>
+    </message>
+    <message>
+        <source>Result: {0} × {1} pixels; {2} % of the image is cropped at top and bottom.</source>
+        <translation>Ergebnis: {0} × {1} Pixel; {2} % des Bildes werden oben und unten abgeschnitten.</translation>
+    </message>
+    <message>
+        <source>bottom {0}</source>
+        <translation>unten {0}</translation>
+    </message>
+    <message>
+        <source>left {0}</source>
+        <translation>links {0}</translation>
+    </message>
+    <message>
+        <source>right {0}</source>
+        <translation>rechts {0}</translation>
+    </message>
+    <message>
+        <source>top {0}</source>
+        <translation>oben {0}</translation>
+    </message>
+</context>
+<context>
+    <name>ImageInputModel</name>
+    <message>
+        <source>There is no image on the clipboard.</source>
+        <translation>In der Zwischenablage ist kein Bild.</translation>
+    </message>
+</context>
+<context>
+    <name>ImageInputPanel</name>
+    <message>
+        <source>All files</source>
+        <translation>Alle Dateien</translation>
+    </message>
+    <message>
+        <source>Choose an image file</source>
+        <translation>Bilddatei wählen</translation>
+    </message>
+    <message>
+        <source>Choose an init image</source>
+        <translation>Ausgangsbild wählen</translation>
+    </message>
+    <message>
+        <source>Choose another image</source>
+        <translation>Anderes Bild wählen</translation>
+    </message>
+    <message>
+        <source>Choose…</source>
+        <translation>Wählen…</translation>
+    </message>
+    <message>
+        <source>Denoising strength</source>
+        <translation>Denoising-Stärke</translation>
+    </message>
+    <message>
+        <source>Drop an init image here, or</source>
+        <translation>Ausgangsbild hier ablegen oder</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Init image</source>
+        <translation>Ausgangsbild</translation>
+    </message>
+    <message>
+        <source>Inpaint / outpaint…</source>
+        <translation>Inpainting/Outpainting…</translation>
+    </message>
+    <message>
+        <source>Low stays close to the image, high changes more of it.</source>
+        <translation>Niedrig bleibt nah am Bild, hoch verändert mehr.</translation>
+    </message>
+    <message>
+        <source>Paint a mask, or extend the canvas</source>
+        <translation>Maske malen oder Leinwand erweitern</translation>
+    </message>
+    <message>
+        <source>Paste</source>
+        <translation>Einfügen</translation>
+    </message>
+    <message>
+        <source>Paste an init image</source>
+        <translation>Ausgangsbild einfügen</translation>
+    </message>
+    <message>
+        <source>Reading…</source>
+        <translation>Wird gelesen…</translation>
+    </message>
+    <message>
+        <source>Remove the init image</source>
+        <translation>Ausgangsbild entfernen</translation>
+    </message>
+    <message>
+        <source>Remove the mask and the extended canvas</source>
+        <translation>Maske und erweiterte Leinwand entfernen</translation>
+    </message>
+    <message>
+        <source>Strength</source>
+        <translation>Stärke</translation>
+    </message>
+    <message>
+        <source>That is a web address, not a file: save the image first, then drop the file.</source>
+        <translation>Das ist eine Webadresse, keine Datei: das Bild zuerst speichern, dann die Datei ablegen.</translation>
+    </message>
+    <message>
+        <source>There is no init image.</source>
+        <translation>Es gibt kein Ausgangsbild.</translation>
+    </message>
+    <message>
+        <source>Thumbnail of the init image</source>
+        <translation>Vorschaubild des Ausgangsbilds</translation>
+    </message>
+    <message>
+        <source>Use its size</source>
+        <translation>Größe übernehmen</translation>
+    </message>
+    <message>
+        <source>Use the image on the clipboard (Ctrl+V)</source>
+        <translation>Bild aus der Zwischenablage verwenden (Strg+V)</translation>
+    </message>
+    <message>
+        <source>Use the size of this image</source>
+        <translation>Die Größe dieses Bildes verwenden</translation>
+    </message>
+    <message>
+        <source>{0} %</source>
+        <translation>{0} %</translation>
+    </message>
+    <message>
+        <source>{0} × {1} pixels</source>
+        <translation>{0} × {1} Pixel</translation>
+    </message>
+</context>
+<context>
+    <name>IntervalSpin</name>
+    <message>
+        <source>to</source>
+        <translation>bis</translation>
+    </message>
+    <message>
+        <source>{name}, end</source>
+        <translation>{name}, Ende</translation>
+    </message>
+    <message>
+        <source>{name}, start</source>
+        <translation>{name}, Anfang</translation>
+    </message>
+</context>
+<context>
+    <name>JobLine</name>
+    <message>
+        <source>Dismiss</source>
+        <translation>Ausblenden</translation>
+    </message>
+    <message>
+        <source>Dismiss: {title}</source>
+        <translation>Ausblenden: {title}</translation>
+    </message>
+    <message>
+        <source>Done.</source>
+        <translation>Fertig.</translation>
+    </message>
+    <message>
+        <source>Downloading {subject}</source>
+        <translation>{subject} wird heruntergeladen</translation>
+    </message>
+    <message>
+        <source>Failed.</source>
+        <translation>Fehlgeschlagen.</translation>
+    </message>
+    <message>
+        <source>Quantizing {subject}</source>
+        <translation>{subject} wird quantisiert</translation>
+    </message>
+    <message>
+        <source>Retry; it is resumed from where it stopped</source>
+        <translation>Wiederholen; es geht dort weiter, wo es stehen blieb</translation>
+    </message>
+    <message>
+        <source>Starting</source>
+        <translation>Startet</translation>
+    </message>
+    <message>
+        <source>Stop: {title}</source>
+        <translation>Stoppen: {title}</translation>
+    </message>
+    <message>
+        <source>Stop; it is resumed from here the next time</source>
+        <translation>Stoppen; beim nächsten Mal geht es hier weiter</translation>
+    </message>
+    <message>
+        <source>Stopped.</source>
+        <translation>Gestoppt.</translation>
+    </message>
+    <message>
+        <source>Try again: {title}</source>
+        <translation>Erneut versuchen: {title}</translation>
+    </message>
+    <message>
+        <source>Verifying {subject}</source>
+        <translation>{subject} wird geprüft</translation>
+    </message>
+    <message>
+        <source>{done} of {total}</source>
+        <translation>{done} von {total}</translation>
+    </message>
+</context>
+<context>
+    <name>LeaseKeeper</name>
+    <message>
+        <source>A batch</source>
+        <translation>Ein Batch</translation>
+    </message>
+    <message>
+        <source>the window</source>
+        <translation>das Fenster</translation>
+    </message>
+</context>
+<context>
+    <name>LeavingDialog</name>
+    <message>
+        <source>A batch is running.</source>
+        <translation>Ein Batch läuft.</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Continue in background</source>
+        <translation>Im Hintergrund fortsetzen</translation>
+    </message>
+    <message>
+        <source>Finished images are kept; the rest waits in the queue</source>
+        <translation>Fertige Bilder bleiben erhalten; der Rest wartet in der Warteschlange</translation>
+    </message>
+    <message>
+        <source>Images are generated without a window; start Mezzotint again to see them</source>
+        <translation>Bilder werden ohne Fenster generiert; Mezzotint erneut starten, um sie zu sehen</translation>
+    </message>
+    <message>
+        <source>It stops after the current image, or immediately if that takes long. Nothing is lost: you can resume it from the list on the Batch page.</source>
+        <translation>Er stoppt nach dem aktuellen Bild oder sofort, wenn das lange dauert. Nichts geht verloren: Er kann in der Liste auf der Seite „Batch“ fortgesetzt werden.</translation>
+    </message>
+    <message>
+        <source>Keep the window open</source>
+        <translation>Das Fenster offen lassen</translation>
+    </message>
+    <message>
+        <source>Mezzotint can continue to generate images in the background; they appear in the gallery. If you quit and pause, you can resume the rest when you start it again.</source>
+        <translation>Mezzotint kann im Hintergrund weiter Bilder generieren; sie erscheinen in der Galerie. Nach „Beenden und pausieren“ kann der Rest beim nächsten Start fortgesetzt werden.</translation>
+    </message>
+    <message>
+        <source>Quit Mezzotint?</source>
+        <translation>Mezzotint beenden?</translation>
+    </message>
+    <message>
+        <source>Quit after this image</source>
+        <translation>Nach diesem Bild beenden</translation>
+    </message>
+    <message>
+        <source>Quit and pause</source>
+        <translation>Beenden und pausieren</translation>
+    </message>
+    <message>
+        <source>Resume on the Batch page generates the rest; nothing is generated twice</source>
+        <translation>„Fortsetzen“ auf der Seite „Batch“ generiert den Rest; nichts wird doppelt generiert</translation>
+    </message>
+    <message>
+        <source>The queue is not empty.</source>
+        <translation>Die Warteschlange ist nicht leer.</translation>
+    </message>
+</context>
+<context>
+    <name>LibrarianNotice</name>
+    <message>
+        <source>It does not restart automatically.</source>
+        <translation>Er startet nicht automatisch neu.</translation>
+    </message>
+    <message>
+        <source>It is restarting.</source>
+        <translation>Er startet neu.</translation>
+    </message>
+    <message>
+        <source>Restart</source>
+        <translation>Neu starten</translation>
+    </message>
+    <message>
+        <source>Restart the library service</source>
+        <translation>Den Bibliotheksdienst neu starten</translation>
+    </message>
+    <message>
+        <source>The gallery, models and dropped files are unavailable until then; image generation is not affected.</source>
+        <translation>Galerie, Modelle und abgelegte Dateien sind bis dahin nicht verfügbar; das Generieren von Bildern ist nicht betroffen.</translation>
+    </message>
+    <message>
+        <source>The library service is taking long to start.</source>
+        <translation>Der Bibliotheksdienst braucht lange zum Starten.</translation>
+    </message>
+    <message>
+        <source>Try to start the library service again</source>
+        <translation>Noch einmal versuchen, den Bibliotheksdienst zu starten</translation>
+    </message>
+</context>
+<context>
+    <name>LogDialog</name>
+    <message>
+        <source>Close the log</source>
+        <translation>Protokoll schließen</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy all lines, for a bug report</source>
+        <translation>Alle Zeilen kopieren, für einen Fehlerbericht</translation>
+    </message>
+    <message>
+        <source>Engine log</source>
+        <translation>Engine-Protokoll</translation>
+    </message>
+    <message>
+        <source>Last lines of the log</source>
+        <translation>Letzte Zeilen des Protokolls</translation>
+    </message>
+    <message>
+        <source>No output from the engine yet.</source>
+        <translation>Noch keine Ausgabe der Engine.</translation>
+    </message>
+    <message>
+        <source>Restart engine</source>
+        <translation>Engine neu starten</translation>
+    </message>
+    <message>
+        <source>The current image starts over</source>
+        <translation>Das aktuelle Bild beginnt von vorn</translation>
+    </message>
+    <message>
+        <source>The engine&apos;s latest output</source>
+        <translation>Die letzten Ausgaben der Engine</translation>
+    </message>
+</context>
+<context>
+    <name>LookTable</name>
+    <message>
+        <source>Action</source>
+        <translation>Aktion</translation>
+    </message>
+    <message>
+        <source>Output file</source>
+        <translation>Ausgabedatei</translation>
+    </message>
+    <message>
+        <source>Reason</source>
+        <translation>Grund</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation>Seed</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>Source</source>
+        <translation>Quelle</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>Zeit</translation>
+    </message>
+</context>
+<context>
+    <name>LoraList</name>
+    <message>
+        <source>Add LoRA</source>
+        <translation>LoRA hinzufügen</translation>
+    </message>
+    <message>
+        <source>Add LoRA…</source>
+        <translation>LoRA hinzufügen…</translation>
+    </message>
+    <message>
+        <source>Choose LoRA files, or drop them here</source>
+        <translation>LoRA-Dateien wählen oder hier ablegen</translation>
+    </message>
+    <message>
+        <source>Choose LoRAs</source>
+        <translation>LoRAs wählen</translation>
+    </message>
+</context>
+<context>
+    <name>LoraRow</name>
+    <message>
+        <source>Move down</source>
+        <translation>Nach unten</translation>
+    </message>
+    <message>
+        <source>Move up</source>
+        <translation>Nach oben</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove {name}</source>
+        <translation>{name} entfernen</translation>
+    </message>
+    <message>
+        <source>Strength of the LoRA; negative values push away from what it was trained for</source>
+        <translation>Stärke der LoRA; negative Werte führen weg von dem, worauf sie trainiert wurde</translation>
+    </message>
+    <message>
+        <source>Use LoRA {name}</source>
+        <translation>LoRA {name} verwenden</translation>
+    </message>
+    <message>
+        <source>Weight</source>
+        <translation>Gewicht</translation>
+    </message>
+    <message>
+        <source>Weight of {name}</source>
+        <translation>Gewicht von {name}</translation>
+    </message>
+    <message>
+        <source>Weight of {name}, slider</source>
+        <translation>Gewicht von {name}, Regler</translation>
+    </message>
+</context>
+<context>
+    <name>MainWindow</name>
+    <message>
+        <source>Batch</source>
+        <translation>Batch</translation>
+    </message>
+    <message>
+        <source>Create</source>
+        <translation>Erstellen</translation>
+    </message>
+    <message>
+        <source>Gallery</source>
+        <translation>Galerie</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>Modelle</translation>
+    </message>
+    <message>
+        <source>Queue</source>
+        <translation>Warteschlange</translation>
+    </message>
+</context>
+<context>
+    <name>MaskCanvas</name>
+    <message>
+        <source>, painting</source>
+        <translation>, malt</translation>
+    </message>
+    <message>
+        <source>Brush at {0}, {1}</source>
+        <translation>Pinsel bei {0}, {1}</translation>
+    </message>
+    <message>
+        <source>Image to paint the mask on</source>
+        <translation>Bild, auf das die Maske gemalt wird</translation>
+    </message>
+    <message>
+        <source>{0} × {1} pixels</source>
+        <translation>{0} × {1} Pixel</translation>
+    </message>
+</context>
+<context>
+    <name>MaskEditor</name>
+    <message>
+        <source>Apply</source>
+        <translation>Anwenden</translation>
+    </message>
+    <message>
+        <source>Apply mask and canvas</source>
+        <translation>Maske und Leinwand anwenden</translation>
+    </message>
+    <message>
+        <source>Apply the mask, the canvas and the fill (Ctrl+Enter)</source>
+        <translation>Maske, Leinwand und Füllung anwenden (Strg+Enter)</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Discard changes (Esc)</source>
+        <translation>Änderungen verwerfen (Esc)</translation>
+    </message>
+    <message>
+        <source>Inpaint / outpaint</source>
+        <translation>Inpainting/Outpainting</translation>
+    </message>
+    <message>
+        <source>Inpaint settings</source>
+        <translation>Inpainting-Einstellungen</translation>
+    </message>
+    <message>
+        <source>Loading image…</source>
+        <translation>Bild wird geladen…</translation>
+    </message>
+    <message>
+        <source>The image could not be read.</source>
+        <translation>Das Bild konnte nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The painted area is generated. Without a mouse: arrow keys move the brush, Space paints.</source>
+        <translation>Der bemalte Bereich wird generiert. Ohne Maus: Pfeiltasten bewegen den Pinsel, die Leertaste malt.</translation>
+    </message>
+</context>
+<context>
+    <name>MaskSettings</name>
+    <message>
+        <source>Bottom</source>
+        <translation>Unten</translation>
+    </message>
+    <message>
+        <source>Context around the mask</source>
+        <translation>Kontext um die Maske</translation>
+    </message>
+    <message>
+        <source>Drag the edges of the frame, or enter pixels for each side.</source>
+        <translation>Die Kanten des Rahmens ziehen oder für jede Seite Pixel eingeben.</translation>
+    </message>
+    <message>
+        <source>Extend canvas</source>
+        <translation>Leinwand erweitern</translation>
+    </message>
+    <message>
+        <source>Extend: {0}</source>
+        <translation>Erweitern: {0}</translation>
+    </message>
+    <message>
+        <source>Feather</source>
+        <translation>Weiche Kante</translation>
+    </message>
+    <message>
+        <source>Fill</source>
+        <translation>Füllung</translation>
+    </message>
+    <message>
+        <source>Inpaint area</source>
+        <translation>Inpainting-Bereich</translation>
+    </message>
+    <message>
+        <source>Left</source>
+        <translation>Links</translation>
+    </message>
+    <message>
+        <source>Masked area</source>
+        <translation>Maskierter Bereich</translation>
+    </message>
+    <message>
+        <source>Noise</source>
+        <translation>Rauschen</translation>
+    </message>
+    <message>
+        <source>Only masked</source>
+        <translation>Nur maskiert</translation>
+    </message>
+    <message>
+        <source>Original</source>
+        <translation>Original</translation>
+    </message>
+    <message>
+        <source>Padding</source>
+        <translation>Rand</translation>
+    </message>
+    <message>
+        <source>Pixels to add on this side; they are generated</source>
+        <translation>Pixel, die auf dieser Seite hinzukommen; sie werden generiert</translation>
+    </message>
+    <message>
+        <source>Reset all edges to the image</source>
+        <translation>Alle Kanten auf das Bild zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Reset canvas</source>
+        <translation>Leinwand zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Right</source>
+        <translation>Rechts</translation>
+    </message>
+    <message>
+        <source>Surrounding colours, blurred</source>
+        <translation>Umgebende Farben, verwischt</translation>
+    </message>
+    <message>
+        <source>The area around the mask is generated at full size, then pasted back: fine details.</source>
+        <translation>Der Bereich um die Maske wird in voller Größe generiert und dann eingesetzt: feine Details.</translation>
+    </message>
+    <message>
+        <source>The area that the model works on at the chosen size</source>
+        <translation>Der Bereich, den das Modell in der gewählten Größe bearbeitet</translation>
+    </message>
+    <message>
+        <source>The model sees the whole image: the new area fits in well.</source>
+        <translation>Das Modell sieht das ganze Bild: Der neue Bereich fügt sich gut ein.</translation>
+    </message>
+    <message>
+        <source>Top</source>
+        <translation>Oben</translation>
+    </message>
+    <message>
+        <source>What the masked area starts from</source>
+        <translation>Womit der maskierte Bereich beginnt</translation>
+    </message>
+    <message>
+        <source>Whole image</source>
+        <translation>Ganzes Bild</translation>
+    </message>
+    <message>
+        <source>Width of the soft edge inside the mask</source>
+        <translation>Breite der weichen Kante innerhalb der Maske</translation>
+    </message>
+</context>
+<context>
+    <name>MaskTools</name>
+    <message>
+        <source>Brush hardness</source>
+        <translation>Pinselhärte</translation>
+    </message>
+    <message>
+        <source>Brush hardness (Shift+[ and Shift+])</source>
+        <translation>Pinselhärte (Umschalt+[ und Umschalt+])</translation>
+    </message>
+    <message>
+        <source>Brush size</source>
+        <translation>Pinselgröße</translation>
+    </message>
+    <message>
+        <source>Brush size ([ and ])</source>
+        <translation>Pinselgröße ([ und ])</translation>
+    </message>
+    <message>
+        <source>Brush: paints the mask (B)</source>
+        <translation>Pinsel: malt die Maske (B)</translation>
+    </message>
+    <message>
+        <source>Clear the mask</source>
+        <translation>Maske leeren</translation>
+    </message>
+    <message>
+        <source>Eraser: removes from the mask (E)</source>
+        <translation>Radierer: entfernt von der Maske (E)</translation>
+    </message>
+    <message>
+        <source>Hardness</source>
+        <translation>Härte</translation>
+    </message>
+    <message>
+        <source>Invert the mask</source>
+        <translation>Maske umkehren</translation>
+    </message>
+    <message>
+        <source>Mask the whole image</source>
+        <translation>Das ganze Bild maskieren</translation>
+    </message>
+    <message>
+        <source>Redo</source>
+        <translation>Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+    <message>
+        <source>{0} %</source>
+        <translation>{0} %</translation>
+    </message>
+    <message>
+        <source>{0} px</source>
+        <translation>{0} px</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryBar</name>
+    <message>
+        <source>Memory: {parts}</source>
+        <translation>Speicher: {parts}</translation>
+    </message>
+</context>
+<context>
+    <name>ModelChoices</name>
+    <message>
+        <source>A refiner: it finishes images of another model. Choose it under Refiner.</source>
+        <translation>Ein Refiner: Er vollendet Bilder eines anderen Modells. Unter „Refiner“ wählen.</translation>
+    </message>
+</context>
+<context>
+    <name>ModelDetails</name>
+    <message>
+        <source>About this model</source>
+        <translation>Über dieses Modell</translation>
+    </message>
+    <message>
+        <source>Cannot be used</source>
+        <translation>Nicht verwendbar</translation>
+    </message>
+    <message>
+        <source>Compare every file with its checksum</source>
+        <translation>Jede Datei mit ihrer Prüfsumme vergleichen</translation>
+    </message>
+    <message>
+        <source>Family</source>
+        <translation>Familie</translation>
+    </message>
+    <message>
+        <source>No model selected</source>
+        <translation>Kein Modell ausgewählt</translation>
+    </message>
+    <message>
+        <source>On this machine</source>
+        <translation>Auf diesem Rechner</translation>
+    </message>
+    <message>
+        <source>Open Create with this model</source>
+        <translation>„Erstellen“ mit diesem Modell öffnen</translation>
+    </message>
+    <message>
+        <source>Open the folder of its files</source>
+        <translation>Den Ordner seiner Dateien öffnen</translation>
+    </message>
+    <message>
+        <source>Precision</source>
+        <translation>Genauigkeit</translation>
+    </message>
+    <message>
+        <source>Quantize…</source>
+        <translation>Quantisieren…</translation>
+    </message>
+    <message>
+        <source>Recommended</source>
+        <translation>Empfohlen</translation>
+    </message>
+    <message>
+        <source>Remove from list</source>
+        <translation>Aus der Liste entfernen</translation>
+    </message>
+    <message>
+        <source>Removes the model from the list; no file is deleted</source>
+        <translation>Entfernt das Modell aus der Liste; keine Datei wird gelöscht</translation>
+    </message>
+    <message>
+        <source>Show in folder</source>
+        <translation>Im Ordner anzeigen</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>Use in Create</source>
+        <translation>In „Erstellen“ verwenden</translation>
+    </message>
+    <message>
+        <source>Verify files</source>
+        <translation>Dateien prüfen</translation>
+    </message>
+    <message>
+        <source>Weights in 8 or 4 bits: less memory, nearly the same images</source>
+        <translation>Gewichte mit 8 oder 4 Bit: weniger Speicher, fast dieselben Bilder</translation>
+    </message>
+    <message>
+        <source>Where</source>
+        <translation>Ort</translation>
+    </message>
+    <message>
+        <source>asking…</source>
+        <translation>wird abgefragt…</translation>
+    </message>
+    <message>
+        <source>full</source>
+        <translation>voll</translation>
+    </message>
+    <message>
+        <source>unknown</source>
+        <translation>unbekannt</translation>
+    </message>
+    <message>
+        <source>{width} × {height}, {steps} steps, guidance {guidance}</source>
+        <translation>{width} × {height}, {steps} Schritte, Guidance {guidance}</translation>
+    </message>
+</context>
+<context>
+    <name>ModelLibrary</name>
+    <message numerus="yes">
+        <source>All %n files are complete; there are no checksums to compare with.</source>
+        <translation>
+            <numerusform>Die Datei ist vollständig; es gibt keine Prüfsumme zum Vergleichen.</numerusform>
+            <numerusform>Alle %n Dateien sind vollständig; es gibt keine Prüfsummen zum Vergleichen.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>All %n files match their checksums.</source>
+        <translation>
+            <numerusform>Die Datei stimmt mit ihrer Prüfsumme überein.</numerusform>
+            <numerusform>Alle %n Dateien stimmen mit ihren Prüfsummen überein.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>{model} was removed from the list; use “Folders…” to show it again.</source>
+        <translation>{model} wurde aus der Liste entfernt; über „Ordner…“ wieder anzeigen.</translation>
+    </message>
+</context>
+<context>
+    <name>Models</name>
+    <message>
+        <source>No new models found there; those it has are already in the list.</source>
+        <translation>Keine neuen Modelle gefunden; die vorhandenen stehen schon in der Liste.</translation>
+    </message>
+</context>
+<context>
+    <name>ModelsFound</name>
+    <message numerus="yes">
+        <source>%n files cannot be used: {names}. The Models page shows why.</source>
+        <translation>
+            <numerusform>%n Datei ist unbrauchbar: {names}. Der Grund steht auf der Seite „Modelle“.</numerusform>
+            <numerusform>%n Dateien sind unbrauchbar: {names}. Der Grund steht auf der Seite „Modelle“.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n models added: {names}. Select one under Model.</source>
+        <translation>
+            <numerusform>%n Modell hinzugefügt: {names}. Unter „Modell“ auswählen.</numerusform>
+            <numerusform>%n Modelle hinzugefügt: {names}. Eines unter „Modell“ auswählen.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>ModelsPage</name>
+    <message>
+        <source>A folder of models, or one of ComfyUI or A1111</source>
+        <translation>Ein Ordner mit Modellen oder einer von ComfyUI oder A1111</translation>
+    </message>
+    <message>
+        <source>Add folder…</source>
+        <translation>Ordner hinzufügen…</translation>
+    </message>
+    <message>
+        <source>Choose from a list, or enter a Hugging Face model</source>
+        <translation>Aus einer Liste wählen oder ein Hugging-Face-Modell eingeben</translation>
+    </message>
+    <message>
+        <source>Download a model…</source>
+        <translation>Modell herunterladen…</translation>
+    </message>
+    <message>
+        <source>Find models</source>
+        <translation>Modelle suchen</translation>
+    </message>
+    <message>
+        <source>Folders…</source>
+        <translation>Ordner…</translation>
+    </message>
+    <message>
+        <source>List the models of a folder, of ComfyUI or of A1111; nothing is copied</source>
+        <translation>Die Modelle eines Ordners, von ComfyUI oder A1111 auflisten; nichts wird kopiert</translation>
+    </message>
+    <message>
+        <source>Model folders, and models removed from the list</source>
+        <translation>Modellordner und aus der Liste entfernte Modelle</translation>
+    </message>
+    <message>
+        <source>Models on this machine</source>
+        <translation>Modelle auf diesem Rechner</translation>
+    </message>
+    <message>
+        <source>Rescan</source>
+        <translation>Neu einlesen</translation>
+    </message>
+    <message>
+        <source>Search all folders again</source>
+        <translation>Alle Ordner erneut durchsuchen</translation>
+    </message>
+    <message>
+        <source>Show models whose name contains this text</source>
+        <translation>Modelle anzeigen, deren Name diesen Text enthält</translation>
+    </message>
+</context>
+<context>
+    <name>ModelsTable</name>
+    <message>
+        <source>A1111</source>
+        <translation>A1111</translation>
+    </message>
+    <message>
+        <source>ComfyUI</source>
+        <translation>ComfyUI</translation>
+    </message>
+    <message>
+        <source>Family</source>
+        <translation>Familie</translation>
+    </message>
+    <message>
+        <source>From</source>
+        <translation>Herkunft</translation>
+    </message>
+    <message>
+        <source>Hugging Face cache</source>
+        <translation>Hugging-Face-Cache</translation>
+    </message>
+    <message>
+        <source>Memory needed</source>
+        <translation>Speicherbedarf</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Precision</source>
+        <translation>Genauigkeit</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>added file</source>
+        <translation>hinzugefügte Datei</translation>
+    </message>
+    <message>
+        <source>added folder</source>
+        <translation>hinzugefügter Ordner</translation>
+    </message>
+    <message>
+        <source>bundled</source>
+        <translation>mitgeliefert</translation>
+    </message>
+    <message>
+        <source>cannot be used</source>
+        <translation>nicht verwendbar</translation>
+    </message>
+    <message>
+        <source>does not fit: needs at least {least}</source>
+        <translation>passt nicht: braucht mindestens {least}</translation>
+    </message>
+    <message>
+        <source>full</source>
+        <translation>voll</translation>
+    </message>
+    <message>
+        <source>unknown</source>
+        <translation>unbekannt</translation>
+    </message>
+    <message>
+        <source>your models</source>
+        <translation>eigene Modelle</translation>
+    </message>
+    <message>
+        <source>{peak}, streamed</source>
+        <translation>{peak}, gestreamt</translation>
+    </message>
+</context>
+<context>
+    <name>Navigation</name>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>Shortcuts</source>
+        <translation>Tastenkürzel</translation>
+    </message>
+</context>
+<context>
+    <name>NoticeBar</name>
+    <message>
+        <source>Hide this message</source>
+        <translation>Diese Meldung ausblenden</translation>
+    </message>
+</context>
+<context>
+    <name>Notifications</name>
+    <message numerus="yes">
+        <source>Failed: %n. See the queue for details.</source>
+        <translation>
+            <numerusform>Fehlgeschlagen: %n. Details stehen in der Warteschlange.</numerusform>
+            <numerusform>Fehlgeschlagen: %n. Details stehen in der Warteschlange.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Images generated: %n.</source>
+        <translation>
+            <numerusform>Generierte Bilder: %n.</numerusform>
+            <numerusform>Generierte Bilder: %n.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Mezzotint</source>
+        <translation>Mezzotint</translation>
+    </message>
+    <message>
+        <source>Queue finished</source>
+        <translation>Warteschlange fertig</translation>
+    </message>
+</context>
+<context>
+    <name>Options</name>
+    <message>
+        <source>CFG interval</source>
+        <translation>CFG-Intervall</translation>
+    </message>
+    <message>
+        <source>CFG interval: guide only between these two parts of the schedule; the steps outside take half the time</source>
+        <translation>CFG-Intervall: Guidance nur zwischen diesen beiden Teilen des Schedules; die Schritte außerhalb dauern halb so lange</translation>
+    </message>
+    <message>
+        <source>CFG rescale</source>
+        <translation>CFG-Rescale</translation>
+    </message>
+    <message>
+        <source>CFG rescale, against overexposure at a high CFG scale</source>
+        <translation>CFG-Rescale, gegen Überbelichtung bei hoher CFG-Skala</translation>
+    </message>
+    <message>
+        <source>CFG scale</source>
+        <translation>CFG-Skala</translation>
+    </message>
+    <message>
+        <source>CFG scale: how closely the prompt is followed; at 1 or less the negative prompt is ignored</source>
+        <translation>CFG-Skala: wie genau dem Prompt gefolgt wird; bei 1 oder weniger hat der Negativ-Prompt keine Wirkung</translation>
+    </message>
+    <message>
+        <source>Clip skip</source>
+        <translation>Clip-Skip</translation>
+    </message>
+    <message>
+        <source>Sampler</source>
+        <translation>Sampler</translation>
+    </message>
+    <message>
+        <source>Schedule</source>
+        <translation>Schedule</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>Schritte</translation>
+    </message>
+    <message>
+        <source>how the noise levels of the steps are spaced</source>
+        <translation>wie die Rauschstufen der Schritte verteilt sind</translation>
+    </message>
+    <message>
+        <source>more steps take longer and gain little beyond the model default</source>
+        <translation>mehr Schritte dauern länger und bringen über den Modellstandard hinaus wenig</translation>
+    </message>
+    <message>
+        <source>the sampling method</source>
+        <translation>das Sampling-Verfahren</translation>
+    </message>
+    <message>
+        <source>use the text encoder&apos;s output this many layers earlier</source>
+        <translation>die Ausgabe des Text-Encoders so viele Schichten früher verwenden</translation>
+    </message>
+</context>
+<context>
+    <name>PathRow</name>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove {name}</source>
+        <translation>{name} entfernen</translation>
+    </message>
+</context>
+<context>
+    <name>PausedNotice</name>
+    <message>
+        <source>Go on with the queue</source>
+        <translation>Mit der Warteschlange weitermachen</translation>
+    </message>
+    <message>
+        <source>Queue is paused</source>
+        <translation>Warteschlange ist pausiert</translation>
+    </message>
+    <message>
+        <source>Queue is paused: {why}</source>
+        <translation>Warteschlange ist pausiert: {why}</translation>
+    </message>
+    <message>
+        <source>Resume</source>
+        <translation>Fortsetzen</translation>
+    </message>
+    <message>
+        <source>Resume the queue</source>
+        <translation>Warteschlange fortsetzen</translation>
+    </message>
+</context>
+<context>
+    <name>PictureBar</name>
+    <message>
+        <source>Actual size (1)</source>
+        <translation>Originalgröße (1)</translation>
+    </message>
+    <message>
+        <source>Fit to window (0)</source>
+        <translation>An Fenster anpassen (0)</translation>
+    </message>
+    <message>
+        <source>Zoom in (+)</source>
+        <translation>Vergrößern (+)</translation>
+    </message>
+    <message>
+        <source>Zoom out (-)</source>
+        <translation>Verkleinern (-)</translation>
+    </message>
+    <message>
+        <source>{0} %</source>
+        <translation>{0} %</translation>
+    </message>
+</context>
+<context>
+    <name>PicturePlaces</name>
+    <message>
+        <source>{folder} is not an absolute path: enter it from the root or the drive letter.</source>
+        <translation>{folder} ist kein absoluter Pfad: vom Wurzelverzeichnis oder Laufwerksbuchstaben an eingeben.</translation>
+    </message>
+</context>
+<context>
+    <name>PictureSettings</name>
+    <message>
+        <source>A pattern such as [date]/[seed].png; existing files are never replaced</source>
+        <translation>Ein Muster wie [date]/[seed].png; vorhandene Dateien werden nie ersetzt</translation>
+    </message>
+    <message>
+        <source>Add a folder…</source>
+        <translation>Ordner hinzufügen…</translation>
+    </message>
+    <message>
+        <source>Also in the gallery</source>
+        <translation>Auch in der Galerie</translation>
+    </message>
+    <message>
+        <source>Also show its images in the gallery; nothing is copied</source>
+        <translation>Seine Bilder auch in der Galerie anzeigen; nichts wird kopiert</translation>
+    </message>
+    <message>
+        <source>Choose the folder</source>
+        <translation>Ordner wählen</translation>
+    </message>
+    <message>
+        <source>Choose…</source>
+        <translation>Wählen…</translation>
+    </message>
+    <message>
+        <source>File names</source>
+        <translation>Dateinamen</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>Image folder</source>
+        <translation>Bilderordner</translation>
+    </message>
+    <message>
+        <source>Reset</source>
+        <translation>Zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Reset to {template}</source>
+        <translation>Auf {template} zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Tokens: {tokens}; / starts a folder</source>
+        <translation>Platzhalter: {tokens}; / beginnt einen Ordner</translation>
+    </message>
+    <message>
+        <source>Where new images are saved; empty: Mezzotint in your images folder</source>
+        <translation>Wo neue Bilder gespeichert werden; leer: „Mezzotint“ im eigenen Bilderordner</translation>
+    </message>
+</context>
+<context>
+    <name>PictureView</name>
+    <message>
+        <source>After</source>
+        <translation>Nachher</translation>
+    </message>
+    <message>
+        <source>Before</source>
+        <translation>Vorher</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>Bild</translation>
+    </message>
+    <message>
+        <source>This image is empty.</source>
+        <translation>Dieses Bild ist leer.</translation>
+    </message>
+    <message>
+        <source>{width} by {height} pixels, zoom {percent} %</source>
+        <translation>{width} mal {height} Pixel, Zoom {percent} %</translation>
+    </message>
+</context>
+<context>
+    <name>PicturesModel</name>
+    <message>
+        <source>Image {0}, seed {1}</source>
+        <translation>Bild {0}, Seed {1}</translation>
+    </message>
+</context>
+<context>
+    <name>PlacesDialog</name>
+    <message>
+        <source>A folder of models, or one of ComfyUI or A1111</source>
+        <translation>Ein Ordner mit Modellen oder einer von ComfyUI oder A1111</translation>
+    </message>
+    <message>
+        <source>A folder of models, or the root of ComfyUI or A1111; nothing is copied</source>
+        <translation>Ein Ordner mit Modellen oder der Hauptordner von ComfyUI oder A1111; nichts wird kopiert</translation>
+    </message>
+    <message>
+        <source>Add folder…</source>
+        <translation>Ordner hinzufügen…</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Model folders</source>
+        <translation>Modellordner</translation>
+    </message>
+    <message>
+        <source>Models are used in place. Unmarked folders belong to the system or to Mezzotint.</source>
+        <translation>Modelle werden an Ort und Stelle verwendet. Nicht markierte Ordner gehören zum System oder zu Mezzotint.</translation>
+    </message>
+    <message>
+        <source>Models removed from the list</source>
+        <translation>Aus der Liste entfernte Modelle</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Removed from the list</source>
+        <translation>Aus der Liste entfernt</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Searched folders</source>
+        <translation>Durchsuchte Ordner</translation>
+    </message>
+    <message>
+        <source>Show the model in the list again</source>
+        <translation>Das Modell wieder in der Liste anzeigen</translation>
+    </message>
+    <message>
+        <source>Stop searching the folder; nothing in it is deleted</source>
+        <translation>Den Ordner nicht mehr durchsuchen; nichts darin wird gelöscht</translation>
+    </message>
+    <message>
+        <source>added by you</source>
+        <translation>selbst hinzugefügt</translation>
+    </message>
+</context>
+<context>
+    <name>Plan</name>
+    <message>
+        <source>4-bit weights</source>
+        <translation>4-Bit-Gewichte</translation>
+    </message>
+    <message>
+        <source>8-bit weights</source>
+        <translation>8-Bit-Gewichte</translation>
+    </message>
+    <message>
+        <source>Does not fit: needs {ram} of RAM, of {have_ram}</source>
+        <translation>Passt nicht: braucht {ram} RAM von {have_ram}</translation>
+    </message>
+    <message>
+        <source>Does not fit: needs {vram} of VRAM and {ram} of RAM, of {have} and {have_ram}</source>
+        <translation>Passt nicht: braucht {vram} VRAM und {ram} RAM von {have} und {have_ram}</translation>
+    </message>
+    <message>
+        <source>Needs {need} of {have} VRAM</source>
+        <translation>Braucht {need} von {have} VRAM</translation>
+    </message>
+    <message>
+        <source>Needs {need} of {have} of memory</source>
+        <translation>Braucht {need} von {have} Speicher</translation>
+    </message>
+    <message>
+        <source>Not enough free memory: needs {need}. Close other programs</source>
+        <translation>Zu wenig freier Speicher: braucht {need}. Andere Programme schließen</translation>
+    </message>
+    <message>
+        <source>driver and reserve</source>
+        <translation>Treiber und Reserve</translation>
+    </message>
+    <message>
+        <source>faster with {ram} GB of RAM</source>
+        <translation>schneller mit {ram} GB RAM</translation>
+    </message>
+    <message>
+        <source>free</source>
+        <translation>frei</translation>
+    </message>
+    <message>
+        <source>guidance in two passes</source>
+        <translation>Guidance in zwei Durchgängen</translation>
+    </message>
+    <message>
+        <source>missing</source>
+        <translation>fehlt</translation>
+    </message>
+    <message>
+        <source>read from disk</source>
+        <translation>von der Festplatte gelesen</translation>
+    </message>
+    <message>
+        <source>smaller text encoders</source>
+        <translation>kleinere Text-Encoder</translation>
+    </message>
+    <message>
+        <source>tiled decoding</source>
+        <translation>Dekodieren in Kacheln</translation>
+    </message>
+    <message>
+        <source>weights</source>
+        <translation>Gewichte</translation>
+    </message>
+    <message>
+        <source>weights streamed</source>
+        <translation>Gewichte gestreamt</translation>
+    </message>
+    <message>
+        <source>working memory</source>
+        <translation>Arbeitsspeicher</translation>
+    </message>
+    <message>
+        <source>{line}. A smaller size needs less</source>
+        <translation>{line}. Eine kleinere Größe braucht weniger</translation>
+    </message>
+    <message>
+        <source>{line}. A smaller size, or the memory setting Lowest, needs less</source>
+        <translation>{line}. Eine kleinere Größe oder die Speichereinstellung „Minimal“ braucht weniger</translation>
+    </message>
+    <message>
+        <source>{time} if everything fit in VRAM</source>
+        <translation>{time}, wenn alles ins VRAM passen würde</translation>
+    </message>
+</context>
+<context>
+    <name>Preflight</name>
+    <message>
+        <source>Planning memory...</source>
+        <translation>Speicher wird geplant...</translation>
+    </message>
+    <message>
+        <source>The engine is not running; images wait in the queue.</source>
+        <translation>Die Engine läuft nicht; Bilder warten in der Warteschlange.</translation>
+    </message>
+    <message>
+        <source>The engine is starting; the memory plan follows.</source>
+        <translation>Die Engine startet; der Speicherplan folgt.</translation>
+    </message>
+</context>
+<context>
+    <name>Preview</name>
+    <message>
+        <source>Canceling…</source>
+        <translation>Wird abgebrochen…</translation>
+    </message>
+    <message>
+        <source>Cancelled.</source>
+        <translation>Abgebrochen.</translation>
+    </message>
+    <message>
+        <source>{words}, {left}</source>
+        <translation>{words}, {left}</translation>
+    </message>
+</context>
+<context>
+    <name>Program</name>
+    <message>
+        <source>The engine</source>
+        <translation>Die Engine</translation>
+    </message>
+    <message>
+        <source>The library service</source>
+        <translation>Der Bibliotheksdienst</translation>
+    </message>
+</context>
+<context>
+    <name>PromptTokens</name>
+    <message>
+        <source>This model ignores prompt weights such as (word:1.2).</source>
+        <translation>Dieses Modell beachtet keine Prompt-Gewichte wie (word:1.2).</translation>
+    </message>
+    <message>
+        <source>Tokens could not be counted</source>
+        <translation>Tokens konnten nicht gezählt werden</translation>
+    </message>
+    <message>
+        <source>{counted}: read in {parts} parts</source>
+        <translation>{counted}: in {parts} Teilen gelesen</translation>
+    </message>
+    <message>
+        <source>{counted}: truncated after {limit}</source>
+        <translation>{counted}: nach {limit} abgeschnitten</translation>
+    </message>
+    <message>
+        <source>{count} characters: the limit is {most}</source>
+        <translation>{count} Zeichen: höchstens {most}</translation>
+    </message>
+    <message>
+        <source>{tokens} of {limit} tokens</source>
+        <translation>{tokens} von {limit} Tokens</translation>
+    </message>
+</context>
+<context>
+    <name>QuantizeDialog</name>
+    <message>
+        <source>4 bits (int4)</source>
+        <translation>4 Bit (int4)</translation>
+    </message>
+    <message>
+        <source>4 bits with low-rank correction (int4-lowrank)</source>
+        <translation>4 Bit mit Low-Rank-Korrektur (int4-lowrank)</translation>
+    </message>
+    <message>
+        <source>8 bits (int8)</source>
+        <translation>8 Bit (int8)</translation>
+    </message>
+    <message>
+        <source>8 bits, weights only (int8-weight)</source>
+        <translation>8 Bit, nur Gewichte (int8-weight)</translation>
+    </message>
+    <message>
+        <source>About a third of the size, close to the original. Takes several minutes to make.</source>
+        <translation>Etwa ein Drittel der Größe, nah am Original. Das Erstellen dauert mehrere Minuten.</translation>
+    </message>
+    <message>
+        <source>About half the size, hard to tell apart, and the fastest on most cards.</source>
+        <translation>Etwa halbe Größe, kaum zu unterscheiden und auf den meisten Karten am schnellsten.</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Close without quantizing</source>
+        <translation>Schließen, ohne zu quantisieren</translation>
+    </message>
+    <message>
+        <source>Half the size, computed in 16 bits: for cards without fast 8-bit products.</source>
+        <translation>Halbe Größe, in 16 Bit berechnet: für Karten ohne schnelle 8-Bit-Produkte.</translation>
+    </message>
+    <message>
+        <source>Quantize</source>
+        <translation>Quantisieren</translation>
+    </message>
+    <message>
+        <source>Quantize model</source>
+        <translation>Modell quantisieren</translation>
+    </message>
+    <message>
+        <source>Starts in the background</source>
+        <translation>Startet im Hintergrund</translation>
+    </message>
+    <message>
+        <source>The model takes {size}. The copy goes into your model folder; this one is kept.</source>
+        <translation>Das Modell belegt {size}. Die Kopie kommt in den eigenen Modellordner; dieses bleibt erhalten.</translation>
+    </message>
+    <message>
+        <source>The smallest: under a third of the size, with small differences in details.</source>
+        <translation>Am kleinsten: unter einem Drittel der Größe, mit kleinen Unterschieden in Details.</translation>
+    </message>
+</context>
+<context>
+    <name>QueueAccess</name>
+    <message>
+        <source>{0}. Nothing is lost; it is retried automatically.</source>
+        <translation>{0}. Nichts geht verloren; es wird automatisch erneut versucht.</translation>
+    </message>
+</context>
+<context>
+    <name>QueueActions</name>
+    <message>
+        <source>Added to the end: {0}</source>
+        <translation>Ans Ende gestellt: {0}</translation>
+    </message>
+    <message>
+        <source>Cancelled: {0}</source>
+        <translation>Abgebrochen: {0}</translation>
+    </message>
+    <message>
+        <source>Moved to front: {0}</source>
+        <translation>An den Anfang verschoben: {0}</translation>
+    </message>
+    <message>
+        <source>Queued again: {0}</source>
+        <translation>Erneut eingereiht: {0}</translation>
+    </message>
+    <message>
+        <source>Removed from the list: {entries}; images are kept</source>
+        <translation>Aus der Liste entfernt: {entries}; Bilder bleiben erhalten</translation>
+    </message>
+    <message>
+        <source>Removed: {0}</source>
+        <translation>Entfernt: {0}</translation>
+    </message>
+    <message>
+        <source>The running job is being stopped; remove it again when it has stopped</source>
+        <translation>Der laufende Auftrag wird gestoppt; danach erneut entfernen</translation>
+    </message>
+    <message>
+        <source>This job has no images yet, so there is no folder to open</source>
+        <translation>Dieser Auftrag hat noch keine Bilder, also gibt es keinen Ordner zu öffnen</translation>
+    </message>
+</context>
+<context>
+    <name>QueueCounts</name>
+    <message numerus="yes">
+        <source>%Ln images</source>
+        <translation>
+            <numerusform>%Ln Bild</numerusform>
+            <numerusform>%Ln Bilder</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%Ln jobs</source>
+        <translation>
+            <numerusform>%Ln Auftrag</numerusform>
+            <numerusform>%Ln Aufträge</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Failed so far: %n of {tasks}</source>
+        <translation>
+            <numerusform>Bisher fehlgeschlagen: %n von {tasks}</numerusform>
+            <numerusform>Bisher fehlgeschlagen: %n von {tasks}</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Failed so far: %n of {tasks}: {error}</source>
+        <translation>
+            <numerusform>Bisher fehlgeschlagen: %n von {tasks}: {error}</numerusform>
+            <numerusform>Bisher fehlgeschlagen: %n von {tasks}: {error}</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>QueueDetailsPane</name>
+    <message>
+        <source>Each task is one request to the engine, with its own seed and result</source>
+        <translation>Jede Aufgabe ist eine Anfrage an die Engine, mit eigenem Seed und Ergebnis</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Images of this job</source>
+        <translation>Bilder dieses Auftrags</translation>
+    </message>
+    <message>
+        <source>No prompt</source>
+        <translation>Kein Prompt</translation>
+    </message>
+    <message>
+        <source>Press Enter or double-click to view an image full screen</source>
+        <translation>Enter oder Doppelklick zeigt ein Bild im Vollbild</translation>
+    </message>
+    <message>
+        <source>Tasks</source>
+        <translation>Aufgaben</translation>
+    </message>
+    <message>
+        <source>Tasks of this job</source>
+        <translation>Aufgaben dieses Auftrags</translation>
+    </message>
+</context>
+<context>
+    <name>QueueFolder</name>
+    <message>
+        <source>Waiting images will be saved to {folder}. Press Resume to continue.</source>
+        <translation>Wartende Bilder werden in {folder} gespeichert. Zum Weitermachen auf „Fortsetzen“ klicken.</translation>
+    </message>
+</context>
+<context>
+    <name>QueueInterrupted</name>
+    <message>
+        <source>Mezzotint stopped while it was generating: {pictures} still missing. Finished images are kept.</source>
+        <translation>Mezzotint wurde beim Generieren gestoppt; noch fehlend: {pictures}. Fertige Bilder bleiben erhalten.</translation>
+    </message>
+</context>
+<context>
+    <name>QueueModel</name>
+    <message>
+        <source>Loading</source>
+        <translation>Lädt</translation>
+    </message>
+    <message>
+        <source>The order was not changed: {0}</source>
+        <translation>Die Reihenfolge wurde nicht geändert: {0}</translation>
+    </message>
+</context>
+<context>
+    <name>QueuePage</name>
+    <message>
+        <source>Active and failed</source>
+        <translation>Aktive und fehlgeschlagene</translation>
+    </message>
+    <message>
+        <source>Add the selected jobs again, with new random seeds where none was locked</source>
+        <translation>Die ausgewählten Aufträge erneut hinzufügen, mit neuen zufälligen Seeds, wo keiner gesperrt war</translation>
+    </message>
+    <message>
+        <source>All</source>
+        <translation>Alle</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Cancel the interrupted jobs; finished images are kept</source>
+        <translation>Die unterbrochenen Aufträge abbrechen; fertige Bilder bleiben erhalten</translation>
+    </message>
+    <message>
+        <source>Cancel these jobs; finished images are kept</source>
+        <translation>Diese Aufträge abbrechen; fertige Bilder bleiben erhalten</translation>
+    </message>
+    <message>
+        <source>Clear finished</source>
+        <translation>Fertige entfernen</translation>
+    </message>
+    <message>
+        <source>Continue where it stopped, then with the rest of the queue</source>
+        <translation>Dort weitermachen, wo gestoppt wurde, dann mit dem Rest der Warteschlange</translation>
+    </message>
+    <message>
+        <source>Create images</source>
+        <translation>Bilder erstellen</translation>
+    </message>
+    <message>
+        <source>Discard</source>
+        <translation>Verwerfen</translation>
+    </message>
+    <message>
+        <source>Duplicate</source>
+        <translation>Duplizieren</translation>
+    </message>
+    <message>
+        <source>Finish all images of the running task, then pause the queue</source>
+        <translation>Alle Bilder der laufenden Aufgabe fertigstellen, dann die Warteschlange pausieren</translation>
+    </message>
+    <message>
+        <source>Finished</source>
+        <translation>Fertige</translation>
+    </message>
+    <message>
+        <source>Generate the missing images of the selected jobs</source>
+        <translation>Die fehlenden Bilder der ausgewählten Aufträge generieren</translation>
+    </message>
+    <message>
+        <source>Jobs from the Create page wait here and run one after another, even after Mezzotint was closed or the computer was restarted.</source>
+        <translation>Aufträge von der Seite „Erstellen“ warten hier und laufen nacheinander, auch nachdem Mezzotint geschlossen oder der Computer neu gestartet wurde.</translation>
+    </message>
+    <message>
+        <source>Jobs in the queue</source>
+        <translation>Aufträge in der Warteschlange</translation>
+    </message>
+    <message>
+        <source>Jobs to show</source>
+        <translation>Anzuzeigende Aufträge</translation>
+    </message>
+    <message>
+        <source>Keep paused</source>
+        <translation>Pausiert lassen</translation>
+    </message>
+    <message>
+        <source>Load settings</source>
+        <translation>Einstellungen laden</translation>
+    </message>
+    <message>
+        <source>Load the settings of this job on the Create page</source>
+        <translation>Die Einstellungen dieses Auftrags auf der Seite „Erstellen“ laden</translation>
+    </message>
+    <message>
+        <source>Move down</source>
+        <translation>Nach unten</translation>
+    </message>
+    <message>
+        <source>Move the selected jobs down by one</source>
+        <translation>Die ausgewählten Aufträge um eins nach unten verschieben</translation>
+    </message>
+    <message>
+        <source>Move the selected jobs to the front</source>
+        <translation>Die ausgewählten Aufträge an den Anfang verschieben</translation>
+    </message>
+    <message>
+        <source>Move the selected jobs up by one</source>
+        <translation>Die ausgewählten Aufträge um eins nach oben verschieben</translation>
+    </message>
+    <message>
+        <source>Move to front</source>
+        <translation>An den Anfang</translation>
+    </message>
+    <message>
+        <source>Move up</source>
+        <translation>Nach oben</translation>
+    </message>
+    <message>
+        <source>No finished jobs yet</source>
+        <translation>Noch keine fertigen Aufträge</translation>
+    </message>
+    <message>
+        <source>Not finished yet: {0}. Missing images will not be generated; finished images are kept.</source>
+        <translation>Noch nicht fertig: {0}. Fehlende Bilder werden nicht generiert; fertige Bilder bleiben erhalten.</translation>
+    </message>
+    <message>
+        <source>Open folder</source>
+        <translation>Ordner öffnen</translation>
+    </message>
+    <message>
+        <source>Open the Create page (Ctrl+1)</source>
+        <translation>Seite „Erstellen“ öffnen (Strg+1)</translation>
+    </message>
+    <message>
+        <source>Open the folder with this job&apos;s images</source>
+        <translation>Den Ordner mit den Bildern dieses Auftrags öffnen</translation>
+    </message>
+    <message>
+        <source>Pause</source>
+        <translation>Pausieren</translation>
+    </message>
+    <message>
+        <source>Queue empty</source>
+        <translation>Warteschlange leer</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove finished and cancelled jobs from the list; images are kept</source>
+        <translation>Fertige und abgebrochene Aufträge aus der Liste entfernen; Bilder bleiben erhalten</translation>
+    </message>
+    <message>
+        <source>Remove from queue</source>
+        <translation>Aus der Warteschlange entfernen</translation>
+    </message>
+    <message>
+        <source>Remove the selected jobs from the queue; images are kept</source>
+        <translation>Die ausgewählten Aufträge aus der Warteschlange entfernen; Bilder bleiben erhalten</translation>
+    </message>
+    <message>
+        <source>Resume</source>
+        <translation>Fortsetzen</translation>
+    </message>
+    <message>
+        <source>Resume the queue</source>
+        <translation>Warteschlange fortsetzen</translation>
+    </message>
+    <message>
+        <source>Retry</source>
+        <translation>Wiederholen</translation>
+    </message>
+    <message>
+        <source>Start nothing; the jobs stay in the list, and Retry resumes them</source>
+        <translation>Nichts starten; die Aufträge bleiben in der Liste, und „Wiederholen“ setzt sie fort</translation>
+    </message>
+    <message>
+        <source>Stop after current</source>
+        <translation>Nach aktuellem stoppen</translation>
+    </message>
+    <message>
+        <source>Stop immediately and free the device; the current image starts over after Resume</source>
+        <translation>Sofort stoppen und das Gerät freigeben; das aktuelle Bild beginnt nach „Fortsetzen“ von vorn</translation>
+    </message>
+</context>
+<context>
+    <name>QueueProgress</name>
+    <message>
+        <source>Analyzing new model: {percent} %</source>
+        <translation>Neues Modell wird analysiert: {percent} %</translation>
+    </message>
+    <message>
+        <source>Decoding image {picture} of {pictures}</source>
+        <translation>Bild {picture} von {pictures} wird dekodiert</translation>
+    </message>
+    <message>
+        <source>Encoding the prompt</source>
+        <translation>Prompt wird kodiert</translation>
+    </message>
+    <message>
+        <source>Image {picture} of {pictures}, stage {stage} of {stages}: step {step} of {steps}</source>
+        <translation>Bild {picture} von {pictures}, Stufe {stage} von {stages}: Schritt {step} von {steps}</translation>
+    </message>
+    <message>
+        <source>Image {picture} of {pictures}: step {step} of {steps}</source>
+        <translation>Bild {picture} von {pictures}: Schritt {step} von {steps}</translation>
+    </message>
+    <message>
+        <source>Loading {model}: {amount}</source>
+        <translation>Lädt {model}: {amount}</translation>
+    </message>
+    <message>
+        <source>Starting</source>
+        <translation>Startet</translation>
+    </message>
+    <message>
+        <source>{done} of {pictures} images saved</source>
+        <translation>{done} von {pictures} Bildern gespeichert</translation>
+    </message>
+</context>
+<context>
+    <name>QueueRunner</name>
+    <message>
+        <source>A task crashed the engine twice and is skipped; the others continue.</source>
+        <translation>Eine Aufgabe hat die Engine zweimal zum Absturz gebracht und wird übersprungen; die anderen laufen weiter.</translation>
+    </message>
+    <message>
+        <source>The queue is paused: {reason}</source>
+        <translation>Die Warteschlange ist pausiert: {reason}</translation>
+    </message>
+    <message>
+        <source>a batch was started</source>
+        <translation>ein Batch wurde gestartet</translation>
+    </message>
+    <message>
+        <source>the window was closed</source>
+        <translation>das Fenster wurde geschlossen</translation>
+    </message>
+</context>
+<context>
+    <name>QueueSummary</name>
+    <message>
+        <source>A batch is running; the queue continues after it</source>
+        <translation>Ein Batch läuft; danach geht die Warteschlange weiter</translation>
+    </message>
+    <message>
+        <source>Blocked: {why}</source>
+        <translation>Blockiert: {why}</translation>
+    </message>
+    <message>
+        <source>Paused: {why}; {entries}</source>
+        <translation>Pausiert: {why}; {entries}</translation>
+    </message>
+    <message>
+        <source>Paused; {entries}</source>
+        <translation>Pausiert; {entries}</translation>
+    </message>
+    <message>
+        <source>Queue empty</source>
+        <translation>Warteschlange leer</translation>
+    </message>
+    <message>
+        <source>Queue empty; need attention: {entries}</source>
+        <translation>Warteschlange leer; zu prüfen: {entries}</translation>
+    </message>
+    <message>
+        <source>another program</source>
+        <translation>ein anderes Programm</translation>
+    </message>
+    <message>
+        <source>then {entries}</source>
+        <translation>danach {entries}</translation>
+    </message>
+    <message>
+        <source>{line}. Pausing</source>
+        <translation>{line}. Wird pausiert</translation>
+    </message>
+    <message>
+        <source>{line}. Stops after this task</source>
+        <translation>{line}. Stoppt nach dieser Aufgabe</translation>
+    </message>
+    <message>
+        <source>{more}, {time} in total</source>
+        <translation>{more}, insgesamt {time}</translation>
+    </message>
+    <message>
+        <source>{who} is processing this queue</source>
+        <translation>{who} arbeitet diese Warteschlange ab</translation>
+    </message>
+</context>
+<context>
+    <name>QueueWords</name>
+    <message>
+        <source>Cancelled</source>
+        <translation>Abgebrochen</translation>
+    </message>
+    <message>
+        <source>Default model</source>
+        <translation>Standardmodell</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>Fertig</translation>
+    </message>
+    <message>
+        <source>Failed</source>
+        <translation>Fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>Interrupted</source>
+        <translation>Unterbrochen</translation>
+    </message>
+    <message>
+        <source>It was cancelled. Retry generates the missing images.</source>
+        <translation>Er wurde abgebrochen. „Wiederholen“ generiert die fehlenden Bilder.</translation>
+    </message>
+    <message>
+        <source>Last attempt: {error}</source>
+        <translation>Letzter Versuch: {error}</translation>
+    </message>
+    <message>
+        <source>Mezzotint stopped while this was being generated. Finished images are kept. Retry generates the rest.</source>
+        <translation>Mezzotint wurde beim Generieren gestoppt. Fertige Bilder bleiben erhalten. „Wiederholen“ generiert den Rest.</translation>
+    </message>
+    <message>
+        <source>No prompt</source>
+        <translation>Kein Prompt</translation>
+    </message>
+    <message>
+        <source>Retry generates the missing images; Load settings opens the settings on the Create page.</source>
+        <translation>„Wiederholen“ generiert die fehlenden Bilder; „Einstellungen laden“ öffnet die Einstellungen auf der Seite „Erstellen“.</translation>
+    </message>
+    <message>
+        <source>Running</source>
+        <translation>Läuft</translation>
+    </message>
+    <message>
+        <source>Seed {seed}</source>
+        <translation>Seed {seed}</translation>
+    </message>
+    <message>
+        <source>Skipped after crashes</source>
+        <translation>Nach Abstürzen übersprungen</translation>
+    </message>
+    <message>
+        <source>The engine crashed; its log may say why. Retry starts over.</source>
+        <translation>Die Engine ist abgestürzt; der Grund steht vielleicht in ihrem Protokoll. „Wiederholen“ beginnt von vorn.</translation>
+    </message>
+    <message>
+        <source>Try a smaller size or another memory setting with Load settings, or Retry without changes.</source>
+        <translation>Über „Einstellungen laden“ eine kleinere Größe oder andere Speichereinstellung probieren oder unverändert „Wiederholen“.</translation>
+    </message>
+    <message>
+        <source>Waiting</source>
+        <translation>Wartet</translation>
+    </message>
+    <message>
+        <source>takes {time}</source>
+        <translation>dauert {time}</translation>
+    </message>
+    <message>
+        <source>{done} of {pictures}</source>
+        <translation>{done}/{pictures}</translation>
+    </message>
+</context>
+<context>
+    <name>RepeatNotice</name>
+    <message>
+        <source>Random seed</source>
+        <translation>Zufälliger Seed</translation>
+    </message>
+    <message>
+        <source>Seed locked and nothing changed: this makes the same image again.</source>
+        <translation>Seed gesperrt und nichts geändert: Das ergibt noch einmal dasselbe Bild.</translation>
+    </message>
+    <message>
+        <source>Unlock the seed: each image gets another one</source>
+        <translation>Seed entsperren: jedes Bild bekommt einen anderen</translation>
+    </message>
+</context>
+<context>
+    <name>ResultStrip</name>
+    <message>
+        <source>Recent images</source>
+        <translation>Neueste Bilder</translation>
+    </message>
+    <message>
+        <source>Recent images; Enter shows one in full screen</source>
+        <translation>Neueste Bilder; Enter zeigt eines im Vollbild</translation>
+    </message>
+</context>
+<context>
+    <name>SeedBox</name>
+    <message>
+        <source>Draw a random seed and lock it</source>
+        <translation>Einen zufälligen Seed ziehen und sperren</translation>
+    </message>
+    <message>
+        <source>Lock the seed</source>
+        <translation>Seed sperren</translation>
+    </message>
+    <message>
+        <source>Lock the seed of the last image</source>
+        <translation>Seed des letzten Bildes sperren</translation>
+    </message>
+    <message>
+        <source>Random</source>
+        <translation>Zufällig</translation>
+    </message>
+    <message>
+        <source>Random seed</source>
+        <translation>Zufälliger Seed</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation>Seed</translation>
+    </message>
+    <message>
+        <source>The same seed and settings make the same image again. Empty: random</source>
+        <translation>Derselbe Seed ergibt mit denselben Einstellungen wieder dasselbe Bild. Leer: zufällig</translation>
+    </message>
+</context>
+<context>
+    <name>ServerProcess</name>
+    <message>
+        <source>Python was not found: reinstall Mezzotint</source>
+        <translation>Python wurde nicht gefunden: Mezzotint neu installieren</translation>
+    </message>
+    <message>
+        <source>a line that does not end</source>
+        <translation>eine Zeile, die nicht endet</translation>
+    </message>
+    <message>
+        <source>invalid output: {line}</source>
+        <translation>ungültige Ausgabe: {line}</translation>
+    </message>
+    <message>
+        <source>it did not read a request</source>
+        <translation>eine Anfrage wurde nicht gelesen</translation>
+    </message>
+    <message>
+        <source>it stopped before it responded</source>
+        <translation>gestoppt vor der Antwort</translation>
+    </message>
+    <message>
+        <source>it was stopped</source>
+        <translation>gestoppt</translation>
+    </message>
+    <message>
+        <source>too many responses at once</source>
+        <translation>zu viele Antworten auf einmal</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsCounts</name>
+    <message numerus="yes">
+        <source>%n steps</source>
+        <translation>
+            <numerusform>%n Schritt</numerusform>
+            <numerusform>%n Schritte</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>LoRAs: %n</source>
+        <translation>
+            <numerusform>LoRAs: %n</numerusform>
+            <numerusform>LoRAs: %n</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>SettingsDialog</name>
+    <message>
+        <source>0: no limit</source>
+        <translation>0: keine Grenze</translation>
+    </message>
+    <message>
+        <source>A change of language takes effect at the next start.</source>
+        <translation>Eine andere Sprache gilt ab dem nächsten Start.</translation>
+    </message>
+    <message>
+        <source>A mirror of the Hugging Face hub; empty: HF_ENDPOINT, or the hub itself</source>
+        <translation>Ein Spiegel des Hugging-Face-Hubs; leer: HF_ENDPOINT oder der Hub selbst</translation>
+    </message>
+    <message>
+        <source>A small preview at every step; costs little</source>
+        <translation>Eine kleine Vorschau bei jedem Schritt; kostet wenig</translation>
+    </message>
+    <message>
+        <source>A system notification, if the window is not in front</source>
+        <translation>Eine Systembenachrichtigung, wenn das Fenster nicht vorn ist</translation>
+    </message>
+    <message>
+        <source>Ask</source>
+        <translation>Fragen</translation>
+    </message>
+    <message>
+        <source>Attention</source>
+        <translation>Attention</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>Automatisch</translation>
+    </message>
+    <message>
+        <source>Balanced</source>
+        <translation>Ausgewogen</translation>
+    </message>
+    <message>
+        <source>CPU</source>
+        <translation>CPU</translation>
+    </message>
+    <message>
+        <source>Changes are saved at once</source>
+        <translation>Änderungen werden sofort gespeichert</translation>
+    </message>
+    <message>
+        <source>Clear prompt history</source>
+        <translation>Prompt-Verlauf löschen</translation>
+    </message>
+    <message>
+        <source>Continue in background</source>
+        <translation>Im Hintergrund fortsetzen</translation>
+    </message>
+    <message>
+        <source>Dark</source>
+        <translation>Dunkel</translation>
+    </message>
+    <message>
+        <source>Fast: smaller weights rather than streaming</source>
+        <translation>Schnell: lieber kleinere Gewichte als Streaming</translation>
+    </message>
+    <message>
+        <source>For Alt+Up and Alt+Down in the prompt; stays on this machine</source>
+        <translation>Für Alt+Auf und Alt+Ab im Prompt; bleibt auf diesem Rechner</translation>
+    </message>
+    <message>
+        <source>Generate on</source>
+        <translation>Generieren auf</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Images keep the prompts in their metadata</source>
+        <translation>Bilder behalten die Prompts in ihren Metadaten</translation>
+    </message>
+    <message>
+        <source>Keep prompt history</source>
+        <translation>Prompt-Verlauf behalten</translation>
+    </message>
+    <message>
+        <source>Keep the computer awake while generating</source>
+        <translation>Computer beim Generieren wach halten</translation>
+    </message>
+    <message>
+        <source>Language</source>
+        <translation>Sprache</translation>
+    </message>
+    <message>
+        <source>Light</source>
+        <translation>Hell</translation>
+    </message>
+    <message>
+        <source>Lowest: as little memory as possible</source>
+        <translation>Minimal: so wenig Speicher wie möglich</translation>
+    </message>
+    <message>
+        <source>Machine</source>
+        <translation>Rechner</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>Speicher</translation>
+    </message>
+    <message>
+        <source>Mezzotint&apos;s own kernel</source>
+        <translation>Eigener Kernel von Mezzotint</translation>
+    </message>
+    <message>
+        <source>Mezzotint&apos;s own kernel, 8 bits</source>
+        <translation>Eigener Kernel von Mezzotint, 8 Bit</translation>
+    </message>
+    <message>
+        <source>Model hub</source>
+        <translation>Modell-Hub</translation>
+    </message>
+    <message>
+        <source>Model hub address</source>
+        <translation>Adresse des Modell-Hubs</translation>
+    </message>
+    <message>
+        <source>No limit</source>
+        <translation>Keine Grenze</translation>
+    </message>
+    <message>
+        <source>Nothing leaves this machine. Mezzotint uses the net only when you press “Check” or “Download” for a model, and sends nothing about you or your images.</source>
+        <translation>Nichts verlässt diesen Rechner. Mezzotint nutzt das Netz nur, wenn für ein Modell auf „Prüfen“ oder „Herunterladen“ geklickt wird, und sendet nichts über Personen oder Bilder.</translation>
+    </message>
+    <message>
+        <source>Notify when the queue is done</source>
+        <translation>Benachrichtigen, wenn die Warteschlange fertig ist</translation>
+    </message>
+    <message>
+        <source>Privacy</source>
+        <translation>Datenschutz</translation>
+    </message>
+    <message>
+        <source>Quit and pause</source>
+        <translation>Beenden und pausieren</translation>
+    </message>
+    <message>
+        <source>RAM limit</source>
+        <translation>RAM-Grenze</translation>
+    </message>
+    <message>
+        <source>Reference: slow and plain</source>
+        <translation>Referenz: langsam und einfach</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>Show previews</source>
+        <translation>Vorschau anzeigen</translation>
+    </message>
+    <message>
+        <source>System</source>
+        <translation>System</translation>
+    </message>
+    <message>
+        <source>The screen may still turn off</source>
+        <translation>Der Bildschirm darf sich trotzdem ausschalten</translation>
+    </message>
+    <message>
+        <source>Theme</source>
+        <translation>Farbschema</translation>
+    </message>
+    <message>
+        <source>VRAM limit</source>
+        <translation>VRAM-Grenze</translation>
+    </message>
+    <message>
+        <source>When closed with jobs left</source>
+        <translation>Beim Schließen mit offenen Aufträgen</translation>
+    </message>
+    <message>
+        <source>Window</source>
+        <translation>Fenster</translation>
+    </message>
+    <message>
+        <source>torch</source>
+        <translation>torch</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsText</name>
+    <message>
+        <source>CFG scale</source>
+        <translation>CFG-Skala</translation>
+    </message>
+    <message>
+        <source>Made with</source>
+        <translation>Erstellt mit</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Sampler</source>
+        <translation>Sampler</translation>
+    </message>
+    <message>
+        <source>Schedule</source>
+        <translation>Schedule</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation>Seed</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>Schritte</translation>
+    </message>
+    <message>
+        <source>Strength</source>
+        <translation>Stärke</translation>
+    </message>
+</context>
+<context>
+    <name>Shortcuts</name>
+    <message>
+        <source>All stars, or those before</source>
+        <translation>Alle Sterne oder die vorigen</translation>
+    </message>
+    <message>
+        <source>Apply</source>
+        <translation>Anwenden</translation>
+    </message>
+    <message>
+        <source>Batch</source>
+        <translation>Batch</translation>
+    </message>
+    <message>
+        <source>Brush, eraser</source>
+        <translation>Pinsel, Radierer</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Change the weight of words</source>
+        <translation>Gewicht von Wörtern ändern</translation>
+    </message>
+    <message>
+        <source>Clear the mask</source>
+        <translation>Maske leeren</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Compare two</source>
+        <translation>Zwei vergleichen</translation>
+    </message>
+    <message>
+        <source>Copy its settings</source>
+        <translation>Seine Einstellungen kopieren</translation>
+    </message>
+    <message>
+        <source>Copy the image</source>
+        <translation>Das Bild kopieren</translation>
+    </message>
+    <message>
+        <source>Create</source>
+        <translation>Erstellen</translation>
+    </message>
+    <message>
+        <source>Discard changes</source>
+        <translation>Änderungen verwerfen</translation>
+    </message>
+    <message>
+        <source>Duplicate</source>
+        <translation>Duplizieren</translation>
+    </message>
+    <message>
+        <source>Everywhere</source>
+        <translation>Überall</translation>
+    </message>
+    <message>
+        <source>First, last image</source>
+        <translation>Erstes, letztes Bild</translation>
+    </message>
+    <message>
+        <source>Fit to window, actual size</source>
+        <translation>An Fenster anpassen, Originalgröße</translation>
+    </message>
+    <message>
+        <source>Fit to window, or actual size</source>
+        <translation>An Fenster anpassen oder Originalgröße</translation>
+    </message>
+    <message>
+        <source>Full screen</source>
+        <translation>Vollbild</translation>
+    </message>
+    <message>
+        <source>Gallery</source>
+        <translation>Galerie</translation>
+    </message>
+    <message>
+        <source>Generate</source>
+        <translation>Generieren</translation>
+    </message>
+    <message>
+        <source>Generate next</source>
+        <translation>Als Nächstes generieren</translation>
+    </message>
+    <message>
+        <source>Hold or release the brush</source>
+        <translation>Pinsel halten oder loslassen</translation>
+    </message>
+    <message>
+        <source>How it was made</source>
+        <translation>Wie es erstellt wurde</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Invert</source>
+        <translation>Umkehren</translation>
+    </message>
+    <message>
+        <source>Load settings</source>
+        <translation>Einstellungen laden</translation>
+    </message>
+    <message>
+        <source>Load settings in Create</source>
+        <translation>Einstellungen in „Erstellen“ laden</translation>
+    </message>
+    <message>
+        <source>Make what is missing</source>
+        <translation>Fehlendes generieren</translation>
+    </message>
+    <message>
+        <source>Mark for comparison</source>
+        <translation>Zum Vergleich markieren</translation>
+    </message>
+    <message>
+        <source>Mask</source>
+        <translation>Maske</translation>
+    </message>
+    <message>
+        <source>Mask everything</source>
+        <translation>Alles maskieren</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>Modelle</translation>
+    </message>
+    <message>
+        <source>Move the brush; with Shift in small steps</source>
+        <translation>Pinsel bewegen; mit Umschalt in kleinen Schritten</translation>
+    </message>
+    <message>
+        <source>Move the divider</source>
+        <translation>Trennlinie verschieben</translation>
+    </message>
+    <message>
+        <source>Move to front</source>
+        <translation>An den Anfang</translation>
+    </message>
+    <message>
+        <source>Move to trash</source>
+        <translation>In den Papierkorb</translation>
+    </message>
+    <message>
+        <source>Move up, move down</source>
+        <translation>Nach oben, nach unten</translation>
+    </message>
+    <message>
+        <source>Open the output folder</source>
+        <translation>Ausgabeordner öffnen</translation>
+    </message>
+    <message>
+        <source>Paint where the brush is</source>
+        <translation>Malen, wo der Pinsel ist</translation>
+    </message>
+    <message>
+        <source>Pan</source>
+        <translation>Ausschnitt verschieben</translation>
+    </message>
+    <message>
+        <source>Paste an image</source>
+        <translation>Bild einfügen</translation>
+    </message>
+    <message>
+        <source>Previous, next image</source>
+        <translation>Voriges, nächstes Bild</translation>
+    </message>
+    <message>
+        <source>Prompt history</source>
+        <translation>Prompt-Verlauf</translation>
+    </message>
+    <message>
+        <source>Queue</source>
+        <translation>Warteschlange</translation>
+    </message>
+    <message>
+        <source>Quit</source>
+        <translation>Beenden</translation>
+    </message>
+    <message>
+        <source>Rating; 0 clears it</source>
+        <translation>Bewertung; 0 löscht sie</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Restore from trash</source>
+        <translation>Aus dem Papierkorb wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation>Suchen</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>Show in its folder</source>
+        <translation>In seinem Ordner anzeigen</translation>
+    </message>
+    <message>
+        <source>Show its images</source>
+        <translation>Seine Bilder anzeigen</translation>
+    </message>
+    <message>
+        <source>Smaller, larger brush</source>
+        <translation>Kleinerer, größerer Pinsel</translation>
+    </message>
+    <message>
+        <source>Softer, harder brush</source>
+        <translation>Weicherer, härterer Pinsel</translation>
+    </message>
+    <message>
+        <source>Stars</source>
+        <translation>Sterne</translation>
+    </message>
+    <message>
+        <source>Switch between brush and eraser</source>
+        <translation>Zwischen Pinsel und Radierer wechseln</translation>
+    </message>
+    <message>
+        <source>The engine&apos;s log</source>
+        <translation>Protokoll der Engine</translation>
+    </message>
+    <message>
+        <source>This list</source>
+        <translation>Diese Liste</translation>
+    </message>
+    <message>
+        <source>Undo, redo</source>
+        <translation>Rückgängig, wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Use as init image</source>
+        <translation>Als Ausgangsbild verwenden</translation>
+    </message>
+    <message>
+        <source>Use in Create</source>
+        <translation>In „Erstellen“ verwenden</translation>
+    </message>
+    <message>
+        <source>Zoom in, zoom out</source>
+        <translation>Vergrößern, verkleinern</translation>
+    </message>
+</context>
+<context>
+    <name>ShortcutsDialog</name>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Keyboard shortcuts</source>
+        <translation>Tastenkürzel</translation>
+    </message>
+    <message>
+        <source>Shortcuts</source>
+        <translation>Tastenkürzel</translation>
+    </message>
+</context>
+<context>
+    <name>SizePicker</name>
+    <message>
+        <source>Aspect ratio</source>
+        <translation>Seitenverhältnis</translation>
+    </message>
+    <message>
+        <source>Custom</source>
+        <translation>Eigene</translation>
+    </message>
+    <message>
+        <source>Height in pixels</source>
+        <translation>Höhe in Pixeln</translation>
+    </message>
+    <message>
+        <source>Lock the aspect ratio</source>
+        <translation>Seitenverhältnis sperren</translation>
+    </message>
+    <message>
+        <source>Model default: {0} × {1}</source>
+        <translation>Modellstandard: {0} × {1}</translation>
+    </message>
+    <message>
+        <source>Sizes that suit the model, by aspect ratio</source>
+        <translation>Größen, die zum Modell passen, nach Seitenverhältnis</translation>
+    </message>
+    <message>
+        <source>Swap width and height</source>
+        <translation>Breite und Höhe tauschen</translation>
+    </message>
+    <message>
+        <source>Width in pixels</source>
+        <translation>Breite in Pixeln</translation>
+    </message>
+    <message>
+        <source>square</source>
+        <translation>quadratisch</translation>
+    </message>
+    <message>
+        <source>upright</source>
+        <translation>Hochformat</translation>
+    </message>
+    <message>
+        <source>wide</source>
+        <translation>Querformat</translation>
+    </message>
+    <message>
+        <source>{shape}, {pixels} megapixels</source>
+        <translation>{shape}, {pixels} Megapixel</translation>
+    </message>
+</context>
+<context>
+    <name>SliderSpin</name>
+    <message>
+        <source>{name}, slider</source>
+        <translation>{name}, Regler</translation>
+    </message>
+</context>
+<context>
+    <name>StarRow</name>
+    <message numerus="yes">
+        <source>%n stars (key: the digit; 0: none)</source>
+        <translation>
+            <numerusform>%n Stern (Taste: die Ziffer; 0: keine)</numerusform>
+            <numerusform>%n Sterne (Taste: die Ziffer; 0: keine)</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Rating: %n stars</source>
+        <translation>
+            <numerusform>Bewertung: %n Stern</numerusform>
+            <numerusform>Bewertung: %n Sterne</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>Status</name>
+    <message>
+        <source>Cancel engine start</source>
+        <translation>Start der Engine abbrechen</translation>
+    </message>
+    <message>
+        <source>Cancel loading</source>
+        <translation>Laden abbrechen</translation>
+    </message>
+    <message>
+        <source>RAM {used}</source>
+        <translation>RAM {used}</translation>
+    </message>
+    <message>
+        <source>VRAM {used}</source>
+        <translation>VRAM {used}</translation>
+    </message>
+    <message>
+        <source>{percent} % - Mezzotint</source>
+        <translation>{percent} % - Mezzotint</translation>
+    </message>
+</context>
+<context>
+    <name>StatusLine</name>
+    <message>
+        <source>Engine status and log (Ctrl+L)</source>
+        <translation>Zustand und Protokoll der Engine (Strg+L)</translation>
+    </message>
+    <message>
+        <source>Opens the queue (Ctrl+2)</source>
+        <translation>Öffnet die Warteschlange (Strg+2)</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>Stoppen</translation>
+    </message>
+</context>
+<context>
+    <name>Stored</name>
+    <message>
+        <source>it could not be renamed and will be replaced</source>
+        <translation>die Datei konnte nicht umbenannt werden und wird ersetzt</translation>
+    </message>
+    <message>
+        <source>it was renamed to {path}</source>
+        <translation>die Datei wurde in {path} umbenannt</translation>
+    </message>
+    <message>
+        <source>{0}. Your changes are kept in this window, and saving is retried.</source>
+        <translation>{0}. Änderungen bleiben in diesem Fenster erhalten, und das Speichern wird erneut versucht.</translation>
+    </message>
+    <message>
+        <source>{path} could not be read ({reason}); {kept}, and defaults are used for what is missing.</source>
+        <translation>{path} konnte nicht gelesen werden ({reason}); {kept}, und für Fehlendes gelten Standardwerte.</translation>
+    </message>
+</context>
+<context>
+    <name>Supervisor</name>
+    <message>
+        <source>cancelled before it started</source>
+        <translation>vor dem Start abgebrochen</translation>
+    </message>
+    <message>
+        <source>{name} could not be started: {detail}</source>
+        <translation>{name} konnte nicht gestartet werden: {detail}</translation>
+    </message>
+    <message>
+        <source>{name} has another version than this window ({detail}): reinstall Mezzotint.</source>
+        <translation>{name} hat eine andere Version als dieses Fenster ({detail}): Mezzotint neu installieren.</translation>
+    </message>
+    <message>
+        <source>{name} is not running.</source>
+        <translation>{name} läuft nicht.</translation>
+    </message>
+</context>
+<context>
+    <name>ThumbnailDelegate</name>
+    <message>
+        <source>Cannot be shown</source>
+        <translation>Nicht darstellbar</translation>
+    </message>
+</context>
+<context>
+    <name>TrashNotice</name>
+    <message>
+        <source>Moved to trash: {0}</source>
+        <translation>In den Papierkorb verschoben: {0}</translation>
+    </message>
+    <message>
+        <source>Restore them from the trash ({keys})</source>
+        <translation>Aus dem Papierkorb wiederherstellen ({keys})</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+</context>
+<context>
+    <name>Viewer</name>
+    <message>
+        <source>A</source>
+        <translation>A</translation>
+    </message>
+    <message>
+        <source>B</source>
+        <translation>B</translation>
+    </message>
+    <message>
+        <source>Close (Esc)</source>
+        <translation>Schließen (Esc)</translation>
+    </message>
+    <message>
+        <source>Compare: mark this image, then go to another (C)</source>
+        <translation>Vergleichen: dieses Bild markieren, dann zu einem anderen gehen (C)</translation>
+    </message>
+    <message>
+        <source>Copy image (Ctrl+C)</source>
+        <translation>Bild kopieren (Strg+C)</translation>
+    </message>
+    <message>
+        <source>Copy settings as text (Ctrl+Shift+C)</source>
+        <translation>Einstellungen als Text kopieren (Strg+Umschalt+C)</translation>
+    </message>
+    <message>
+        <source>Image copied.</source>
+        <translation>Bild kopiert.</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Loading…</source>
+        <translation>Lädt…</translation>
+    </message>
+    <message>
+        <source>Move to trash (Del)</source>
+        <translation>In den Papierkorb (Entf)</translation>
+    </message>
+    <message>
+        <source>Next image (Right, Page Down)</source>
+        <translation>Nächstes Bild (Rechts, Bild ab)</translation>
+    </message>
+    <message>
+        <source>Previous image (Left, Page Up)</source>
+        <translation>Voriges Bild (Links, Bild auf)</translation>
+    </message>
+    <message>
+        <source>Restore what was last moved to the trash (Ctrl+Z)</source>
+        <translation>Zuletzt in den Papierkorb Verschobenes wiederherstellen (Strg+Z)</translation>
+    </message>
+    <message>
+        <source>Settings copied.</source>
+        <translation>Einstellungen kopiert.</translation>
+    </message>
+    <message>
+        <source>Show image details (I)</source>
+        <translation>Bilddetails anzeigen (I)</translation>
+    </message>
+    <message>
+        <source>{0} of {1}</source>
+        <translation>{0} von {1}</translation>
+    </message>
+</context>
+<context>
+    <name>ViewerInfo</name>
+    <message>
+        <source>Loading…</source>
+        <translation>Lädt…</translation>
+    </message>
+    <message>
+        <source>Negative prompt</source>
+        <translation>Negativ-Prompt</translation>
+    </message>
+    <message>
+        <source>Prompt</source>
+        <translation>Prompt</translation>
+    </message>
+    <message>
+        <source>This image has no generation metadata.</source>
+        <translation>Dieses Bild hat keine Generierungs-Metadaten.</translation>
+    </message>
+</context>
+<context>
+    <name>ViewerKeeping</name>
+    <message>
+        <source>Moved to trash; Ctrl+Z restores it.</source>
+        <translation>In den Papierkorb verschoben; Strg+Z stellt es wieder her.</translation>
+    </message>
+</context>
+<context>
+    <name>ViewerModel</name>
+    <message>
+        <source>This image has no generation metadata.</source>
+        <translation>Dieses Bild hat keine Generierungs-Metadaten.</translation>
+    </message>
+</context>
+<context>
+    <name>WaitingCounts</name>
+    <message numerus="yes">
+        <source>%Ln jobs waiting</source>
+        <translation>
+            <numerusform>%Ln Auftrag wartet</numerusform>
+            <numerusform>%Ln Aufträge warten</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>amounts</name>
+    <message>
+        <source>about {time}</source>
+        <translation>etwa {time}</translation>
+    </message>
+    <message>
+        <source>about {time} left</source>
+        <translation>noch etwa {time}</translation>
+    </message>
+    <message>
+        <source>nearly done</source>
+        <translation>fast fertig</translation>
+    </message>
+    <message>
+        <source>under 1 s</source>
+        <translation>unter 1 s</translation>
+    </message>
+    <message>
+        <source>{done} of {total}</source>
+        <translation>{done} von {total}</translation>
+    </message>
+    <message>
+        <source>{h} h {m} min</source>
+        <translation>{h} h {m} min</translation>
+    </message>
+    <message>
+        <source>{n} min</source>
+        <translation>{n} min</translation>
+    </message>
+    <message>
+        <source>{n} s</source>
+        <translation>{n} s</translation>
+    </message>
+</context>
+<context>
+    <name>main</name>
+    <message>
+        <source>Mezzotint is already running but does not respond. Close its window or end its process, then start it again.</source>
+        <translation>Mezzotint läuft schon, reagiert aber nicht. Sein Fenster schließen oder seinen Prozess beenden, dann erneut starten.</translation>
+    </message>
+</context>
+<context>
+    <name>sampler_choices</name>
+    <message>
+        <source>Sampler default</source>
+        <translation>Sampler-Standard</translation>
+    </message>
+</context>
+</TS>

@@ -1,0 +1,61 @@
+"""Two numbers between 0 and 1, the first below the second."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+
+from mezzotint_app.widgets.inputs.calm_wheel import calm
+from mezzotint_app.widgets.inputs.decimal_box import DecimalBox
+from mezzotint_app.widgets.inputs.spin_room import indent
+
+Interval = tuple[float, float]
+
+
+class IntervalSpin(QWidget):
+    """Shows a part of something; `edited` tells the one that a person chose."""
+
+    edited = Signal(object)
+
+    def __init__(self, name: str, tip: str, *, step: float) -> None:
+        super().__init__()
+        self._step = step
+        self.start, self.end = DecimalBox(), DecimalBox()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        said = (self.tr("{name}, start").format(name=name), self.tr("{name}, end").format(name=name))
+        for spin, label in zip((self.start, self.end), said, strict=True):
+            spin.setRange(0.0, 1.0)
+            spin.setDecimals(2)
+            spin.setSingleStep(step)
+            spin.setKeyboardTracking(False)
+            spin.setAccessibleName(label)
+            spin.setToolTip(tip)
+            indent(spin)
+            calm(spin)
+        row.addWidget(self.start, 1)
+        row.addWidget(QLabel(self.tr("to")))
+        row.addWidget(self.end, 1)
+        self.start.valueChanged.connect(self._started)
+        self.end.valueChanged.connect(self._ended)
+
+    def value(self) -> Interval:
+        """What is shown."""
+        return round(self.start.value(), 3), round(self.end.value(), 3)
+
+    def show_value(self, value: Interval) -> None:
+        """Show an interval without telling of it."""
+        for spin, number in zip((self.start, self.end), value, strict=True):
+            spin.blockSignals(True)
+            spin.setValue(number)
+            spin.blockSignals(False)
+
+    def _started(self, start: float) -> None:
+        self._told(min(start, 1.0 - self._step), max(self.end.value(), start + self._step))
+
+    def _ended(self, end: float) -> None:
+        self._told(min(self.start.value(), end - self._step), max(end, self._step))
+
+    def _told(self, start: float, end: float) -> None:
+        """The other end gives way."""
+        self.show_value((max(0.0, start), min(1.0, end)))
+        self.edited.emit(self.value())

@@ -1,0 +1,77 @@
+"""The window's catalogues: brought up to date with the texts in the code, and compiled.
+
+python bench/translations.py
+"""
+
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+from mezzotint_app.language import LANGUAGES, SOURCE, catalogues
+
+ROOT = Path(__file__).resolve().parents[1]
+APP = ROOT / "app" / "mezzotint_app"
+
+
+def main() -> int:
+    """Update and compile each; 1 where Qt's tools fail."""
+    try:
+        for language in sorted(LANGUAGES):
+            catalogue = catalogues() / f"mezzotint_{language}.ts"
+            update(catalogue)
+            compile_catalogue(catalogue, catalogue.with_suffix(".qm"))
+            print(f"{language}: {len(untranslated(catalogue))} strings not translated yet")
+    except subprocess.CalledProcessError as error:
+        print(error.stdout)
+        return 1
+    return 0
+
+
+def update(catalogue: Path) -> None:
+    """Add new texts, drop those that are gone; what is translated stays."""
+    language = catalogue.stem.partition("_")[2]
+    names = [path.relative_to(ROOT).as_posix() for path in sources()]
+    options = ["-locations", "none", "-no-obsolete", "-sort-messages", "-target-language", language]
+    options += ["-source-language", SOURCE]
+    if language == SOURCE:
+        options.append("-pluralonly")
+    _run("pyside6-lupdate", *options, *names, "-ts", str(catalogue))
+
+
+def sources() -> list[Path]:
+    """The modules that hold texts of the window; those of options stand where the engine declares them."""
+    return sorted([*APP.rglob("*.py"), *(ROOT / "engine" / "mezzotint").glob("*protocol.py")])
+
+
+def compile_catalogue(catalogue: Path, compiled: Path) -> None:
+    """What the window reads."""
+    _run("pyside6-lrelease", "-silent", str(catalogue), "-qm", str(compiled))
+
+
+def untranslated(catalogue: Path) -> list[str]:
+    """The texts that have no translation, or one that nobody has looked at."""
+    return [
+        message.findtext("source", "")
+        for message in ElementTree.parse(catalogue).iter("message")
+        if message.find("translation[@type='unfinished']") is not None
+    ]
+
+
+def tool(name: str) -> str | None:
+    """Qt's program of this name that came with PySide6."""
+    return shutil.which(name, path=Path(sys.executable).parent)
+
+
+def _run(name: str, *words: str) -> None:
+    found = tool(name)
+    if found is None:
+        raise SystemExit(f"{name} was not found: install PySide6 with 'make setup'")
+    subprocess.run(
+        [found, *words], cwd=ROOT, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

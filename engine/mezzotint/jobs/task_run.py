@@ -1,0 +1,205 @@
+"""One task made: from latents that an earlier run has left, or from its beginning; the queue is told all of it."""
+
+import contextlib
+import logging
+import threading
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from mezzotint import paths
+from mezzotint.errors import (
+    Cancelled,
+    DeviceLost,
+    ImageRefused,
+    MezzotintError,
+    ModelRefused,
+    OutOfMemory,
+    StorageError,
+    UsageError,
+)
+from mezzotint.jobs.leftover_latents import leftover
+from mezzotint.jobs.pace import StepPace
+from mezzotint.jobs.space import is_for_want_of_space
+from mezzotint.jobs.store import JobStore, Task, TaskState, seconds_of
+from mezzotint.protocol import (
+    DecodeRequest,
+    Decoding,
+    Event,
+    Failure,
+    GeneratedImage,
+    GenerateRequest,
+    GenerateResult,
+    IsCancelled,
+    OnEvent,
+    Saved,
+    Step,
+)
+from mezzotint.queue_protocol import DrainSettings
+
+if TYPE_CHECKING:
+    from mezzotint.engine import Engine
+
+LOOK = 0.25  # seconds between looks at what others did to the queue
+# What the file has, or the place where its image was to go, and not the task.
+_OF_LATENTS = (ImageRefused, ModelRefused, UsageError, StorageError)
+
+_log = logging.getLogger("mezzotint.jobs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """What became of one task; with neither a result nor an error one of its images was finished from its latents."""
+
+    task: Task
+    state: TaskState | None  # None: it was removed meanwhile
+    result: GenerateResult | None
+    error: Exception | None
+
+
+def failure_of(error: Exception) -> Failure:
+    """An error as people are told of it."""
+    if isinstance(error, MezzotintError):
+        return Failure(kind=error.kind, message=str(error))
+    if isinstance(error, MemoryError):
+        return Failure(kind=OutOfMemory.kind, message="the machine's memory is used up; a smaller size needs less")
+    return Failure(kind="bug", message=f"unexpected {type(error).__name__}: this is a bug, please report it")
+
+
+@dataclass(slots=True, kw_only=True)
+class DrainControl:
+    """Who is told of a drain, and how it is steered while it works."""
+
+    on_event: OnEvent
+    cancelled: IsCancelled
+    abandoned: IsCancelled = lambda: False  # whoever wanted the images has died: a person is asked about them
+    settings: DrainSettings = field(default_factory=DrainSettings)
+
+
+class TaskRun:
+    """One task on its way."""
+
+    def __init__(self, store: JobStore, task: Task, control: DrainControl, refused_latents: set[str]) -> None:
+        self._store, self._task, self._control, self._refused = store, task, control, refused_latents
+        self._thread = threading.get_ident()
+        self._asked, self._next_look = False, 0.0
+        self._seed = task.request.seed or 0  # of the image that is being made
+        self._pace = StepPace()
+        self._untold: list[GeneratedImage] = []
+
+    def run(self, engine: "Engine") -> Ended:
+        """Make it, and tell the queue."""
+        try:
+            result = self._decode(engine) or engine.generate(self._request(), self._event, self._is_to_stop)
+        except BrokenPipeError:  # whoever listened has gone: the command ends, and nothing is wrong with the task
+            self._store.put_back(self._task.id, because="nobody listens any more")
+            raise
+        except Exception as error:  # noqa: BLE001  one task that cannot be made does not keep the others from it
+            self._learn()
+            self._tell_untold()
+            return Ended(task=self._task, state=self._settle(error), result=None, error=error)
+        except BaseException:
+            self._store.put_back(self._task.id, because="the program was stopped")
+            raise
+        return self._finished(result)
+
+    def _finished(self, result: GenerateResult | GeneratedImage) -> Ended:
+        self._tell_untold()
+        if isinstance(result, GeneratedImage):  # the others are still to be made
+            state = self._store.put_back(self._task.id, because="")
+            return Ended(task=self._task, state=state, result=None, error=None)
+        state = self._store.finish(self._task.id, seconds_of(result))
+        return Ended(task=self._task, state=state, result=result, error=None)
+
+    def _decode(self, engine: "Engine") -> GeneratedImage | None:
+        """Finish an image that an earlier run had only to decode; None where there is none."""
+        path = self._leftover()
+        if path is None:
+            return None
+        asked = DecodeRequest(path=path, device=self._request().device)
+        try:
+            return engine.decode(asked, self._event, self._is_to_stop)
+        except _OF_LATENTS as error:
+            if isinstance(error, StorageError) and is_for_want_of_space(error, self._task.request):
+                raise
+            self._refused.add(path)
+            return None
+
+    def _leftover(self) -> str | None:
+        begun = self._store.row(self._task.entry).started
+        if begun is None:
+            return None
+        return leftover(paths.undecoded_folder(), self._task.request, begun, self._refused)
+
+    def _request(self) -> GenerateRequest:
+        """With what a person has settled since it was queued, such as to use the processor after the GPU failed."""
+        request, settings = self._task.request, self._control.settings
+        return replace(
+            request,
+            attention=settings.attention if request.attention == "auto" else request.attention,
+            device=settings.device if request.device == "auto" else request.device,
+            previews=request.previews or settings.previews,
+        )
+
+    # ---- on the way
+
+    def _event(self, event: Event) -> None:
+        self._pace.hear(event, time.monotonic())
+        first = self._task.request.seed or 0
+        if isinstance(event, Step | Decoding):
+            self._seed = first + event.image
+        if isinstance(event, Saved):
+            self._seed = event.image.seed + 1
+            self._saved(event.image)
+        self._control.on_event(event)
+
+    def _saved(self, image: GeneratedImage) -> None:
+        try:
+            self._store.saved(self._task.id, image)
+        except StorageError:  # told again when the task ends
+            self._untold.append(image)
+
+    def _tell_untold(self) -> None:
+        while self._untold:
+            self._store.saved(self._task.id, self._untold[0])
+            del self._untold[0]
+
+    def _is_to_stop(self) -> bool:
+        """Asked between any two blocks, from whichever thread; the queue only now and then, and from its own."""
+        now = time.monotonic()
+        if not self._asked and now >= self._next_look and threading.get_ident() == self._thread:
+            self._next_look = now + LOOK
+            self._asked = self._store.cancellation_asked(self._task.id) or self._is_to_wait()
+        return self._asked or self._control.cancelled()
+
+    def _is_to_wait(self) -> bool:
+        return self._store.paused() or self._store.is_skipped(self._task.id, self._seed)
+
+    # ---- its end
+
+    def _settle(self, error: Exception) -> TaskState | None:
+        task = self._task.id
+        if isinstance(error, Cancelled):
+            return self._stopped(error)
+        if isinstance(error, DeviceLost):
+            return self._store.died(task, because=str(error))
+        if isinstance(error, StorageError) and is_for_want_of_space(error, self._task.request):
+            self._store.pause()
+            return self._store.put_back(task, because=str(error))
+        failure = failure_of(error)
+        if failure.kind == "bug":
+            _log.error("a bug in task %s", task, exc_info=error)
+        return self._store.fail(task, failure.kind, failure.message)
+
+    def _stopped(self, error: Cancelled) -> TaskState | None:
+        if self._store.cancellation_asked(self._task.id):
+            return self._store.fail(self._task.id, "cancelled", str(error))
+        if self._control.abandoned():
+            return self._store.interrupt(self._task.id)
+        return self._store.put_back(self._task.id, because="" if self._is_to_wait() else str(error))
+
+    def _learn(self) -> None:
+        """Of a run that did not come to its end, its steps alone."""
+        if self._pace.seconds is not None:
+            with contextlib.suppress(StorageError):  # a comfort
+                self._store.learn_pace(self._task.request, self._pace.seconds)

@@ -1,0 +1,364 @@
+"""What options take: each kind knows how it is read from a job file, a word or a cell, and how it is written.
+
+A ValueError says what would be right. Standard library only.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+MAX_PATH = 4096  # characters
+
+Kind = Literal["integer", "number", "yes or no", "text", "list"]
+
+_SIZE = re.compile(r"([0-9]{1,6})[xX\u00d7]([0-9]{1,6})")
+_MEMORY = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?) ?([gm])i?b", re.IGNORECASE)
+_PIXELS = re.compile(r"[0-9]{1,6}")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
+_YES_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+SIDES = ("left", "top", "right", "bottom")
+Margins = tuple[int, int, int, int]  # pixels, in that order
+
+
+class Value:
+    """What an option takes: text, unless a kind of its own says otherwise."""
+
+    kind: Kind = "text"
+    metavar: str = "TEXT"
+
+    def read(self, value: object) -> Any:  # noqa: ANN401  each kind has its own type
+        """The value that a job file states."""
+        raise ValueError(f"{shown(value)} cannot be read")
+
+    def typed(self, cell: str) -> object:
+        """What a word or the cell of a table stands for in a job file."""
+        return cell
+
+    def parse(self, word: str) -> Any:  # noqa: ANN401
+        """The value that a word of the command line states."""
+        return self.read(self.typed(word))
+
+    def written(self, value: Any) -> object:  # noqa: ANN401
+        """The value as a job file states it."""
+        return value
+
+    def words(self, value: Any) -> list[str]:  # noqa: ANN401
+        """The value as the command line states it; several for an option that is repeated."""
+        return [str(value)]
+
+
+@dataclass(frozen=True, slots=True)
+class Integer(Value):
+    """Whole numbers from `low` to `high`."""
+
+    low: int
+    high: int
+    example: int
+    usual: int | None = None  # where a slider ends
+    metavar: str = "N"
+    kind: Kind = "integer"
+
+    def read(self, value: object) -> int:
+        """The number."""
+        if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
+            raise ValueError(
+                f"{shown(value)} is invalid; expected a whole number from {self.low} to {self.high}, "
+                f"such as {self.example}"
+            )
+        return value
+
+    def typed(self, cell: str) -> object:
+        """The number that digits are."""
+        return int(cell) if _INTEGER.fullmatch(cell) else cell
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Value):
+    """Numbers from `low` to `high`; `inside`: not these two themselves."""
+
+    low: float
+    high: float
+    example: float
+    inside: bool = False
+    usual: float | None = None  # where a slider ends
+    step: float = 0.05
+    metavar: str = "0..1"
+    kind: Kind = "number"
+
+    def read(self, value: object) -> float:
+        """The number; a job file may say it as a whole one."""
+        number = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else to_float(value)
+        fits = self.low < number < self.high if self.inside else self.low <= number <= self.high  # false for NaN
+        if not fits:
+            span = f"between {self.low:g} and {self.high:g}" if self.inside else f"from {self.low:g} to {self.high:g}"
+            raise ValueError(f"{shown(value)} is invalid; expected a number {span}, such as {self.example:g}")
+        return number
+
+    def typed(self, cell: str) -> object:
+        """The number that a cell says."""
+        number = to_float(cell)
+        return cell if math.isnan(number) else number
+
+    def words(self, value: float) -> list[str]:
+        """Without a fraction where there is none."""
+        return [plain_number(value)]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval(Value):
+    """A part of something, `START:END`, both from 0 to 1."""
+
+    example: str = "0.2:0.8"
+    step: float = 0.05
+    metavar: str = "START:END"
+    kind: Kind = "text"
+
+    def read(self, value: object) -> tuple[float, float]:
+        """Start and end."""
+        start, colon, end = value.partition(":") if isinstance(value, str) else ("", "", "")
+        low, high = to_float(start.strip() or math.nan), to_float(end.strip() or math.nan)
+        if not colon or not 0.0 <= low < high <= 1.0:
+            raise ValueError(
+                f"{shown(value)} is invalid; expected START:END, two numbers from 0 to 1, such as {self.example}"
+            )
+        return low, high
+
+    def written(self, value: tuple[float, float]) -> str:
+        """`START:END`."""
+        return ":".join(map(plain_number, value))
+
+    def words(self, value: tuple[float, float]) -> list[str]:
+        """`START:END`."""
+        return [self.written(value)]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Value):
+    """One of some words."""
+
+    choices: tuple[str, ...]
+    metavar: str = ""
+    kind: Kind = "text"
+
+    def read(self, value: object) -> str:
+        """The word."""
+        if not isinstance(value, str) or value not in self.choices:
+            raise ValueError(f"{shown(value)} is invalid; expected one of {', '.join(self.choices)}")
+        return value
+
+
+def one_of(literal: Any) -> Choice:  # noqa: ANN401  a Literal
+    """The words of a Literal."""
+    return Choice(get_args(literal))
+
+
+@dataclass(frozen=True, slots=True)
+class YesNo(Value):
+    """True or false; `switch`: false is what it is when nothing is said."""
+
+    switch: bool = False
+    metavar: str = ""
+    kind: Kind = "yes or no"
+
+    def read(self, value: object) -> bool:
+        """The answer."""
+        if not isinstance(value, bool):
+            raise ValueError(f"{shown(value)} is invalid; expected true or false")
+        return value
+
+    def typed(self, cell: str) -> object:
+        """The answer that a word gives."""
+        return _YES_NO.get(cell.lower(), cell)
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Value):
+    """Characters, at most `most`, none of which controls a terminal."""
+
+    most: int
+    metavar: str = "TEXT"
+    kind: Kind = "text"
+
+    def read(self, value: object) -> str:
+        """The text."""
+        if not isinstance(value, str):
+            raise ValueError(f"{shown(value)} is not text; write it in quotes")
+        if not is_text(value) or len(value) > self.most:
+            raise ValueError(f"{shown(value)} is longer than {self.most} characters, or holds some that are no text")
+        return value
+
+    def parse(self, word: str) -> str:
+        """Bytes that are no characters arrive from a shell as surrogates."""
+        try:
+            word.encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"{shown(word)} contains bytes that are not valid text in this terminal's encoding"
+            ) from None
+        return word
+
+
+@dataclass(frozen=True, slots=True)
+class Path(Text):
+    """A file or folder; on the command line also one whose name is no text."""
+
+    most: int = MAX_PATH
+    metavar: str = "FILE"
+
+    def parse(self, word: str) -> str:
+        """As it stands."""
+        return word
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName(Path):
+    """The id of a model, or its path."""
+
+    metavar: str = "MODEL"
+
+
+@dataclass(frozen=True, slots=True)
+class PixelSize(Value):
+    """Width and height in pixels."""
+
+    metavar: str = "WxH"
+    kind: Kind = "text"
+
+    def read(self, value: object) -> tuple[int, int]:
+        """`WIDTHxHEIGHT`."""
+        match = _SIZE.fullmatch(value) if isinstance(value, str) else None
+        if match is None or not int(match[1]) or not int(match[2]):
+            raise ValueError(f"{shown(value)} is not a size; expected width x height in pixels, such as 1024x1024")
+        return int(match[1]), int(match[2])
+
+    def written(self, value: tuple[int, int]) -> str:
+        """`WIDTHxHEIGHT`."""
+        return f"{value[0]}x{value[1]}"
+
+    def words(self, value: tuple[int, int]) -> list[str]:
+        """`WIDTHxHEIGHT`."""
+        return [self.written(value)]
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySize(Value):
+    """Bytes; a GB is 2^30 of them."""
+
+    metavar: str = "SIZE"
+    kind: Kind = "text"
+
+    def read(self, value: object) -> int:
+        """A number with its unit; a bare number is bytes, as programs write it."""
+        match = _MEMORY.fullmatch(value.strip()) if isinstance(value, str) else None
+        size = round(float(match[1]) * (2**30 if match[2] in "gG" else 2**20)) if match else value
+        if isinstance(size, bool) or not isinstance(size, int) or not 2**20 <= size <= 2**50:
+            raise ValueError(f"{shown(value)} is not an amount of memory; expected a number and GB or MB, such as 6GB")
+        return size
+
+    def words(self, value: int) -> list[str]:
+        """In GB where that is a whole number."""
+        if value % 2**30 == 0:
+            return [f"{value >> 30}GB"]
+        return [f"{value / 2**20:.6f}".rstrip("0").rstrip(".") + "MB"]
+
+
+@dataclass(frozen=True, slots=True)
+class MarginSizes(Value):
+    """Pixels on the four sides."""
+
+    metavar: str = "L,T,R,B"
+    kind: Kind = "text"
+
+    def read(self, value: object) -> Margins:
+        """LEFT,TOP,RIGHT,BOTTOM, or some of them by name."""
+        parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
+        in_order = len(parts) == len(SIDES) and not any("=" in part for part in parts)
+        named = dict(zip(SIDES, parts, strict=True)) if in_order else _by_name(parts)
+        pixels = [int(named.get(side, "0")) if _PIXELS.fullmatch(named.get(side, "0")) else -1 for side in SIDES]
+        if min(pixels) < 0 or not named.keys() <= set(SIDES):
+            raise ValueError(
+                f"{shown(value)} is invalid; expected LEFT,TOP,RIGHT,BOTTOM in pixels, such as 0,0,128,64, or sides by "
+                "name, each once, such as right=128,bottom=64"
+            )
+        if not any(pixels):
+            raise ValueError(f"{shown(value)} does not extend the image; give at least one side some pixels")
+        return pixels[0], pixels[1], pixels[2], pixels[3]
+
+    def written(self, value: Margins) -> str:
+        """In order."""
+        return ",".join(map(str, value))
+
+    def words(self, value: Margins) -> list[str]:
+        """In order."""
+        return [self.written(value)]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Value):
+    """Several values of one kind; on the command line the option is repeated, in a cell semicolons divide them."""
+
+    each: Value
+    kind: Kind = "list"
+
+    @property
+    def metavar(self) -> str:  # type: ignore[override]
+        """That of each."""
+        return self.each.metavar
+
+    def read(self, value: object) -> tuple[Any, ...]:
+        """All of them; one alone needs no list."""
+        return tuple(self.each.read(one) for one in (value if isinstance(value, list | tuple) else [value]))
+
+    def typed(self, cell: str) -> object:
+        """Divided."""
+        return [part.strip() for part in cell.split(";")]
+
+    def parse(self, word: str) -> Any:  # noqa: ANN401
+        """One of them."""
+        return self.each.parse(word)
+
+    def written(self, value: tuple[Any, ...]) -> list[object]:
+        """A list."""
+        return [self.each.written(one) for one in value]
+
+    def words(self, value: tuple[Any, ...]) -> list[str]:
+        """One after the other."""
+        return [word for one in value for word in self.each.words(one)]
+
+
+def shown(value: object) -> str:
+    """A wrong value in a message, on one line."""
+    if isinstance(value, Mapping):
+        return "a table"
+    if isinstance(value, list | tuple):
+        return "a list"
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    text = text if len(text) <= 60 else f"{text[:57]}..."
+    return "'" + "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text) + "'"
+
+
+def is_text(value: str) -> bool:
+    """Whether it holds whole characters only, and none that controls a terminal."""
+    return not any("\ud800" <= one <= "\udfff" or (ord(one) < 32 and one not in "\n\t") for one in value)
+
+
+def plain_number(value: float) -> str:
+    """Without a fraction where there is none."""
+    return repr(int(value)) if float(value).is_integer() else repr(value)
+
+
+def to_float(value: float | str) -> float:
+    """The number; not-a-number for what is none."""
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return math.nan
+
+
+def _by_name(parts: list[str]) -> dict[str, str]:
+    pairs = [part.partition("=") for part in parts]
+    found = {side.strip(): pixels.strip() for side, _, pixels in pairs}
+    return found if parts and len(found) == len(pairs) else {"": ""}

@@ -1,0 +1,205 @@
+"""All options by name, and what was said with them: on the command line, in a job file, by a request. Standard library
+only; what an option means for a request, `batch/job/settings.py` knows.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from typing import Any, get_args
+
+from mezzotint.errors import UsageError
+from mezzotint.option import Group, Option, declared
+from mezzotint.option_values import SIDES, MarginSizes, ModelName, Number, Path, PixelSize, Text
+from mezzotint.request_protocol import (
+    MAX_PROMPT,
+    REFINER_AT,
+    Cascade,
+    GenerateRequest,
+    Inpaint,
+    Output,
+    Transition,
+)
+from mezzotint.sampling_protocol import Sampling
+
+# What is no field of a request by itself.
+_MORE = (
+    Option(name="prompt", takes=Text(MAX_PROMPT), group="image", in_jobs=False, help="what the image shows"),
+    Option(
+        name="model",
+        takes=ModelName(),
+        group="image",
+        short="-m",
+        help="an id from `mezzotint models list`, or a path",
+        default="the bundled starter",
+    ),
+    Option(
+        name="weights",
+        takes=Path(),
+        group="image",
+        help="load the denoiser (U-Net or transformer) from this safetensors or GGUF file, everything else from the "
+        "model",
+    ),
+    Option(name="size", takes=PixelSize(), group="image", help="pixels, such as 1024x768", default="the model's"),
+    Option(name="init", takes=Path(), group="image", help="init image, for image to image"),
+    Option(
+        name="mask",
+        takes=Path(),
+        group="inpainting and outpainting",
+        help="an image of the same shape as the init image: white is generated, black or transparent is kept",
+    ),
+    Option(
+        name="outpaint",
+        takes=MarginSizes(),
+        group="inpainting and outpainting",
+        help="extend the init image by so many pixels on its left, top, right and bottom, such as 0,0,128,64 or "
+        "right=128,bottom=64",
+    ),
+    Option(
+        name="refiner",
+        takes=ModelName(),
+        group="refiner and hires fix",
+        help="a model for the last part of the schedule",
+    ),
+    Option(
+        name="refiner-at",
+        takes=Number(0, 1, REFINER_AT, inside=True),
+        group="refiner and hires fix",
+        help="switch to the refiner after this part of the schedule",
+        default=str(REFINER_AT),
+    ),
+)
+_DECLARING = (GenerateRequest, Inpaint, Sampling, Transition, Output)
+_ALL = (*_MORE, *(one for cls in _DECLARING for one in declared(cls).values()))
+
+GROUPS: tuple[Group, ...] = get_args(Group)
+OPTIONS: Mapping[str, Option] = {one.name: one for group in GROUPS for one in _ALL if one.group == group}
+SETTINGS: Mapping[str, Option] = {name: one for name, one in OPTIONS.items() if one.in_jobs}  # of a job file
+_BY_FIELD = {one.field: one for one in OPTIONS.values()}
+
+
+class Options:
+    """What was said, by the names that options have in Python; `None`, `()` or `False` for what was not."""
+
+    __slots__ = ("_said",)
+
+    def __init__(self, **said: Any) -> None:  # noqa: ANN401  each option has its own type
+        unknown = said.keys() - _BY_FIELD.keys()
+        if unknown:
+            raise TypeError(f"there is no option {sorted(unknown)[0]}")
+        self._said = {name: value for name, value in said.items() if value is not None and value != _unsaid(name)}
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        if name not in _BY_FIELD:
+            raise AttributeError(name)
+        return self._said.get(name, _unsaid(name))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Options) and self._said == other._said
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._said.items()))
+
+    def __repr__(self) -> str:
+        return f"Options({', '.join(f'{name}={value!r}' for name, value in self._said.items())})"
+
+    def but(self, **said: Any) -> "Options":  # noqa: ANN401
+        """The same with these instead."""
+        return Options(**(self._said | said))
+
+    def of(self, cls: type) -> dict[str, Any]:
+        """What was said of the fields of a dataclass that declares options, by field."""
+        options = declared(cls)
+        return {name: self._said[one.field] for name, one in options.items() if one.field in self._said}
+
+    def each(self) -> Iterator[tuple[Option, Any]]:
+        """What was said, in the order of the options."""
+        return ((one, self._said[one.field]) for one in OPTIONS.values() if one.field in self._said)
+
+
+def _unsaid(name: str) -> object:
+    return _BY_FIELD[name].unsaid
+
+
+# ---- as job files and the command line have them
+
+
+def said_settings(options: Options) -> dict[str, object]:
+    """The settings that options say, as a job file states them."""
+    return {one.name: one.takes.written(value) for one, value in options.each() if one.in_jobs}
+
+
+def said_words(options: Options) -> Iterator[str]:
+    """The options as words of the command line, without the prompt; `--option=-value` where it begins with a hyphen."""
+    for one, value in options.each():
+        if one.field == "prompt":
+            continue
+        if isinstance(value, bool):
+            yield one.flag if value else f"--no-{one.name}"
+            continue
+        for word in one.takes.words(value):
+            yield from (f"{one.flag}={word}",) if word.startswith("-") else (one.flag, word)
+
+
+def read_settings(said: Mapping[str, object], problem: Callable[[str, str], UsageError]) -> Options:
+    """The options that a job file states; `problem` makes the error of a setting that cannot be."""
+    found: dict[str, Any] = {}
+    for name, value in said.items():
+        one = SETTINGS.get(name)
+        if one is None:
+            raise problem(name, "")
+        try:
+            found[one.field] = one.takes.read(value)
+        except ValueError as error:
+            raise problem(name, str(error)) from None
+    return Options(**found)
+
+
+# ---- of a request
+
+
+def options_of(request: GenerateRequest) -> Options:
+    """What options can say of a request; a cascade may hold more stages than they reach."""
+    images = {one.role: one.path for one in request.images}
+    options = Options(
+        **_said_by(request),
+        **_of_cascade(request.cascade),
+        **_said_by(request.output),
+        **_of_inpaint(request.inpaint, "mask" in images),
+        prompt=request.prompt,
+        init=images.get("init"),
+        mask=images.get("mask"),
+    )
+    return options if images else options.but(strength=None)
+
+
+def _said_by(part: Any, *, all_of_it: bool = False) -> dict[str, Any]:  # noqa: ANN401  one of those that declare
+    """What a part says otherwise than one that says nothing, by the options' names in Python."""
+    cls: type = type(part)
+    defaults = {one.name: one.default for one in fields(part)}
+    pairs = ((name, one, getattr(part, name)) for name, one in declared(cls).items())
+    return {one.field: value for name, one, value in pairs if all_of_it or value != defaults[name]}
+
+
+def _of_cascade(cascade: Cascade) -> dict[str, Any]:
+    if not cascade.stages:
+        return {}
+    first = cascade.stages[0]
+    found: dict[str, Any] = {
+        "model": None if first.model is None else first.model.id,
+        "weights": first.weights,
+        "size": None if first.width is None or first.height is None else (first.width, first.height),
+    }
+    found |= _said_by(first.sampling)
+    for before, after, transition in zip(cascade.stages, cascade.stages[1:], cascade.transitions, strict=False):
+        if transition.strength is None and after.model is not None:
+            found |= {"refiner": after.model.id, "refiner_at": before.until}
+        elif transition.strength is not None:
+            found |= _said_by(transition, all_of_it=True)
+    return found
+
+
+def _of_inpaint(inpaint: Inpaint | None, has_mask: bool) -> dict[str, Any]:
+    if inpaint is None:
+        return {}
+    margins = tuple(getattr(inpaint, side) for side in SIDES)
+    said = _said_by(inpaint, all_of_it=True) if has_mask or any(margins) else {}  # else it says nothing
+    return said | ({"outpaint": margins} if any(margins) else {})

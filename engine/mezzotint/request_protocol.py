@@ -1,0 +1,398 @@
+"""The boundary's part about requests: what a person asks for. Each option is declared where its value stands.
+
+`None` means "not said, take the model's own". Standard library only.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+from mezzotint.memory_protocol import CudaGraphs, MemoryPolicy, Quantization
+from mezzotint.option import option
+from mezzotint.option_values import (
+    Integer,
+    Listed,
+    MemorySize,
+    Number,
+    Path,
+    Text,
+    Value,
+    YesNo,
+    one_of,
+    plain_number,
+    shown,
+    to_float,
+)
+from mezzotint.sampling_protocol import Sampling
+
+Space = Literal["latent", "pixel"]
+Upscaler = Literal["nearest", "bilinear", "bicubic", "lanczos"]
+ImageRole = Literal["init", "mask", "control", "reference"]
+Attention = Literal["auto", "flash", "int8", "sdpa", "reference"]
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+InpaintArea = Literal["whole", "masked"]
+InpaintFill = Literal["picture", "blur", "noise"]
+
+MAX_SEED = 2**63 - 1
+MAX_COUNT = 10_000
+MAX_PROMPT = 65_536  # characters
+REFINER_AT = 0.8
+HIRES_SCALE = 1.5
+HIRES_STRENGTH = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class LoraFile(Value):
+    """A LoRA, FILE or FILE:WEIGHT; the colon after the letter of a Windows drive is no such colon."""
+
+    metavar: str = "FILE[:WEIGHT]"
+
+    def read(self, value: object) -> "LoraRef":
+        """File and weight."""
+        return self.parse(Path().read(value))
+
+    def parse(self, word: str) -> "LoraRef":
+        """File and weight."""
+        path, colon, last = word.rpartition(":")
+        if path and math.isfinite(to_float(last)):
+            return LoraRef(path=path, weight=to_float(last))
+        if colon and path.lower().endswith(".safetensors"):
+            raise ValueError(
+                f"{shown(last)} is not a weight; expected a file and a number, such as style.safetensors:0.8"
+            )
+        return LoraRef(path=word)
+
+    def written(self, value: "LoraRef") -> str:
+        """FILE:WEIGHT."""
+        return f"{value.path}:{value.weight!r}"
+
+    def words(self, value: "LoraRef") -> list[str]:
+        """FILE:WEIGHT."""
+        return [f"{value.path}:{plain_number(value.weight)}"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRef:
+    """A model by its catalog id, or by the path of its folder or file."""
+
+    id: str
+    sha256: str | None = None  # of the sha256 of its weight files; given, other files are told in a notice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoraRef:
+    """A LoRA file, and how strongly it counts."""
+
+    path: str
+    weight: float = 1.0  # below 0: away from what it was trained for
+    sha256: str | None = None  # of the file; given, a file that has changed is refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One model at one size over one interval of noise levels."""
+
+    model: ModelRef | None = None  # None: that of the stage before; for the first, the default model
+    width: int | None = None  # pixels; None: that of the stage before times the transition's scale
+    height: int | None = None
+    until: float | None = None  # 0..1, the part of the schedule done when it hands over; None: to the end
+    sampling: Sampling = field(default_factory=Sampling)
+    prompt: str | None = None  # None: the request's
+    negative_prompt: str | None = None
+    loras: tuple[LoraRef, ...] | None = None  # None: those of the request's that fit its model
+    weights: str | None = None  # a file, safetensors or GGUF, of other weights for the network that makes images
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """How the latents of one stage become those of the next."""
+
+    space: Space = option(
+        "latent",
+        "hires-space",
+        one_of(Space),
+        group="refiner and hires fix",
+        help="upscale latents or pixels",
+        default="latent",
+    )
+    scale: float = option(  # of the sides
+        1.0,
+        "hires",
+        Number(1, 4, HIRES_SCALE, metavar="SCALE"),
+        group="refiner and hires fix",
+        help="hires fix: a second pass at 1 to 4 times the size",
+    )
+    upscaler: Upscaler = option(
+        "bicubic",
+        "hires-upscaler",
+        one_of(Upscaler),
+        group="refiner and hires fix",
+        help="upscaling method",
+        default="bicubic",
+    )
+    # 0..1, how far up the noise the next stage starts; None: where the last stopped
+    strength: float | None = option(
+        None,
+        "hires-strength",
+        Number(0, 1, HIRES_STRENGTH),
+        group="refiner and hires fix",
+        help="denoising strength of the second pass",
+        default=str(HIRES_STRENGTH),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cascade:
+    """A list of stages, and the transitions between them (one fewer)."""
+
+    stages: tuple[Stage, ...] = (Stage(),)
+    transitions: tuple[Transition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageInput:
+    """An image given beside the words, and the part it plays.
+
+    A mask has the shape of the init image: what is white is made anew, what is black or transparent stays.
+    """
+
+    path: str
+    role: ImageRole = "init"
+    sha256: str | None = None  # of the file; given, a file that has changed is refused
+    weight: float = 1.0
+    interval: tuple[float, float] = (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inpaint:
+    """How the masked part of an init image is made anew, and by how much the image grows."""
+
+    area: InpaintArea = option(
+        "whole",
+        "inpaint-area",
+        one_of(InpaintArea),
+        group="inpainting and outpainting",
+        help="whole: inpaint at the size of the whole image; masked: inpaint only the masked area with its padding, at "
+        "full resolution, and paste it back",
+        default="whole",
+    )
+    padding: int = option(
+        32,
+        "inpaint-padding",
+        Integer(0, 4096, 32, metavar="PIXELS"),
+        group="inpainting and outpainting",
+        help="context around the mask with --inpaint-area masked",
+        default="32",
+    )
+    feather: int = option(
+        8,
+        "inpaint-feather",
+        Integer(0, 256, 8, metavar="PIXELS"),
+        group="inpainting and outpainting",
+        help="width of the soft edge inside the mask, or into the image when outpainting; more blends large areas "
+        "better",
+        default="8",
+    )
+    fill: InpaintFill = option(
+        "picture",
+        "inpaint-fill",
+        one_of(InpaintFill),
+        group="inpainting and outpainting",
+        help="what the masked area starts from: the image itself, the colours around it, or noise",
+        default="picture",
+    )
+    left: int = 0  # pixels by which the image grows there
+    top: int = 0
+    right: int = 0
+    bottom: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Where images go: a file name, or a template with [tokens] such as [seed] or [date]."""
+
+    path: str | None = option(  # None: the default template in the current folder; a folder: the default name in it
+        None,
+        "output",
+        Path(metavar="PATH"),
+        group="output",
+        short="-o",
+        in_jobs=False,
+        help="a folder, a file name or a template with [tokens]; .png, .jpg, .webp",
+        default="[date]-[time]-[seed].png",
+    )
+    overwrite: bool = option(  # False: a suffix keeps what is there
+        False,
+        "overwrite",
+        YesNo(switch=True),
+        group="output",
+        in_jobs=False,
+        help="replace an existing file",
+        default="use another name",
+    )
+    preview_folder: str | None = option(
+        None,
+        "preview-dir",
+        Path(metavar="DIR"),
+        group="output",
+        key="preview",
+        in_jobs=False,
+        help="write a preview image of each step into this folder",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateRequest:
+    """Everything that decides an image."""
+
+    prompt: str
+    negative_prompt: str = option(
+        "", "negative", Text(MAX_PROMPT), group="image", help="negative prompt", default="none"
+    )
+    cascade: Cascade = field(default_factory=Cascade)
+    images: tuple[ImageInput, ...] = ()
+    strength: float | None = option(  # how much of an init image is made anew
+        None,
+        "strength",
+        Number(0, 1, 0.6),
+        group="image",
+        help="denoising strength of an init image",
+        default="0.6; 1 where a masked part is filled first",
+    )
+    inpaint: Inpaint | None = None  # None: as its defaults, where there is a mask
+    seed: int | None = option(
+        None,
+        "seed",
+        Integer(0, MAX_SEED, 7),
+        group="image",
+        help="seed of the first image; the next ones count up",
+        default="random",
+    )
+    count: int = option(1, "count", Integer(1, MAX_COUNT, 4), group="image", help="number of images", default="1")
+    device: str = option(
+        "auto",
+        "device",
+        Text(200, metavar="NAME"),
+        group="performance",
+        help="auto, cpu, cuda, cuda:1, xpu, mps",
+        default="auto, the best one available",
+    )
+    dtype: Dtype = option(
+        "auto",
+        "dtype",
+        one_of(Dtype),
+        group="performance",
+        help="number format",
+        default="auto: float32 on a CPU, 16 bits on a GPU",
+    )
+    attention: Attention = option(
+        "auto",
+        "attention",
+        one_of(Attention),
+        group="performance",
+        help="flash and int8 (faster, less exact) on NVIDIA cards; sdpa and reference everywhere",
+        default="auto: flash where supported, otherwise sdpa",
+    )
+    quantization: Quantization = option(  # of the network that makes images
+        "auto",
+        "quant",
+        one_of(Quantization),
+        group="performance",
+        help="quantize the denoiser as it is loaded, cached for the next time",
+        default="auto: none unless the card is too small",
+    )
+    text_quantization: Quantization = option(
+        "auto", "quant-text", one_of(Quantization), group="performance", help="quantize the text encoders"
+    )
+    previews: bool = False  # a small JPEG with every step
+    embeddings: tuple[str, ...] = option(
+        (),
+        "embedding",
+        Listed(Path()),
+        group="image",
+        help="a textual inversion, used by its file name in the prompt (may be repeated)",
+    )
+    loras: tuple[LoraRef, ...] = option(  # each is for every stage whose model it fits
+        (),
+        "lora",
+        Listed(LoraFile()),
+        group="image",
+        help="a LoRA in safetensors and its weight, such as style.safetensors:0.8 (may be repeated)",
+        default="1",
+    )
+    memory: MemoryPolicy = option(
+        "auto",
+        "memory",
+        one_of(MemoryPolicy),
+        group="memory",
+        help="auto: the best quality that is not much slower; fast: the shortest time; balanced: between the two; "
+        "lowest: the least VRAM",
+        default="auto",
+    )
+    vram_limit_bytes: int | None = option(  # on a processor: of a simulated card
+        None,
+        "vram-limit",
+        MemorySize(metavar="SIZE|CARD"),
+        group="memory",
+        help="use at most this much VRAM, such as 6GB, or as much as a card has, such as 'RTX 3060'; on a CPU a card "
+        "of that size is simulated",
+    )
+    ram_limit_bytes: int | None = option(
+        None, "ram-limit", MemorySize(), group="memory", help="use at most this much RAM"
+    )
+    vae_tile: int | None = option(
+        None,
+        "vae-tile",
+        Integer(0, 8192, 512, metavar="PIXELS"),
+        group="memory",
+        help="tile size for VAE decoding, which takes less memory; 0: no tiles",
+        default="as planned",
+    )
+    compile: bool = option(
+        False,
+        "compile",
+        YesNo(switch=True),
+        group="performance",
+        help="compile the denoiser's blocks: the first image of a size takes minutes, the next ones less time",
+    )
+    fast: bool = option(
+        False,
+        "fast",
+        YesNo(switch=True),
+        group="performance",
+        help="float16 with float16 accumulation: faster on NVIDIA GeForce cards, slightly less exact",
+    )
+    cuda_graphs: CudaGraphs = option(
+        "auto",
+        "cuda-graphs",
+        one_of(CudaGraphs),
+        group="performance",
+        help="capture each step as a CUDA graph where the whole denoiser is on an NVIDIA card",
+        default="auto: off for now",
+    )
+    strict: bool = option(
+        False,
+        "strict",
+        YesNo(switch=True),
+        group="memory",
+        help="when memory runs out, fail rather than change the image (smaller tiles, lower precision)",
+    )
+    output: Output = field(default_factory=Output)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateManyRequest:
+    """Several requests at once; those that are alike are made together, which takes less time than one by one."""
+
+    requests: tuple[GenerateRequest, ...]  # 1 to 64; those of a count above 1 are made alone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeRequest:
+    """Finish an image whose latents a job has left behind."""
+
+    path: str  # of its latents
+    device: str = "auto"
+    dtype: Dtype = "auto"  # auto: what the job had
+    vae_tile: int | None = None  # None: as the job had it
+    output: Output = field(default_factory=Output)  # without a path: where the image was to go

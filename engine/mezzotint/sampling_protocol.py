@@ -1,0 +1,159 @@
+"""The boundary's part about sampling: every option of it, declared where its value stands. Standard library only.
+
+To add one: a field here, what honours it, a test. The command line, job files, tables, the matrix, the window, metadata
+and the manual have it then.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from mezzotint.option import declared, option, translate
+from mezzotint.option_values import Integer, Interval, Number, Text, YesNo, one_of
+
+PredictionType = Literal["epsilon", "v_prediction", "flow_prediction"]
+
+# Their names here and as people write them. Which schedules a sampler runs, `families/samplers.py` knows.
+SAMPLERS = {
+    "euler": "Euler",
+    "euler_a": "Euler a",
+    "heun": "Heun",
+    "dpmpp_2m": "DPM++ 2M",
+    "dpmpp_2m_sde": "DPM++ 2M SDE",
+    "ddim": "DDIM",
+    "unipc": "UniPC",
+    "lcm": "LCM",
+}
+SCHEDULES = {
+    "karras": "Karras",
+    "exponential": "Exponential",
+    "sgm_uniform": "SGM Uniform",
+    "simple": "Simple",
+}
+
+_OWN = "the model's"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How a stage walks down the noise; `None` is the checkpoint's own."""
+
+    # Of the whole schedule, before a stage takes its part.
+    steps: int | None = option(
+        None,
+        "steps",
+        Integer(1, 1000, 20, usual=60),
+        group="sampling",
+        help=translate("Options", "more steps take longer and gain little beyond the model default"),
+        default=_OWN,
+        label=translate("Options", "Steps"),
+        unset=30,
+    )
+    guidance_scale: float | None = option(
+        None,
+        "guidance",
+        Number(0, 100, 5, usual=15, step=0.1, metavar="G"),
+        group="sampling",
+        help=translate(
+            "Options", "CFG scale: how closely the prompt is followed; at 1 or less the negative prompt is ignored"
+        ),
+        unset=5.0,
+        default=_OWN,
+        label=translate("Options", "CFG scale"),
+    )
+    # Parts of the schedule between which there is guidance, arXiv 2404.07724
+    cfg_interval: tuple[float, float] | None = option(
+        None,
+        "cfg-interval",
+        Interval(),
+        group="sampling",
+        help=translate(
+            "Options",
+            "CFG interval: guide only between these two parts of the schedule; the steps outside take half the time",
+        ),
+        default="0:1",
+        label=translate("Options", "CFG interval"),
+        unset=(0.0, 1.0),
+    )
+    sampler: str | None = option(
+        None,
+        "sampler",
+        Text(200, metavar="NAME"),
+        group="sampling",
+        help=translate("Options", "the sampling method"),
+        names=tuple(SAMPLERS),
+        default=_OWN,
+        label=translate("Options", "Sampler"),
+    )
+    schedule: str | None = option(
+        None,
+        "schedule",
+        Text(200, metavar="NAME"),
+        group="sampling",
+        help=translate("Options", "how the noise levels of the steps are spaced"),
+        names=("default", *SCHEDULES),
+        default=_OWN,
+        label=translate("Options", "Schedule"),
+    )
+    # phi of arXiv 2305.08891
+    guidance_rescale: float | None = option(
+        None,
+        "guidance-rescale",
+        Number(0, 1, 0.7),
+        group="sampling",
+        scope="stage",
+        help=translate("Options", "CFG rescale, against overexposure at a high CFG scale"),
+        default=_OWN,
+        label=translate("Options", "CFG rescale"),
+    )
+    # 0: the encoder's usual layer; n: n layers earlier
+    clip_skip: int | None = option(
+        None,
+        "clip-skip",
+        Integer(0, 31, 1, usual=10),
+        group="sampling",
+        scope="model",
+        help=translate("Options", "use the text encoder's output this many layers earlier"),
+        default="0",
+        label=translate("Options", "Clip skip"),
+    )
+    prediction_type: PredictionType | None = option(
+        None,
+        "prediction-type",
+        one_of(PredictionType),
+        group="sampling",
+        scope="model",
+        help="override what the model's files say",
+    )
+    zero_terminal_snr: bool | None = option(
+        None,
+        "zero-terminal-snr",
+        YesNo(),
+        group="sampling",
+        scope="model",
+        help="override what the model's files say",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettledSampling(Sampling):
+    """The same with nothing left open."""
+
+    sampler: str
+    schedule: str
+    steps: int
+    guidance_scale: float
+    guidance_rescale: float
+    clip_skip: int
+    prediction_type: PredictionType
+    zero_terminal_snr: bool
+
+
+def shared_with_refiner(sampling: Sampling) -> Sampling:
+    """The part of a stage's sampling that a refiner has, too: not what describes the network."""
+    shared = (name for name, one in declared(Sampling).items() if one.scope == "cascade")
+    return Sampling(**{name: getattr(sampling, name) for name in shared})
+
+
+def sampling_of(values: object) -> Sampling:
+    """The sampling among the fields of something that has them all."""
+    return Sampling(**{one.name: getattr(values, one.name) for one in fields(Sampling)})
