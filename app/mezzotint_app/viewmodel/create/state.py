@@ -9,6 +9,7 @@ from mezzotint.option_values import Integer, Number
 from mezzotint.protocol import (
     CudaGraphs,
     Dtype,
+    GenerateRequest,
     ImageInput,
     Inpaint,
     LoraRef,
@@ -95,6 +96,7 @@ class CreateState:
     history: tuple[str, ...] = ()  # of prompts, the newest first
     open_folds: tuple[str, ...] = ()
     results: tuple[Result, ...] = ()  # the last images, the newest first
+    made: GenerateRequest | None = None  # with the seed of the last image
     images: tuple[ImageInput, ...] = ()  # to begin from, with what is said of them
     strength: float | None = None
     inpaint: Inpaint | None = None
