@@ -98,6 +98,7 @@ class Stage:
         create.seed.set(seed)
         if not create.generate():
             raise RuntimeError(f"nothing could be made: {create.problems()}")
+        create.seed.fix(False)  # locked, it would be told that the same comes again
 
     def until_saved(self, number: int) -> None:
         """Until so many images are saved since the beginning and nothing runs."""

@@ -1,5 +1,7 @@
 """The parts of the program know of each other, and of the session before."""
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtGui import QColor, QImage
 
@@ -27,6 +29,9 @@ def later(qtbot, tmp_path):
     first = program(qtbot)
     first.create.words.set_prompt("a boat at dawn")
     first.create.chosen.change(steps=7)
+    first.create.restore()
+    first.images.set_picture(str(path))
+    first.images.set_strength(0.3)
     first.create_state.change(results=(Result(path=str(path), seed=7, width=8, height=8),))
     first.settings.change(first_run_done=True)
     first.finish()
@@ -40,6 +45,7 @@ def test_the_create_page_is_as_it_was_left(qtbot, later):
     qtbot.addWidget(window, before_close_func=lambda one: one.leave())
     window.show()
     later.create.restore()
+    assert (Path(later.images.path()).name, later.images.strength()) == ("a.png", 0.3)
     page = window.create_page
     assert page.prompts.prompt.toPlainText() == "a boat at dawn"
     assert later.create.chosen.settings().steps == 7

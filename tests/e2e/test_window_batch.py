@@ -25,12 +25,13 @@ def test_a_folder_is_made_by_the_window_alone(tmp_path):
     try:
         dropped = first.told("dropped")
         assert dropped["folder"] == str(tmp_path / "home" / "photos") and dropped["prompts"] == "at night, snow"
+        assert dropped["unasked"] == {}
         assert dropped["settings"]["model"] == "starter-dit" and dropped["settings"]["steps"] == 2
 
         looked = first.told("looked")
         assert looked["problem"] == "" and looked["tab"]
         assert sorted(row[0] for row in looked["rows"]) == ["cannot generate"] + ["generate"] * PICTURES
-        assert looked["words"].startswith(f"{PICTURES} to generate, 1 skipped")
+        assert looked["words"].startswith(f"{PICTURES} to generate, 1 cannot be generated")
         assert not Path(dropped["output"]).exists()  # nothing was made
 
         runs = first.told("runs")
@@ -42,9 +43,9 @@ def test_a_folder_is_made_by_the_window_alone(tmp_path):
         assert "It can be resumed." in stopped["line"]
 
         done = first.told("done")
-        assert (done["done"], done["errors"], done["problem"]) == (PICTURES, 0, "")
-        assert done["line"].startswith(f"{PICTURES} of {PICTURES} generated, 1 skipped")
-        assert "All done." in done["line"] and done["folder"] == dropped["output"]
+        assert (done["done"], done["errors"], done["problem"]) == (PICTURES, 1, "")
+        assert done["line"].startswith(f"{PICTURES} of {PICTURES + 1} generated, 1 failed")
+        assert done["failures"].startswith("broken.png") and done["folder"] == dropped["output"]
         made = sorted(path.name for path in Path(done["folder"]).rglob("*.png"))
         assert made == [f"{number:02}.png" for number in range(PICTURES)]
         statuses = [record["status"] for record in outcomes(done["folder"]).values()]

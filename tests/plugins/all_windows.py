@@ -189,6 +189,7 @@ class Windows:
         result = window.create_page.result
         result.view.show_image(picture())
         result.strip.show_results([Result(path=f"/p/{HOSTILE}", seed=3, width=64, height=64)] * 2)
+        window.create_page.footer.repeats.show_text(HOSTILE)
         window.tell(HOSTILE)
         window.line.tell(HOSTILE)
         window.engine_notice.trouble.show_text(HOSTILE)
@@ -225,6 +226,7 @@ class Windows:
         window = self._page(GALLERY)
         until(lambda: self.program.gallery.model.peek(0) is not None)
         window.gallery_page.problem.show_text(HOSTILE)
+        window.gallery_page.trashed.show_text(HOSTILE)
         until(lambda: self.program.gallery.details.metadata() is not None)
         settle()
         return window

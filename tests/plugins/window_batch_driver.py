@@ -91,14 +91,13 @@ def works():
     yes = next(one for one in box.buttons() if box.buttonRole(one) == QMessageBox.ButtonRole.AcceptRole)
     driven.click(yes)
     driven.wait("the Batch page", lambda: driven.window.pages.currentIndex() == BATCH)
-    assert not program.batch.form().settings and not program.batch.form().prompts  # nothing comes unasked
+    unasked = program.batch.form().settings
     driven.click(page.where.take)
-    if not program.batch.form().prompts:
-        program.batch.change(prompts="at night, snow")
     form = program.batch.form()
     tell(
-        part="dropped", folder=form.folder, prompts=form.prompts, settings=form.settings, output=program.batch.output()
-    )
+        part="dropped", folder=form.folder, prompts=form.prompts, settings=form.settings, unasked=unasked,
+        output=program.batch.output(),
+    )  # fmt: skip
 
     driven.click(page.look_button)
     driven.wait("the look", lambda: program.batch.look.state() in ("done", "failed"))
@@ -135,11 +134,13 @@ def works():
     driven.click(card.go_on)
     driven.wait("the rest", lambda: driven.batches.get(identity).stage == "running")
     driven.wait("all of it", lambda: driven.rests(identity) and driven.batches.get(identity).status.is_ended)
+    driven.wait("what failed", card.failures.isVisible)
     status = driven.batches.get(identity).status
     tell(
         part="done",
         done=status.done,
         errors=status.failed,
+        failures=card.failures.text(),
         skipped=status.skipped,
         line=driven.words(identity),
         problem=driven.batches.get(identity).problem,

@@ -73,7 +73,9 @@ class CreateModel(QObject):
         self.models.changed.connect(self.chosen.settle)
         for signal in (state.changed, settings.changed, images.changed, self.models.changed):
             signal.connect(self._update)
-        self.preview.results_changed.connect(lambda: state.change(results=self.preview.results()))
+        self.preview.results_changed.connect(
+            lambda: state.change(results=self.preview.results(), made=self._repeats.last())
+        )
         self.words.alternatives.changed.connect(self.changed)
         self.changed.connect(lambda: self._ask_time(anew=False))
         self.preview.ended.connect(lambda: self._ask_time(anew=True))
@@ -86,8 +88,16 @@ class CreateModel(QObject):
         self._update()
 
     def restore(self) -> None:
-        """Once the librarian was started: show the last images again."""
-        self.preview.restore(self._state.value().results)
+        """Once the librarian was started: show the last images again, and those to begin from."""
+        kept, images = self._state.value(), self.images
+        if kept.made is not None:
+            self._repeats.remember(kept.made)
+        self.preview.restore(kept.results)
+        if kept.images:
+            images.apply(GenerateRequest(prompt="", images=kept.images, strength=kept.strength, inpaint=kept.inpaint))
+        images.changed.connect(
+            lambda: self._state.change(images=images.inputs(), strength=images.strength(), inpaint=images.inpaint())
+        )
 
     # ---- what is kept for all models
 

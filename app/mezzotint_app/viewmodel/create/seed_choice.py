@@ -7,7 +7,7 @@ from dataclasses import replace
 from PySide6.QtCore import QObject
 
 from mezzotint.jobs.store import Task
-from mezzotint.protocol import GenerateRequest, Output
+from mezzotint.protocol import GeneratedImage, GenerateRequest, Output
 from mezzotint.request_protocol import MAX_SEED
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.stored import Stored
@@ -76,17 +76,28 @@ class Repeats(QObject):
     def __init__(self, runner: Runner, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._asked: dict[GenerateRequest, None] = {}
+        runner.saved.connect(self._saved)
         runner.ended.connect(self._ended)
 
     def remember(self, request: GenerateRequest) -> None:
         """It is asked for."""
         while len(self._asked) >= MOST:
             del self._asked[next(iter(self._asked))]
-        self._asked[_what_decides(request)] = None
+        decides = _what_decides(request)
+        self._asked.pop(decides, None)
+        self._asked[decides] = None
 
     def holds(self, request: GenerateRequest) -> bool:
         """Whether its first image was asked for already; one without a seed never was."""
         return request.seed is not None and _what_decides(request) in self._asked
+
+    def last(self) -> GenerateRequest | None:
+        """What was asked for, or made, last."""
+        return next(reversed(self._asked), None)
+
+    def _saved(self, task: Task, image: GeneratedImage) -> None:
+        """With the seed that was drawn for it, which can be locked afterwards."""
+        self.remember(replace(task.request, seed=image.seed))
 
     def _ended(self, task: Task, _result: object, failure: Failure | None) -> None:
         if failure is not None:

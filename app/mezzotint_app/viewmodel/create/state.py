@@ -6,7 +6,18 @@ from typing import Any
 
 from mezzotint.option import declared
 from mezzotint.option_values import Integer, Number
-from mezzotint.protocol import CudaGraphs, Dtype, LoraRef, Quantization, Sampling, Space, Upscaler
+from mezzotint.protocol import (
+    CudaGraphs,
+    Dtype,
+    GenerateRequest,
+    ImageInput,
+    Inpaint,
+    LoraRef,
+    Quantization,
+    Sampling,
+    Space,
+    Upscaler,
+)
 
 MOST_MODELS = 400  # whose settings are kept
 
@@ -85,6 +96,10 @@ class CreateState:
     history: tuple[str, ...] = ()  # of prompts, the newest first
     open_folds: tuple[str, ...] = ()
     results: tuple[Result, ...] = ()  # the last images, the newest first
+    made: GenerateRequest | None = None  # with the seed of the last image
+    images: tuple[ImageInput, ...] = ()  # to begin from, with what is said of them
+    strength: float | None = None
+    inpaint: Inpaint | None = None
 
 
 def settings_of(state: CreateState, model: str) -> CreateSettings:

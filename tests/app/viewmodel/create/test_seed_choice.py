@@ -1,13 +1,15 @@
 """A locked seed and nothing else changed: the same image once more."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
-from create_page import FakeRunner, kit_of
+from create_page import FakeRunner, Kit, generated, kit_of
 
 from mezzotint.protocol import GenerateRequest, Output
 from mezzotint_app.processes.service import Failure
+from mezzotint_app.stored import read
 from mezzotint_app.viewmodel.create.seed_choice import MOST, Repeats
+from mezzotint_app.viewmodel.create.state import CreateState
 
 REQUEST = GenerateRequest(prompt="a boat", seed=7)
 
@@ -53,6 +55,24 @@ def test_the_page_knows_what_it_has_asked_for(kit):
     assert kit.create.would_repeat()
     kit.create.seed.fix(False)
     assert not kit.create.would_repeat()
+
+
+def test_the_seed_of_the_last_image_locked_afterwards_repeats_it_also_after_a_restart(kit):
+    kit.write()
+    kit.create.generate()
+    kit.runner.begin(kit.tasks(kit.entries[-1])[0])
+    kit.runner.saved.emit(kit.runner.task(), generated("/a.png", seed=99))
+    kit.runner.end()
+    kit.create.seed.reuse()
+    assert kit.create.would_repeat()
+    kit.state.save()
+    state, _ = read(CreateState, kit.folder / "create.json")
+    later = Kit(kit.folder)
+    later.state.change(**{one.name: getattr(state, one.name) for one in fields(state)})
+    assert not later.create.would_repeat()
+    later.create.restore()
+    assert later.create.would_repeat()
+    later.close()
 
 
 def test_what_came_to_nothing_is_asked_for_again_without_a_word(kit):
