@@ -38,6 +38,7 @@ def bring(
     sleep: Sleep = time.sleep,
 ) -> str:
     """The file, whole and right under its key; its sha256. What was there already is not asked for again."""
+    # Over http_get, not hf_hub_download: that drops what came when it is interrupted, and compares sizes alone.
     whole = partial.whole(file.key)
     if whole.is_file():
         sum_there = _sum_if_right(whole, file)
@@ -75,7 +76,7 @@ def _receive(
 
 
 def _sum_if_right(path: Path, file: WantedFile) -> str | None:
-    """The file's sha256; None when it is not what was announced. Huggingface_hub compares nothing but sizes."""
+    """The file's sha256; None when it is not what was announced."""
     if path.stat().st_size != file.bytes:
         return None
     sha256, blob = checksums(path, blob=file.blob is not None)
