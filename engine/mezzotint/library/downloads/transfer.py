@@ -24,8 +24,6 @@ DENIED = (401, 403)
 _GONE = (404, 410)
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
 
-Sleep = Callable[[float], None]
-
 
 def bring(
     file: WantedFile,
@@ -34,8 +32,6 @@ def bring(
     headers: dict[str, str],
     on_bytes: Callable[[int], None],
     on_check: Callable[[], None],
-    *,
-    sleep: Sleep = time.sleep,
 ) -> str:
     """The file, whole and right under its key; its sha256. What was there already is not asked for again."""
     # Over http_get, not hf_hub_download: that drops what came when it is interrupted, and compares sizes alone.
@@ -49,7 +45,7 @@ def bring(
     for _ in range(CHECKS):
         part = partial.take_up(file.key)
         try:
-            _receive(file, url, part, headers, on_bytes, sleep)
+            _receive(file, url, part, headers, on_bytes)
         except OSError as error:
             raise storage_error("write", part.parent, error) from None
         on_check()
@@ -65,13 +61,11 @@ def bring(
     )
 
 
-def _receive(
-    file: WantedFile, url: str, part: Path, headers: dict[str, str], on_bytes: Callable[[int], None], sleep: Sleep
-) -> None:
+def _receive(file: WantedFile, url: str, part: Path, headers: dict[str, str], on_bytes: Callable[[int], None]) -> None:
     with Sink(part, file.bytes, on_bytes) as sink:
         if sink.size and not (file.sha256 or file.blob or file.validator):
             sink.begin_anew()  # nothing would tell whether the rest belongs to it
-        _transfer(file, url, sink, headers, sleep)
+        _transfer(file, url, sink, headers)
         os.fsync(sink.fileno())
 
 
@@ -84,8 +78,11 @@ def _sum_if_right(path: Path, file: WantedFile) -> str | None:
     return sha256 if wanted is None or wanted.lower() == found else None
 
 
-def _transfer(file: WantedFile, url: str, sink: Sink, headers: dict[str, str], sleep: Sleep) -> None:
-    """All bytes; a connection that breaks is taken up as long as each try brings something."""
+def _transfer(file: WantedFile, url: str, sink: Sink, headers: dict[str, str]) -> None:
+    """All bytes; a connection that breaks is taken up as long as each try brings something.
+
+    Huggingface_hub tries again by itself, but not after a reset connection or a fault of the server.
+    """
     waits = iter(PATIENCE)
     while sink.size < file.bytes:
         before = sink.size
@@ -98,7 +95,7 @@ def _transfer(file: WantedFile, url: str, sink: Sink, headers: dict[str, str], s
         seconds = next(waits, None)
         if seconds is None:
             raise trouble
-        sleep(seconds)
+        time.sleep(seconds)
 
 
 def _try(file: WantedFile, url: str, sink: Sink, headers: dict[str, str]) -> MezzotintError | None:

@@ -1,6 +1,7 @@
 """Files that break off and are gone on with, and what is said of a connection that failed."""
 
 import errno
+import re
 from pathlib import Path
 
 import httpx2
@@ -10,10 +11,11 @@ from model_server import Served
 
 from mezzotint import paths
 from mezzotint.catalog import Catalog
-from mezzotint.errors import DownloadFailed, StorageError
+from mezzotint.errors import AccessRefused, DownloadFailed, StorageError
 from mezzotint.library.downloads import transfer as download_transfer
 from mezzotint.library.downloads.download import get
 from mezzotint.library.downloads.net import MOST_REDIRECTS
+from mezzotint.library.downloads.partial import key_of
 from mezzotint.library.downloads.sink import Sink
 from mezzotint.library.downloads.transfer import told
 from mezzotint.library_protocol import GetRequest
@@ -72,7 +74,7 @@ def fetch(source="owner/big", tell=lambda _: None):
 
 
 def left_by_an_earlier_version(name, data):
-    """The folder of a download, as versions before huggingface_hub read addresses have left it."""
+    """The folder of a download that was interrupted."""
     folder = paths.models_folder() / f".mezzotint-{FILE}.part"
     folder.mkdir(parents=True)
     (folder / "lock").touch()
@@ -114,6 +116,43 @@ def test_a_disk_that_is_full_is_told_and_what_came_is_gone_on_with(served, monke
     before = served.sent(FILE)
     assert fetch().read_bytes() == DATA
     assert served.sent(FILE) - before == len(DATA) - 1000
+
+
+def test_a_link_whose_content_cannot_be_told_again_is_begun_anew(model_server):
+    """Nothing would show that the rest belongs to what came before."""
+    url = model_server.link(f"/{FILE}", DATA, etag=None)
+    left_by_an_earlier_version(f"{key_of(url, '', len(DATA))}.0123456789ab.part", bytes(20_000))
+    assert fetch(url).read_bytes() == DATA
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "tries"),
+    [
+        (404, "is not there any more (the server says 404)", 1),
+        (403, "is not given to everybody: agree to its licence", 1),
+        (400, "the server answers 400: try again later", 1),
+        (503, "the server answers 503: try again later", 2),
+    ],
+)
+def test_what_a_server_answers_instead_of_the_file(served, status, words, tries):
+    served.repositories["owner/big"].files[FILE].status = status
+    with pytest.raises((DownloadFailed, AccessRefused), match=re.escape(words)):
+        fetch()
+    assert [one.path.endswith(FILE) for one in served.asked].count(True) == tries
+
+
+def test_a_fault_of_the_server_that_passes(served):
+    file = served.repositories["owner/big"].files[FILE]
+    file.status, file.status_times = 503, 1
+    assert fetch().read_bytes() == DATA
+
+
+def test_a_server_that_cannot_go_on_from_there(served):
+    """It holds less than what came before, for once."""
+    left_by_an_earlier_version(f"{KEY}.0123456789ab.part", DATA[:20_000])
+    file = served.repositories["owner/big"].files[FILE]
+    file.sends, file.sends_times = bytes(100), 1
+    assert fetch().read_bytes() == DATA
 
 
 def test_redirects_are_bounded(model_server):
