@@ -34,7 +34,7 @@ def bring(
     on_check: Callable[[], None],
 ) -> str:
     """The file, whole and right under its key; its sha256. What was there already is not asked for again."""
-    # Over http_get, not hf_hub_download: that drops what came when it is interrupted, and compares sizes alone.
+    # By http_get, not hf_hub_download: that resumes nothing that was interrupted, and compares sizes, not sums.
     whole = partial.whole(file.key)
     if whole.is_file():
         sum_there = _sum_if_right(whole, file)
