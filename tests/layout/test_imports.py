@@ -62,6 +62,16 @@ def test_the_app_knows_the_boundary_only(sources):
             assert {name for name in names if name.split(".")[0] == "mezzotint"} <= BOUNDARY, path
 
 
+def test_what_reaches_the_net_is_imported_by_the_fetching_process_alone(sources):
+    net = {"httpx2", "huggingface_hub.file_download", "huggingface_hub.HfApi", "huggingface_hub.get_session"}
+    loaders = {path for path, tree in sources.items() if net & imported(tree)}
+    folder = Path("engine/mezzotint/library/downloads")
+    assert loaders == {folder / "look.py", folder / "net.py", folder / "transfer.py"}
+    known = {"mezzotint.library.downloads.look", "mezzotint.library.downloads.net"}
+    askers = {path for path, tree in sources.items() if known & imported(tree)}
+    assert askers == {folder.parent / "fetching.py", folder / "look.py"}
+
+
 @pytest.mark.parametrize("name", STANDARD_LIBRARY_ONLY)
 def test_the_boundary_needs_the_standard_library_only(sources, name):
     names = {each.split(".")[0] for each in imported(sources[Path("engine/mezzotint", name)])}
@@ -139,6 +149,6 @@ def imported(tree: ast.Module) -> set[str]:
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             names.add(node.module or "")
-            if node.module == "mezzotint":
-                names.update(f"mezzotint.{alias.name}" for alias in node.names if not alias.name.startswith("__"))
+            if node.module in ("mezzotint", "huggingface_hub"):
+                names.update(f"{node.module}.{alias.name}" for alias in node.names if not alias.name.startswith("__"))
     return names

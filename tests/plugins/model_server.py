@@ -33,6 +33,7 @@ class Served:
     etag: str | None = '"one"'
     ranges: bool = True
     status: int | None = None
+    status_times: int = 99
     disposition: str | None = None
     location: str | None = None
     hold: threading.Event | None = None  # half is sent, then it waits
@@ -199,7 +200,8 @@ class _Handler(BaseHTTPRequestHandler):
     def send_file(self, file: Served) -> None:
         if file.location is not None:
             return self.redirect(file.location)
-        if file.status is not None:
+        if file.status is not None and file.status_times > 0:
+            file.status_times -= 1
             return self.refuse(file.status)
         data = file.data
         if file.sends is not None and file.sends_times > 0:

@@ -38,7 +38,7 @@ def fetch(asked: Fetch, tell: Tell) -> Fetched:
         url = file.url or hf_hub_url(asked.repository or "", file.name, revision=asked.commit, endpoint=asked.endpoint)
         prepare_client(url)
         counter.what = file.name
-        sums[file.key] = bring(file, url, partial, headers(token), counter.add)
+        sums[file.key] = bring(file, url, partial, headers(token), counter.add, counter.check)
     return Fetched(sums=sums)
 
 
@@ -58,8 +58,14 @@ class _Counter:
         now = time.monotonic()
         if now - self._told >= _TELL_EVERY or self._done == self._total:
             self._told = now
-            progress = Progress(what=plain(self.what), done=self._done, total=self._total, unit="bytes")
-            self._tell({"event": encode(progress)})
+            self._say(plain(self.what))
+
+    def check(self) -> None:
+        """The file has come; large ones take a while to be summed."""
+        self._say(f"checking {plain(self.what)}")
+
+    def _say(self, what: str) -> None:
+        self._tell({"event": encode(Progress(what=what, done=self._done, total=self._total, unit="bytes"))})
 
 
 def answer(kind: str, question: bytes, tell: Tell) -> object:

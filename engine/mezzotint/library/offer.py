@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from mezzotint import paths
 from mezzotint.catalog.place import at_home
-from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.checkpoints.regular_file import is_file, is_folder
 from mezzotint.codec import decode, to_json
 from mezzotint.errors import AccessRefused, DownloadFailed, MezzotintError, ModelRefused, StorageError, UsageError
@@ -133,15 +133,8 @@ def _of_hub(request: GetRequest, source: HubSource, endpoint: str, cancelled: Is
 
 def _wanted(repository: str, commit: str, file: HubFile) -> WantedFile:
     known = file.sha256 or file.blob or f"{repository}@{commit}/{file.name}"
-    return WantedFile(
-        key=key_of(known, file.bytes),
-        url=None,
-        name=file.name,
-        bytes=file.bytes,
-        sha256=file.sha256,
-        blob=file.blob,
-        validator="",
-    )
+    key = key_of(known, file.bytes)
+    return WantedFile(key=key, name=file.name, bytes=file.bytes, sha256=file.sha256, blob=file.blob)
 
 
 def _with_sum(file: WantedFile, sha256: str | None) -> WantedFile:
@@ -172,8 +165,6 @@ def _of_link(request: GetRequest, source: LinkSource, cancelled: IsCancelled, fr
         url=source.url,
         name=facts.name,
         bytes=facts.bytes,
-        sha256=None,
-        blob=None,
         validator=facts.validator,
     )
     file = plain_file if request.sha256 is None else _summed(plain_file, request.sha256.lower())
@@ -242,7 +233,7 @@ def _offered(prepared: Prepared, free: FreeBytes) -> Prepared:
     partial = Partial.beside(target)
     left = sum(file.bytes - partial.bytes_there(file.key, file.bytes) for file in files)
     room = free(target.parent)
-    problem = prepared.problem or _against(target, prepared.offer.source, left, room)
+    problem = prepared.problem or _against(target, prepared.offer.source, files, left, room)
     told = replace(
         prepared.offer,
         files=tuple(file.name for file in files),
@@ -255,14 +246,26 @@ def _offered(prepared: Prepared, free: FreeBytes) -> Prepared:
     return replace(prepared, offer=told, problem=problem)
 
 
-def _against(target: Path, source: str, left: int, room: int) -> MezzotintError | None:
+def _against(target: Path, source: str, files: tuple[WantedFile, ...], left: int, room: int) -> MezzotintError | None:
     if _is_there(target):
         record = read_record(target)
         same = record is not None and record.source == source
         what = "is there already" if same else "exists already, and is something else"
         return UsageError(f"{plain(target, 300)} {what}; remove it first, or choose another folder")
     full = why_no_room(left, room, target.parent)
-    return None if full is None else StorageError(full)
+    return _too_large(files) if full is None else StorageError(full)
+
+
+def _too_large(files: tuple[WantedFile, ...]) -> MezzotintError | None:
+    from huggingface_hub.constants import MAX_HTTP_DOWNLOAD_SIZE as LIMIT
+
+    largest = max(files, key=lambda one: one.bytes)
+    if largest.bytes <= LIMIT:
+        return None
+    return DownloadFailed(
+        f"{plain(largest.name)} ({size(largest.bytes)}) is larger than the {size(LIMIT)} that are downloaded here: "
+        "download it with `hf download` or a browser, then add its folder"
+    )
 
 
 def _ignore(_: Event) -> None:

@@ -1,24 +1,24 @@
 """Whether a model's files are what they should be: by the sums that came with them, or by their own headers."""
 
-import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.checkpoints.plain_text import plain, size
-from mezzotint.checkpoints.regular_file import is_folder, open_regular
+from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.errors import Cancelled, MezzotintError, ModelRefused, StorageError
+from mezzotint.library.checksums import checksums
 from mezzotint.library.downloads.names import is_confined
 from mezzotint.library.downloads.pace import Pace
 from mezzotint.library.downloads.record import read_record
 from mezzotint.library_protocol import Verified
 from mezzotint.protocol import IsCancelled, ModelRef, OnEvent, Progress
 
-_CHUNK = 4 * 2**20
 _MOST_FILES = 10_000
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _BLOB = re.compile(r"[0-9a-f]{40}")
@@ -76,7 +76,9 @@ def _by_sums(identity: str, folder: Path, sums: Sums, tell: OnEvent, cancelled: 
     problems = []
     for name, wanted in sums.items():
         try:
-            sha256, blob = _summed(folder / name, lambda count, name=name: counter.add(name, count))  # type: ignore[misc]
+            sha256, blob = checksums(
+                folder / name, partial(counter.add, name), blob=_BLOB.fullmatch(wanted) is not None
+            )
         except (StorageError, ModelRefused) as error:
             problems.append(str(error))
             continue
@@ -130,23 +132,6 @@ class _Counter:
         self._done = min(self._done + count, self._total)
         left = self._pace.seconds_left(self._done, self._total)
         self._tell(Progress(what=plain(name), done=self._done, total=self._total, unit="bytes", seconds_left=left))
-
-
-def _summed(path: Path, on_bytes: Callable[[int], None]) -> tuple[str, str]:
-    """The sha256, and git's sha1 of a blob."""
-    length = _size(path)
-    sha256, blob = hashlib.sha256(), hashlib.sha1(b"blob %d\0" % length, usedforsecurity=False)
-    small = length < 2**26  # what the hub keeps by sha1
-    with open_regular(path) as file:
-        try:
-            while data := file.read(_CHUNK):
-                sha256.update(data)
-                if small:
-                    blob.update(data)
-                on_bytes(len(data))
-        except OSError as error:
-            raise StorageError(f"{plain(path, 300)} cannot be read: {error.strerror}") from None
-    return sha256.hexdigest(), blob.hexdigest() if small else ""
 
 
 def _size(path: Path) -> int:

@@ -1,14 +1,16 @@
 """What fetching would bring, told before it is done."""
 
 import os
+import re
 
 import pytest
 from fetched_here import children, fetched_here  # noqa: F401
+from huggingface_hub import constants
 from model_files import sdxl_folder, small
 from model_server import COMMIT, Served
 
 from mezzotint import paths
-from mezzotint.errors import AccessRefused, DownloadFailed, UsageError
+from mezzotint.errors import AccessRefused, DownloadFailed, ModelRefused, UsageError
 from mezzotint.library.downloads.partial import Partial
 from mezzotint.library.offer import fetching_command, offer, prepare
 from mezzotint.library_protocol import GetRequest
@@ -94,6 +96,23 @@ def test_a_link_to_something_else(model_server):
     told = look(model_server.link("/a.zip", b"PK\x03\x04" + bytes(600)))
     assert "zip archive" in told.problem
     assert "no .safetensors" in look(model_server.link("/b.txt", bytes(600))).problem
+
+
+@pytest.mark.parametrize("suffix", ["ckpt", "bin", "pt", "pth", "pkl"])
+def test_a_link_to_what_may_be_pickled(model_server, suffix):
+    prepared = prepare(GetRequest(source=model_server.link(f"/a.{suffix}", bytes(600))), lambda: False)
+    assert isinstance(prepared.problem, ModelRefused) and prepared.files == ()
+
+
+def test_a_link_to_a_pickle_under_another_name(model_server):
+    told = look(model_server.link("/a.safetensors", b"\x80\x02}q\x00" + bytes(600)))
+    assert "pickle" in told.problem
+
+
+def test_a_file_that_is_too_large_for_the_hub_s_downloads(hub, monkeypatch):
+    monkeypatch.setattr(constants, "MAX_HTTP_DOWNLOAD_SIZE", 100)
+    told = look("owner/tiny")
+    assert re.search(r" \(.* bytes\) is larger than the 100 bytes .* `hf download`", told.problem)
 
 
 def test_a_link_to_a_network(model_server):

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from io import BytesIO
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from mezzotint.checkpoints.foreign_kind import foreign_kind
@@ -12,9 +11,8 @@ from mezzotint.errors import AccessRefused, DownloadFailed, MezzotintError, Unkn
 from mezzotint.library.downloads.messages import HubFile, HubListing, LinkFacts, LookAtHub, LookAtLink
 from mezzotint.library.downloads.names import is_confined
 from mezzotint.library.downloads.net import TIMEOUT, headers, prepare_client, token_for
-from mezzotint.library.downloads.sink import Sink
 from mezzotint.library.downloads.source import SUFFIXES
-from mezzotint.library.downloads.transfer import status_of, told
+from mezzotint.library.downloads.transfer import DENIED, status_of, told
 
 if TYPE_CHECKING:
     from huggingface_hub.hf_api import ModelInfo as HubModel
@@ -90,22 +88,21 @@ def _licence(model: "HubModel") -> str:
 def _index(asked: LookAtHub, commit: str, file: HubFile, token: str | None) -> tuple[bool, str | None]:
     """Whether files are withheld, and else what the model says it consists of."""
     from httpx2 import HTTPError
-    from huggingface_hub import hf_hub_url
-    from huggingface_hub.file_download import http_get
+    from huggingface_hub import get_session, hf_hub_url
 
+    name = f"{asked.repository}/{file.name}"
     url = hf_hub_url(asked.repository, file.name, revision=commit, endpoint=asked.endpoint)
-    taken = BytesIO()
-    sink = Sink(taken, file.bytes)
     try:
-        http_get(url, cast("Any", sink), headers=headers(token), expected_size=file.bytes, displayed_filename="file")
+        with get_session().stream("GET", url, headers=headers(token), timeout=TIMEOUT) as response:
+            response.raise_for_status()
+            text = next(response.iter_bytes(file.bytes + 1), b"")
     except HTTPError as error:
-        try:
-            raise told(error, f"{asked.repository}/{file.name}") from None
-        except AccessRefused:
+        if status_of(error) in DENIED:
             return True, None
-    except OSError:
-        raise DownloadFailed(f"{asked.repository}/{file.name} is not as large as was announced") from None
-    return False, taken.getvalue().decode("utf-8", "replace")
+        raise told(error, name) from None
+    if len(text) != file.bytes:
+        raise DownloadFailed(f"{name} is not as large as was announced")
+    return False, text.decode("utf-8", "replace")
 
 
 def look_at_link(asked: LookAtLink) -> LinkFacts:
@@ -131,7 +128,7 @@ def look_at_link(asked: LookAtLink) -> LinkFacts:
 
 
 def _refusal(status: int, host: str) -> MezzotintError:
-    if status in (401, 403):
+    if status in DENIED:
         return AccessRefused(
             f"{plain(host)} gives this file only to those who are logged in there: fetch it by browser"
         )

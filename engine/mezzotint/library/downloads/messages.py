@@ -20,8 +20,8 @@ class HubFile:
 
     name: str
     bytes: int
-    sha256: str | None  # of large files
-    blob: str | None  # of small ones: git's sha1
+    sha256: str | None = None  # of large files
+    blob: str | None = None  # of small ones: git's sha1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +58,12 @@ class WantedFile:
     """A file to be fetched; what it will be called is not told, so that no name from the net reaches the disk there."""
 
     key: str  # stands for its content
-    url: str | None  # None: of the hub
     name: str  # on the hub; of a link, for messages
     bytes: int
-    sha256: str | None
-    blob: str | None
-    validator: str
+    url: str | None = None  # of a link
+    sha256: str | None = None
+    blob: str | None = None
+    validator: str = ""  # of a link: by which its server knows this content again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

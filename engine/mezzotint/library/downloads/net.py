@@ -19,6 +19,7 @@ MOST_REDIRECTS = 10
 
 def prepare_client(first_url: str) -> None:
     """The libraries' client, that goes nowhere unsafe: each request is looked at, those of redirects too."""
+    # Huggingface_hub's own follows them to plain http, too, and waits without end.
     import httpx2
     from huggingface_hub import set_client_factory
 

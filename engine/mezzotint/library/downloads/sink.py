@@ -1,85 +1,51 @@
-"""A file that is being received: summed while it grows, and never larger than was announced."""
+"""A file that is being received: gone on with where it ends, and never larger than was announced."""
 
-import hashlib
 import os
 from collections.abc import Callable
-from typing import BinaryIO
+from io import FileIO
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-_CHUNK = 4 * 2**20
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 class TooLarge(OSError):
     """More came than was announced."""
 
 
-class Sink:
-    """Takes what comes, after what an earlier try has left in the file; it can be begun anew, as a transfer may ask."""
+class Sink(FileIO):
+    """What huggingface_hub writes to: it has no limit of its own, and begins anew where a server knows no ranges."""
 
-    def __init__(self, file: BinaryIO, limit: int, on_bytes: Callable[[int], None] = lambda _: None) -> None:
-        self._file = file
+    def __init__(self, path: Path, limit: int, on_bytes: Callable[[int], None] = lambda _: None) -> None:
+        super().__init__(path, "r+")
         self._limit = limit
         self._on_bytes = on_bytes
-        self.size = 0
-        self._start()
-        self._take_up()
+        self.size = self.seek(0, os.SEEK_END)
+        on_bytes(self.size)
+        if self.size > limit:
+            self.begin_anew()
 
-    def write(self, data: bytes) -> int:
-        """Keep what came."""
-        if self.size + len(data) > self._limit:
-            raise TooLarge(f"more than the {self._limit} bytes that were announced")
+    def write(self, data: "ReadableBuffer", /) -> int:
+        """Keep all that came."""
         view = memoryview(data)
+        if self.size + len(view) > self._limit:
+            raise TooLarge(f"more than the {self._limit} bytes that were announced")
         while view:
-            view = view[self._file.write(view) :]  # unbuffered files may take less
-        self._count(data)
-        return len(data)
+            taken = super().write(view)
+            view = view[taken:]
+            self.size += taken
+            self._on_bytes(taken)
+        return len(memoryview(data))
 
-    def tell(self) -> int:
-        """Where the next bytes go."""
-        return self.size
+    def truncate(self, size: int | None = None, /) -> int:
+        """Cut off, and take back what was counted."""
+        kept = super().truncate(size)
+        self._on_bytes(kept - self.size)
+        self.size = kept
+        return kept
 
-    def seek(self, position: int) -> int:
-        """To the beginning only: what follows is `truncate`."""
-        if position != 0:
-            raise ValueError(f"a file that is being received is begun anew or resumed, not at byte {position}")
-        return 0
-
-    def truncate(self) -> None:
-        """Begin anew."""
-        self._on_bytes(-self.size)
-        self._file.seek(0)
-        self._file.truncate()
-        self._start()
-
-    def flush(self) -> None:
-        """Make it last."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-    @property
-    def sha256(self) -> str:
-        """Of all that is there."""
-        return self._sha256.hexdigest()
-
-    @property
-    def blob(self) -> str:
-        """Git's sha1, as the hub lists it for small files; of all that was announced."""
-        return self._blob.hexdigest()
-
-    def _start(self) -> None:
-        self.size = 0
-        self._sha256 = hashlib.sha256()
-        self._blob = hashlib.sha1(b"blob %d\0" % self._limit, usedforsecurity=False)
-
-    def _take_up(self) -> None:
-        """Sum what is there already; more than was announced is thrown away."""
-        while data := self._file.read(_CHUNK):
-            if self.size + len(data) > self._limit:
-                return self.truncate()
-            self._count(data)
-        return None
-
-    def _count(self, data: bytes) -> None:
-        self._sha256.update(data)
-        self._blob.update(data)
-        self.size += len(data)
-        self._on_bytes(len(data))
+    def begin_anew(self) -> None:
+        """Without what is there."""
+        self.seek(0)
+        self.truncate()

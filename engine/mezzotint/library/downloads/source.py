@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
@@ -14,7 +14,6 @@ HUB = "https://huggingface.co"
 HUB_HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 SUFFIXES = (".safetensors", ".gguf")
-_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
 _HOW = "name a model as owner/name, or an https link to a .safetensors or .gguf file"
 
@@ -40,7 +39,7 @@ Source = HubSource | LinkSource
 
 def source_of(words: str, revision: str | None = None, *, endpoint: str = HUB) -> Source:
     """What the words name; UsageError says how to write it. Links to the hub's pages are read as its models."""
-    words = words.strip()
+    words = words.strip().removeprefix("hf://")
     source = _of_url(words, endpoint) if "://" in words else _of_id(words)
     if revision is None:
         return source
@@ -84,30 +83,35 @@ def _of_url(words: str, endpoint: str) -> Source:
     if not is_safe_url(words):
         raise UsageError(f"'{plain(words)}' cannot be fetched: only https links without a password are; {_HOW}")
     parts = urlsplit(words)
-    if parts.hostname in HUB_HOSTS or parts.netloc == urlsplit(endpoint).netloc:
-        path = [unquote(part) for part in parts.path.split("/") if part]
-        if len(path) == 2:
-            return _of_id("/".join(path))
-        if len(path) >= 4 and path[2] in ("resolve", "blob", "raw", "tree"):
-            file = "/".join(path[4:]) if path[2] != "tree" else None
-            return _hub("/".join(path[:2]), path[3], file or None)
+    if parts.netloc == urlsplit(endpoint).netloc:
+        return _on_hub(words, endpoint) or LinkSource(url=words)
+    if parts.hostname in HUB_HOSTS:
+        return _on_hub(words, f"https://{parts.hostname}") or LinkSource(url=words)
     return LinkSource(url=words)
 
 
-def _of_id(words: str) -> Source:
-    name, _, rest = words.partition("@")
-    parts = name.split("/", 2)
-    if rest:  # owner/name@revision, with or without /file.safetensors
-        revision, _, file = rest.partition("/")
-        return _hub(name, revision, file or None)
-    return _hub("/".join(parts[:2]), None, parts[2] if len(parts) > 2 else None)
+def _of_id(words: str) -> HubSource:
+    source = _on_hub(f"hf://{words.removesuffix('@')}")
+    if source is None:
+        raise UsageError(f"'{plain(words)}' is not a name on the hub; {_HOW}")
+    return source
 
 
-def _hub(repository: str, revision: str | None, file: str | None) -> HubSource:
-    if not _REPOSITORY.fullmatch(repository) or not is_confined(repository) or "--" in repository:
-        raise UsageError(f"'{plain(repository)}' is not a name on the hub; {_HOW}")
-    if revision is not None and not is_revision(revision):
-        raise UsageError(f"'{plain(revision)}' is not a revision; expected a branch, a tag or a commit")
+def _on_hub(words: str, endpoint: str | None = None) -> HubSource | None:
+    """What huggingface_hub reads in an address; None where it is none of the hub's."""
+    from huggingface_hub import parse_hf_uri
+    from huggingface_hub.errors import HfUriError
+
+    try:
+        uri = parse_hf_uri(words, endpoint)
+    except HfUriError:
+        return None
+    if uri.type != "model" or not is_confined(uri.id):
+        raise UsageError(f"'{plain(words)}' is not a model on the hub; {_HOW}")
+    if uri.revision is not None and not is_revision(uri.revision):
+        raise UsageError(f"'{plain(uri.revision)}' is not a revision; expected a branch, a tag or a commit")
+    is_page_of_folder = endpoint is not None and "/tree/" in words
+    file = None if is_page_of_folder else uri.path_in_repo or None
     if file is not None and not file.lower().endswith(SUFFIXES):
         raise UsageError(f"'{plain(file)}' is not a model file; only .safetensors and .gguf files are downloaded")
-    return HubSource(repository=repository, revision=revision, file=file)
+    return HubSource(repository=uri.id, revision=uri.revision, file=file)

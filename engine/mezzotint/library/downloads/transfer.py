@@ -1,12 +1,14 @@
 """One file from the net: received, resumed after a break, checked, and asked for once more when it is wrong."""
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.errors import AccessRefused, DownloadFailed, MezzotintError
+from mezzotint.library.checksums import checksums
 from mezzotint.library.downloads.messages import WantedFile
 from mezzotint.library.downloads.partial import Partial
 from mezzotint.library.downloads.sink import Sink, TooLarge
@@ -18,11 +20,9 @@ if TYPE_CHECKING:
 CHUNK = 2**16  # bytes that are taken at a time: what a stop can lose, and how often progress is told
 PATIENCE = (1.0, 2.0, 4.0, 8.0)  # seconds to wait after tries that brought nothing
 CHECKS = 2  # how often a whole file may be wrong
-_DENIED = (401, 403)
+DENIED = (401, 403)
 _GONE = (404, 410)
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
-
-Sleep = Callable[[float], None]
 
 
 def bring(
@@ -31,25 +31,29 @@ def bring(
     partial: Partial,
     headers: dict[str, str],
     on_bytes: Callable[[int], None],
-    *,
-    sleep: Sleep = time.sleep,
+    on_check: Callable[[], None],
 ) -> str:
     """The file, whole and right under its key; its sha256. What was there already is not asked for again."""
+    # By http_get, not hf_hub_download: that resumes nothing that was interrupted, and compares sizes, not sums.
     whole = partial.whole(file.key)
     if whole.is_file():
-        sum_there = _sum(whole, file, on_bytes)
+        sum_there = _sum_if_right(whole, file)
         if sum_there is not None:
+            on_bytes(file.bytes)
             return sum_there
         whole.unlink()
     for _ in range(CHECKS):
         part = partial.take_up(file.key)
         try:
-            found = _receive(file, url, part, headers, on_bytes, sleep)
+            _receive(file, url, part, headers, on_bytes)
         except OSError as error:
             raise storage_error("write", part.parent, error) from None
+        on_check()
+        found = _sum_if_right(part, file)
         if found is not None:
             partial.finish(part, file.key)
             return found
+        on_bytes(-part.stat().st_size)
         part.unlink()
     raise DownloadFailed(
         f"{plain(file.name)} arrived {CHECKS} times with another content than was announced, and was removed: "
@@ -57,44 +61,28 @@ def bring(
     )
 
 
-def _receive(
-    file: WantedFile, url: str, part: Path, headers: dict[str, str], on_bytes: Callable[[int], None], sleep: Sleep
-) -> str | None:
-    """The sum of the file; None when it is wrong."""
-    with part.open("r+b", buffering=0) as opened:
-        sink = Sink(opened, file.bytes, on_bytes)
+def _receive(file: WantedFile, url: str, part: Path, headers: dict[str, str], on_bytes: Callable[[int], None]) -> None:
+    with Sink(part, file.bytes, on_bytes) as sink:
         if sink.size and not (file.sha256 or file.blob or file.validator):
-            sink.truncate()  # nothing would tell whether the rest belongs to it
-        _transfer(file, url, sink, headers, sleep)
-        sink.flush()
-        if _is_right(sink, file):
-            return sink.sha256
-        sink.truncate()
-        return None
+            sink.begin_anew()  # nothing would tell whether the rest belongs to it
+        _transfer(file, url, sink, headers)
+        os.fsync(sink.fileno())
 
 
-def _is_right(sink: Sink, file: WantedFile) -> bool:
-    if sink.size != file.bytes:
-        return False
-    if file.sha256 is not None:
-        return sink.sha256 == file.sha256.lower()
-    return file.blob is None or sink.blob == file.blob.lower()
-
-
-def _sum(path: Path, file: WantedFile, on_bytes: Callable[[int], None]) -> str | None:
-    """That of a file which an earlier try has finished; None when it is not right any more."""
+def _sum_if_right(path: Path, file: WantedFile) -> str | None:
+    """The file's sha256; None when it is not what was announced."""
     if path.stat().st_size != file.bytes:
         return None
-    with path.open("rb") as opened:
-        sink = Sink(opened, file.bytes)
-    if not _is_right(sink, file):
-        return None
-    on_bytes(sink.size)
-    return sink.sha256
+    sha256, blob = checksums(path, blob=file.blob is not None)
+    wanted, found = (file.sha256, sha256) if file.sha256 is not None else (file.blob, blob)
+    return sha256 if wanted is None or wanted.lower() == found else None
 
 
-def _transfer(file: WantedFile, url: str, sink: Sink, headers: dict[str, str], sleep: Sleep) -> None:
-    """All bytes; a connection that breaks is taken up as long as each try brings something."""
+def _transfer(file: WantedFile, url: str, sink: Sink, headers: dict[str, str]) -> None:
+    """All bytes; a connection that breaks is taken up as long as each try brings something.
+
+    Huggingface_hub tries again by itself, but not after a reset connection or a fault of the server.
+    """
     waits = iter(PATIENCE)
     while sink.size < file.bytes:
         before = sink.size
@@ -107,7 +95,7 @@ def _transfer(file: WantedFile, url: str, sink: Sink, headers: dict[str, str], s
         seconds = next(waits, None)
         if seconds is None:
             raise trouble
-        sleep(seconds)
+        time.sleep(seconds)
 
 
 def _try(file: WantedFile, url: str, sink: Sink, headers: dict[str, str]) -> MezzotintError | None:
@@ -122,7 +110,7 @@ def _try(file: WantedFile, url: str, sink: Sink, headers: dict[str, str]) -> Mez
     try:
         http_get(
             url,
-            cast("Any", sink),
+            sink,
             resume_size=sink.size,
             headers={**headers, **resuming},
             expected_size=file.bytes,
@@ -131,7 +119,7 @@ def _try(file: WantedFile, url: str, sink: Sink, headers: dict[str, str]) -> Mez
     except HTTPError as error:
         return told(error, file.name, sink)
     except TooLarge:
-        sink.truncate()
+        sink.begin_anew()
         return _short(file, "more")
     except OSError as error:
         if error.errno is not None:
@@ -147,12 +135,12 @@ def _short(file: WantedFile, came: str) -> DownloadFailed:
 def told(error: "HTTPError", name: str, sink: Sink | None = None) -> MezzotintError:
     """A failure that may pass; raises what will not."""
     status = status_of(error)
-    if status in _DENIED:
+    if status in DENIED:
         raise AccessRefused(denied(name)) from None
     if status in _GONE:
         raise DownloadFailed(f"{plain(name)} is not there any more (the server says {status})") from None
     if status == 416 and sink is not None:  # what we have is not a beginning of what is there
-        sink.truncate()
+        sink.begin_anew()
         return DownloadFailed(f"{plain(name)}: the server cannot go on where it stopped")
     if status is not None:
         failure = DownloadFailed(f"{plain(name)}: the server answers {status}: try again later")
