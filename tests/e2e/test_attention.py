@@ -10,10 +10,10 @@ from card_kernels import CardKernels
 from fake_kernels import FakeKernels, fake_backends
 from PIL import Image
 
-from mezzotint.attention.library import Unavailable, Unsupported
 from mezzotint.attention.selection import AttentionBackends
 from mezzotint.attention.self_test import CASES
 from mezzotint.catalog.catalog import Catalog
+from mezzotint.dispatch.library import Unavailable, Unsupported
 from mezzotint.engine import Engine
 from mezzotint.errors import MezzotintError, UsageError
 from mezzotint.families.sdxl import Sdxl

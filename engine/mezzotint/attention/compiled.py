@@ -9,8 +9,8 @@ from torch import Tensor
 
 from mezzotint.attention.arguments import check_arguments
 from mezzotint.attention.layout import empty_output, output_strides
-from mezzotint.attention.library import Arguments, KernelLibrary, Unsupported
 from mezzotint.attention.masks import NO_MASKS, Masks
+from mezzotint.dispatch.library import Arguments, AttentionLibrary, Unsupported
 
 _DTYPES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}  # MztDtype of kernels/csrc/api.h
 _CAUSAL, _INT8_SCORES = 1, 2  # its flags
@@ -34,7 +34,7 @@ class _Prepared:
 class CompiledAttention:
     """The library's kernels as a function of tensors."""
 
-    def __init__(self, library: KernelLibrary) -> None:
+    def __init__(self, library: AttentionLibrary) -> None:
         self.device_type = library.device_type
         self._library = library
         self._prepared: dict[Kind, _Prepared] = {}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from mezzotint.attention.library import KernelLibrary, Unavailable, open_installed
+from mezzotint.dispatch.library import AttentionLibrary, Unavailable, open_installed
 from mezzotint.errors import UsageError
 from mezzotint.gpu import runs_kernels
 from mezzotint.protocol import Attention
@@ -22,7 +22,9 @@ _SHORT = ("float16", "bfloat16")
 class AttentionBackends:
     """Opens the library when it is first needed, and tests it once on each device."""
 
-    def __init__(self, open_library: Callable[[], KernelLibrary] = open_installed, device_type: str = "cuda") -> None:
+    def __init__(
+        self, open_library: Callable[[], AttentionLibrary] = open_installed, device_type: str = "cuda"
+    ) -> None:
         self._open_library, self._device_type = open_library, device_type
         self._kernels: CompiledAttention | None = None
         self._tests: dict[tuple[str, str, Attention], SelfTest] = {}

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from mezzotint.attention.compiled import CompiledAttention
-from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reference import attention_reference
+from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported
 
 _INT8_ERROR = 0.05  # of the output, root mean square: what 8 bits of q and k cost on normal numbers is a tenth of it
 

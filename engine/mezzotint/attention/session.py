@@ -10,11 +10,11 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from mezzotint.attention.compiled import CompiledAttention
-from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.operation import Implementation, attention
 from mezzotint.attention.reference import attention_reference
 from mezzotint.attention.sdpa import attention_sdpa
+from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported
 from mezzotint.protocol import Attention, AttentionFallback
 
 T = TypeVar("T")

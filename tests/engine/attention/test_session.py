@@ -5,11 +5,11 @@ import torch
 from fake_kernels import FakeKernels
 
 from mezzotint.attention.compiled import CompiledAttention
-from mezzotint.attention.library import Unsupported
 from mezzotint.attention.masks import Masks
 from mezzotint.attention.reference import attention_reference
 from mezzotint.attention.sdpa import attention_sdpa
 from mezzotint.attention.session import AttentionSession, finite
+from mezzotint.dispatch.library import Unsupported
 from mezzotint.protocol import AttentionFallback
 
 Q = torch.randn(1, 2, 5, 16, generator=torch.Generator().manual_seed(0)).bfloat16()

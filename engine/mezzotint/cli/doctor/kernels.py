@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mezzotint import machine
-from mezzotint.attention.library import LibraryFacts, Unavailable, library_facts
 from mezzotint.attention.selection import COMPILED, PLAIN, AttentionBackends
+from mezzotint.dispatch.library import LibraryFacts, Unavailable, library_facts
 from mezzotint.protocol import Attention, DeviceInfo
 from mezzotint.quantization.products.selection import ProductBackend, ProductBackends
 

@@ -9,12 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mezzotint.attention.library import Unsupported
+from mezzotint.dispatch.library import Arguments, Preparation, ProductLibrary, Unsupported
 from mezzotint.quantization.formats import Int8, LowRank4
 from mezzotint.quantization.int4 import GROUP
 from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients
 from mezzotint.quantization.products.kernel_branches import kernel_branches
-from mezzotint.quantization.products.library import Arguments, Preparation, ProductLibrary
 from mezzotint.quantization.shared_rounding import rounded
 
 _DTYPES = {torch.float16: 0, torch.bfloat16: 1}  # MztDtype of kernels/csrc/api.h

@@ -8,12 +8,11 @@ from typing import Protocol, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
+from mezzotint.dispatch.library import LaunchFailed, Preparation, Unavailable, Unsupported
 from mezzotint.protocol import ProductFallback, Products
 from mezzotint.quantization.formats import Nf4
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.linear import Branch, QuantizedWeight
-from mezzotint.quantization.products.library import Preparation
 from mezzotint.quantization.products.operation import called_by_compiled_code, compiled_product
 from mezzotint.quantization.shared_rounding import sharing
 

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mezzotint.attention.library import Unavailable
+from mezzotint.dispatch.library import ProductLibrary, Unavailable, open_installed
 from mezzotint.gpu import runs_kernels
 from mezzotint.protocol import Products
-from mezzotint.quantization.products.library import ProductLibrary, open_products
 
 if TYPE_CHECKING:
     from mezzotint.quantization.layers import QuantizedLinear
@@ -89,7 +88,7 @@ class ProductBackends:
 
     def __init__(
         self,
-        open_library: Callable[[], ProductLibrary] = open_products,
+        open_library: Callable[[], ProductLibrary] = open_installed,
         device_type: str = "cuda",
         open_nf4: "Callable[[], Multiply] | None" = None,
     ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
+from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported
 from mezzotint.protocol import Products
 from mezzotint.quantization.drawn_weights import drawn_weight
 from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4

@@ -5,7 +5,7 @@ from fake_products import FakeProducts, fake_product_backends
 from quantized_weights import relative, seeded
 from torch import nn
 
-from mezzotint.attention.library import Unavailable
+from mezzotint.dispatch.library import Unavailable
 from mezzotint.protocol import ProductFallback
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
 from mezzotint.quantization.layers import QuantizedLinear
