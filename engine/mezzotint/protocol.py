@@ -145,16 +145,8 @@ class Timings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttentionFallback:
-    """Why torch's own attention did what another implementation was to do."""
-
-    reason: str
-    calls: int  # done by torch's own for this reason; 0: the implementation was given up between calls
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProductFallback:
-    """Why torch multiplied with quantized weights where kernels were to."""
+class KernelFallback:
+    """Why torch did what kernels were to do."""
 
     reason: str
     calls: int  # done by torch for this reason; 0: the kernels were given up between calls
@@ -182,12 +174,12 @@ class GenerateResult:
     notices: tuple[str, ...]
     attention_asked: Attention = "auto"
     attention_calls: int = 0  # done by our kernels
-    attention_fallbacks: tuple[AttentionFallback, ...] = ()
+    attention_fallbacks: tuple[KernelFallback, ...] = ()
     products: Products | None = None  # that were used, at the end; None: no layer multiplies integers
     product_calls: int = 0  # done by our kernels
     nf4_products: Products | None = None  # as `products`, of weights in NF4
     nf4_calls: int = 0  # done by bitsandbytes
-    product_fallbacks: tuple[ProductFallback, ...] = ()
+    product_fallbacks: tuple[KernelFallback, ...] = ()
     quantization: Quantization = "none"  # done while loading; what files hold quantized is not counted
     text_quantization: Quantization = "none"
     plan: Plan | None = None  # None: nothing was planned, for everything is where it works

@@ -56,7 +56,7 @@ def measure_engine(device: str, calls: int) -> None:
     import torch
 
     from mezzotint.attention.compiled import CompiledAttention
-    from mezzotint.attention.library import InstalledKernels
+    from mezzotint.dispatch.library import InstalledKernels
 
     library = InstalledKernels(mezzotint_kernels)
     library.device_type = torch.device(device).type

@@ -10,19 +10,19 @@ from card_kernels import CardKernels
 from fake_kernels import FakeKernels, fake_backends
 from PIL import Image
 
-from mezzotint.attention.library import Unavailable, Unsupported
 from mezzotint.attention.selection import AttentionBackends
 from mezzotint.attention.self_test import CASES
 from mezzotint.catalog.catalog import Catalog
+from mezzotint.dispatch.library import Unavailable, Unsupported
 from mezzotint.engine import Engine
 from mezzotint.errors import MezzotintError, UsageError
 from mezzotint.families.sdxl import Sdxl
 from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import (
-    AttentionFallback,
     Cascade,
     GenerateRequest,
     ImageInput,
+    KernelFallback,
     ModelRef,
     Notice,
     Output,
@@ -147,7 +147,7 @@ def test_latents_that_come_out_as_not_a_number_are_made_again(request_for, stand
     result = run(engine, request_for(tiny_sdxl_folder, **FLASH, count=2), events)
     plain = run(engine, request_for(tiny_sdxl_folder, attention="sdpa", dtype="bfloat16", count=2))
     reason = "the image came out as not-a-number"
-    assert result.attention_fallbacks == (AttentionFallback(reason=reason, calls=0),)
+    assert result.attention_fallbacks == (KernelFallback(reason=reason, calls=0),)
     assert notices(events) == ["attention_fell_back"]
     assert [image.sha256 for image in result.images] == [image.sha256 for image in plain.images]
     # Each image's record is of what it was begun with: begun so again, it falls back again.
@@ -180,7 +180,7 @@ def test_what_has_no_kernel_is_counted(request_for, stand_in, tiny_sdxl_folder):
     events = []
     result = run(engine_with(NoVae()), request_for(tiny_sdxl_folder, **FLASH), events)
     assert result.attention == "flash"
-    assert result.attention_fallbacks == (AttentionFallback(reason="no kernel for autoencoders", calls=1),)
+    assert result.attention_fallbacks == (KernelFallback(reason="no kernel for autoencoders", calls=1),)
     assert notices(events) == ["attention_fell_back"]
 
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Notice, Output, ProductFallback, Sampling, Stage
+from mezzotint.protocol import Cascade, GenerateRequest, KernelFallback, ModelRef, Notice, Output, Sampling, Stage
 from mezzotint.quantization.products.self_test import CASES
 
 pytestmark = pytest.mark.usefixtures("every_device")
@@ -59,7 +59,7 @@ def test_a_launch_that_fails_is_told_and_recorded(request_for, stand_in, tiny_sd
     wanted, events = request_for(tiny_sdxl_folder, quantization="int8"), []
     result = run(stand_in("launch", after=SELF_TEST), wanted, events)
     assert result.products == "torch"
-    assert result.product_fallbacks[-1] == ProductFallback(reason="the launch failed", calls=1)
+    assert result.product_fallbacks[-1] == KernelFallback(reason="the launch failed", calls=1)
     assert "products_fell_back" in [event.code for event in events if isinstance(event, Notice)]
     assert result.images[0].sha256 == run(None, wanted).images[0].sha256
 

@@ -8,7 +8,7 @@ from emulator_build import KERNELS, Conditions, build
 from fake_products import EmulatedProducts
 
 from kernel_build.card.forced import instance_of
-from mezzotint.attention.library import KernelPlan, Unsupported
+from mezzotint.dispatch.library import KernelPlan, Unsupported
 from mezzotint_kernels.abi import AttentionArgs, AttentionPlanStruct
 from mezzotint_kernels.errors import KernelsError
 

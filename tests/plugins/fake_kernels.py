@@ -6,10 +6,10 @@ from pathlib import Path
 
 import torch
 
-from mezzotint.attention.library import KernelPlan, LaunchFailed, Unsupported
 from mezzotint.attention.masks import Masks
 from mezzotint.attention.reference import attention_reference
 from mezzotint.attention.selection import AttentionBackends
+from mezzotint.dispatch.library import KernelPlan, LaunchFailed, Unsupported
 
 _DTYPES = {0: torch.float16, 1: torch.bfloat16, 2: torch.float32}
 WORKSPACE = 96  # bytes that it wants

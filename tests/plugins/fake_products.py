@@ -7,7 +7,7 @@ import torch
 from emulated_linear import Report
 from emulator_build import LEFT_OUT, Conditions, build
 
-from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
+from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported
 from mezzotint.quantization.int4 import to_int8
 from mezzotint.quantization.int8 import quantize_rows
 from mezzotint.quantization.products.selection import ProductBackends

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from mezzotint.attention.arguments import check_arguments
 from mezzotint.attention.layout import empty_output, output_strides
-from mezzotint.attention.library import Arguments, KernelLibrary, Unsupported
 from mezzotint.attention.masks import NO_MASKS, Masks
+from mezzotint.dispatch.launching import launch
+from mezzotint.dispatch.library import Arguments, AttentionLibrary, Unsupported
 
 _DTYPES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}  # MztDtype of kernels/csrc/api.h
 _CAUSAL, _INT8_SCORES = 1, 2  # its flags
@@ -34,7 +35,7 @@ class _Prepared:
 class CompiledAttention:
     """The library's kernels as a function of tensors."""
 
-    def __init__(self, library: KernelLibrary) -> None:
+    def __init__(self, library: AttentionLibrary) -> None:
         self.device_type = library.device_type
         self._library = library
         self._prepared: dict[Kind, _Prepared] = {}
@@ -95,16 +96,7 @@ class CompiledAttention:
         if workspace_bytes:  # from torch's allocator: given back in the order of the stream, so it may go at once
             workspace = torch.empty(workspace_bytes, dtype=torch.uint8, device=q.device)
             arguments.workspace, arguments.workspace_bytes = workspace.data_ptr(), workspace_bytes
-        index = q.device.index or 0
-        if q.device.type != "cuda":
-            self._library.launch(arguments, index, 0)
-            return
-        stream = torch.cuda.current_stream(q.device).cuda_stream
-        if index == torch.cuda.current_device():
-            self._library.launch(arguments, index, stream)
-            return
-        with torch.cuda.device(q.device):
-            self._library.launch(arguments, index, stream)
+        launch(self._library.launch, arguments, q.device)
 
     def _prepare(self, call: "_Call") -> _Prepared:
         arguments = self._library.new_arguments()

@@ -13,10 +13,10 @@ from torch import Tensor
 from mezzotint.attention.arguments import check_arguments
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.layout import empty_output, output_strides
-from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported, open_installed
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reference import attention_gradients, attention_reference
 from mezzotint.attention.sdpa import attention_sdpa
+from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported, open_installed
 
 Implementation: TypeAlias = Literal["flash", "int8", "sdpa", "reference"]
 

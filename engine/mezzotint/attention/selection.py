@@ -2,17 +2,22 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache, partial
 from typing import TYPE_CHECKING, Literal
 
-from mezzotint.attention.library import KernelLibrary, Unavailable, open_installed
+from mezzotint.dispatch.library import AttentionLibrary, open_installed
+from mezzotint.dispatch.registry import KernelBackend
 from mezzotint.errors import UsageError
 from mezzotint.gpu import runs_kernels
 from mezzotint.protocol import Attention
 
 if TYPE_CHECKING:
+    import torch
+
     from mezzotint.attention.compiled import CompiledAttention
-    from mezzotint.attention.self_test import SelfTest
-    from mezzotint.attention.session import AttentionSession, Tell
+    from mezzotint.attention.session import AttentionSession
+    from mezzotint.dispatch.dispatcher import Tell
+    from mezzotint.dispatch.self_test import SelfTest
 
 COMPILED: tuple[Attention, ...] = ("flash", "int8")  # by our kernels
 PLAIN: tuple[Attention, ...] = ("sdpa", "reference")  # by torch: everywhere
@@ -20,12 +25,26 @@ _SHORT = ("float16", "bfloat16")
 
 
 class AttentionBackends:
-    """Opens the library when it is first needed, and tests it once on each device."""
+    """Our kernels, in numbers of 16 bits and with scores in 8: `flash` and `int8`."""
 
-    def __init__(self, open_library: Callable[[], KernelLibrary] = open_installed, device_type: str = "cuda") -> None:
-        self._open_library, self._device_type = open_library, device_type
-        self._kernels: CompiledAttention | None = None
-        self._tests: dict[tuple[str, str, Attention], SelfTest] = {}
+    def __init__(
+        self, open_library: Callable[[], AttentionLibrary] = open_installed, device_type: str = "cuda"
+    ) -> None:
+        @cache
+        def opened() -> "CompiledAttention":
+            from mezzotint.attention.compiled import CompiledAttention
+
+            return CompiledAttention(open_library())
+
+        self.compiled: dict[str, KernelBackend[CompiledAttention]] = {
+            name: KernelBackend(
+                open_kernels=opened,
+                test=partial(_self_test, int8=name == "int8"),
+                wrong_device=partial(_wrong_device, device_type),
+                wrong_dtype=_wrong_dtype,
+            )
+            for name in COMPILED
+        }
 
     def session(self, asked: Attention, device: str, dtype: str, tell: "Tell") -> "AttentionSession":
         """What attends in a job on a device of that name in numbers of that format; UsageError for what cannot be.
@@ -37,55 +56,39 @@ class AttentionBackends:
         if asked in PLAIN:
             plain: Literal["reference", "sdpa"] = "reference" if asked == "reference" else "sdpa"
             return AttentionSession(asked=asked, chosen=plain, kernels=None, tell=tell)
-        missing = self.missing(device, dtype)
+        wanted: Literal["flash", "int8"] = "int8" if asked == "int8" else "flash"
+        backend = self.compiled[wanted]
+        missing = backend.missing(device, dtype)
         if missing is not None and asked != "auto":
             raise UsageError(f"attention {asked!r} cannot be used: {missing}; or use --attention auto")
-        if missing is not None:
+        kernels, problem = (None, None) if missing is not None else backend.tested(device, dtype)
+        if kernels is None and asked == "auto":
             return AttentionSession(asked=asked, chosen="sdpa", kernels=None, tell=tell)
-        wanted: Literal["flash", "int8"] = "int8" if asked == "int8" else "flash"
-        test = self.self_test(wanted, device, dtype)
-        if test.has_no_kernels and asked == "auto":
-            return AttentionSession(asked=asked, chosen="sdpa", kernels=None, tell=tell)
-        session = AttentionSession(asked=asked, chosen=wanted, kernels=self._compiled(), tell=tell)
-        if test.problem is not None:
-            session.give_up(test.problem)
+        session = AttentionSession(asked=asked, chosen=wanted, kernels=kernels, tell=tell)
+        if problem is not None:
+            session.give_up(problem)
         return session
 
-    def missing(self, device: str, dtype: str) -> str | None:
-        """What our kernels lack for a device and a number format, and what to do; None: nothing."""
-        if not runs_kernels(device, self._device_type):
-            return (
-                f"it runs on an NVIDIA card and the device is {device}; "
-                "choose a card with --device cuda (`mezzotint doctor` says what is here)"
-            )
-        try:
-            self._compiled()
-        except Unavailable as error:
-            return str(error)
-        if dtype not in _SHORT:
-            return f"it takes numbers of 16 bits and the dtype is {dtype}; choose --dtype bfloat16 or float16"
+
+def _wrong_device(device_type: str, device: str) -> str | None:
+    if runs_kernels(device, device_type):
         return None
+    return (
+        f"it runs on an NVIDIA card and the device is {device}; "
+        "choose a card with --device cuda (`mezzotint doctor` says what is here)"
+    )
 
-    def self_test(self, implementation: Attention, device: str, dtype: str) -> "SelfTest":
-        """What came of the self-test on a device, which is run when that is first asked."""
-        import torch
 
-        from mezzotint.attention.self_test import run_self_test
+def _wrong_dtype(dtype: str) -> str | None:
+    if dtype in _SHORT:
+        return None
+    return f"it takes numbers of 16 bits and the dtype is {dtype}; choose --dtype bfloat16 or float16"
 
-        key = (device, dtype, implementation)
-        if key not in self._tests:
-            with torch.inference_mode():
-                self._tests[key] = run_self_test(
-                    self._compiled(), torch.device(device), getattr(torch, dtype), int8=implementation == "int8"
-                )
-        return self._tests[key]
 
-    def _compiled(self) -> "CompiledAttention":
-        from mezzotint.attention.compiled import CompiledAttention
+def _self_test(kernels: "CompiledAttention", device: "torch.device", dtype: "torch.dtype", *, int8: bool) -> "SelfTest":
+    from mezzotint.attention.self_test import run_self_test
 
-        if self._kernels is None:
-            self._kernels = CompiledAttention(self._open_library())
-        return self._kernels
+    return run_self_test(kernels, device, dtype, int8=int8)
 
 
 @contextmanager

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from mezzotint.attention.compiled import CompiledAttention
-from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reference import attention_reference
+from mezzotint.dispatch.self_test import SelfTest, deviation, run_cases
 
 _INT8_ERROR = 0.05  # of the output, root mean square: what 8 bits of q and k cost on normal numbers is a tenth of it
 
@@ -36,57 +36,18 @@ CASES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelfTest:
-    """What came of it."""
-
-    passed: tuple[str, ...]  # names of cases
-    unsupported: tuple[str, ...]
-    problem: str | None  # None: it can be used
-
-    @property
-    def has_no_kernels(self) -> bool:
-        """Whether nothing is wrong but that there is nothing for the device."""
-        return not self.passed and len(self.unsupported) == len(CASES)
-
-
 def run_self_test(kernels: CompiledAttention, device: torch.device, dtype: torch.dtype, *, int8: bool) -> SelfTest:
     """Run every case that the device has a kernel for; the first that is wrong ends it."""
-    passed: list[str] = []
-    unsupported: list[str] = []
-    reason = ""
-    for seed, case in enumerate(CASES):
-        try:
-            problem = _problem_of(kernels, case, seed, device, dtype, int8=int8)
-        except Unsupported as error:
-            unsupported.append(case.name)
-            reason = reason or str(error)
-            continue
-        except torch.OutOfMemoryError:
-            raise  # which says nothing of the kernels
-        except (LaunchFailed, Unavailable, ValueError, RuntimeError) as error:
-            problem = f"{type(error).__name__}: {error}"
-        if problem is not None:
-            message = f"the self-test failed at {case.name}: {problem}"
-            return SelfTest(passed=tuple(passed), unsupported=tuple(unsupported), problem=message)
-        passed.append(case.name)
-    problem = None if passed else f"no kernel for this device: {reason}"
-    return SelfTest(passed=tuple(passed), unsupported=tuple(unsupported), problem=problem)
 
+    def problem_of(case: Case, seed: int) -> str | None:
+        q, k, v, masks = inputs(case, seed, device, dtype)
+        out = kernels(q, k, v, masks, int8=int8)[0].float()
+        exact = attention_reference(q.float(), k.float(), v.float(), masks)[0]
+        if int8:
+            return deviation(out, float((out - exact).norm() / exact.norm()), _INT8_ERROR, "the reference")
+        return deviation(out, float((out - exact).abs().max()), _allowed(exact, dtype), "the reference")
 
-def _problem_of(
-    kernels: CompiledAttention, case: Case, seed: int, device: torch.device, dtype: torch.dtype, *, int8: bool
-) -> str | None:
-    q, k, v, masks = inputs(case, seed, device, dtype)
-    out = kernels(q, k, v, masks, int8=int8)[0].float()
-    exact = attention_reference(q.float(), k.float(), v.float(), masks)[0]
-    if not bool(torch.isfinite(out).all()):
-        return "not-a-number came out"
-    if int8:
-        error, allowed = float((out - exact).norm() / exact.norm()), _INT8_ERROR
-    else:
-        error, allowed = float((out - exact).abs().max()), _allowed(exact, dtype)
-    return None if error <= allowed else f"it is {error:.2g} off the reference, {allowed:.2g} is allowed"
+    return run_cases(CASES, problem_of)
 
 
 def _allowed(exact: Tensor, dtype: torch.dtype) -> float:

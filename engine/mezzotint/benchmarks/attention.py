@@ -16,11 +16,11 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from mezzotint.attention.compiled import CompiledAttention
-from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported, open_installed
 from mezzotint.attention.masks import NO_MASKS, Masks, visible_keys
 from mezzotint.attention.reference import attention_reference
 from mezzotint.attention.stopwatch import milliseconds
 from mezzotint.benchmarks.attention_shapes import SHAPES, Shape
+from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported, open_installed
 
 OURS = ("mezzotint flash", "mezzotint int8")
 TRITON = "triton flex"  # torch's flex_attention, which torch.compile makes a kernel of

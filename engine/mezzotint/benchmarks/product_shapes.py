@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from mezzotint.quantization.products.library import Preparation
+from mezzotint.dispatch.library import Preparation
 
 _SMALL = 128  # rows, and columns each way, for a processor
 

@@ -15,17 +15,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
 from mezzotint.attention.stopwatch import milliseconds
 from mezzotint.benchmarks.attention import Wanted
 from mezzotint.benchmarks.product_peers import LINEAR, Run, peers
 from mezzotint.benchmarks.product_shapes import SHAPES, LinearShape, ProductShape, RowsShape
+from mezzotint.dispatch.library import LaunchFailed, Preparation, Unavailable, Unsupported, open_installed
 from mezzotint.quantization.drawn_weights import drawn_weight
 from mezzotint.quantization.formats import Format, Int8, LowRank4
 from mezzotint.quantization.int8 import quantize_rows
 from mezzotint.quantization.linear import Branch, QuantizedWeight, joined, linear
 from mezzotint.quantization.products.compiled import CompiledLinear
-from mezzotint.quantization.products.library import Preparation, open_products
 from mezzotint.quantization.rotation import best_group, rotate
 
 OURS = ("mezzotint int8", "mezzotint int8, 3 LoRAs", "mezzotint int4-lowrank")
@@ -310,7 +309,7 @@ def choose(groups: Sequence[str], device: torch.device) -> list[ProductShape]:
 def kernels_for(device: torch.device) -> tuple[CompiledLinear | None, str | None]:
     """Our kernels, or why they are not measured."""
     try:
-        kernels = CompiledLinear(open_products())
+        kernels = CompiledLinear(open_installed())
     except Unavailable as error:
         return None, str(error)
     if kernels.device_type != device.type:

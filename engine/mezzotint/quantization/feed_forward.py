@@ -9,9 +9,9 @@ from diffusers.models.activations import GEGLU, GELU
 from diffusers.models.attention import FeedForward
 from torch import Tensor, nn
 
+from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.formats import Int8
 from mezzotint.quantization.layers import QuantizedLinear
-from mezzotint.quantization.products.library import Preparation
 from mezzotint.quantization.products.operation import Products, prepared
 
 Activation: TypeAlias = Any  # diffusers' GEGLU or GELU, which publish no types

@@ -121,7 +121,7 @@ class Job:
                 painter = self._load(job, loras)
             products = self._means.products.session(job.device.id, job.dtype, painter.networks(), self._notice)
             if painter.captures is not None:
-                counts = ((session, "kernel_calls"), (products.integers, "calls"), (products.nf4, "calls"))
+                counts = ((session, "calls"), (products.integers, "calls"), (products.nf4, "calls"))
                 painter.captures.counts = counts
             try:
                 with painter.attending(session), products.multiplying():

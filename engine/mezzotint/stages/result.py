@@ -83,7 +83,7 @@ def result_of(work: LoadedJob, report: MemoryReport, made: JobImages) -> Generat
         memory=report,
         notices=made.notices,
         attention_asked=session.asked,
-        attention_calls=session.kernel_calls,
+        attention_calls=session.calls,
         attention_fallbacks=session.fallbacks,
         products=products.integers.ran,
         product_calls=products.integers.calls,

@@ -12,10 +12,10 @@ from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reference import attention_reference
 from mezzotint.benchmarks.attention import kernels_for as attention_for
 from mezzotint.benchmarks.products import kernels_for as products_for
+from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.drawn_weights import drawn_weight
 from mezzotint.quantization.formats import Int8, LowRank4
 from mezzotint.quantization.products.compiled import CompiledLinear
-from mezzotint.quantization.products.library import Preparation
 
 _ALLOWED = 0.05  # of the exact values' root mean square
 _SIZES = {  # queries, keys, head size

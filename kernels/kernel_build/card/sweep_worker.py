@@ -11,20 +11,20 @@ from kernel_build.card.instances_file import CHOSEN
 from kernel_build.card.measured import item_of, row_of
 from kernel_build.card.protocol import Teller
 from mezzotint.attention.compiled import CompiledAttention
-from mezzotint.attention.library import KernelPlan, Unsupported
 from mezzotint.benchmarks import attention as attention_benchmark
 from mezzotint.benchmarks import products as linear_benchmark
 from mezzotint.benchmarks.attention import Implementation, by_kernels, dtype_for, measure_shape, quiet
 from mezzotint.benchmarks.attention_shapes import Shape
 from mezzotint.benchmarks.product_shapes import LinearShape
 from mezzotint.benchmarks.products import measure_products
+from mezzotint.dispatch.library import KernelPlan, Unsupported
 from mezzotint.quantization.products.compiled import CompiledLinear
 
 
 class OneAttention:
     """Attention's library with one instance; it plans as the library does, and runs that instance."""
 
-    def __init__(self, library: Any, instances: Instances, number: int) -> None:  # noqa: ANN401  a KernelLibrary
+    def __init__(self, library: Any, instances: Instances, number: int) -> None:  # noqa: ANN401  a AttentionLibrary
         self.device_type, self.new_arguments = library.device_type, library.new_arguments
         self._library, self._instances, self._number = library, instances, number
 
@@ -79,7 +79,7 @@ def _attention(teller: Teller, device: torch.device, dtype: torch.dtype, stub: b
 
 def _serving(
     shape: Shape,
-    library: Any,  # noqa: ANN401  a KernelLibrary
+    library: Any,  # noqa: ANN401  a AttentionLibrary
     instances: Instances,
     dtype: str,
     masked: bool,
@@ -129,21 +129,21 @@ def _linear(teller: Teller, device: torch.device, dtype: torch.dtype, stub: bool
 
 
 def _installed_attention() -> tuple[Any, Instances]:
-    from mezzotint.attention.library import open_installed
+    from mezzotint.dispatch.library import open_installed
     from mezzotint_kernels.library import library
 
     return open_installed(), CompiledInstances(library())
 
 
 def _installed_products() -> tuple[Any, Instances]:
-    from mezzotint.quantization.products.library import open_products
+    from mezzotint.dispatch.library import open_installed
     from mezzotint_kernels.library import library
 
-    return open_products(), CompiledInstances(library())
+    return open_installed(), CompiledInstances(library())
 
 
 def _run(call: Any, *arguments: Any) -> None:  # noqa: ANN401
-    from mezzotint.attention.library import LaunchFailed
+    from mezzotint.dispatch.library import LaunchFailed
     from mezzotint_kernels import errors
 
     try:

@@ -11,9 +11,9 @@ from hypothesis import given
 
 from mezzotint.attention.compiled import CompiledAttention
 from mezzotint.attention.layout import output_strides
-from mezzotint.attention.library import LaunchFailed, Unsupported
 from mezzotint.attention.masks import Masks
 from mezzotint.attention.reference import attention_reference
+from mezzotint.dispatch.library import LaunchFailed, Unsupported
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 

@@ -5,10 +5,10 @@ import torch
 from fake_kernels import FakeKernels
 
 from mezzotint.attention.compiled import CompiledAttention
-from mezzotint.attention.library import Unavailable, open_installed
 from mezzotint.attention.masks import Masks, causal_mask, visible_keys
 from mezzotint.attention.reference import attention_reference
 from mezzotint.attention.self_test import run_self_test
+from mezzotint.dispatch.library import Unavailable, open_installed
 
 SHAPES = [  # batch, heads, heads of keys, queries, keys, head size
     (2, 3, 3, 128, 128, 64),

@@ -193,7 +193,7 @@ def test_where_weights_rest_says_nothing_and_each_call_decides_by_its_queries():
         assert isinstance(wide.processor, SessionProcessor)
         assert other.processor is kept
         assert torch.equal(short(x.to(BF16)), plain)
-    assert (elsewhere.launches, session.kernel_calls, session.fallbacks) == ([], 0, ())
+    assert (elsewhere.launches, session.calls, session.fallbacks) == ([], 0, ())
     here = session_of("flash", FakeKernels())
     with attending(here, [wide]):
         wide(x)
@@ -209,4 +209,4 @@ def test_layers_with_quantized_weights_attend_by_the_kernels():
     session = session_of("flash", kernels)
     with attending(session, [layer]):
         layer(torch.randn(1, 9, layer.to_k.in_features, dtype=BF16))
-    assert session.kernel_calls == 1
+    assert session.calls == 1

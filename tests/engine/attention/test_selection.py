@@ -4,8 +4,8 @@ import pytest
 import torch
 from fake_kernels import FakeKernels, fake_backends
 
-from mezzotint.attention.library import Unavailable
 from mezzotint.attention.selection import AttentionBackends, torch_attention
+from mezzotint.dispatch.library import Unavailable
 from mezzotint.errors import UsageError
 
 

@@ -5,12 +5,12 @@ import torch
 from fake_kernels import FakeKernels
 
 from mezzotint.attention.compiled import CompiledAttention
-from mezzotint.attention.library import Unsupported
 from mezzotint.attention.masks import Masks
 from mezzotint.attention.reference import attention_reference
 from mezzotint.attention.sdpa import attention_sdpa
 from mezzotint.attention.session import AttentionSession, finite
-from mezzotint.protocol import AttentionFallback
+from mezzotint.dispatch.library import Unsupported
+from mezzotint.protocol import KernelFallback
 
 Q = torch.randn(1, 2, 5, 16, generator=torch.Generator().manual_seed(0)).bfloat16()
 
@@ -35,7 +35,7 @@ def test_torch_attends(chosen, notices):
     session = session_of(None, notices, chosen)
     expected = attention_sdpa(Q, Q, Q) if chosen == "sdpa" else attention_reference(Q, Q, Q)[0]
     assert torch.equal(session.attend(Q, Q, Q), expected)
-    assert (session.ran, session.kernel_calls) == (chosen, 0)
+    assert (session.ran, session.calls) == (chosen, 0)
 
 
 def test_what_is_unsupported_is_counted_by_reason_and_told_once(notices):
@@ -45,8 +45,8 @@ def test_what_is_unsupported_is_counted_by_reason_and_told_once(notices):
         torch.testing.assert_close(session.attend(q, q, q), attention_sdpa(q, q, q), rtol=0.02, atol=0.02)
     assert session.used == "flash"
     assert session.fallbacks == (
-        AttentionFallback(reason="no kernel for head_dim 8", calls=2),
-        AttentionFallback(reason="q is torch.float32; the kernels take torch.float16 and torch.bfloat16", calls=1),
+        KernelFallback(reason="no kernel for head_dim 8", calls=2),
+        KernelFallback(reason="q is torch.float32; the kernels take torch.float16 and torch.bfloat16", calls=1),
     )
     ((code, message),) = notices
     assert code == "attention_fell_back" and "head_dim 8" in message
@@ -62,7 +62,7 @@ def test_what_has_no_kernel_in_8_bits_has_one_in_16(notices):
     kernels = NoInt8()
     session = session_of(kernels, notices, "int8")
     session.attend(Q, Q, Q)
-    assert (len(kernels.launches), session.kernel_calls, session.fallbacks, notices) == (1, 1, (), [])
+    assert (len(kernels.launches), session.calls, session.fallbacks, notices) == (1, 1, (), [])
 
 
 @pytest.mark.parametrize(("queries", "keys", "flags"), [(129, 128, 0), (129, 129, 2), (128, 128, 2)])
@@ -80,7 +80,7 @@ def test_after_a_failed_launch_torch_s_own_attends(notices):
         torch.testing.assert_close(session.attend(Q, Q, Q), attention_sdpa(Q, Q, Q), rtol=0.02, atol=0.02)
     assert len(kernels.launches) == 2
     assert session.used == "sdpa"
-    assert session.fallbacks == (AttentionFallback(reason="the launch failed", calls=1),)
+    assert session.fallbacks == (KernelFallback(reason="the launch failed", calls=1),)
     assert len(notices) == 1
 
 
@@ -89,7 +89,7 @@ def test_what_came_out_as_not_a_number_is_made_again_without_the_kernels(notices
     made = finite(session, lambda: session.attend(Q, Q, Q), "step 3")
     assert torch.equal(made, attention_sdpa(Q, Q, Q))
     assert session.used == "sdpa"
-    assert session.fallbacks == (AttentionFallback(reason="step 3 came out as not-a-number", calls=0),)
+    assert session.fallbacks == (KernelFallback(reason="step 3 came out as not-a-number", calls=0),)
     assert len(notices) == 1 and "step 3" in notices[0][1]
 
 

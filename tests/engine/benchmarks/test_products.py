@@ -13,8 +13,8 @@ from mezzotint.benchmarks import products as benchmark
 from mezzotint.benchmarks.attention import quiet
 from mezzotint.benchmarks.product_shapes import GROUPS, SHAPES, LinearShape, RowsShape
 from mezzotint.benchmarks.products import OURS, REFERENCE, ProductRow, choose, kernels_for, measure
+from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.products.compiled import CompiledLinear
-from mezzotint.quantization.products.library import Preparation
 
 CPU = torch.device("cpu")
 TINY = LinearShape(group="sdxl", name="tiny", rows=20, columns=128, outputs=64)

@@ -6,9 +6,9 @@ from diffusers.models.attention import FeedForward
 from fake_products import FakeProducts, fake_product_backends
 from quantized_weights import relative, seeded
 
+from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.formats import Int8, LowRank4
 from mezzotint.quantization.linear import Branch
-from mezzotint.quantization.products.library import Preparation
 from mezzotint.quantization.products.self_test import CASES
 from mezzotint.quantization.swap import quantized_layers, swap_in
 

@@ -1,19 +1,15 @@
 """What `mezzotint doctor` finds out about kernels: our library, and whether ours and bitsandbytes' are right here."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 from mezzotint import machine
-from mezzotint.attention.library import LibraryFacts, Unavailable, library_facts
 from mezzotint.attention.selection import COMPILED, PLAIN, AttentionBackends
+from mezzotint.dispatch.library import LibraryFacts, Unavailable, library_facts
+from mezzotint.dispatch.registry import KernelBackend
 from mezzotint.protocol import Attention, DeviceInfo
-from mezzotint.quantization.products.selection import ProductBackend, ProductBackends
-
-if TYPE_CHECKING:
-    from mezzotint.attention.self_test import SelfTest
-    from mezzotint.quantization.products.self_test import SelfTest as ProductSelfTest
+from mezzotint.quantization.products.selection import ProductBackends
 
 PRODUCTS, NF4 = "products", "NF4 products"
 _NO_DEVICE = "there is no device here that the kernels run on"
@@ -49,9 +45,10 @@ def kernel_report(
 ) -> KernelReport:
     """Run the self-tests on every device that the kernels are for; never an error."""
     library = library or library_facts()
-    used = backends or AttentionBackends(), products or ProductBackends()
-    tests = [test for device in devices for test in _tests(device, *used)] if library.problem is None else []
-    tests += [test for device in devices for test in _nf4_tests(device, used[1].nf4)]
+    backends, products = backends or AttentionBackends(), products or ProductBackends()
+    ours: dict[str, KernelBackend[Any]] = {**backends.compiled, PRODUCTS: products.integers}
+    ours = ours if library.problem is None else {}
+    tests = [test for each in (ours, {NF4: products.nf4}) for device in devices for test in _tests(device, each)]
     sound = {test.implementation for test in tests if test.sound}
     wrong = {test.implementation: test.told for test in tests if not test.sound}
     return KernelReport(
@@ -60,37 +57,27 @@ def kernel_report(
         failed=tuple(test.name for test in tests if not test.sound),
         usable=(*(each for each in COMPILED if each in sound), *PLAIN),
         products_problem=None if PRODUCTS in sound else library.problem or wrong.get(PRODUCTS, _NO_DEVICE),
-        nf4_problem=None if NF4 in sound else wrong.get(NF4) or _nf4_missing(devices, used[1].nf4),
+        nf4_problem=None if NF4 in sound else wrong.get(NF4) or _nf4_missing(devices, products.nf4),
     )
 
 
-def _tests(device: DeviceInfo, backends: AttentionBackends, products: ProductBackends) -> Iterator[_Tested]:
+def _tests(device: DeviceInfo, backends: Mapping[str, KernelBackend[Any]]) -> Iterator[_Tested]:
     dtype = machine.choose_dtype("auto", device)
-    if backends.missing(device.id, dtype) is None:
-        for implementation in COMPILED:
-            yield _tested(device, implementation, dtype, partial(backends.self_test, implementation))
-    if products.integers.missing(device.id, dtype) is None:
-        yield _tested(device, PRODUCTS, dtype, products.integers.self_test)
+    for implementation, backend in backends.items():
+        if backend.missing(device.id, dtype) is None:
+            yield _tested(device, implementation, dtype, backend)
 
 
-def _nf4_tests(device: DeviceInfo, nf4: ProductBackend) -> Iterator[_Tested]:
-    dtype = machine.choose_dtype("auto", device)
-    if nf4.missing(device.id, dtype) is None:
-        yield _tested(device, NF4, dtype, nf4.self_test)
-
-
-def _nf4_missing(devices: Sequence[DeviceInfo], nf4: ProductBackend) -> str:
+def _nf4_missing(devices: Sequence[DeviceInfo], nf4: KernelBackend[Any]) -> str:
     """On the best device that there is."""
     found = (nf4.missing(device.id, machine.choose_dtype("auto", device)) for device in devices)
     return next((why for why in found if why is not None), _NO_DEVICE)
 
 
-def _tested(
-    device: DeviceInfo, implementation: str, dtype: str, run: "Callable[[str, str], SelfTest | ProductSelfTest]"
-) -> _Tested:
+def _tested(device: DeviceInfo, implementation: str, dtype: str, backend: KernelBackend[Any]) -> _Tested:
     name = f"{device.id} {implementation} {dtype}"
     try:
-        test = run(device.id, dtype)
+        test = backend.self_test(device.id, dtype)
     except (Unavailable, RuntimeError) as error:  # a device that is full or broken
         return _Tested(implementation, name, f"{type(error).__name__}: {error}", sound=False)
     if test.problem is not None:

@@ -9,12 +9,11 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from mezzotint.attention.library import Unavailable, Unsupported
+from mezzotint.dispatch.library import Preparation, Unavailable, Unsupported
 from mezzotint.quantization.formats import Nf4
 from mezzotint.quantization.linear import Branch, QuantizedWeight, with_branch
 from mezzotint.quantization.nf4 import BLOCK, dynamic_values
 from mezzotint.quantization.products.compiled import check_gradients, check_stored
-from mezzotint.quantization.products.library import Preparation
 
 Gemm: TypeAlias = Callable[..., Tensor]  # torch.ops.bitsandbytes.gemm_4bit
 

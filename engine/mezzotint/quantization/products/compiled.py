@@ -1,7 +1,5 @@
 """Products with quantized weights by the kernels' library: rows rounded by one kernel, multiplied by the other."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -9,12 +7,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mezzotint.attention.library import Unsupported
+from mezzotint.dispatch.launching import launch
+from mezzotint.dispatch.library import Arguments, Preparation, ProductLibrary, Unsupported
 from mezzotint.quantization.formats import Int8, LowRank4
 from mezzotint.quantization.int4 import GROUP
 from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients
 from mezzotint.quantization.products.kernel_branches import kernel_branches
-from mezzotint.quantization.products.library import Arguments, Preparation, ProductLibrary
 from mezzotint.quantization.shared_rounding import rounded
 
 _DTYPES = {torch.float16: 0, torch.bfloat16: 1}  # MztDtype of kernels/csrc/api.h
@@ -87,8 +85,7 @@ class CompiledLinear:
             arguments.x, arguments.x_stride = rows.data_ptr(), rows.stride(0)
             arguments.values, arguments.values_stride = values.data_ptr(), columns
             arguments.scales = scales.data_ptr()
-            with _queue(rows.device) as (index, stream):
-                self._library.quantize(arguments, index, stream)
+            launch(self._library.quantize, arguments, rows.device)
         return QuantizedRows(values=values, scales=scales, dtype=rows.dtype)
 
     def multiply(
@@ -116,8 +113,7 @@ class CompiledLinear:
             arguments.branch_x_stride, arguments.branch_up_stride = branch_x.stride(0), branch_up.stride(0)
             arguments.rank = branch_up.shape[1]
         arguments.out, arguments.out_stride = out.data_ptr(), n
-        with _queue(out.device) as (index, stream):
-            self._library.multiply(arguments, index, stream)
+        launch(self._library.multiply, arguments, out.device)
         return out
 
     def _refuse(self, kind: _Kind, reason: str) -> None:
@@ -207,18 +203,3 @@ def _point_to_weight(arguments: Arguments, weight: QuantizedWeight) -> None:
         arguments.weight_bits = 4
         arguments.group_scales = groups.data_ptr()
         arguments.group_scales_stride = groups.stride(0)
-
-
-@contextmanager
-def _queue(device: torch.device) -> Iterator[tuple[int, int]]:
-    """The device's number and its current stream, with the device current inside."""
-    index = device.index or 0
-    if device.type != "cuda":
-        yield index, 0
-        return
-    stream = torch.cuda.current_stream(device).cuda_stream
-    if index == torch.cuda.current_device():
-        yield index, stream
-        return
-    with torch.cuda.device(device):
-        yield index, stream

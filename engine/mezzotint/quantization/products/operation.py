@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
 from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients, with_branch
-from mezzotint.quantization.products.library import Preparation
 
 _ARGUMENTS = (
     "Tensor x, Tensor[] weight, int[] shape, str kind, int[] settings, Tensor? bias, Tensor? down, Tensor? up, "

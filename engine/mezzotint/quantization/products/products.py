@@ -1,23 +1,20 @@
 """What multiplies with quantized weights in one job: kernels, ours or others', and torch wherever those cannot."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 
-from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
-from mezzotint.protocol import ProductFallback, Products
+from mezzotint.dispatch.dispatcher import Dispatcher, FallbackLog
+from mezzotint.dispatch.library import Preparation
+from mezzotint.protocol import KernelFallback, Products
 from mezzotint.quantization.formats import Nf4
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.linear import Branch, QuantizedWeight
-from mezzotint.quantization.products.library import Preparation
 from mezzotint.quantization.products.operation import called_by_compiled_code, compiled_product
 from mezzotint.quantization.shared_rounding import sharing
-
-Tell: TypeAlias = Callable[[str, str], None]  # a notice: its code and its words
 
 
 class Multiply(Protocol):
@@ -36,39 +33,38 @@ class Multiply(Protocol):
         """As `linear`; Unsupported where there is no kernel for it."""
 
 
-class Means:
-    """What may multiply for the layers of one kind in the place of torch, and how often it did."""
+class LayerProducts(Dispatcher[Products | None, QuantizedWeight, Tensor | None, Branch | None, Preparation]):
+    """What multiplies for the layers of one kind; without such layers nothing is used."""
 
-    def __init__(self, name: Products, layers: Iterable[QuantizedLinear], kernels: Multiply | None = None) -> None:
-        self.name, self.layers, self.kernels = name, tuple(layers), kernels
-        self.calls = 0
-
-    @property
-    def used(self) -> Products | None:
-        """What multiplies now; None: there is no layer of the kind."""
-        if not self.layers:
-            return None
-        return "torch" if self.kernels is None else self.name
-
-    @property
-    def ran(self) -> Products | None:
-        """What multiplied up to now: kernels only if one of them was called."""
-        return self.used if self.calls or not self.layers else "torch"
+    def __init__(
+        self, name: Products, layers: Iterable[QuantizedLinear], kernels: Multiply | None, log: FallbackLog
+    ) -> None:
+        self.layers = tuple(layers)
+        owner = "the kernels" if name == "kernels" else "bitsandbytes' kernels"
+        super().__init__(
+            name=name,
+            plain="torch" if self.layers else None,
+            kernels=kernels,
+            device_type=None if kernels is None else kernels.device_type,
+            log=log,
+            given_up=f"{owner} of quantized products are given up for torch's own",
+            incomplete="the kernels cannot do every quantized product here, torch does the rest",
+        )
 
 
 class ProductSession:
-    """Counts what kernels could not do, and tells of the first."""
+    """Our kernels and bitsandbytes', each for the layers that it multiplies for."""
 
-    def __init__(self, integers: Means, nf4: Means, tell: Tell, networks: Iterable[object] = ()) -> None:
+    def __init__(
+        self, integers: LayerProducts, nf4: LayerProducts, log: FallbackLog, networks: Iterable[object] = ()
+    ) -> None:
         self.integers, self.nf4 = integers, nf4
-        self._tell, self._networks = tell, tuple(networks)
-        self._told = False
-        self._reasons: Counter[str] = Counter()
+        self._log, self._networks = log, tuple(networks)
 
     @property
-    def fallbacks(self) -> tuple[ProductFallback, ...]:
-        """Why torch multiplied, and how often; 0 calls: the kernels were given up before they began."""
-        return tuple(ProductFallback(reason=reason, calls=calls) for reason, calls in self._reasons.items())
+    def fallbacks(self) -> tuple[KernelFallback, ...]:
+        """Why torch multiplied, and how often."""
+        return self._log.fallbacks
 
     def product(
         self,
@@ -81,18 +77,8 @@ class ProductSession:
         """As `Multiply`; None where the plain path must do it."""
         if torch.compiler.is_compiling():
             return compiled_product(x, weight, bias, branch, preparation)
-        means = self.nf4 if isinstance(weight.format, Nf4) else self.integers
-        if means.kernels is None or x.device.type != means.kernels.device_type:
-            return None
-        try:
-            made = means.kernels(x, weight, bias, branch, preparation)
-            means.calls += 1
-            return made
-        except Unsupported as error:
-            self._fall_back(str(error))
-        except (LaunchFailed, Unavailable) as error:
-            self.give_up(means, str(error), calls=1)
-        return None
+        kind = self.nf4 if isinstance(weight.format, Nf4) else self.integers
+        return kind.run(x, weight, bias, branch, preparation)
 
     @contextmanager
     def multiplying(self) -> Iterator[None]:
@@ -100,7 +86,7 @@ class ProductSession:
 
         Whatever multiplies, what queries, keys and values share is rounded once.
         """
-        layers = [layer for means in (self.integers, self.nf4) if means.kernels is not None for layer in means.layers]
+        layers = [layer for kind in (self.integers, self.nf4) if kind.kernels is not None for layer in kind.layers]
         if not layers:
             with sharing(self._networks):
                 yield
@@ -115,20 +101,6 @@ class ProductSession:
         finally:
             for layer in layers:
                 layer.products = None
-
-    def give_up(self, means: Means, reason: str, calls: int = 0) -> None:
-        """From here on torch multiplies for the layers of that kind."""
-        self._reasons[reason] += calls
-        owner = "the kernels" if means.name == "kernels" else "bitsandbytes' kernels"
-        self._tell("products_fell_back", f"{owner} of quantized products are given up for torch's own: {reason}")
-        means.kernels = None
-
-    def _fall_back(self, reason: str) -> None:
-        self._reasons[reason] += 1
-        if not self._told:
-            self._told = True
-            message = f"the kernels cannot do every quantized product here, torch does the rest: {reason}"
-            self._tell("products_fell_back", message)
 
 
 def integer_layers(network: object) -> Iterator[QuantizedLinear]:

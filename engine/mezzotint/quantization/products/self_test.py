@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from mezzotint.attention.library import LaunchFailed, Unavailable, Unsupported
+from mezzotint.dispatch.self_test import SelfTest, deviation, run_cases
 from mezzotint.protocol import Products
 from mezzotint.quantization.drawn_weights import drawn_weight
 from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
@@ -42,51 +42,19 @@ _NF4 = (
 CASES: Mapping[Products, tuple[Case, ...]] = {"kernels": _INTEGERS, "bitsandbytes": _NF4}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelfTest:
-    """What came of it."""
-
-    passed: tuple[str, ...]  # names of cases
-    unsupported: tuple[str, ...]
-    problem: str | None  # None: the kernels can be used
-    has_no_kernels: bool = False  # nothing is wrong but that there is nothing for the device
-
-
 def run_self_test(
     kernels: Multiply, device: torch.device, dtype: torch.dtype, cases: tuple[Case, ...] = _INTEGERS
 ) -> SelfTest:
     """Run every case that the device has a kernel for; the first that is wrong ends it."""
-    passed: list[str] = []
-    unsupported: list[str] = []
-    reason = ""
-    for seed, case in enumerate(cases):
-        try:
-            problem = _problem_of(kernels, case, seed, device, dtype)
-        except Unsupported as error:
-            unsupported.append(case.name)
-            reason = reason or str(error)
-            continue
-        except torch.OutOfMemoryError:
-            raise  # which says nothing of the kernels
-        except (LaunchFailed, Unavailable, ValueError, RuntimeError) as error:
-            problem = f"{type(error).__name__}: {error}"
-        if problem is not None:
-            message = f"the self-test failed at {case.name}: {problem}"
-            return SelfTest(passed=tuple(passed), unsupported=tuple(unsupported), problem=message)
-        passed.append(case.name)
-    problem = None if passed else f"no kernel for this device: {reason}"
-    return SelfTest(passed=tuple(passed), unsupported=tuple(unsupported), problem=problem, has_no_kernels=not passed)
 
+    def problem_of(case: Case, seed: int) -> str | None:
+        x, weight, bias, branch = operands(case, seed, device, dtype)
+        out = kernels(x, weight, bias, branch).float()
+        exact = linear(x.float(), weight, bias.float(), [] if branch is None else [branch])
+        allowed = float(exact.abs().max()) * (2 * torch.finfo(dtype).eps + _TURNED)
+        return deviation(out, float((out - exact).abs().max()), allowed, "the plain path")
 
-def _problem_of(kernels: Multiply, case: Case, seed: int, device: torch.device, dtype: torch.dtype) -> str | None:
-    x, weight, bias, branch = operands(case, seed, device, dtype)
-    out = kernels(x, weight, bias, branch).float()
-    exact = linear(x.float(), weight, bias.float(), [] if branch is None else [branch])
-    if not bool(torch.isfinite(out).all()):
-        return "not-a-number came out"
-    largest = float(exact.abs().max())
-    error, allowed = float((out - exact).abs().max()), largest * (2 * torch.finfo(dtype).eps + _TURNED)
-    return None if error <= allowed else f"it is {error:.2g} off the plain path, {allowed:.2g} is allowed"
+    return run_cases(cases, problem_of)
 
 
 def operands(

@@ -5,13 +5,13 @@ import dataclasses
 
 from fake_engine import DEVICE, FakeCatalog, model_info
 
-from mezzotint.attention.library import LibraryFacts
 from mezzotint.cli.context import Context
 from mezzotint.cli.doctor.doctor import run
 from mezzotint.cli.doctor.kernels import KernelReport
 from mezzotint.cli.doctor.report import DoctorReport, Probes, TorchFacts
 from mezzotint.cli.terminal import Terminal
 from mezzotint.codec import from_json
+from mezzotint.dispatch.library import LibraryFacts
 from mezzotint.protocol import DeviceInfo
 
 TORCH = TorchFacts(version="2.13.0+cpu", cuda=None, devices=(DEVICE,))

@@ -6,8 +6,8 @@ from fake_kernels import FakeKernels, fake_backends
 from fake_products import FakeProducts, fake_product_backends
 
 from mezzotint import machine
-from mezzotint.attention.library import LibraryFacts, Unavailable
 from mezzotint.cli.doctor.kernels import kernel_report
+from mezzotint.dispatch.library import LibraryFacts, Unavailable
 from mezzotint.protocol import DeviceInfo
 from mezzotint.quantization.products.bitsandbytes import BitsAndBytesLinear
 from mezzotint.quantization.products.selection import ProductBackends

@@ -6,9 +6,9 @@ import sys
 import pytest
 from fake_engine import DEVICE, FakeCatalog, model_info
 
-from mezzotint.attention.library import LibraryFacts
 from mezzotint.cli.doctor.kernels import KernelReport
 from mezzotint.cli.doctor.report import Probes, TorchFacts, examine, has_nvidia_card, torch_facts
+from mezzotint.dispatch.library import LibraryFacts
 from mezzotint.protocol import DeviceInfo
 
 CUDA = DeviceInfo(id="cuda:0", name="Card", memory_bytes=8 << 30)

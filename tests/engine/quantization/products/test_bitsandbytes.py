@@ -9,12 +9,11 @@ from quantized_weights import relative, seeded
 from skip_rules import skip_module_without
 from torch import nn
 
-from mezzotint.attention.library import Unavailable, Unsupported
+from mezzotint.dispatch.library import Preparation, Unavailable, Unsupported
 from mezzotint.quantization.formats import Int8, Nf4
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 from mezzotint.quantization.products.bitsandbytes import BitsAndBytesLinear, open_bitsandbytes
-from mezzotint.quantization.products.library import Preparation
 from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.quantization.products.self_test import CASES, run_self_test
 

@@ -5,11 +5,10 @@ import torch
 from fake_products import EmulatedProducts, FakeProducts
 from quantized_weights import relative, seeded
 
-from mezzotint.attention.library import LaunchFailed, Unsupported
+from mezzotint.dispatch.library import LaunchFailed, Preparation, Unsupported
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 from mezzotint.quantization.products.compiled import CompiledLinear, readable_rows, unsupported
-from mezzotint.quantization.products.library import Preparation
 
 BF16 = torch.bfloat16
 FORMATS = [Int8(dynamic=True), Int8(dynamic=True, group=64), LowRank4(rank=16, group=64), LowRank4(rank=8)]

@@ -6,12 +6,11 @@ from card_kernels import CardProducts
 from fake_card.install import fake_card
 from fake_products import FakeProducts
 
-from mezzotint.attention.library import Unavailable
+from mezzotint.dispatch.library import Preparation, Unavailable, open_installed
 from mezzotint.quantization.drawn_weights import drawn_weight
 from mezzotint.quantization.formats import Int8, LowRank4
 from mezzotint.quantization.linear import Branch, QuantizedWeight, linear
 from mezzotint.quantization.products.compiled import CompiledLinear
-from mezzotint.quantization.products.library import Preparation, open_products
 from mezzotint.quantization.products.self_test import run_self_test
 
 FORMATS = [Int8(dynamic=True, group=64), Int8(dynamic=True), LowRank4(group=64)]
@@ -24,7 +23,7 @@ def place(request):
     if request.param == "stand-in":
         return CompiledLinear(FakeProducts()), torch.device("cpu")
     try:
-        return CompiledLinear(open_products()), torch.device("cuda")
+        return CompiledLinear(open_installed()), torch.device("cuda")
     except Unavailable as error:
         pytest.skip(str(error))
 

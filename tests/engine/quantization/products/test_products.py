@@ -5,8 +5,8 @@ from fake_products import FakeProducts, fake_product_backends
 from quantized_weights import relative, seeded
 from torch import nn
 
-from mezzotint.attention.library import Unavailable
-from mezzotint.protocol import ProductFallback
+from mezzotint.dispatch.library import Unavailable
+from mezzotint.protocol import KernelFallback
 from mezzotint.quantization.formats import Int8, LowRank4, Nf4
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.linear import Branch
@@ -76,7 +76,7 @@ def test_a_failed_launch_ends_it(notices):
     plain = model(x())
     with session.multiplying():
         assert model(x()).equal(plain) and model(x()).equal(plain)
-    assert session.fallbacks == (ProductFallback(reason="the launch failed", calls=1),)
+    assert session.fallbacks == (KernelFallback(reason="the launch failed", calls=1),)
     assert session.integers.used == "torch" and len(notices) == 1
     assert len(library.multiplied) == SELF_TEST + 1
 

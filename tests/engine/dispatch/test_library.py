@@ -1,13 +1,15 @@
-"""The package of kernels as attention sees it: what it raises and says becomes what attention knows."""
+"""The package of kernels as the engine sees it: what it raises and says becomes what the engine knows."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from mezzotint.attention.library import (
+import mezzotint_kernels
+from mezzotint.dispatch.library import (
     InstalledKernels,
     LaunchFailed,
     LibraryFacts,
+    Preparation,
     Unavailable,
     Unsupported,
     installed_package,
@@ -15,39 +17,42 @@ from mezzotint.attention.library import (
     open_installed,
 )
 
-
-class KernelsError(Exception):
-    pass
-
-
-ERRORS = {name: type(name, (KernelsError,), {}) for name in ("Unsupported", "KernelsUnavailable", "InvalidArgument")}
 SOUND = SimpleNamespace(version="0.1.0", abi=1, architectures=("sm_80", "sm_90a"), driver="13.0", problem=None)
 
 
 def package(info=SOUND, error=None, supported=True):
-    def call(*_):
+    """`mezzotint_kernels` with functions that only remember what they are given."""
+    calls = []
+
+    def call(*words):
+        calls.append(words)
         if error is not None:
             raise error
         return SimpleNamespace(supported=supported, text="flash_d64", workspace_bytes=7)
 
-    return SimpleNamespace(
-        KernelsError=KernelsError,
-        LaunchFailed=type("LaunchFailed", (KernelsError,), {}),
-        **ERRORS,
-        info=lambda: info,
-        AttentionArgs=lambda: "arguments",
-        attention_plan=call,
-        attention_forward=call,
-    )
+    functions = ("attention_plan", "attention_forward", "quantize_rows", "linear_forward")
+    names = {name: getattr(mezzotint_kernels, name) for name in mezzotint_kernels.__all__}
+    return SimpleNamespace(**(names | dict.fromkeys(functions, call) | {"info": lambda: info}), calls=calls)
 
 
 def test_a_plan_and_a_launch():
-    library = open_installed(package)
-    assert library.device_type == "cuda"
-    assert library.new_arguments() == "arguments"
-    plan = library.plan("arguments", 0)
+    given = package()
+    library = open_installed(lambda: given)
+    arguments = library.new_arguments()
+    assert library.device_type == "cuda" and isinstance(arguments, mezzotint_kernels.AttentionArgs)
+    plan = library.plan(arguments, 0)
     assert (plan.name, plan.workspace_bytes) == ("flash_d64", 7)
-    library.launch("arguments", 0, 1)
+    library.launch(arguments, 1, 7)
+    assert given.calls == [(arguments, 0), (arguments, 1, 7)]
+
+
+def test_products_reach_the_package():
+    given = package()
+    library = open_installed(lambda: given)
+    rows, product = library.new_quantize_arguments(), library.new_linear_arguments()
+    library.quantize(rows, 1, 7)
+    library.multiply(product, 1, 8)
+    assert given.calls == [(rows, 1, 7), (product, 1, 8)]
 
 
 def test_a_plan_without_a_kernel():
@@ -58,18 +63,17 @@ def test_a_plan_without_a_kernel():
 @pytest.mark.parametrize(
     ("theirs", "ours"),
     [
-        (ERRORS["Unsupported"], Unsupported),
-        (ERRORS["KernelsUnavailable"], Unavailable),
-        (ERRORS["InvalidArgument"], ValueError),
-        (KernelsError, LaunchFailed),
+        (mezzotint_kernels.Unsupported, Unsupported),
+        (mezzotint_kernels.KernelsUnavailable, Unavailable),
+        (mezzotint_kernels.InvalidArgument, ValueError),
+        (mezzotint_kernels.LaunchFailed, LaunchFailed),
     ],
 )
-def test_its_errors_become_ours(theirs, ours):
+@pytest.mark.parametrize(("function", "more"), [("plan", ()), ("launch", (1,)), ("quantize", (1,)), ("multiply", (1,))])
+def test_its_errors_become_ours(function, more, theirs, ours):
     library = InstalledKernels(package(error=theirs("what happened")))
     with pytest.raises(ours, match="what happened"):
-        library.plan("arguments", 0)
-    with pytest.raises(ours, match="what happened"):
-        library.launch("arguments", 0, 1)
+        getattr(library, function)("arguments", 0, *more)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +104,11 @@ def test_facts():
     assert library_facts(package) == LibraryFacts(
         installed=True, version="0.1.0", abi=1, architectures=("sm_80", "sm_90a"), driver="13.0", problem=None
     )
+
+
+def test_preparations_have_the_numbers_of_the_library():
+    theirs = mezzotint_kernels.Preparation
+    assert {each.name: each.value for each in Preparation} == {each.name: each.value for each in theirs}
 
 
 def test_this_machine_can_be_asked():

@@ -1,13 +1,13 @@
-"""The kernels' library as attention sees it: `mezzotint_kernels` where it is installed, or the reason why not."""
+"""The kernels' library as the engine sees it: `mezzotint_kernels` where it is installed, or the reason why not."""
 
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
-Arguments: TypeAlias = Any  # a ctypes structure with the fields of MztAttentionArgs in kernels/csrc/api.h
-
+Arguments: TypeAlias = Any  # a ctypes structure with the fields of one of kernels/csrc/api.h: MztAttentionArgs, ...
 Calls: TypeAlias = Any  # mezzotint_kernels.AttentionCalls of torch's tensors
 
 PACKAGE = "mezzotint_kernels"
@@ -46,8 +46,19 @@ class KernelPlan:
     workspace_bytes: int
 
 
-class KernelLibrary(Protocol):
-    """What the library offers; tests give a stand-in."""
+class Preparation(IntEnum):
+    """What a row becomes before it is rounded: MztPreparation of kernels/csrc/api.h."""
+
+    AS_IT_IS = 0
+    LAYER_NORM = 1
+    RMS_NORM = 2
+    SILU = 3
+    GELU_TANH = 4
+    GEGLU = 5  # a gelu(b) of rows [a b]
+
+
+class AttentionLibrary(Protocol):
+    """What the library offers for attention; tests give a stand-in."""
 
     @property
     def device_type(self) -> str:
@@ -66,17 +77,35 @@ class KernelLibrary(Protocol):
         """What makes calls of kinds that it knows with less ado; None where there is no such thing."""
 
 
+class ProductLibrary(Protocol):
+    """What the library offers for products with quantized weights; tests give a stand-in."""
+
+    @property
+    def device_type(self) -> str:
+        """As torch names the devices that it runs on."""
+
+    def new_quantize_arguments(self) -> Arguments:
+        """An argument structure with its size and version filled in, and zeros."""
+
+    def new_linear_arguments(self) -> Arguments:
+        """An argument structure with its size and version filled in, and zeros."""
+
+    def quantize(self, arguments: Arguments, device: int, stream: int) -> None:
+        """Queue it on a stream of the device that is current; Unsupported, before that, when there is no kernel."""
+
+    def multiply(self, arguments: Arguments, device: int, stream: int) -> None:
+        """Queue it on a stream of the device that is current; Unsupported, before that, when there is no kernel."""
+
+
 class InstalledKernels:
-    """The package `mezzotint_kernels`."""
+    """The package `mezzotint_kernels`, as an AttentionLibrary and a ProductLibrary; its errors become ours."""
 
     device_type = "cuda"
 
     def __init__(self, package: ModuleType) -> None:
         self._package = package
-
-    def new_arguments(self) -> Arguments:
-        """An argument structure with its size and version filled in, and zeros."""
-        return self._package.AttentionArgs()
+        self.new_arguments = package.AttentionArgs
+        self.new_quantize_arguments, self.new_linear_arguments = package.QuantizeArgs, package.LinearArgs
 
     def plan(self, arguments: Arguments, device: int) -> KernelPlan:
         """The kernel for these arguments; Unsupported when there is none."""
@@ -89,7 +118,7 @@ class InstalledKernels:
         return KernelPlan(name=plan.text, workspace_bytes=plan.workspace_bytes)
 
     def launch(self, arguments: Arguments, device: int, stream: int) -> None:
-        """Queue it on a stream of the device that is current."""
+        """Queue attention on a stream of the device that is current."""
         try:
             self._package.attention_forward(arguments, device, stream)
         except self._package.KernelsError as error:
@@ -100,6 +129,20 @@ class InstalledKernels:
         import torch
 
         return self._package.attention_calls(torch.Tensor, torch.empty_like)
+
+    def quantize(self, arguments: Arguments, device: int, stream: int) -> None:
+        """Queue the rounding of rows on a stream of the device that is current."""
+        try:
+            self._package.quantize_rows(arguments, device, stream)
+        except self._package.KernelsError as error:
+            raise self._as_ours(error) from error
+
+    def multiply(self, arguments: Arguments, device: int, stream: int) -> None:
+        """Queue a product on a stream of the device that is current."""
+        try:
+            self._package.linear_forward(arguments, device, stream)
+        except self._package.KernelsError as error:
+            raise self._as_ours(error) from error
 
     def _as_ours(self, error: Exception) -> Exception:
         package = self._package
@@ -132,9 +175,9 @@ def library_facts(find: Callable[[], ModuleType | None] = installed_package) -> 
     )
 
 
-def open_installed(find: Callable[[], ModuleType | None] = installed_package) -> KernelLibrary:
+def open_installed(find: Callable[[], ModuleType | None] = installed_package) -> InstalledKernels:
     """The installed library; Unavailable says what is missing and what to do."""
     package, problem = find(), library_facts(find).problem
     if package is None or problem is not None:
-        raise Unavailable(problem or f"the package {PACKAGE} is not installed: {INSTALL}")
+        raise Unavailable(problem)
     return InstalledKernels(package)

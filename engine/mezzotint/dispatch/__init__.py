@@ -1,0 +1,1 @@
+"""Which code does an operation: kernels where they can, and torch elsewhere."""

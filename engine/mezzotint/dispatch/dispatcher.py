@@ -1,0 +1,94 @@
+"""One operation in one job: kernels do what they can, torch the rest, which is counted by reason and told."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, TypeVarTuple
+
+from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported
+from mezzotint.protocol import KernelFallback
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+Name = TypeVar("Name")  # of implementations, as results have them
+More = TypeVarTuple("More")  # arguments after the first tensor
+Tell: TypeAlias = Callable[[str, str], None]  # a notice: its code and its words
+
+
+class FallbackLog:
+    """Why torch did what kernels were to do, and how often; operations may share one."""
+
+    def __init__(self, code: str, tell: Tell) -> None:
+        self._code, self._tell = code, tell
+        self._told = False  # of what cannot be done
+        self._calls: Counter[str] = Counter()
+
+    @property
+    def fallbacks(self) -> tuple[KernelFallback, ...]:
+        """By reason; 0 calls: kernels were given up before they began, or between calls."""
+        return tuple(KernelFallback(reason=reason, calls=calls) for reason, calls in self._calls.items())
+
+    def given_up(self, message: str, reason: str, calls: int) -> None:
+        """Kernels do nothing from here on: always told."""
+        self._calls[reason] += calls
+        self._tell(self._code, f"{message}: {reason}")
+
+    def unsupported(self, message: str, reason: str, *, tell: bool) -> None:
+        """There is no kernel for one call: the first that is to be told is."""
+        self._calls[reason] += 1
+        if tell and not self._told:
+            self._told = True
+            self._tell(self._code, f"{message}: {reason}")
+
+
+class Dispatcher(Generic[Name, *More]):
+    """Kernels as a function of tensors, for as long as nothing is wrong with them."""
+
+    def __init__(
+        self,
+        *,
+        name: Name,
+        plain: Name,
+        kernels: "Callable[[Tensor, *More], Tensor] | None",
+        device_type: str | None,
+        log: FallbackLog,
+        given_up: str,
+        incomplete: str,
+        untold: "torch.dtype | None" = None,
+    ) -> None:
+        """`given_up` and `incomplete` begin the notices; tensors of the format `untold` fall back without one."""
+        self.name, self.plain, self.kernels = name, plain, kernels
+        self.calls = 0
+        self._device_type, self._untold = device_type, untold
+        self._log, self._given_up, self._incomplete = log, given_up, incomplete
+
+    @property
+    def used(self) -> Name:
+        """What does the operation now, where it can."""
+        return self.plain if self.kernels is None else self.name
+
+    @property
+    def ran(self) -> Name:
+        """What did it up to now: kernels only if one of them was called."""
+        return self.used if self.calls else self.plain
+
+    def run(self, x: "Tensor", *more: *More) -> "Tensor | None":
+        """What the kernels make of it; None where torch must do it."""
+        kernels = self.kernels
+        if kernels is None or x.device.type != self._device_type:
+            return None
+        try:
+            made = kernels(x, *more)
+            self.calls += 1
+            return made
+        except Unsupported as error:
+            self._log.unsupported(self._incomplete, str(error), tell=x.dtype != self._untold)
+        except (LaunchFailed, Unavailable) as error:
+            self.give_up(str(error), calls=1)
+        return None
+
+    def give_up(self, reason: str, calls: int = 0) -> None:
+        """From here on torch does it."""
+        self._log.given_up(self._given_up, reason, calls)
+        self.kernels = None

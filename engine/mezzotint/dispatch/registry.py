@@ -1,0 +1,60 @@
+"""Kernels as jobs and the doctor find them: opened when they are first needed, and tested once on each device."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from mezzotint.dispatch.library import Unavailable
+from mezzotint.dispatch.self_test import SelfTest
+
+if TYPE_CHECKING:
+    import torch
+
+K = TypeVar("K")
+
+
+class KernelBackend(Generic[K]):
+    """The kernels of one implementation of an operation, in this process."""
+
+    def __init__(
+        self,
+        *,
+        open_kernels: Callable[[], K],
+        test: "Callable[[K, torch.device, torch.dtype], SelfTest]",
+        wrong_device: Callable[[str], str | None],
+        wrong_dtype: Callable[[str], str | None],
+    ) -> None:
+        """`wrong_device` and `wrong_dtype` say why it cannot run on the one or take the other; None: it can."""
+        self._open, self._test, self._wrong_device, self._wrong_dtype = open_kernels, test, wrong_device, wrong_dtype
+        self._kernels: K | None = None
+        self._tests: dict[tuple[str, str], SelfTest] = {}
+
+    def missing(self, device: str, dtype: str) -> str | None:
+        """What the kernels lack for a device and a number format, and what to do; None: nothing."""
+        wrong = self._wrong_device(device)
+        if wrong is not None:
+            return wrong
+        try:
+            self._opened()
+        except Unavailable as error:
+            return str(error)
+        return self._wrong_dtype(dtype)
+
+    def self_test(self, device: str, dtype: str) -> SelfTest:
+        """What came of the self-test on a device, which is run when that is first asked."""
+        import torch
+
+        key = (device, dtype)
+        if key not in self._tests:
+            with torch.inference_mode():
+                self._tests[key] = self._test(self._opened(), torch.device(device), getattr(torch, dtype))
+        return self._tests[key]
+
+    def tested(self, device: str, dtype: str) -> tuple[K | None, str | None]:
+        """The kernels, None where there are none for the device, and what the self-test found wrong with them."""
+        test = self.self_test(device, dtype)
+        return None if test.has_no_kernels else self._opened(), test.problem
+
+    def _opened(self) -> K:
+        if self._kernels is None:
+            self._kernels = self._open()
+        return self._kernels

@@ -1,0 +1,64 @@
+"""Whether kernels are right on a device: cases that models run, each beside the plain path, in under a second."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from mezzotint.dispatch.library import LaunchFailed, Unavailable, Unsupported
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Case(Protocol):
+    """Something that models run."""
+
+    @property
+    def name(self) -> str:
+        """As a failure is told."""
+
+
+C = TypeVar("C", bound=Case)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfTest:
+    """What came of it."""
+
+    passed: tuple[str, ...]  # names of cases
+    unsupported: tuple[str, ...]
+    problem: str | None  # None: the kernels can be used
+    has_no_kernels: bool = False  # nothing is wrong but that there is nothing for the device
+
+
+def run_cases(cases: Sequence[C], problem_of: Callable[[C, int], str | None]) -> SelfTest:
+    """Run every case that the device has a kernel for, its number as the seed; the first that is wrong ends it."""
+    import torch
+
+    passed: list[str] = []
+    unsupported: list[str] = []
+    reason = ""
+    for seed, case in enumerate(cases):
+        try:
+            problem = problem_of(case, seed)
+        except Unsupported as error:
+            unsupported.append(case.name)
+            reason = reason or str(error)
+            continue
+        except torch.OutOfMemoryError:
+            raise  # which says nothing of the kernels
+        except (LaunchFailed, Unavailable, ValueError, RuntimeError) as error:
+            problem = f"{type(error).__name__}: {error}"
+        if problem is not None:
+            message = f"the self-test failed at {case.name}: {problem}"
+            return SelfTest(passed=tuple(passed), unsupported=tuple(unsupported), problem=message)
+        passed.append(case.name)
+    problem = None if passed else f"no kernel for this device: {reason}"
+    return SelfTest(passed=tuple(passed), unsupported=tuple(unsupported), problem=problem, has_no_kernels=not passed)
+
+
+def deviation(out: "Tensor", error: float, allowed: float, plain: str) -> str | None:
+    """What is wrong with an output that is so far off the plain path; None: nothing."""
+    if not bool(out.isfinite().all()):
+        return "not-a-number came out"
+    return None if error <= allowed else f"it is {error:.2g} off {plain}, {allowed:.2g} is allowed"
