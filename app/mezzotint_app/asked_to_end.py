@@ -49,4 +49,4 @@ class AskedToEnd(QObject):
 
 
 def _nothing(_signal: int, _frame: object) -> None:
-    """It was heard already."""
+    """Ignore a second signal."""

@@ -18,13 +18,13 @@ Mode = AbstractContextManager[object]
 
 
 class Works(Protocol):
-    """Who works; `QueueRunner` is one."""
+    """Something that works, such as `QueueRunner`."""
 
     changed: SignalInstance
 
     @property
     def state(self) -> str:
-        """working and stopping are work."""
+        """The state; "working" and "stopping" count as work."""
         ...
 
 

@@ -47,7 +47,7 @@ class SystemClock(QObject):
         return time.monotonic()
 
     def after(self, seconds: float, then: Callable[[], None]) -> Wait:
-        """By a timer of Qt."""
+        """Call it after so many seconds, by a QTimer."""
         wait = _Waiting(self.now() + seconds, next(self._numbers), then)
         heapq.heappush(self._waiting, wait)
         if self._waiting[0] is wait:
@@ -96,13 +96,13 @@ class Every:
             self._wait = self._clock.after(self._seconds, self._tick)
 
     def stop(self) -> None:
-        """Until it is started again."""
+        """Stop, until it is started again."""
         if self._wait is not None:
             self._wait.stop()
             self._wait = None
 
     def runs(self) -> bool:
-        """Whether it does."""
+        """Whether it runs."""
         return self._wait is not None
 
     def _tick(self) -> None:

@@ -28,13 +28,13 @@ def preload() -> None:
 
 
 def names() -> list[str]:
-    """Of all icons."""
+    """The names of all icons."""
     return sorted(path.stem for path in icons_folder().glob("*.svg"))
 
 
 @cache
 def icons_folder() -> Path:
-    """Where they lie."""
+    """The folder of the icons."""
     return paths.assets_folder() / "icons"
 
 

@@ -40,7 +40,7 @@ class Settings:
 
 
 def settings_path() -> Path:
-    """The file."""
+    """The path of the settings file."""
     return paths.config_folder() / "window.json"
 
 

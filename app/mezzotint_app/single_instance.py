@@ -59,7 +59,7 @@ class SingleInstance(QObject):
         return False
 
     def release(self) -> None:
-        """Be it no longer."""
+        """Stop being the single instance."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -141,16 +141,16 @@ class _Caller:
         return None
 
     def has_gone(self) -> bool:
-        """Whether it is connected no more."""
+        """Whether it has disconnected."""
         return self._socket is None or self._socket.state() == QLocalSocket.LocalSocketState.UnconnectedState
 
     def put_off(self) -> None:
-        """End it, whatever it does."""
+        """Disconnect it at once."""
         if self._socket is not None:
             self._socket.abort()
 
     def delete(self) -> None:
-        """Once it has gone."""
+        """Delete it once it has disconnected."""
         if self._socket is not None:
             self._socket.deleteLater()
             self._socket = None

@@ -39,7 +39,7 @@ class Stored(QObject, Generic[T]):
         self._waiting.timeout.connect(self.save)
 
     def value(self) -> T:
-        """As it is now."""
+        """The current value."""
         return self._value
 
     def change(self, **fields: Any) -> None:  # noqa: ANN401

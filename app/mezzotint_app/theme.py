@@ -60,7 +60,7 @@ class _Current:
 
 @cache
 def changes() -> Changes:
-    """The one that tells."""
+    """The object that tells of colour changes."""
     return Changes()
 
 

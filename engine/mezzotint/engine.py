@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 def _ignore(_: object) -> None:
-    """Nobody listens."""
+    """Ignore an event."""
 
 
 def _never() -> bool:
-    """Nobody cancels."""
+    """Never cancelled."""
     return False
 
 

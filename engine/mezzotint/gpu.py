@@ -49,7 +49,7 @@ class Gpu:
         return int(self._module.device_count()) if self._module.is_available() else 0
 
     def name(self, index: int) -> str:
-        """As the driver has it."""
+        """The device's name, as the driver has it."""
         return str(self.properties(index).name)
 
     def properties(self, index: int) -> Any:  # noqa: ANN401  which torch does not publish
@@ -84,7 +84,7 @@ class Gpu:
         return int(self.properties(index).total_memory)
 
     def free_bytes(self, index: int) -> int:
-        """That nobody holds now."""
+        """Bytes that are free now."""
         try:
             return int(self._module.mem_get_info(index)[0])
         except RuntimeError:
@@ -101,7 +101,7 @@ class Gpu:
         return int(self._module.max_memory_allocated(index))
 
     def reset_peak(self, index: int) -> None:
-        """Begin anew."""
+        """Reset the peak."""
         self._module.reset_peak_memory_stats(index)
 
     def limit(self, share: float, index: int) -> None:
@@ -145,15 +145,15 @@ class AppleGpu(Gpu):
         return int(self._torch.backends.mps.is_available())
 
     def name(self, index: int) -> str:  # noqa: ARG002  there is one
-        """It has none of its own."""
+        """The backend gives no name."""
         return "Apple GPU"
 
     def shares_ram(self, index: int) -> bool:  # noqa: ARG002  there is one
-        """Always."""
+        """Always true."""
         return True
 
     def architecture(self, index: int) -> str:  # noqa: ARG002  there is one
-        """They are not told apart."""
+        """Unknown: the backend does not tell architectures apart."""
         return "apple"
 
     def processors(self, index: int) -> int:  # noqa: ARG002  there is one
@@ -177,10 +177,10 @@ class AppleGpu(Gpu):
         return int(self._module.driver_allocated_memory())
 
     def reset_peak(self, index: int) -> None:
-        """There is none."""
+        """The backend measures no peak."""
 
     def limit(self, share: float, index: int) -> None:
-        """It is left to Metal."""
+        """Metal limits itself."""
 
     def synchronize(self, index: int) -> None:  # noqa: ARG002  there is one
         """Wait until it has done what it was asked for."""
@@ -230,5 +230,5 @@ def runs_kernels(device: str, device_type: str = "cuda") -> bool:
 
 
 def index_of(device: str) -> int:
-    """Its number in its backend."""
+    """The index of a device within its backend."""
     return int(device.partition(":")[2] or 0)

@@ -75,11 +75,11 @@ class _Later:
         self._loader, self._marks = loader, marks
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module, empty."""
+        """An empty module."""
         return _Waiting(spec.name, self._loader, self._marks)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Not now."""
+        """Nothing: the module is executed when it is first used."""
 
 
 class _There:
@@ -89,7 +89,7 @@ class _There:
         self._module, self._spec = module, module.__spec__
 
     def create_module(self, _: ModuleSpec) -> ModuleType:
-        """That module."""
+        """The module that was imported."""
         return self._module
 
     def exec_module(self, module: ModuleType) -> None:

@@ -91,7 +91,7 @@ class PeakMemory:
                 return  # the peak is then that of the whole process: larger, never smaller
 
     def ram_bytes(self) -> int:
-        """Of the process."""
+        """The process's RAM in bytes."""
         if sys.platform == "linux":
             for line in Path("/proc/self/status").read_text().splitlines():
                 if line.startswith("VmHWM:"):

@@ -102,7 +102,7 @@ class ResolvedStage(SettledSampling):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InpaintUsed:
-    """How the masked part of an init image was made anew."""
+    """How the masked part of an init image was inpainted."""
 
     asked: Inpaint  # with nothing left open
     box: tuple[int, int, int, int]  # left, top, right, bottom of what the model saw, in pixels of the grown image
@@ -190,7 +190,7 @@ class GenerateResult:
     merged_layers: int = 0  # that have LoRAs in their weights, at the end; those of quantized weights are beside them
     cuda_graphs: GraphsUsed | None = None  # None: they were not asked for
     recoveries: tuple[str, ...] = ()  # what was done when memory ran short
-    inpaint: InpaintUsed | None = None  # None: no part of an image was made anew by itself
+    inpaint: InpaintUsed | None = None  # None: nothing was inpainted
     together: int = 1  # images that were denoised at once with it
 
 

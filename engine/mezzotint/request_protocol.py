@@ -153,7 +153,7 @@ class Cascade:
 class ImageInput:
     """An image given beside the words, and the part it plays.
 
-    A mask has the shape of the init image: what is white is made anew, what is black or transparent stays.
+    A mask has the shape of the init image: white is inpainted, black or transparent is kept.
     """
 
     path: str
@@ -165,7 +165,7 @@ class ImageInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inpaint:
-    """How the masked part of an init image is made anew, and by how much the image grows."""
+    """How the masked part of an init image is inpainted, and by how much the image grows."""
 
     area: InpaintArea = option(
         "whole",
@@ -251,7 +251,7 @@ class GenerateRequest:
     )
     cascade: Cascade = field(default_factory=Cascade)
     images: tuple[ImageInput, ...] = ()
-    strength: float | None = option(  # how much of an init image is made anew
+    strength: float | None = option(  # how much of an init image is generated
         None,
         "strength",
         Number(0, 1, 0.6),

@@ -55,7 +55,7 @@ class Patience:
         return limit
 
     def doing(self) -> str:
-        """What it was at, in words."""
+        """What it was doing, in words."""
         match self._last:
             case Loading():
                 return translate("Deadlines", "it was loading a model")

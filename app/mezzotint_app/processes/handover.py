@@ -19,7 +19,7 @@ _log = logging.getLogger("mezzotint_app.processes.handover")
 
 
 def command(settings: Settings) -> tuple[str, ...]:
-    """As the person has settled it."""
+    """The command, with the window's settings."""
     return (*COMMAND, KEEP_AWAKE) if settings.keep_awake else COMMAND
 
 

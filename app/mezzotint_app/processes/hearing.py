@@ -45,7 +45,7 @@ class Hearing:
         self._run()
 
     def heard(self) -> None:
-        """It said something."""
+        """A message came."""
         self._silence, self._pinged, self._starting = 0.0, False, False
 
     def asked(self, call: int, method: str) -> None:
@@ -71,7 +71,7 @@ class Hearing:
             job.silence = 0.0
 
     def answered(self, call: int) -> None:
-        """It has, in whatever way."""
+        """The request was answered, by a result or an error."""
         self.heard()
         self._calls.discard(call)
         self._jobs.pop(call, None)

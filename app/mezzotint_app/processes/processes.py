@@ -313,7 +313,7 @@ class _LogTail:
         return [line.decode("utf-8", "replace").rstrip("\r")[:LOG_LINE] for line in whole[-LOG_LINES:]]
 
     def rest(self) -> list[str]:
-        """A last line without its end."""
+        """The last line, where it has no end yet."""
         return self.feed(b"\n") if self._begun else []
 
     def add(self, lines: Sequence[str]) -> None:

@@ -75,7 +75,7 @@ class Supervisor(QObject):
         return tuple(self._log)
 
     def process_id(self) -> int:
-        """Of the system; 0 when none runs."""
+        """The process id; 0 when none runs."""
         return 0 if self._process is None else self._process.process_id()
 
     # ---- start and end

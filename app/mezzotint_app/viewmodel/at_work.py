@@ -14,7 +14,7 @@ class Works(Protocol):
 
     @property
     def state(self) -> str:
-        """working and stopping are work."""
+        """The state; "working" and "stopping" count as work."""
         ...
 
 
@@ -31,5 +31,5 @@ class AtWork(QObject):
 
     @property
     def state(self) -> str:
-        """Of either."""
+        """The state of whichever works."""
         return "working" if self._batches.runs() else self._runner.state

@@ -8,7 +8,7 @@ Key = tuple[tuple[int, int, str], ...]
 
 
 def natural(name: str) -> Key:
-    """What to sort by."""
+    """A sort key by which 2 comes before 10."""
     return tuple(_part(part) for part in _NUMBERS.split(name.casefold()))
 
 

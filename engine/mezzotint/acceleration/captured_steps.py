@@ -49,7 +49,7 @@ class _Graph:
     counted: Sequence[int] = ()  # calls of one pass
 
     def release(self) -> None:
-        """Let go of its memory."""
+        """Release its memory."""
         self.output, self.inputs, self.remembered = None, (), ()
         if self.graph is not None:
             self.graph.reset()
@@ -70,7 +70,7 @@ class CapturedSteps:
 
     @property
     def used(self) -> GraphsUsed:
-        """What happened."""
+        """How many steps were captured, replayed and run eagerly."""
         return GraphsUsed(
             captured=self._captured, replayed=self._replayed, eager=self._eager, reason=self.failure or self._reason
         )

@@ -99,7 +99,7 @@ class TextCache:
         return sum(layer.kept_bytes for layer in self._layers)
 
     def forget(self) -> None:
-        """Let go of everything."""
+        """Drop everything that is cached."""
         for layer in self._layers:
             layer.forget()
 

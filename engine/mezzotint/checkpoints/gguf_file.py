@@ -1,4 +1,4 @@
-"""Tensors out of GGUF files, one by one, turned back into numbers with fractions by the gguf package."""
+"""Tensors out of GGUF files, one by one, dequantized by the gguf package."""
 
 from collections.abc import Callable, Container, Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from mezzotint.errors import Cancelled, ModelRefused, StorageError
 if TYPE_CHECKING:
     import torch
 
-_PIECE = 2**18  # bytes, about, that are turned back at a time
+_PIECE = 2**18  # bytes, about, that are dequantized at a time
 _PLAIN = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 _BLOCKS = {name: (block, block_bytes) for name, block, block_bytes in TYPES.values()}
 

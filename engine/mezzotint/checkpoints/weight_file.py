@@ -46,7 +46,7 @@ def read_weights(
     cancelled: Callable[[], bool],
     names: Container[str] | None = None,
 ) -> Iterator[tuple[str, "torch.Tensor"]]:
-    """Yield the tensors named, one by one, as `read_tensors` does; what is packed in a GGUF comes turned back."""
+    """Yield the tensors named, one by one, as `read_tensors` does; what is packed in a GGUF comes dequantized."""
     if len(files) == 1 and is_gguf(files[0]):
         from mezzotint.checkpoints.gguf_file import read_gguf_tensors
 

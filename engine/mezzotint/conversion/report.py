@@ -38,7 +38,7 @@ class ComponentReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversionReport:
-    """The whole."""
+    """The report of a conversion."""
 
     output: str
     scheme: str
@@ -46,10 +46,10 @@ class ConversionReport:
 
     @property
     def bytes_before(self) -> int:
-        """Of all weights."""
+        """Bytes of all weights."""
         return sum(component.bytes_before for component in self.components)
 
     @property
     def bytes_after(self) -> int:
-        """Of all weights."""
+        """Bytes of all weights."""
         return sum(component.bytes_after for component in self.components)

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class Case(Protocol):
-    """Something that models run."""
+    """A case that models run."""
 
     @property
     def name(self) -> str:
-        """As a failure is told."""
+        """The name that a failure is reported with."""
 
 
 C = TypeVar("C", bound=Case)
@@ -23,7 +23,7 @@ C = TypeVar("C", bound=Case)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfTest:
-    """What came of it."""
+    """The outcome of a self-test."""
 
     passed: tuple[str, ...]  # names of cases
     unsupported: tuple[str, ...]

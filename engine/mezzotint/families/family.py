@@ -112,7 +112,7 @@ class Family(Protocol):
 
     @property
     def name(self) -> str:
-        """As detection names it."""
+        """The name that detection uses."""
 
     @property
     def denoiser_component(self) -> str:

@@ -131,7 +131,7 @@ def _as_stored(sources: ModelSources, part: ComponentFootprint) -> ComponentFoot
     """With the bytes of the files where those are quantized: no other scheme can be chosen then."""
     files = sources.components[part.name].files
     if any(map(is_gguf, files)):
-        return part  # what is packed there comes turned back
+        return part  # what is packed there comes dequantized
     layers = find_layers(files)
     if not layers:
         return part

@@ -1,4 +1,4 @@
-"""Masks: which part of an image is made anew, and how the new passes into the old."""
+"""Masks: which part of an image is inpainted, and how the new passes into the old."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from mezzotint.errors import UsageError
 from mezzotint.images.reading import open_image, refused_if_broken, to_rgb, upright
 from mezzotint.trouble import shown
 
-LIGHT = 128  # of 255: what is as light as this, or lighter, is made anew
+LIGHT = 128  # of 255: what is at least as light as this is inpainted
 
 _BAND = 512  # rows that are looked at together: memory does not grow with the image
 
@@ -19,10 +19,10 @@ Numbers = npt.NDArray[np.float32]
 
 
 def read_mask(path: Path, size: tuple[int, int]) -> Image.Image:
-    """The mask of an image of that size: "L", 255 where it is made anew, 0 where it stays.
+    """The mask of an image of that size: "L", 255 where it is inpainted, 0 where it stays.
 
     Light counts, LIGHT of 255 or more; what is transparent counts as black. A mask of another size but the same shape
-    is resized. UsageError for another shape, and for a mask that lets nothing be made anew.
+    is resized. UsageError for another shape, and for a mask that lets nothing be inpainted.
     """
     with open_image(path) as image, refused_if_broken(path):
         image.load()

@@ -62,7 +62,7 @@ def cancel(database: Database, entries: Collection[int], now: Clock) -> None:
 
 
 def cancel_task(database: Database, task: int, now: Clock) -> None:
-    """The same for one task."""
+    """Cancel one task."""
     with database.writing():
         database.change(
             "UPDATE tasks SET state = 'cancelled' WHERE id = ? AND state IN ('waiting', 'interrupted')", task

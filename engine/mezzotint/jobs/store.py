@@ -34,7 +34,7 @@ from mezzotint.protocol import GeneratedImage, GenerateRequest
 
 
 def queue_path() -> Path:
-    """Where the queue lies."""
+    """The path of the queue's database."""
     return paths.state_folder() / "queue.sqlite"
 
 
@@ -63,7 +63,7 @@ class JobStore:
         return Opened(store=cls(opened.database, now), notice=opened.notice)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the database."""
         self._database.connection.close()
 
     def __enter__(self) -> Self:
@@ -123,11 +123,11 @@ class JobStore:
         self._switch(paused=True)
 
     def resume(self) -> None:
-        """Go on."""
+        """Resume."""
         self._switch(paused=False, stop_after_current=False)
 
     def paused(self) -> bool:
-        """Whether nothing is begun."""
+        """Whether the queue is paused."""
         return switches.setting(self._database, switches.PAUSED)
 
     def stop_after_current(self, stop: bool) -> None:
@@ -147,7 +147,7 @@ class JobStore:
         editing.cancel(self._database, entries, self._now)
 
     def cancel_task(self, task: int) -> None:
-        """The same for one task."""
+        """Cancel one task."""
         editing.cancel_task(self._database, task, self._now)
 
     def skip_image(self, task: int, seed: int) -> None:

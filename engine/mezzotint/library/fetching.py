@@ -69,7 +69,7 @@ class _Counter:
 
 
 def answer(kind: str, question: bytes, tell: Tell) -> object:
-    """What was asked."""
+    """Do what the message asks."""
     match kind:
         case "hub":
             return look_at_hub(from_json(LookAtHub, question))
@@ -80,7 +80,7 @@ def answer(kind: str, question: bytes, tell: Tell) -> object:
 
 
 def main() -> int:
-    """The process."""
+    """Run the fetching process."""
     from mezzotint.rpc import claim_streams
 
     reader, writer = claim_streams()

@@ -47,7 +47,7 @@ class ByteLedger:
 
     @property
     def in_use(self) -> int:
-        """Bytes, now."""
+        """Bytes in use now."""
         return self._in_use
 
     @property

@@ -26,7 +26,7 @@ class Segment:
 
     @property
     def address(self) -> int:
-        """Of its first byte."""
+        """The address of its first byte."""
         return self.memory.data_ptr()
 
     def release(self) -> None:

@@ -42,7 +42,7 @@ class Device:
 
     @property
     def ledger(self) -> ByteLedger:
-        """What counts."""
+        """The ledger that counts bytes."""
         return self.arena.ledger
 
     @property

@@ -34,7 +34,7 @@ class DiskWeights:
         return name in self._places
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """As it stands in its file."""
+        """The shape as the file states it."""
         return self._places[name][1].shape
 
     def tensor(self, name: str, *, shape: tuple[int, ...], dtype: torch.dtype, take: Take | None = None) -> DiskTensor:

@@ -39,7 +39,7 @@ class Form:
 
     @property
     def bytes(self) -> int:
-        """What it takes."""
+        """Bytes of RAM that it takes."""
         return torch.Size(self.shape).numel() * self.dtype.itemsize
 
 
@@ -48,7 +48,7 @@ class Source(Protocol):
 
     @property
     def form(self) -> Form:
-        """What it becomes there."""
+        """The form that it has on the device."""
 
     @property
     def on_disk(self) -> bool:
@@ -86,7 +86,7 @@ class HostTensor:
 
     @property
     def on_disk(self) -> bool:
-        """It is at hand."""
+        """False: the tensor is in RAM."""
         return False
 
     @property
@@ -123,12 +123,12 @@ class DiskTensor:
 
     @property
     def on_disk(self) -> bool:
-        """It is read each time."""
+        """True: the tensor is read from its file each time."""
         return True
 
     @property
     def at_once(self) -> bool:
-        """It has to be read."""
+        """False: it has to be read first."""
         return False
 
     def tensor(self) -> Tensor:

@@ -27,7 +27,7 @@ class Locker(Protocol):
         """Lock a run of pages; False: the system refuses."""
 
     def unlock(self, address: int) -> None:
-        """Let go of a run."""
+        """Unlock a run of pages."""
 
 
 class CudaLocker:
@@ -58,7 +58,7 @@ class Pinned:
 
     @property
     def bytes(self) -> int:
-        """Of all runs."""
+        """Bytes of all locked runs."""
         return sum(len(run) for run in self._runs)
 
     def gather(self, weights: Iterable[Weight], budget: int, chunk: int = CHUNK) -> bool:

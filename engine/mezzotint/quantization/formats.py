@@ -68,7 +68,7 @@ class Int8:
     """8-bit integers with a float32 scale for each row.
 
     `dynamic`: x is rounded to 8 bits too, row by row, and the product is one of integers; otherwise the weight is
-    turned back first. `group` columns are rotated together before rounding; 0: none are. Weights of convolutions have
+    dequantized first. `group` columns are rotated together before rounding; 0: none are. Weights of convolutions have
     more than two dimensions, and are never dynamic nor rotated.
     """
 
@@ -164,7 +164,7 @@ class Nf4:
 class LowRank4:
     """4-bit integers that unpack to 8, and a 16-bit branch of low rank for what 4 bits lose.
 
-    `dynamic`: x is rounded to 8 bits, and the product is one of integers; otherwise the weight is turned back first.
+    `dynamic`: x is rounded to 8 bits, and the product is one of integers; otherwise the weight is dequantized first.
     """
 
     rank: int = 32

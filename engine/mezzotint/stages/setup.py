@@ -64,7 +64,7 @@ class CascadeSetup:
 
     @property
     def strength(self) -> float | None:
-        """How much of an init image is made anew; None: there is none."""
+        """How much of an init image is generated; None: there is none."""
         return self.pictures.strength
 
 

@@ -203,7 +203,7 @@ class BatchModel(QObject):
         return any(Path(folder).is_relative_to(place) for place in places)
 
     def show_in_gallery(self, folder: str) -> None:
-        """From now on."""
+        """Show the output folder in the gallery from now on."""
         if not self.is_in_gallery(folder):
             self._window.change(gallery_folders=(*self._window.value().gallery_folders, folder))
 

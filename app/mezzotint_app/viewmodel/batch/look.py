@@ -72,7 +72,7 @@ class LookTable(QAbstractTableModel):
         return self._has_reasons
 
     def clear(self) -> None:
-        """None."""
+        """Remove all rows."""
         self.beginResetModel()
         self._rows.clear()
         self._has_reasons = False

@@ -29,7 +29,7 @@ class Lender(Protocol):
         ...
 
     def take_back(self) -> None:
-        """Go on."""
+        """Let the queue work again."""
         ...
 
 

@@ -106,7 +106,7 @@ class CreateModel(QObject):
         return self._window.value().memory
 
     def set_memory(self, policy: MemoryPolicy) -> None:
-        """Be more or less sparing."""
+        """Set the memory policy."""
         self._window.change(memory=policy)
 
     def open_folds(self) -> tuple[str, ...]:
@@ -197,7 +197,7 @@ class CreateModel(QObject):
         return self.seed.fixed() and self._repeats.holds(self.request())
 
     def generate_batch(self, pictures: Images) -> bool:
-        """Each of these images made anew as the page is filled in, as one entry; whether it could be asked for."""
+        """Each of these images as init image, as the page is filled in, as one entry; whether it could be asked for."""
         found = self.problems(of_batch=True)
         if found:
             self.noticed.emit(next(iter(found.values())))

@@ -1,4 +1,4 @@
-"""The image that a request begins from: which one, how much of it is made anew, and which part."""
+"""The image that a request begins from: which one, how much of it is generated, and which part."""
 
 import os
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class Mask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Painting:
-    """How the masked part is made anew."""
+    """How the masked part is inpainted."""
 
     area: InpaintArea = "whole"
     padding: int = 32
@@ -138,7 +138,7 @@ class ImageInputModel(QObject):
     # ---- how much of it
 
     def strength(self) -> float | None:
-        """How much is made anew; None: there is no image."""
+        """How much is generated; None: there is no image."""
         if not self._path:
             return None
         return self.suggested_strength() if self._strength is None else self._strength
@@ -158,11 +158,11 @@ class ImageInputModel(QObject):
     # ---- which part of it
 
     def mask(self) -> Mask | None:
-        """What is made anew; None: all of it."""
+        """What is inpainted; None: all of it."""
         return self._mask
 
     def painting(self) -> Painting:
-        """How the masked part is made anew."""
+        """How the masked part is inpainted."""
         return self._painting
 
     def growth(self) -> Growth:
@@ -204,7 +204,7 @@ class ImageInputModel(QObject):
         self._masks += 1
 
     def remove_mask(self) -> None:
-        """All of the image is made anew, and it does not grow."""
+        """All of the image is inpainted, and it does not grow."""
         if self._mask is not None or self._growth:
             self._forget_shape()
             self.changed.emit()
@@ -266,7 +266,7 @@ class ImageInputModel(QObject):
         return init, ImageInput(path=self._mask.path, role="mask", sha256=self._mask.sha256)
 
     def inpaint(self) -> Inpaint | None:
-        """How a part is made anew; None: no part is by itself."""
+        """How a part is inpainted; None: no part is by itself."""
         if not self._path or (self._mask is None and not self._growth):
             return None
         how, grown = self._painting, self._growth

@@ -1,4 +1,4 @@
-"""The mask of an image as a document: strokes, undo and redo. White is made anew."""
+"""The mask of an image as a document: strokes, undo and redo. White is inpainted."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class _Change:
     inverted: bool = False
 
     def bytes(self) -> int:
-        """That it holds."""
+        """Bytes that it holds."""
         images = [*self.tiles.values(), *([self.whole] if self.whole is not None else [])]
         return sum(image.sizeInBytes() for image in images)
 
@@ -43,7 +43,7 @@ class MaskDocument(QObject):
         self._before: Tiles = {}
 
     def image(self) -> QImage:
-        """The mask as it is: grey, 255 where the image is made anew."""
+        """The mask as it is: grey, 255 where the image is inpainted."""
         return QImage(self._image)
 
     def rect(self) -> QRect:
@@ -92,15 +92,15 @@ class MaskDocument(QObject):
     # ---- all of it
 
     def clear(self) -> None:
-        """Nothing is made anew."""
+        """Nothing is inpainted."""
         self._fill(0)
 
     def fill(self) -> None:
-        """All of the image is made anew."""
+        """All of the image is inpainted."""
         self._fill(255)
 
     def invert(self) -> None:
-        """What was made anew stays, what stayed is made anew."""
+        """Swap what is inpainted and what is kept."""
         self.end()
         self._image.invertPixels()
         self._record(_Change(tiles={}, inverted=True))
@@ -149,7 +149,7 @@ class MaskDocument(QObject):
             self.history_changed.emit()
 
     def history_bytes(self) -> int:
-        """That undo and redo hold."""
+        """Bytes that undo and redo hold."""
         return sum(change.bytes() for change in (*self._undo, *self._redo))
 
     def _record(self, change: _Change) -> None:

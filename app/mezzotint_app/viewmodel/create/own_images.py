@@ -15,7 +15,7 @@ from mezzotint.atomic import atomic_write
 from mezzotint.errors import StorageError
 from mezzotint.trouble import storage_error
 
-LIGHT = 128  # of 255: what is as light as this is made anew
+LIGHT = 128  # of 255: what is at least as light as this is inpainted
 KEPT_SECONDS = 7 * 24 * 3600  # for what no entry of the queue names any more
 _ARE_LIGHT = bytes(int(value >= LIGHT) for value in range(256))
 
@@ -55,7 +55,7 @@ def keep(image: QImage, folder: Path) -> OwnImage:
 
 
 def is_blank(mask: QImage) -> bool:
-    """Whether a grey mask lets nothing be made anew."""
+    """Whether a grey mask lets nothing be inpainted."""
     rows = memoryview(mask.constBits())
     width, stride = mask.width(), mask.bytesPerLine()
     return not any(

@@ -41,7 +41,7 @@ class PromptHistory:
         return self._prompts != before
 
     def forget(self) -> None:
-        """Empty the list."""
+        """Clear the history."""
         self._prompts, self._place = (), -1
 
     def _note(self, written: str) -> None:

@@ -45,7 +45,7 @@ class SeedChoice(QObject):
         return self._state.value().seed
 
     def set(self, seed: int) -> None:
-        """Keep this one."""
+        """Lock this seed."""
         self._state.change(seed=min(max(seed, 0), MAX_SEED), seed_fixed=True)
 
     def fix(self, fixed: bool) -> None:
@@ -56,7 +56,7 @@ class SeedChoice(QObject):
             self._state.change(seed_fixed=fixed)
 
     def roll(self) -> None:
-        """Draw one now, and keep it."""
+        """Draw a seed and lock it."""
         self.set(self._draw(DRAWN_BELOW))
 
     def can_reuse(self) -> bool:
@@ -64,7 +64,7 @@ class SeedChoice(QObject):
         return self._last() is not None
 
     def reuse(self) -> None:
-        """Keep that of the last image."""
+        """Lock the last image's seed."""
         last = self._last()
         if last is not None:
             self.set(last)
@@ -80,7 +80,7 @@ class Repeats(QObject):
         runner.ended.connect(self._ended)
 
     def remember(self, request: GenerateRequest) -> None:
-        """It is asked for."""
+        """Remember that it was queued."""
         while len(self._asked) >= MOST:
             del self._asked[next(iter(self._asked))]
         decides = _what_decides(request)

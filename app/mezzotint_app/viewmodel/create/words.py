@@ -55,12 +55,12 @@ class CreateWords(QObject):
         return self._takes(text) and self._change(negative_prompt=whole_characters(text))
 
     def set_model(self, model: str) -> None:
-        """Whose text encoders read it."""
+        """Count tokens with the text encoders of this model."""
         self._model = model
         self._count()
 
     def count_again(self) -> None:
-        """Whoever counts is back."""
+        """Count again: the librarian is back."""
         for tokens in (self.tokens, self.negative_tokens):
             tokens.ask_again()
 

@@ -41,7 +41,7 @@ class ImagePlaces(QObject):
         return str(output_folder(Settings()))
 
     def template(self) -> str:
-        """As it is kept."""
+        """The file name template in use."""
         return self._settings.value().name_template
 
     def set_folder(self, text: str) -> None:

@@ -168,11 +168,11 @@ class ModelLibrary(QObject):
         return self._begin("verify", "verify", ModelRef(id=identity), identity, Verified)
 
     def cancel(self, call: int) -> None:
-        """Stop a job; what it has fetched or made so far is gone on with the next time."""
+        """Stop a job; what it has fetched or made so far is resumed the next time."""
         self._librarian.cancel(call)
 
     def again(self, call: int) -> int | None:
-        """Begin a job anew that was stopped or did not work; what was fetched or made is gone on with."""
+        """Begin a job anew that was stopped or did not work; what was fetched or made is resumed."""
         if self._jobs[call].state not in ("failed", "cancelled"):
             return None
         begin = self._begun[call]

@@ -28,7 +28,7 @@ class LeaseKeeper(QObject):
         self._given_back = self._lent = False
 
     def lease(self) -> Lease | None:
-        """Ours, or none."""
+        """Our lease, if we have it."""
         return self._lease
 
     def held_by(self) -> str:
@@ -42,7 +42,7 @@ class LeaseKeeper(QObject):
         return self._lent
 
     def take(self) -> None:
-        """Have it as soon as it is free."""
+        """Take the lease as soon as it is free."""
         if not self._given_back and not self._lent and self._lease is None:
             self._queue.ask(lambda store: runner_work.take(store, self.tr("the window")), self._taken, self._not_taken)
 

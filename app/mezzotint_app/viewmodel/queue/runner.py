@@ -115,7 +115,7 @@ class QueueRunner(QObject):
         self._queue.change(JobStore.pause, lambda _: self._drain.cancel(), self._on_trouble)
 
     def resume(self) -> None:
-        """Go on."""
+        """Resume."""
         self._trouble.try_again()
         self._queue.change(JobStore.resume, None, self._on_trouble)
 
@@ -257,7 +257,7 @@ class QueueRunner(QObject):
             self._drain.begin(lease.owner)
 
     def _stop(self, task: int) -> None:
-        """It may have ended meanwhile."""
+        """Stop the task, unless it has ended meanwhile."""
         if self._task is not None and self._task.id == task:
             self._drain.cancel()
 

@@ -49,7 +49,7 @@ class Runner(Protocol):
         ...
 
     def resume(self) -> None:
-        """Go on."""
+        """Resume."""
         ...
 
     def finish_then_stop(self) -> None:

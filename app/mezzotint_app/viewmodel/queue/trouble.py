@@ -38,7 +38,7 @@ class QueueTrouble(QObject):
         self._set("")
 
     def is_over(self) -> None:
-        """It went well."""
+        """The trouble is over."""
         self._say_over()
         self._set("")
 

@@ -24,7 +24,7 @@ _COLOURS = [qRgba(*_TINT, _strength(value)) for value in range(256)]
 
 
 def paint_mask(painter: QPainter, mask: QImage, target: QRect, where: QRect, pixel_ratio: float) -> None:
-    """Tint and stripe what is made anew: seen on any image, and without seeing colours."""
+    """Tint and stripe what is inpainted: seen on any image, and without seeing colours."""
     screen = on_screen(where, pixel_ratio)
     seen = screen.intersected(target)
     if seen.isEmpty():

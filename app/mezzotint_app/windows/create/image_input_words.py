@@ -41,7 +41,7 @@ def size_words(model: ImageInputModel) -> str:
 
 
 def part_words(model: ImageInputModel) -> str:
-    """Which part is made anew; empty: all of the image."""
+    """Which part is inpainted; empty: all of the image."""
     parts = []
     if model.mask() is not None:
         parts.append(QCoreApplication.translate("ImageInput", "Only the masked area is generated."))

@@ -1,4 +1,4 @@
-"""How a masked part is made anew, and by how much the image grows, as a form."""
+"""How a masked part is inpainted, and by how much the image grows, as a form."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QPushButton, QSpinBox, QVBoxLayout, QWidget

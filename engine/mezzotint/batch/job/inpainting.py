@@ -18,7 +18,7 @@ def images_of(options: Options, base: GenerateRequest) -> tuple[ImageInput, ...]
 
 
 def inpaint_of(options: Options, base: GenerateRequest) -> Inpaint | None:
-    """How the masked part is made anew; an earlier image's way stays for what is not said, with its init image."""
+    """How the masked part is inpainted; an earlier image's way stays for what is not said, with its init image."""
     known = base.inpaint if options.init is None else None
     said = options.of(Inpaint)
     if options.outpaint is not None:

@@ -74,11 +74,11 @@ class _Reader:
     is_json: bool
 
     def job(self) -> JobFile:
-        """All of it."""
+        """The whole job."""
         return self.job_of(self._parsed())
 
     def job_of(self, data: dict[str, Any]) -> JobFile:
-        """What the parts say."""
+        """The job that parsed data state."""
         self._check_version(data)
         self._check_names(data, _TABLES, ())
         job = JobFile(

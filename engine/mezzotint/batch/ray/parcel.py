@@ -32,7 +32,7 @@ class Parcel:
     needs: tuple[Need, ...] = ()
 
     def bytes(self) -> int:
-        """Of its images."""
+        """Bytes of its images."""
         return sum(map(len, self.pictures.values()))
 
 
@@ -105,7 +105,7 @@ def _too_large(path: str, size: int, most: int) -> ImageRefused:
 
 
 def parcel_to_wire(parcel: Parcel) -> Wire:
-    """As it is sent."""
+    """The parcel as plain data."""
     return {
         "requests": [to_json(one) for one in parcel.requests],
         "pictures": dict(parcel.pictures),
@@ -126,7 +126,7 @@ def parcel_from_wire(wire: Wire) -> Parcel:
 
 
 def reply_to_wire(reply: Reply) -> Wire:
-    """As it is sent back."""
+    """The reply as plain data."""
     answers = [
         {
             "result": None if one.result is None else to_json(one.result),

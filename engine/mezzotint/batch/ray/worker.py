@@ -35,13 +35,13 @@ class AnyCluster(Protocol):
     """Where processes are started and asked."""
 
     def start(self, place: Place, node: str, arguments: list[str]) -> Any:  # noqa: ANN401
-        """A process."""
+        """Start a worker process."""
 
     def ask(self, bench: Any, method: str, *arguments: object, waiting: Callable[[], bool] = ...) -> Any:  # noqa: ANN401
         """What it answers; BenchDied, Cancelled, WorkerUnusable."""
 
     def end(self, bench: Any) -> None:  # noqa: ANN401
-        """Let go of it."""
+        """End the worker process."""
 
 
 class RayWorker:
@@ -70,7 +70,7 @@ class RayWorker:
         """Nothing: a place in the cluster may be long in coming, and is waited for with the first image."""
 
     def most(self, _: GenerateRequest) -> int:
-        """Of its device."""
+        """The most images that its device makes at once."""
         return self._most
 
     def make(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:

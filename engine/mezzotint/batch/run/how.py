@@ -7,7 +7,7 @@ from mezzotint.batch.job.job import Existing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class How:
-    """All of it."""
+    """How a batch is run."""
 
     existing: Existing = "rename"
     retry_failed: bool = False

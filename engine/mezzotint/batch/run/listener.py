@@ -25,16 +25,16 @@ class Listener(Protocol):
 
 
 class Silent:
-    """Nobody."""
+    """A listener that ignores everything."""
 
     def settled(self, record: Record, progress: Progress) -> None:
-        """Not heard."""
+        """Ignored."""
 
     def progress(self, progress: Progress) -> None:
-        """Not heard."""
+        """Ignored."""
 
     def notice(self, code: str, message: str) -> None:
-        """Not heard."""
+        """Ignored."""
 
     def event(self, task: BatchTask, event: Event) -> None:
-        """Not heard."""
+        """Ignored."""

@@ -60,7 +60,7 @@ class Pause:
         return all(self._trial(place, self._size()) is None for place in self._places)
 
     def end(self) -> None:
-        """Go on."""
+        """End the pause."""
         self.is_on = False
         self._places = {self._folder}
 

@@ -49,11 +49,11 @@ class EngineProcess:
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """The process id."""
         return self._process.pid
 
     def has_ended(self) -> bool:
-        """Whether it is gone."""
+        """Whether the process has ended."""
         return self._process.poll() is not None
 
     def initialize(self) -> None:
@@ -118,7 +118,7 @@ class EngineProcess:
         return message
 
     def _ended(self, why: str = "") -> ProcessEnded:
-        """It is of no use any more."""
+        """Mark the process as ended."""
         self._process.kill()
         code = self._process.wait()
         self._listener.join(_PATIENCE)

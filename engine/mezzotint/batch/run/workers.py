@@ -51,7 +51,7 @@ class Worker(Protocol):
         """What became of each. Raises, as `make` does, what ended all of them."""
 
     def close(self) -> None:
-        """Let go of all it holds."""
+        """Release everything it holds."""
 
 
 class EngineWorker:
@@ -93,7 +93,7 @@ class EngineWorker:
         return self._engine
 
     def close(self) -> None:
-        """What is loaded, too."""
+        """Close the engine and what it has loaded."""
         if self._engine is not None:
             self._engine.close()
 
@@ -118,7 +118,7 @@ class ProcessWorker:
         """Nothing: starting it is tried more than once, and what comes of that is told of an image."""
 
     def most(self, _: GenerateRequest) -> int:
-        """Of its device."""
+        """The most images that its device makes at once."""
         return self._most
 
     def make(self, request: GenerateRequest, on_event: OnEvent) -> GenerateResult:
@@ -128,7 +128,7 @@ class ProcessWorker:
             return process.generate(replace(request, device="auto"), on_event)
 
     def make_many(self, requests: Sequence[GenerateRequest], on_event: OnEventOf) -> list[Outcome]:
-        """Made there."""
+        """Have the process make several requests."""
         process = self._started()
         with self._told_if_it_dies():
             return process.generate_many([replace(one, device="auto") for one in requests], on_event)

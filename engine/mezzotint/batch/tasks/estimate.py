@@ -98,7 +98,7 @@ class Times:
         self._known: dict[object, Duration] = {}
 
     def duration(self, request: GenerateRequest, size: Size) -> Duration:
-        """Of one image of that size."""
+        """Seconds for one image of that size."""
         key = (request.cascade, request.strength, request.quantization, request.device, request.memory, size)
         if key not in self._known:
             if len(self._known) >= _MOST_KNOWN:

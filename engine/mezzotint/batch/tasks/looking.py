@@ -112,7 +112,7 @@ class _Group:
         self._characters, self._told = 0, clock()
 
     def add(self, row: DryRow) -> None:
-        """One more."""
+        """Add a row."""
         self._rows.append(row)
         self._characters += sum(len(text) for text in (row.input, row.output, row.why, row.prompt) if text)
         is_time = self._clock() - self._told >= _SECONDS
@@ -120,7 +120,7 @@ class _Group:
             self.tell()
 
     def tell(self) -> None:
-        """Those that wait."""
+        """Send the rows that wait."""
         if self._rows:
             self._tell(DryRows(rows=tuple(self._rows)))
         self._rows, self._characters, self._told = [], 0, self._clock()

@@ -22,7 +22,7 @@ class Seen:
         return self._put(int.from_bytes(digest, "big") | 1)  # never 0, which is an empty slot
 
     def bytes(self) -> int:
-        """What it takes."""
+        """Bytes that it takes."""
         return len(self._slots) * self._slots.itemsize
 
     def _put(self, number: int) -> bool:

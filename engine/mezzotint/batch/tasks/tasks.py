@@ -91,7 +91,7 @@ class _Maker:
         self._check_cells()
 
     def tasks(self) -> Iterator[BatchTask | Skipped]:
-        """All of them."""
+        """All tasks, in order."""
         if self._job.input is None:
             for material in materials(self._job, self._base, self._folder):
                 yield from self._of_rows(material, rows_of(self._job.prompts, self._base))

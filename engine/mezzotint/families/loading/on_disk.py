@@ -25,7 +25,7 @@ class OnDisk:
     """Files whose tensors some networks read in passing."""
 
     def __init__(self, files: tuple[Path, ...]) -> None:
-        self._files = () if any(map(is_gguf, files)) else files  # what is packed there has to be turned back
+        self._files = () if any(map(is_gguf, files)) else files  # what is packed there has to be dequantized
         self._opened: dict[Path, PositionedFile] = {}
         specs = {path: read_header(path).tensors for path in self._files}
         self._specs = {name: (path, spec) for path, each in specs.items() for name, spec in each.items()}

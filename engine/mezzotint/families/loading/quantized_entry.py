@@ -59,7 +59,7 @@ class QuantizedEntry:
 
     @property
     def bytes(self) -> int:
-        """Of all layers, quantized."""
+        """Bytes of all layers, quantized."""
         return sum(layer.bytes for layer in self.layers.values())
 
     def key(self) -> str:

@@ -80,7 +80,7 @@ def logical_header(header: Header) -> Header:
 def find_layers(files: Sequence[Path]) -> "dict[str, StoredLayer]":
     """The quantized layers of some files, by name; ModelRefused names one that makes no sense."""
     if any(map(is_gguf, files)):
-        return {}  # what is packed there comes turned back
+        return {}  # what is packed there comes dequantized
     headers = [read_header(path) for path in files]
     tensors: dict[str, TensorSpec] = {}
     metadata: dict[str, str] = {}

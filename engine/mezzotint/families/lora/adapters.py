@@ -138,7 +138,7 @@ def _scale(file: LoraFile, layer: LoraLayer, tensors: Mapping[str, Tensor]) -> f
 
 
 def _uncounted(_: int) -> None:
-    """A LoRA is read in no time."""
+    """Progress that is not told: a LoRA is read quickly."""
 
 
 def _damaged(path: Path, what: str) -> ModelRefused:

@@ -26,7 +26,7 @@ class PromptCache:
 
     @property
     def bytes(self) -> int:
-        """Of all tensors."""
+        """Bytes of all tensors."""
         return sum(map(_bytes, self._kept.values()))
 
     def get(self, key: Hashable) -> "Conditioning | None":

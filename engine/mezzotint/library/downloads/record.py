@@ -29,7 +29,7 @@ def record_path(model: Path) -> Path:
 
 
 def write_record(path: Path, record: SourceRecord) -> None:
-    """Write it, whole."""
+    """Write the record atomically."""
     atomic_write(path, (json.dumps(asdict(record), indent=2) + "\n").encode("utf-8"), overwrite=True)
 
 

@@ -1,4 +1,4 @@
-"""A file that is being received: gone on with where it ends, and never larger than was announced."""
+"""A file that is being received: resumed where it ends, and never larger than was announced."""
 
 import os
 from collections.abc import Callable

@@ -29,7 +29,7 @@ class HubSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSource:
-    """A file somewhere else."""
+    """A file at a link outside the hub."""
 
     url: str
 

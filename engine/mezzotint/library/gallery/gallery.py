@@ -103,7 +103,7 @@ class Gallery:
         return self._database.notices()
 
     def close(self) -> None:
-        """Let the files go."""
+        """Close the files."""
         self._database.close()
 
     def _take_in(self, path: str) -> str:

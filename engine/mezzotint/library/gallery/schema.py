@@ -91,7 +91,7 @@ class GalleryDatabase:
         return tuple(self._notices)
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         with self._lock:
             self._let_go()
 

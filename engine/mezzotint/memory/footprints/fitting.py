@@ -23,7 +23,7 @@ _SIMPLER = 1e-4  # a worst error that a simpler law may have in addition
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """What was found for a size."""
+    """Bytes measured for one size."""
 
     positions: int
     batch: int

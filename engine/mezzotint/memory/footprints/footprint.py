@@ -24,7 +24,7 @@ class Law:
     once_per_position_squared: float = 0.0
 
     def at(self, positions: float, batch: int = 1) -> float:
-        """The law's value."""
+        """The fitted value for a size."""
         each = self.per_item + positions * (self.per_position + self.per_position_squared * positions)
         once = positions * (self.once_per_position + self.once_per_position_squared * positions)
         return self.constant + once + batch * each
@@ -58,7 +58,7 @@ class ComponentFootprint:
         return self.outside_bytes(scheme) + sum(block_bytes(block, scheme) for block in self.blocks)
 
     def outside_bytes(self, scheme: Scheme) -> int:
-        """Of what lies in no block."""
+        """Bytes of weights that belong to no block."""
         return self.outside.get(scheme, self.outside["none"])
 
 

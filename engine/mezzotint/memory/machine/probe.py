@@ -35,7 +35,7 @@ _MUCH = 2**29  # of a card, by other programs: worth telling
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """A GPU as it is now."""
+    """A GPU: its name, memory and what is free now."""
 
     name: str
     architecture: str

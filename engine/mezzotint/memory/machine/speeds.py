@@ -82,7 +82,7 @@ DISK_RATE = 2 * _GIGA  # an ordinary NVMe disk, reading one large file in order
 LOCK_RATE = 2 * _GIGA  # of page locking: 1 to 2 by openvm-org/stark-backend#384, 5 by rapidsai/dask-cuda#98
 RAM_RATE = 8 * _GIGA  # of copying in RAM, one thread
 PROCESSOR_FLOPS = 25 * _GIGA  # of one core with AVX2, 32 bits, in networks
-PROCESSOR_INT8 = 0.6  # without a product of its own, 8 bits are turned back first
+PROCESSOR_INT8 = 0.6  # without a product of its own, 8 bits are dequantized first
 
 # Speed of products with weights of a scheme over those in 16 bits; int8 has the architecture's own.
 _SCHEMES: dict[Scheme, float] = {"none": 1.0, "int8-weight": 0.95, "int4": 0.85, "int4-lowrank": 0.8}

@@ -23,7 +23,7 @@ _DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
 
 class BitsAndBytesLinear:
-    """Its kernels as a function of tensors: fused, or a weight turned back first, whichever it finds faster."""
+    """Its kernels as a function of tensors: fused, or a weight dequantized first, whichever it finds faster."""
 
     def __init__(self, gemm: Gemm, device_type: str = "cuda") -> None:
         self.device_type, self._gemm = device_type, gemm
@@ -67,7 +67,7 @@ def open_bitsandbytes(load: Callable[[str], ModuleType] = importlib.import_modul
     gemm = getattr(torch.ops.bitsandbytes, "gemm_4bit", None)
     if gemm is None:
         raise Unavailable(f"bitsandbytes {version} has no gemm_4bit: {INSTALL}")
-    warnings.filterwarnings("ignore", "inner dimension", UserWarning, PACKAGE)  # of widths that are turned back first
+    warnings.filterwarnings("ignore", "inner dimension", UserWarning, PACKAGE)  # of widths that are dequantized first
     return BitsAndBytesLinear(gemm)
 
 

@@ -19,12 +19,12 @@ class CanvasCrop:
     """What the model sees, at the size of a stage."""
 
     picture: Image.Image  # "RGB"; where it begins from a fill, filled
-    anew: Image.Image  # "L", 255 where it is made anew
-    shown: Image.Image  # "L", how much of the new will show: less at the edges of what is made anew
+    anew: Image.Image  # "L", 255 where it is inpainted
+    shown: Image.Image  # "L", how much of the new will show: less at the edges of what is inpainted
 
 
 class InpaintCanvas:
-    """An image "RGB" of which a part is made anew; a mask "L" of the same size says which.
+    """An image "RGB" of which a part is inpainted; a mask "L" of the same size says which.
 
     Whole: all stages see the image, cut and resized to their sizes; it comes out at the last one's. Grown: the same
     without cutting, and it comes out at the grown size, times what the last stage is larger than the first. Masked:
@@ -163,7 +163,7 @@ def _placed(low: int, high: int, length: int, room: int) -> int:
 def _grown(
     image: Image.Image, mask: Image.Image | None, inpaint: Inpaint
 ) -> tuple[Image.Image, Image.Image, Image.Image]:
-    """The image with its new parts, what of it is made anew, and which parts are new."""
+    """The image with its new parts, what of it is inpainted, and which parts are new."""
     left, top, right, bottom = margins(inpaint)
     width, height = image.size
     box = (-left, -top, width + right, height + bottom)

@@ -23,7 +23,7 @@ class InputImages:
     """What was read; nothing of it: the words are all there is."""
 
     init: Image.Image | None = None  # "RGB", as the file has it
-    canvas: InpaintCanvas | None = None  # where only a part of it is made anew
+    canvas: InpaintCanvas | None = None  # where only a part of it is inpainted
     used: tuple[FileUsed, ...] = ()  # in the order of the request
 
     def size(self, last: StageSetup) -> Size:

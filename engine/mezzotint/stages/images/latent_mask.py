@@ -1,4 +1,4 @@
-"""What stays of an image while the rest of it is made anew, in latents."""
+"""What stays of an image while the rest of it is inpainted, in latents."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from mezzotint.stages.schedule import StageSchedule, draw_noise, noised
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatentMask:
-    """The latents of an image, the noise that they are seen through, and how far each is made anew.
+    """The latents of an image, the noise that they are seen through, and how far each is inpainted.
 
     The noise is the same in all steps: what stays is then one image under ever less noise, as in a schedule from it.
     Where the new is to pass into the old, latents stay for a part of the steps (arXiv 2306.00950): their outlines are
@@ -64,14 +64,14 @@ class LatentMask:
 
 
 def shares(sheet: CanvasCrop, factor: int) -> torch.Tensor:
-    """For each latent `(1, 1, h, w)` how much of the new shows there, in the mean of the pixels that are made anew.
+    """For each latent `(1, 1, h, w)` how much of the new shows there, in the mean of the pixels that are inpainted.
 
     Thin lines count, however little of a latent they cover.
     """
     anew, shown = (_blocks(image, factor) for image in (sheet.anew, sheet.shown))
     touched = (anew > 0).sum(axis=(1, 3))
     share = np.where(anew > 0, shown, 0).sum(axis=(1, 3)) / (np.maximum(touched, 1) * 255)
-    # However thin the edge: what is made anew at all is free in the last step.
+    # However thin the edge: what is inpainted at all is free in the last step.
     share = np.where(touched > 0, np.maximum(share, 1e-3), 0)
     return torch.from_numpy(share.astype(np.float32))[None, None]
 

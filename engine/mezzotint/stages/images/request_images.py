@@ -23,7 +23,7 @@ class RequestImages:
 
     init: Path | None
     mask: Path | None
-    inpaint: Inpaint | None  # None: no part is made anew by itself
+    inpaint: Inpaint | None  # None: no part is inpainted by itself
     strength: float | None  # None: no init image
 
     @property
