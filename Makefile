@@ -45,6 +45,7 @@ check: $(INSTALLED)/app $(INSTALLED)/check $(INSTALLED)/kernels ## lint, formatt
 	step ruff check .; \
 	step ruff format --check .; \
 	step mypy; \
+	step mypy --config-file tests/mypy.ini; \
 	step lint-imports; \
 	step codespell; \
 	step python bench/dead_code.py; \

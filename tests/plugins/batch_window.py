@@ -1,5 +1,6 @@
 """Batches of the window without processes: what they tell is told by the test."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from fake_clock import FakeClock
@@ -105,7 +106,8 @@ class FakeLender(QObject):
 
     def __init__(self):
         super().__init__()
-        self.state, self.who, self.then, self.taken_back = "idle", "", None, 0
+        self.state, self.who, self.taken_back = "idle", "", 0
+        self.then: Callable[[], object] | None = None
 
     def held_by(self):
         return self.who
@@ -119,6 +121,7 @@ class FakeLender(QObject):
 
     def let(self):
         then, self.then = self.then, None
+        assert then is not None, "nobody has asked"
         then()
 
 

@@ -4,12 +4,12 @@ import math
 
 from hypothesis import strategies as st
 
-from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootprint, Law, ModelFootprint
+from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootprint, Law, ModelFootprint, Scheme
 from mezzotint.memory.machine.facts import MachineFacts
 from mezzotint.memory.planning.task import StageTask, Task
 
 MB, GB = 2**20, 2**30
-SHARES = {"none": 1.0, "int8": 0.51, "int8-weight": 0.51, "int4-lowrank": 0.31, "int4": 0.27}
+SHARES: dict[Scheme, float] = {"none": 1.0, "int8": 0.51, "int8-weight": 0.51, "int4-lowrank": 0.31, "int4": 0.27}
 
 
 def card(vram, ram, **changes):
@@ -42,7 +42,7 @@ def processor(ram, **changes):
 
 def component(name, role, sizes, *, outside=MB, live=1e5, work=1e8, schemes=tuple(SHARES), **changes):
     """A network with blocks of these bytes."""
-    kept = ("none",) if role == "vae" else schemes
+    kept: tuple[Scheme, ...] = ("none",) if role == "vae" else schemes
     values = {
         "name": name,
         "role": role,
