@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # also where Python keeps a script's folder out of it
 
-from app_material import environment, fill_queue, write_pictures, write_settings
+from app_material import environment, fill_queue, write_images, write_settings
 
 HERE = Path(__file__).parent
 SHOWN = 1.0  # seconds from the interpreter's start to the first frame
@@ -121,7 +121,7 @@ def _start(folder: Path) -> tuple[float, float]:
 
 def measure_life(folder: Path, asked: Asked) -> Iterator[Figure]:  # noqa: ARG001
     """A session with its accidents."""
-    write_pictures(folder / "pictures", 3000)
+    write_images(folder / "pictures", 3000)
     write_settings(folder, folder / "pictures")
     yield from _watched("life", _child("app_scenes.py", "life", folder=folder))
 
@@ -135,7 +135,7 @@ def measure_queue(folder: Path, asked: Asked) -> Iterator[Figure]:
 
 def measure_gallery(folder: Path, asked: Asked) -> Iterator[Figure]:
     """Very many images: real files, read by the real librarian."""
-    write_pictures(folder / "pictures", asked.pictures)
+    write_images(folder / "pictures", asked.pictures)
     write_settings(folder, folder / "pictures")
     yield from _watched("gallery", _child("app_scenes.py", "gallery", folder=folder))
 

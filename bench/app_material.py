@@ -31,14 +31,14 @@ def environment(folder: Path, names: Mapping[str, str]) -> dict[str, str]:
     return kept | {name: str(folder / inside) for name, inside in folders.items()} | {"HF_HUB_OFFLINE": "1"}
 
 
-def write_settings(folder: Path, pictures: Path) -> None:
+def write_settings(folder: Path, images: Path) -> None:
     """Those of a person who has used the program before."""
-    settings = {"output_folder": str(pictures), "first_run_done": True, "notify": False, "keep_awake": False}
+    settings = {"output_folder": str(images), "first_run_done": True, "notify": False, "keep_awake": False}
     (folder / "config").mkdir(parents=True, exist_ok=True)
     (folder / "config" / "window.json").write_text(json.dumps(settings), "utf-8")
 
 
-def write_pictures(folder: Path, count: int) -> None:
+def write_images(folder: Path, count: int) -> None:
     """Small PNGs as another program writes them, made over three years, in folders of a month each."""
     now, looks = time.time(), [_pixels(number / _LOOKS) for number in range(_LOOKS)]
     for number in range(count):

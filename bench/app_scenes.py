@@ -176,7 +176,7 @@ class Scenes:
             "folders of models": dialogs.places,
             "get a model": dialogs.get_model,
             "quantize": lambda: dialogs.quantize(library.models[0].id),
-            "settings of an image": lambda: dialogs.settings_of_picture(self._pictures()[0]),
+            "settings of an image": lambda: dialogs.settings_of_image(self._pictures()[0]),
             "full screen": lambda: dialogs.view(self._pictures(), 0),
         }
         for name, show in opened.items():

@@ -120,10 +120,10 @@ def jobs_of(base: Path, tasks: int) -> tuple[JobFile, JobFile]:
     for number in range(tasks):
         Image.new("RGB", (8, 8), (number & 255, number >> 8, 0)).save(base / "in" / f"{number:05d}.png")
     words = JobFile(prompts=Prompts(file="words.txt"), output=JobOutput(folder="words"))
-    pictures = JobFile(
+    images = JobFile(
         prompts=Prompts(list=("at night",)), input=InputFolder(folder="in"), output=JobOutput(folder="pictures")
     )
-    return words, pictures
+    return words, images
 
 
 def main() -> int:
@@ -138,12 +138,12 @@ def main() -> int:
         return serve(lambda: None, lambda _: Nothing())  # type: ignore[arg-type,return-value]
     with tempfile.TemporaryDirectory() as temporary:
         base = Path(temporary)
-        words, pictures = jobs_of(base, options.tasks)
+        words, images = jobs_of(base, options.tasks)
         apart = JobFile(prompts=words.prompts, output=JobOutput(folder="apart"))
         found = [
             measure("words, engine here", words, base, together=options.together),
             measure("words again", words, base, together=options.together),
-            measure("images, engine here", pictures, base, together=options.together),
+            measure("images, engine here", images, base, together=options.together),
             measure(f"words, {options.devices} process(es)", apart, base, options.devices, options.together),
         ]
     for figures in found:

@@ -86,12 +86,12 @@ class Torture:
         devices: int,
         rng: random.Random,
         before: Shell = list,
-        pictures: tuple[int, int] | None = None,
+        images: tuple[int, int] | None = None,
         together: int = 1,
     ) -> None:
         """`pictures`: kill after so many, at least and at most, instead of after a time."""
         self.figures = Figures(tasks=tasks, devices=devices, together=together)
-        self._folder, self._rng, self._before, self._pictures = folder, rng, before, pictures
+        self._folder, self._rng, self._before, self._pictures = folder, rng, before, images
 
     def run(self, *, kills: bool = True) -> Figures:
         """To the end, and look at what is there."""
@@ -166,8 +166,8 @@ def check(folder: Path, figures: Figures) -> None:
 
 
 def _is_right(path: Path, task: batch_programs.BatchTask) -> bool:
-    with Image.open(path) as picture:
-        return picture.convert("RGB").tobytes() == batch_programs.painted(task.request.seed).tobytes()
+    with Image.open(path) as image:
+        return image.convert("RGB").tobytes() == batch_programs.painted(task.request.seed).tobytes()
 
 
 # ---- full disks

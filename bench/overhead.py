@@ -126,7 +126,7 @@ def with_diffusers(work: Work, folder: Path) -> Callable[[], Measured]:
     def run() -> Measured:
         encoding.seconds = 0.0
         start = time.perf_counter()
-        picture = pipeline(
+        image = pipeline(
             PROMPT,
             num_inference_steps=work.steps,
             guidance_scale=work.guidance_scale,
@@ -136,9 +136,9 @@ def with_diffusers(work: Work, folder: Path) -> Callable[[], Measured]:
             **plain,
         ).images[0]
         core = time.perf_counter() - start - encoding.seconds
-        picture.save(folder / "bare.png")
+        image.save(folder / "bare.png")
         whole = time.perf_counter() - start
-        return Measured(core=core, whole=whole, pixels=hashlib.sha256(picture.convert("RGB").tobytes()).hexdigest())
+        return Measured(core=core, whole=whole, pixels=hashlib.sha256(image.convert("RGB").tobytes()).hexdigest())
 
     return run
 

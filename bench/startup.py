@@ -40,8 +40,8 @@ def main() -> int:
     for words, goal in COMMANDS:
         try:
             with tempfile.TemporaryDirectory() as folder:
-                pictures = ("-o", f"{folder}/") if words[0] == "generate" else ()
-                seconds, processor = measure([program, *words, *pictures], runs)
+                images = ("-o", f"{folder}/") if words[0] == "generate" else ()
+                seconds, processor = measure([program, *words, *images], runs)
         except subprocess.CalledProcessError as failure:
             print(f"mezzotint {' '.join(words)} ended with exit code {failure.returncode}: {failure.stderr.decode()}")
             return 1

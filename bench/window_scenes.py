@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 from mezzotint.jobs.store import JobStore
 from mezzotint.library_protocol import GalleryPage, GalleryQuery, Rating
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef
-from mezzotint.protocol import Stage as PictureStage
+from mezzotint.protocol import Stage as ImageStage
 from mezzotint_app.viewmodel.batch.form import MatrixRow
 from mezzotint_app.viewmodel.gallery.gallery import PictureRole
 from mezzotint_app.widgets.images.grid_view import GridView
@@ -134,13 +134,13 @@ def leave_trouble(folder: Path) -> None:
     """In the queue: an entry that ended the engine twice, and nothing else that is not done; no later images."""
     use_folders(folder)
     first = set((folder / "made").read_text("utf-8").splitlines())
-    for path in (folder / "Pictures").rglob("*.png"):
+    for path in (folder / "Images").rglob("*.png"):
         if path.name not in first:
             path.unlink()
     with JobStore.open().store as store:
         store.remove([row.id for row in store.rows() if row.state != "done"])
         store.resume()
-        stage = PictureStage(model=ModelRef(id="starter-dit"), width=2048, height=2048)
+        stage = ImageStage(model=ModelRef(id="starter-dit"), width=2048, height=2048)
         store.add([GenerateRequest(prompt="an endless forest", cascade=Cascade(stages=(stage,)))], front=True)
         while (task := store.claim("screenshots")) is not None:
             store.died(task.id, because="The engine ran out of memory: needed 7.9 GB, 6.0 GB were free")
@@ -207,7 +207,7 @@ def _begin_long_work(stage: Stage) -> None:
     program = stage.program
     if program.runner.task() is not None:
         return
-    elsewhere = PictureStage(model=ModelRef(id="sdxl-base-1.0"))
+    elsewhere = ImageStage(model=ModelRef(id="sdxl-base-1.0"))
     request = GenerateRequest(prompt="a portrait of a sailor", count=2, cascade=Cascade(stages=(elsewhere,)))
     failed: list[object] = []
     program.runner.ended.connect(lambda task, *_: failed.append(task))
@@ -264,7 +264,7 @@ def _batch_look(stage: Stage) -> QWidget:
 
 def _fill_batch(stage: Stage) -> None:
     stage.page(BATCH)
-    given = Path.home() / "Pictures" / "Holiday"
+    given = Path.home() / "Images" / "Holiday"
     if not given.exists():
         given.mkdir(parents=True)
         for number, path in enumerate(sorted(_SAMPLES.glob("*.png")) * _COPIES):
@@ -336,7 +336,7 @@ def _differences(stage: Stage) -> QWidget:
     stage.program.images.clear()
     stage.program.create.words.set_prompt(PROMPT)
     stage.program.create.chosen.change(steps=30, sampler="dpmpp_2m")
-    stage.window.dialogs.settings_of_picture(path)
+    stage.window.dialogs.settings_of_image(path)
     return stage.opened(DifferencesDialog)
 
 

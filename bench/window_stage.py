@@ -137,7 +137,7 @@ def use_folders(folder: Path) -> None:
 def _settle_beforehand(folder: Path, *, first_run: bool) -> None:
     """Settings as somebody left them."""
     settings = Settings(
-        output_folder=str(folder / "Pictures"), first_run_done=not first_run, notify=False, keep_awake=False
+        output_folder=str(folder / "Images"), first_run_done=not first_run, notify=False, keep_awake=False
     )
     path = settings_path()
     path.parent.mkdir(parents=True, exist_ok=True)

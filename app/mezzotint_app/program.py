@@ -25,13 +25,13 @@ from mezzotint_app.viewmodel.batch.state import BatchesState
 from mezzotint_app.viewmodel.batch.turn import BatchTurn
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.create.image_input import ImageInputModel
-from mezzotint_app.viewmodel.create.own_pictures import forget, masks_folder, pasted_folder
+from mezzotint_app.viewmodel.create.own_images import forget, masks_folder, pasted_folder
 from mezzotint_app.viewmodel.create.state import CreateState
 from mezzotint_app.viewmodel.dropped.dropped import DropHandler
 from mezzotint_app.viewmodel.engine_state import EngineState
 from mezzotint_app.viewmodel.gallery.gallery import GalleryState
+from mezzotint_app.viewmodel.gallery.image_places import ImagePlaces
 from mezzotint_app.viewmodel.gallery.parts import Gallery
-from mezzotint_app.viewmodel.gallery.picture_places import PicturePlaces
 from mezzotint_app.viewmodel.models.models import ModelLibrary
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.queue.access import QueueAccess
@@ -91,7 +91,7 @@ class Program(QObject):
         self.gallery.begin()
         self.create.restore()
         self.batches.refresh_all()
-        self.access.ask(lambda store: store.request_images(), self._forget_own_pictures, lambda _error: None)
+        self.access.ask(lambda store: store.request_images(), self._forget_own_images, lambda _error: None)
 
     def leave(self, then: Callable[[], None]) -> None:
         """Put back what runs and let go of the queue, then go on; what does not answer is not waited for."""
@@ -143,7 +143,7 @@ class Program(QObject):
     def _make_models(self) -> None:
         self.create_state = self._stored(state_path("create"), CreateState)
         self.gallery_state = self._stored(state_path("gallery"), GalleryState)
-        self.picture_places = PicturePlaces(self.settings, self.librarian, self)
+        self.image_places = ImagePlaces(self.settings, self.librarian, self)
         self.pixels = PixelLoader(self.librarian, self.pool, self)
         self.images = ImageInputModel(self.librarian, self.pool, self)
         self.library = ModelLibrary(self.librarian, self.engine, self, settings=self.settings.value)
@@ -230,7 +230,7 @@ class Program(QObject):
             self.notices.append(notice)
         return Stored(path, value, self.files, self)
 
-    def _forget_own_pictures(self, needed: frozenset[str]) -> None:
+    def _forget_own_images(self, needed: frozenset[str]) -> None:
         """Masks and pasted images that nothing names any more."""
         shown = frozenset(one.path for one in self.images.inputs())
         for folder in (masks_folder(), pasted_folder()):

@@ -62,12 +62,12 @@ class _Drawing(QIconEngine):
         _renderer(self._name, self._in(mode)).render(painter, QRectF(rect))  # type: ignore[call-overload]
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        picture = QPixmap(size)
-        picture.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(picture)
-        self.paint(painter, picture.rect(), mode, state)
+        image = QPixmap(size)
+        image.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(image)
+        self.paint(painter, image.rect(), mode, state)
         painter.end()
-        return picture
+        return image
 
     def _in(self, mode: QIcon.Mode) -> str:
         name = "control" if mode == QIcon.Mode.Disabled else self._colour

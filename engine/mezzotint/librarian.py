@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from mezzotint.batch.methods import batch_methods
+from mezzotint.library.image_methods import Desk, image_methods
 from mezzotint.library.model_methods import model_methods
-from mezzotint.library.picture_methods import Desk, picture_methods
 from mezzotint.rpc import (
     GRACE,
     Connection,
@@ -42,7 +42,7 @@ class Librarian:
     def methods(self) -> dict[str, Method]:
         """All that can be asked."""
         return {
-            **picture_methods(self._desk),
+            **image_methods(self._desk),
             **model_methods(self._catalog, self._folders),
             **batch_methods(self._catalog),
         }

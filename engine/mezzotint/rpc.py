@@ -35,7 +35,7 @@ Turn = Literal["in order", "newest first", "apart", "waiting"]
 _NICENESS = 5  # a third of the time of a busy program beside it; at 10 it had a tenth, and starved
 _BELOW_NORMAL_PRIORITY_CLASS = 0x4000  # of Windows
 _WAITING_THREADS = 4
-_PICTURE_THREADS = max(2, min(4, os.cpu_count() or 1))
+_IMAGE_THREADS = max(2, min(4, os.cpu_count() or 1))
 
 _CAN_BE_CANCELLED: tuple[Turn, ...] = ("newest first", "waiting")
 
@@ -179,7 +179,7 @@ class RpcServer:
         self._jobs = Lane("jobs", most_jobs)
         self._lanes: dict[Turn, Lane] = {
             "in order": Lane("questions"),
-            "newest first": Lane("pictures", _PICTURE_THREADS, newest_first=True),
+            "newest first": Lane("pictures", _IMAGE_THREADS, newest_first=True),
             "apart": Lane("apart"),
             "waiting": Lane("waiting", _WAITING_THREADS),
         }

@@ -18,14 +18,14 @@ from mezzotint_starter.randomness import step_generator, step_random
 
 PHASE = "autoencoder"
 CROP = 64
-CROPS_A_PICTURE = 2
+CROPS_A_IMAGE = 2
 BATCH = 16
 WHOLE_SHARE = 0.25
 KL_WEIGHT = 1e-3
 EDGE_WEIGHT = 0.5
 
 
-def picture_tensor(scene: Scene, side: int = PICTURE) -> Tensor:
+def image_tensor(scene: Scene, side: int = PICTURE) -> Tensor:
     """The scene's image, (3, side, side), from -1 to 1."""
     pixels = torch.from_numpy(np.array(paint(scene, side)))
     return pixels.permute(2, 0, 1).float() / 127.5 - 1
@@ -47,60 +47,60 @@ def train_autoencoder(
     learner = Learner(network.to(device).train(), course)
 
     def loss_at(step: int, shard: slice) -> Tensor:
-        pictures = draw_batch(seed, step, whole=step >= steps * (1 - WHOLE_SHARE))
-        noise = torch.randn(len(pictures), *latent_shape(pictures), generator=step_generator(seed, PHASE, step))
-        return reconstruction_loss(network, pictures[shard].to(device), noise[shard].to(device))
+        images = draw_batch(seed, step, whole=step >= steps * (1 - WHOLE_SHARE))
+        noise = torch.randn(len(images), *latent_shape(images), generator=step_generator(seed, PHASE, step))
+        return reconstruction_loss(network, images[shard].to(device), noise[shard].to(device))
 
     train(learner, work / "autoencoder.safetensors", loss_at)
-    normalize_latents(network.eval(), seed=seed, device=device, pictures=measured)
+    normalize_latents(network.eval(), seed=seed, device=device, images=measured)
 
 
 def draw_batch(seed: int, step: int, *, whole: bool) -> Tensor:
     """The images of one step: crops of new scenes, or a quarter as many whole ones."""
     rng = step_random(seed, PHASE, step)
     if whole:
-        return torch.stack([_random_picture(seed, rng) for _ in range(BATCH // 4)])
+        return torch.stack([_random_image(seed, rng) for _ in range(BATCH // 4)])
     crops = []
-    for _ in range(BATCH // CROPS_A_PICTURE):
-        picture = _random_picture(seed, rng)
-        crops += [_random_crop(picture, rng) for _ in range(CROPS_A_PICTURE)]
+    for _ in range(BATCH // CROPS_A_IMAGE):
+        image = _random_image(seed, rng)
+        crops += [_random_crop(image, rng) for _ in range(CROPS_A_IMAGE)]
     return torch.stack(crops)
 
 
-def _random_picture(seed: int, rng: random.Random) -> Tensor:
-    return picture_tensor(training_scene(seed, rng.getrandbits(40)))
+def _random_image(seed: int, rng: random.Random) -> Tensor:
+    return image_tensor(training_scene(seed, rng.getrandbits(40)))
 
 
-def _random_crop(picture: Tensor, rng: random.Random) -> Tensor:
-    top, left = (rng.randrange(side - CROP + 1) for side in picture.shape[1:])
-    return picture[:, top : top + CROP, left : left + CROP]
+def _random_crop(image: Tensor, rng: random.Random) -> Tensor:
+    top, left = (rng.randrange(side - CROP + 1) for side in image.shape[1:])
+    return image[:, top : top + CROP, left : left + CROP]
 
 
-def latent_shape(pictures: Tensor) -> tuple[int, int, int]:
+def latent_shape(images: Tensor) -> tuple[int, int, int]:
     """The shape of one image's latents."""
-    return 4, pictures.shape[-2] // 8, pictures.shape[-1] // 8
+    return 4, images.shape[-2] // 8, images.shape[-1] // 8
 
 
-def reconstruction_loss(network: AutoencoderKL, pictures: Tensor, noise: Tensor) -> Tensor:
+def reconstruction_loss(network: AutoencoderKL, images: Tensor, noise: Tensor) -> Tensor:
     """The error of the images decoded again, and a light pull of the latents to the unit normal."""
-    posterior = network.encode(pictures).latent_dist
+    posterior = network.encode(images).latent_dist
     again = network.decode(posterior.mean + posterior.std * noise).sample
     divergence: Tensor = posterior.kl().mean() / posterior.mean[0].numel()
-    return picture_error(again, pictures, edge_weight=EDGE_WEIGHT) + KL_WEIGHT * divergence
+    return image_error(again, images, edge_weight=EDGE_WEIGHT) + KL_WEIGHT * divergence
 
 
-def picture_error(again: Tensor, pictures: Tensor, *, edge_weight: float) -> Tensor:
+def image_error(again: Tensor, images: Tensor, *, edge_weight: float) -> Tensor:
     """Absolute and squared error of images (b, 3, h, w), and the error of their edges."""
-    error = again - pictures
+    error = again - images
     edges = error.diff(dim=-1).abs().mean() + error.diff(dim=-2).abs().mean()
     return error.abs().mean() + error.square().mean() + edge_weight * edges
 
 
 @torch.no_grad()
-def normalize_latents(network: AutoencoderKL, *, seed: int, device: str, pictures: int = 256) -> None:
+def normalize_latents(network: AutoencoderKL, *, seed: int, device: str, images: int = 256) -> None:
     """Fold mean and deviation of each latent channel into the 1x1 convolutions around it: scaling_factor stays 1."""
-    scenes = [training_scene(seed, index) for index in range(pictures)]
-    latents = torch.cat([encode_scenes(network, scenes[at : at + 32], device) for at in range(0, pictures, 32)])
+    scenes = [training_scene(seed, index) for index in range(images)]
+    latents = torch.cat([encode_scenes(network, scenes[at : at + 32], device) for at in range(0, images, 32)])
     mean, deviation = latents.mean(dim=(0, 2, 3)).to(device), latents.std(dim=(0, 2, 3)).to(device)
     before, after = network.quant_conv, network.post_quant_conv
     after.bias += (after.weight * mean.view(1, -1, 1, 1)).sum(dim=(1, 2, 3))
@@ -113,15 +113,15 @@ def normalize_latents(network: AutoencoderKL, *, seed: int, device: str, picture
 @torch.no_grad()
 def encode_scenes(network: AutoencoderKL, scenes: list[Scene], device: str, side: int = PICTURE) -> Tensor:
     """The latents (b, 4, side/8, side/8) of the scenes' images, on the CPU."""
-    pictures = torch.stack([picture_tensor(scene, side) for scene in scenes]).to(device)
-    latents: Tensor = network.encode(pictures).latent_dist.mean
+    images = torch.stack([image_tensor(scene, side) for scene in scenes]).to(device)
+    latents: Tensor = network.encode(images).latent_dist.mean
     return latents.cpu()
 
 
 @torch.no_grad()
-def reconstruction_psnr(network: AutoencoderKL, *, seed: int, device: str, pictures: int = 64) -> float:
+def reconstruction_psnr(network: AutoencoderKL, *, seed: int, device: str, images: int = 64) -> float:
     """Peak signal to noise ratio, in dB, over whole images of held-out scenes."""
-    drawn = torch.stack([picture_tensor(judging_scene(seed, index)) for index in range(pictures)]).to(device)
+    drawn = torch.stack([image_tensor(judging_scene(seed, index)) for index in range(images)]).to(device)
     again = network.decode(network.encode(drawn).latent_dist.mean).sample.clamp(-1, 1)
     error = functional.mse_loss(again, drawn).item()
     return 10 * math.log10(4 / max(error, 1e-12))

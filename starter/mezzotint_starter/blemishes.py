@@ -10,9 +10,9 @@ SHIFT = 3
 SHARE = 0.4
 
 
-def blemish(picture: Image.Image, rng: random.Random) -> Image.Image:
+def blemish(image: Image.Image, rng: random.Random) -> Image.Image:
     """The image shifted by up to three pixels, and by lot lighter or darker, blurred, compressed, noisy."""
-    faulty = _shifted(picture, rng.randint(-SHIFT, SHIFT), rng.randint(-SHIFT, SHIFT))
+    faulty = _shifted(image, rng.randint(-SHIFT, SHIFT), rng.randint(-SHIFT, SHIFT))
     if rng.random() < SHARE:
         faulty = faulty.point(_levels(rng.uniform(0.94, 1.06), rng.uniform(-8, 8)))
     if rng.random() < SHARE:
@@ -24,11 +24,11 @@ def blemish(picture: Image.Image, rng: random.Random) -> Image.Image:
     return faulty
 
 
-def _shifted(picture: Image.Image, right: int, down: int) -> Image.Image:
+def _shifted(image: Image.Image, right: int, down: int) -> Image.Image:
     """Moved by whole pixels; what comes in at the edge repeats the edge."""
-    wide = np.pad(np.asarray(picture), ((SHIFT, SHIFT), (SHIFT, SHIFT), (0, 0)), mode="edge")
+    wide = np.pad(np.asarray(image), ((SHIFT, SHIFT), (SHIFT, SHIFT), (0, 0)), mode="edge")
     top, left = SHIFT - down, SHIFT - right
-    return Image.fromarray(wide[top : top + picture.height, left : left + picture.width])
+    return Image.fromarray(wide[top : top + image.height, left : left + image.width])
 
 
 def _levels(contrast: float, brightness: float) -> list[int]:
@@ -36,13 +36,13 @@ def _levels(contrast: float, brightness: float) -> list[int]:
     return [min(255, max(0, round((value - 128) * contrast + 128 + brightness))) for value in range(256)] * 3
 
 
-def _compressed(picture: Image.Image, quality: int) -> Image.Image:
+def _compressed(image: Image.Image, quality: int) -> Image.Image:
     file = io.BytesIO()
-    picture.save(file, "JPEG", quality=quality)
+    image.save(file, "JPEG", quality=quality)
     return Image.open(file).convert("RGB")
 
 
-def _noisy(picture: Image.Image, deviation: float, seed: int) -> Image.Image:
-    pixels = np.asarray(picture, dtype=np.float32)
+def _noisy(image: Image.Image, deviation: float, seed: int) -> Image.Image:
+    pixels = np.asarray(image, dtype=np.float32)
     noise = np.random.default_rng(seed).normal(0, deviation, pixels.shape)
     return Image.fromarray((pixels + noise).round().clip(0, 255).astype(np.uint8))

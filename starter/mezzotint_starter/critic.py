@@ -28,9 +28,9 @@ class Critic(nn.Module):
             nn.Conv2d(third, 1, 3, padding=1),
         )
 
-    def forward(self, pictures: Tensor) -> Tensor:
+    def forward(self, images: Tensor) -> Tensor:
         """The marks."""
-        marks: Tensor = self.layers(pictures)
+        marks: Tensor = self.layers(images)
         return marks
 
 

@@ -52,13 +52,13 @@ def train_judge(work: Path, *, seed: int, steps: int, device: str, parts: int = 
 
 def judge_batch(seed: int, step: int, rows: range) -> tuple[Tensor, Tensor]:
     """Some rows of a step's batch: pixels (b, 3, 128, 128) of new scenes, and the true values (b, attributes)."""
-    scenes, pictures = [], []
+    scenes, images = [], []
     for row in rows:  # each with random numbers of its own: a row is the same, however many threads share the batch
         rng = step_random(seed, f"{PHASE} {row}", step)
         scene = training_scene(seed, rng.getrandbits(40))
         scenes.append(scene)
-        pictures.append(blemish(paint(scene), rng))
-    return pixels_of(pictures), true_values(scenes)
+        images.append(blemish(paint(scene), rng))
+    return pixels_of(images), true_values(scenes)
 
 
 def true_values(scenes: list[Scene]) -> Tensor:
@@ -86,5 +86,5 @@ def drawn_accuracy(judge: Judge, *, seed: int, device: str, count: int, faulty: 
 
 
 def _drawing(seed: int, number: int, faulty: bool) -> Image.Image:
-    picture = paint(judging_scene(seed, number))
-    return blemish(picture, step_random(seed, f"{PHASE} faults", number)) if faulty else picture
+    image = paint(judging_scene(seed, number))
+    return blemish(image, step_random(seed, f"{PHASE} faults", number)) if faulty else image

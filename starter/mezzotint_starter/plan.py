@@ -19,7 +19,7 @@ class Plan:
     autoencoder_steps: int = 7000
     sharpening_steps: int = 2600
     pictures: int = 14336
-    large_pictures: int = 3072
+    large_images: int = 3072
     reading_steps: int = 400
     denoiser_steps: int = 12000
     base_steps: int = 12000
@@ -40,7 +40,7 @@ def miniature(work: Path, out: Path, *, steps: int, device: str = "cpu", seed: i
         autoencoder_steps=steps,
         sharpening_steps=steps,
         pictures=min(16 * steps, 96),
-        large_pictures=min(4 * steps, 24),
+        large_images=min(4 * steps, 24),
         reading_steps=steps,
         denoiser_steps=steps,
         base_steps=steps,

@@ -68,7 +68,7 @@ def _make_autoencoder(plan: Plan, network: AutoencoderKL) -> None:
 
 def trained_note(plan: Plan, autoencoder: AutoencoderKL) -> dict[str, float]:
     """What is told of the training beside every model."""
-    psnr = reconstruction_psnr(autoencoder, seed=plan.seed, device=plan.device, pictures=plan.measured)
+    psnr = reconstruction_psnr(autoencoder, seed=plan.seed, device=plan.device, images=plan.measured)
     LOG.info("the autoencoder gives held-out images back at %.2f dB", psnr)
     return {
         "pictures": plan.pictures,

@@ -12,7 +12,7 @@ from diffusers import AutoencoderKL
 from torch import Tensor, nn
 
 from mezzotint.benchmarks.postcards.world import training_scene
-from mezzotint_starter.autoencoder import picture_error, picture_tensor
+from mezzotint_starter.autoencoder import image_error, image_tensor
 from mezzotint_starter.critic import Critic, balance, build_critic, critic_loss, deception_loss
 from mezzotint_starter.learner import Course, Learner, shard_losses, train_together
 from mezzotint_starter.networks import PICTURE
@@ -61,10 +61,10 @@ class _Lesson:
 
     def decoding(self, step: int, shard: slice) -> Tensor:
         """The error of the decoded images; once there is a critic, also how well it sees through them."""
-        pictures = drawn_batch(self._seed, step, shard).to(self._device)
-        again = self._network.decode(self._noisy_latents(pictures, step, shard)).sample
-        self._pairs[shard.start or 0] = pictures, again.detach()
-        error = picture_error(again, pictures, edge_weight=EDGE_WEIGHT)
+        images = drawn_batch(self._seed, step, shard).to(self._device)
+        again = self._network.decode(self._noisy_latents(images, step, shard)).sample
+        self._pairs[shard.start or 0] = images, again.detach()
+        error = image_error(again, images, edge_weight=EDGE_WEIGHT)
         if step < self.critic_from:
             return error
         seen = deception_loss(self._critic, again)
@@ -75,8 +75,8 @@ class _Lesson:
         return critic_loss(self._critic, *self._pairs.pop(shard.start or 0))
 
     @torch.no_grad()
-    def _noisy_latents(self, pictures: Tensor, step: int, shard: slice) -> Tensor:
-        latents: Tensor = self._network.encode(pictures).latent_dist.mean
+    def _noisy_latents(self, images: Tensor, step: int, shard: slice) -> Tensor:
+        latents: Tensor = self._network.encode(images).latent_dist.mean
         noise = torch.randn(BATCH, *latents.shape[1:], generator=step_generator(self._seed, PHASE, step))
         return latents + NOISE * noise[shard].to(self._device)
 
@@ -86,10 +86,10 @@ def drawn_batch(seed: int, step: int, shard: slice = slice(None)) -> Tensor:
     rng = step_random(seed, PHASE, step)
     scenes = [(training_scene(seed, rng.getrandbits(40)), rng.getrandbits(32)) for _ in range(BATCH)][shard]
     if step % 2 == 0:
-        return torch.stack([picture_tensor(scene) for scene, _ in scenes])
-    return torch.stack([_part(picture_tensor(scene, 2 * PICTURE), random.Random(lot)) for scene, lot in scenes])
+        return torch.stack([image_tensor(scene) for scene, _ in scenes])
+    return torch.stack([_part(image_tensor(scene, 2 * PICTURE), random.Random(lot)) for scene, lot in scenes])
 
 
-def _part(picture: Tensor, rng: random.Random) -> Tensor:
+def _part(image: Tensor, rng: random.Random) -> Tensor:
     top, left = rng.randrange(PICTURE + 1), rng.randrange(PICTURE + 1)
-    return picture[:, top : top + PICTURE, left : left + PICTURE]
+    return image[:, top : top + PICTURE, left : left + PICTURE]

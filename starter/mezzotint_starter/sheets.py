@@ -51,7 +51,7 @@ def draw_samples(
 ) -> list[Image.Image]:
     """One image a prompt, each from noise of its own seed."""
     generators = [torch.Generator().manual_seed(seed + number) for number in range(len(prompts))]
-    pictures: list[Image.Image] = pipeline(
+    images: list[Image.Image] = pipeline(
         list(prompts),
         height=PICTURE,
         width=PICTURE,
@@ -62,7 +62,7 @@ def draw_samples(
         max_sequence_length=TOKENS,
         generator=generators,
     ).images
-    return pictures
+    return images
 
 
 Draw = Callable[[Sequence[str]], list[Image.Image]]

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QDialogButtonBox
 from mezzotint_app import language, main
 from mezzotint_app.amounts import bytes_text, number_text
 from mezzotint_app.settings import Settings, settings_path
-from mezzotint_app.viewmodel.queue.words import pictures_count
+from mezzotint_app.viewmodel.queue.words import images_count
 
 
 @pytest.fixture
@@ -66,12 +66,12 @@ def test_the_setting_is_read_before_all_others():
 
 
 def test_english_has_singulars():
-    assert [pictures_count(number) for number in (0, 1, 2)] == ["0 images", "1 image", "2 images"]
+    assert [images_count(number) for number in (0, 1, 2)] == ["0 images", "1 image", "2 images"]
 
 
 def test_german_has_german_texts_and_plurals(installed):
     installed("de")
-    assert [pictures_count(number) for number in (0, 1, 2)] == ["0 Bilder", "1 Bild", "2 Bilder"]
+    assert [images_count(number) for number in (0, 1, 2)] == ["0 Bilder", "1 Bild", "2 Bilder"]
     assert QCoreApplication.translate("SettingsDialog", "Settings") == "Einstellungen"
 
 

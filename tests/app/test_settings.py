@@ -20,12 +20,12 @@ def test_the_usual_folder_is_asked_of_the_system_once_for_each_home(monkeypatch,
 
     def location(kind):
         asked.append(kind)
-        return str(Path.home() / "Pictures")
+        return str(Path.home() / "Images")
 
     monkeypatch.setattr(settings.QStandardPaths, "writableLocation", staticmethod(location))
     for home in (tmp_path / "one", tmp_path / "two"):
         monkeypatch.setenv("HOME", str(home))
         monkeypatch.setenv("USERPROFILE", str(home))
         for _ in range(3):
-            assert settings.output_folder(settings.Settings()) == home / "Pictures" / "Mezzotint"
+            assert settings.output_folder(settings.Settings()) == home / "Images" / "Mezzotint"
     assert len(asked) == 2

@@ -11,7 +11,7 @@ from mezzotint.library_protocol import GalleryQuery, GalleryScan
 
 
 def test_the_pictures_are_pictures_each_with_its_own_words_and_day(script, tmp_path):
-    script.write_pictures(tmp_path / "pictures", 30)
+    script.write_images(tmp_path / "pictures", 30)
     gallery = Gallery(tmp_path / "state")
     found = gallery.scan(GalleryScan(folders=(str(tmp_path / "pictures"),)), lambda _: None, lambda: False)
     assert (found.total, found.unreadable) == (30, 0)

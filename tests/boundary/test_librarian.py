@@ -9,7 +9,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from own_pictures import write_own
+from own_images import write_own
 from PIL import Image
 
 from mezzotint.batch.manifest.manifest import Manifest

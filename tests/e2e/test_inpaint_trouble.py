@@ -76,7 +76,7 @@ def test_a_picture_that_was_not_decoded_is_put_together_later(
         raise RuntimeError("CUDA out of memory. Tried to allocate 3.00 GiB")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "to_picture", out_of_memory)
+        patch.setattr(pipeline, "to_image", out_of_memory)
         with pytest.raises(OutOfMemory):
             run(engine, request)
     (path,) = undecoded(paths.undecoded_folder())
@@ -90,7 +90,7 @@ def test_left_behind_latents_wait_for_the_pictures_they_belong_to(
 ):
     request = request_for(tiny_sdxl_folder, picture(), mask())
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "to_picture", lambda *_: (_ for _ in ()).throw(MemoryError()))
+        patch.setattr(pipeline, "to_image", lambda *_: (_ for _ in ()).throw(MemoryError()))
         with pytest.raises((OutOfMemory, MemoryError)):
             run(engine, request)
     (path,) = undecoded(paths.undecoded_folder())

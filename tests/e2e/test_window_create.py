@@ -10,7 +10,7 @@ import pytest
 from patience import MILLISECONDS
 from PIL import Image
 from skip_rules import skip_module_without
-from told_pictures import TOLD, told_by
+from told_images import TOLD, told_by
 
 from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import LoraRef

@@ -334,16 +334,16 @@ def test_a_full_disk_for_pictures_pauses_the_queue_and_says_so(qtbot, monkeypatc
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize("what", ["pasted", "masks"])
 def test_a_full_disk_for_pasted_pictures_and_masks_is_told_and_what_was_chosen_stays(qtbot, monkeypatch, what):
-    from mezzotint_app.viewmodel.create import own_pictures
+    from mezzotint_app.viewmodel.create import own_images
     from mezzotint_app.viewmodel.create.growth import Growth
     from mezzotint_app.viewmodel.create.image_input import Painting
 
-    real = own_pictures.atomic_write
+    real = own_images.atomic_write
     with opened(qtbot, monkeypatch, librarian=ENGINE) as faulty:
         faulty.works("a house")
         images = faulty.program.images
         images.set_picture(faulty.saved[0].path)
-        monkeypatch.setattr(own_pictures, "atomic_write", lambda path, *_, **__: raise_full(path))
+        monkeypatch.setattr(own_images, "atomic_write", lambda path, *_, **__: raise_full(path))
         image = QImage(64, 64, QImage.Format.Format_Grayscale8)
         image.fill(255)
         told = []
@@ -355,7 +355,7 @@ def test_a_full_disk_for_pasted_pictures_and_masks_is_told_and_what_was_chosen_s
             faulty.until(lambda: bool(told))
             assert "the disk is full" in told[0].message
         assert images.path() == faulty.saved[0].path
-        monkeypatch.setattr(own_pictures, "atomic_write", real)
+        monkeypatch.setattr(own_images, "atomic_write", real)
         images.paste(image)
         faulty.until(lambda: images.path() != faulty.saved[0].path)
 

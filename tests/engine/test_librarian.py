@@ -7,12 +7,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from own_pictures import write_own
+from own_images import write_own
 
 from mezzotint.codec import decode, encode
 from mezzotint.librarian import Librarian
+from mezzotint.library.image_methods import MOST_PATHS, Desk, image_methods
 from mezzotint.library.params import PathParams, PathsParams
-from mezzotint.library.picture_methods import MOST_PATHS, Desk, picture_methods
 from mezzotint.library_protocol import (
     Dropped,
     GalleryPage,
@@ -177,6 +177,6 @@ def test_parts_are_made_once_by_whichever_thread():
 
 def test_nothing_is_made_that_nobody_asked_for():
     desk = Desk(lambda: pytest.fail("no catalog is needed"))
-    assert picture_methods(desk)
+    assert image_methods(desk)
     desk.close()
     assert not state_folder().exists() and not cache_folder().exists()

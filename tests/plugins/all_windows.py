@@ -281,7 +281,7 @@ class Windows:
         settle()
         return self.main.dialogs._open[name]
 
-    def settings_pictures(self):
+    def settings_images(self):
         """The first tab."""
         return self._settings(0)
 
@@ -355,7 +355,7 @@ class Windows:
 
     def differences(self):
         """Of a stranger's image."""
-        self.main.dialogs.settings_of_picture("/pictures/a.png")
+        self.main.dialogs.settings_of_image("/pictures/a.png")
         dialog = self._dialog("differences")
         until(lambda: dialog._model.metadata() is not None)
         settle()
@@ -368,7 +368,7 @@ class Windows:
         model._loaded(Picture(image=picture(), width=400, height=300))
         editor = MaskEditor(model, model.picture(), self.main)
         editor.resize(1000, 660)
-        editor._picture_is_there(picture(400, 300))
+        editor._image_is_there(picture(400, 300))
         editor.show()
         settle()
         return editor
@@ -425,7 +425,7 @@ NAMES = (
     "batch_log",
     "leaving_batch",
     "first_run",
-    "settings_pictures",
+    "settings_images",
     "settings_window",
     "settings_machine",
     "settings_privacy",

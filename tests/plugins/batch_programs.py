@@ -24,8 +24,8 @@ from mezzotint.batch.run.run import How, Run
 from mezzotint.batch.run.workers import EngineWorker, ProcessWorker
 from mezzotint.batch.tasks.tasks import BatchTask
 from mezzotint.errors import DeviceLost, ImageRefused, MezzotintError, NoDevice
-from mezzotint.images.record import PictureRecord
-from mezzotint.images.writing import pixels_sha256, write_picture
+from mezzotint.images.record import ImageRecord
+from mezzotint.images.writing import pixels_sha256, write_image
 from mezzotint.jobs.locked_file import LockedFile
 from mezzotint.protocol import (
     SCHEMA_VERSION,
@@ -116,7 +116,7 @@ class StandIn:
         image = GeneratedImage(
             path=path.name, width=SIDE, height=SIDE, seed=request.seed, index=0, sha256=pixels_sha256(picture)
         )
-        record = PictureRecord(
+        record = ImageRecord(
             schema_version=SCHEMA_VERSION,
             program_version="0",
             request=replace(request, output=Output()),
@@ -131,7 +131,7 @@ class StandIn:
             threads=1,
             versions=VERSIONS,
         )
-        written = write_picture(picture, path, record, overwrite=request.output.overwrite)
+        written = write_image(picture, path, record, overwrite=request.output.overwrite)
         return replace(image, path=str(written))
 
     def close(self):

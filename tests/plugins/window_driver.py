@@ -108,14 +108,14 @@ def first():
     driven.wait("the first image", lambda: driven.saved and driven.ended)
     first_picture = driven.saved[0]
     view = window.create_page.result.view
-    driven.wait("the finished image on the page", lambda: view.picture_size().width() == first_picture.width)
+    driven.wait("the finished image on the page", lambda: view.image_size().width() == first_picture.width)
     tell(
         part="first image",
         first_run=shown,
         previews=driven.previews,
         steps=driven.steps,
         size=[first_picture.width, first_picture.height],
-        shown=[view.picture_size().width(), view.picture_size().height()],
+        shown=[view.image_size().width(), view.image_size().height()],
         path=first_picture.path,
     )
 

@@ -14,7 +14,7 @@ from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.families.detection import detect
 from mezzotint_starter import recipe, sheets
 from mezzotint_starter.__main__ import parser, plan_from
-from mezzotint_starter.autoencoder import encode_scenes, normalize_latents, picture_tensor
+from mezzotint_starter.autoencoder import encode_scenes, image_tensor, normalize_latents
 from mezzotint_starter.denoising import HIGH_FROM, Reader, noise_levels, prompts_for
 from mezzotint_starter.networks import build_autoencoder, build_text_encoder
 from mezzotint_starter.plan import miniature
@@ -133,7 +133,7 @@ def test_running_again_from_the_states_makes_the_same_weights(made, tmp_path, mo
 
 def test_normalized_latents_are_standard_and_decode_as_before():
     network = build_autoencoder(0).eval()
-    picture = picture_tensor(training_scene(0, 0)).unsqueeze(0)
+    picture = image_tensor(training_scene(0, 0)).unsqueeze(0)
     with torch.no_grad():
         before = network.decode(network.encode(picture).latent_dist.mean).sample
         normalize_latents(network, seed=0, device="cpu", pictures=32)

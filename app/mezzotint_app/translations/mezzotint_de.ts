@@ -4556,8 +4556,8 @@ und {n} weitere</translation>
 <context>
     <name>QueueInterrupted</name>
     <message>
-        <source>Mezzotint stopped while it was generating: {pictures} still missing. Finished images are kept.</source>
-        <translation>Mezzotint wurde beim Generieren gestoppt; noch fehlend: {pictures}. Fertige Bilder bleiben erhalten.</translation>
+        <source>Mezzotint stopped while it was generating: {images} still missing. Finished images are kept.</source>
+        <translation>Mezzotint wurde beim Generieren gestoppt; noch fehlend: {images}. Fertige Bilder bleiben erhalten.</translation>
     </message>
 </context>
 <context>
@@ -4753,20 +4753,20 @@ und {n} weitere</translation>
         <translation>Neues Modell wird analysiert: {percent} %</translation>
     </message>
     <message>
-        <source>Decoding image {picture} of {pictures}</source>
-        <translation>Bild {picture} von {pictures} wird dekodiert</translation>
+        <source>Decoding image {image} of {images}</source>
+        <translation>Bild {image} von {images} wird dekodiert</translation>
     </message>
     <message>
         <source>Encoding the prompt</source>
         <translation>Prompt wird kodiert</translation>
     </message>
     <message>
-        <source>Image {picture} of {pictures}, stage {stage} of {stages}: step {step} of {steps}</source>
-        <translation>Bild {picture} von {pictures}, Stufe {stage} von {stages}: Schritt {step} von {steps}</translation>
+        <source>Image {image} of {images}, stage {stage} of {stages}: step {step} of {steps}</source>
+        <translation>Bild {image} von {images}, Stufe {stage} von {stages}: Schritt {step} von {steps}</translation>
     </message>
     <message>
-        <source>Image {picture} of {pictures}: step {step} of {steps}</source>
-        <translation>Bild {picture} von {pictures}: Schritt {step} von {steps}</translation>
+        <source>Image {image} of {images}: step {step} of {steps}</source>
+        <translation>Bild {image} von {images}: Schritt {step} von {steps}</translation>
     </message>
     <message>
         <source>Loading {model}: {amount}</source>
@@ -4777,8 +4777,8 @@ und {n} weitere</translation>
         <translation>Startet</translation>
     </message>
     <message>
-        <source>{done} of {pictures} images saved</source>
-        <translation>{done} von {pictures} Bildern gespeichert</translation>
+        <source>{done} of {images} images saved</source>
+        <translation>{done} von {images} Bildern gespeichert</translation>
     </message>
 </context>
 <context>
@@ -4922,8 +4922,8 @@ und {n} weitere</translation>
         <translation>dauert {time}</translation>
     </message>
     <message>
-        <source>{done} of {pictures}</source>
-        <translation>{done}/{pictures}</translation>
+        <source>{done} of {images}</source>
+        <translation>{done}/{images}</translation>
     </message>
 </context>
 <context>

@@ -51,9 +51,9 @@ class PixelLoader(QObject):
         slot: str = "",
     ) -> int:
         """Load an image of at most that many pixels a side; returns the handle by which it can be dropped."""
-        return self.load_picture(path, max_side, lambda picture: then(picture.image), failed, slot=slot)
+        return self.load_image(path, max_side, lambda picture: then(picture.image), failed, slot=slot)
 
-    def load_picture(
+    def load_image(
         self,
         path: str | os.PathLike[str],
         max_side: int | None,

@@ -43,7 +43,7 @@ class QueueDelegate(QStyledItemDelegate):
             picture.moveRight(inner.right())
             words.moveLeft(inner.left())
         view = index.data(ViewRole)
-        self._paint_picture(painter, picture, index.data(PictureRole), view)
+        self._paint_image(painter, picture, index.data(PictureRole), view)
         if view is not None:
             self._paint_words(painter, words, view, option)
         painter.restore()
@@ -57,7 +57,7 @@ class QueueDelegate(QStyledItemDelegate):
             painter.setPen(theme.colour("focus"))
             painter.drawRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -1.5))
 
-    def _paint_picture(self, painter: QPainter, place: QRect, image: object, view: EntryView | None) -> None:
+    def _paint_image(self, painter: QPainter, place: QRect, image: object, view: EntryView | None) -> None:
         if isinstance(image, QImage) and not image.isNull():
             size = image.size().scaled(place.size(), Qt.AspectRatioMode.KeepAspectRatio)
             shown = QRect(0, 0, size.width(), size.height())

@@ -10,7 +10,7 @@ from mezzotint.protocol import ImageMetadata, ModelInfo
 from mezzotint_app.program import Program
 from mezzotint_app.viewmodel.create.state import with_lora
 from mezzotint_app.viewmodel.dropped.differences import DifferencesModel, What
-from mezzotint_app.viewmodel.dropped.folder_of_pictures import Pictures
+from mezzotint_app.viewmodel.dropped.folder_of_images import Images
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.gallery.viewer_keeping import ViewerKeeping
 from mezzotint_app.viewmodel.models.get_model import GetModel
@@ -48,7 +48,7 @@ class Dialogs(QObject):
         self.questions.batch_accepted.connect(self._batch)
         self.questions.folder_accepted.connect(self._batch_of_folder)
         program.dropped.job.connect(self._open_job)
-        program.dropped.show_differences.connect(self.settings_of_picture)
+        program.dropped.show_differences.connect(self.settings_of_image)
         program.dropped.pasted.connect(program.images.paste)
 
     def settings(self) -> None:
@@ -58,7 +58,7 @@ class Dialogs(QObject):
             "settings",
             lambda: SettingsDialog(
                 self._program.settings,
-                self._program.picture_places,
+                self._program.image_places,
                 info.devices if info is not None else (),
                 self._program.create.words.forget,
                 self._window,
@@ -101,7 +101,7 @@ class Dialogs(QObject):
         if model is not None:
             self._show("quantize", lambda: self._make_quantize(model))
 
-    def settings_of_picture(self, path: str) -> None:
+    def settings_of_image(self, path: str) -> None:
         """Beside the present ones."""
         program = self._program
         model = DifferencesModel(program.librarian, program.create.request, program.create.models.all)
@@ -201,12 +201,12 @@ class Dialogs(QObject):
         chosen.change(loras=with_lora(chosen.settings().loras, path))
         self.applied.emit()
 
-    def _batch(self, pictures: Pictures) -> None:
-        self._program.create.generate_batch(pictures)
+    def _batch(self, images: Images) -> None:
+        self._program.create.generate_batch(images)
 
-    def _batch_of_folder(self, pictures: Pictures) -> None:
-        is_deep = any(Path(path).parent != Path(pictures.folder) for path in pictures.paths)
-        self._program.batch.use_folder(pictures.folder)
+    def _batch_of_folder(self, images: Images) -> None:
+        is_deep = any(Path(path).parent != Path(images.folder) for path in images.paths)
+        self._program.batch.use_folder(images.folder)
         self._program.batch.change(recursive=is_deep)
         self.batch_wanted.emit()
 

@@ -66,7 +66,7 @@ class DifferencesDialog(QDialog):
         self._use = QPushButton(icon("picture"), self.tr("Use as init image"))
         self._use.setToolTip(self.tr("Ignore the settings and use this as the init image"))
         self._use.setAutoDefault(False)
-        self._use.clicked.connect(self._use_picture)
+        self._use.clicked.connect(self._use_image)
         words = QVBoxLayout()
         words.setSpacing(6)
         for label in (self._name, self._facts, self._note):
@@ -255,8 +255,8 @@ class DifferencesDialog(QDialog):
         self._model.apply(what, with_nearest=self._take_nearest.isChecked())
         self.accept()
 
-    def _use_picture(self) -> None:
-        self._model.use_picture()
+    def _use_image(self) -> None:
+        self._model.use_image()
         self.accept()
 
 

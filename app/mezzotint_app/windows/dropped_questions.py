@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 from mezzotint.library_protocol import Dropped
 from mezzotint_app.viewmodel.dropped.described_request import file_name
 from mezzotint_app.viewmodel.dropped.dropped import DropHandler
-from mezzotint_app.viewmodel.dropped.folder_of_pictures import Pictures
+from mezzotint_app.viewmodel.dropped.folder_of_images import Images
 from mezzotint_app.viewmodel.foreign_text import in_lines
-from mezzotint_app.viewmodel.queue.words import pictures_count
+from mezzotint_app.viewmodel.queue.words import images_count
 
 _FEW = 12  # images of a folder that become an entry of the queue; more are a batch
 _MOST = 20  # questions from one drop; nobody answers more
@@ -58,15 +58,13 @@ class DroppedQuestions(QObject):
             dropped.path,
         )
 
-    def ask_batch(self, pictures: Pictures) -> None:
+    def ask_batch(self, pictures: Images) -> None:
         """Whether to make each of these images anew; of a large folder the Batch page makes more."""
         if pictures.folder and len(pictures.paths) > _FEW:
             self._ask_folder(pictures)
             return
         count = len(pictures.paths)
-        words = self.tr("Run image to image on {images} with the current settings?").format(
-            images=pictures_count(count)
-        )
+        words = self.tr("Run image to image on {images} with the current settings?").format(images=images_count(count))
         more = self.tr(
             "They are added as one job, in which each is used once as the init image. The originals are kept."
         )
@@ -82,14 +80,14 @@ class DroppedQuestions(QObject):
             pictures,
         )
 
-    def _ask_folder(self, pictures: Pictures) -> None:
+    def _ask_folder(self, pictures: Images) -> None:
         count = len(pictures.paths)
         asked = (
             self.tr("Create a batch from this folder with {images}?")
             if pictures.complete
             else self.tr("Create a batch from this folder with more than {images}?")
         )
-        words = asked.format(images=pictures_count(count))
+        words = asked.format(images=images_count(count))
         more = self.tr("The Batch page opens: check the preview there before you start. The originals are kept.")
         name = in_lines(file_name(pictures.folder), 120)
         yes = self.tr("Open Batch page")

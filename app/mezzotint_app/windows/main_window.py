@@ -169,13 +169,13 @@ class MainWindow(QMainWindow):
         self.create_page.copied.connect(self.line.tell)
         self.create_page.save_wanted.connect(dialogs.save_as_job)
         self.create_page.open_full_screen.connect(lambda paths, index: dialogs.view(list(paths), index))
-        self.create_page.show_settings_of.connect(dialogs.settings_of_picture)
+        self.create_page.show_settings_of.connect(dialogs.settings_of_image)
         self.queue_page.edit_again.connect(self._edit_again)
         self.queue_page.create_asked.connect(lambda: self.show_page(CREATE))
         self.queue_page.open_full_screen.connect(dialogs.view)
         self.queue_page.told.connect(self.line.tell)
-        self.gallery_page.show_settings_of.connect(dialogs.settings_of_picture)
-        self.gallery_page.use_as_input.connect(self._use_picture)
+        self.gallery_page.show_settings_of.connect(dialogs.settings_of_image)
+        self.gallery_page.use_as_input.connect(self._use_image)
         self.gallery_page.open_full_screen.connect(dialogs.view)
         self.gallery_page.compare.connect(dialogs.compare)
         self.gallery_page.create_asked.connect(lambda: self.show_page(CREATE))
@@ -190,7 +190,7 @@ class MainWindow(QMainWindow):
         self.batch_page.log_asked.connect(dialogs.batch_log)
         dialogs.applied.connect(lambda: self.show_page(CREATE))
         dialogs.batch_wanted.connect(lambda: self.show_page(BATCH))
-        self.first_run.make_asked.connect(self._first_picture)
+        self.first_run.make_asked.connect(self._first_image)
         self.first_run.skipped.connect(lambda: self._first_run_over(CREATE))
         self.first_run.add_folder_asked.connect(self._first_folder)
         self.first_run.get_asked.connect(self._first_model)
@@ -236,7 +236,7 @@ class MainWindow(QMainWindow):
         self.program.create.chosen.set_model(identity)
         self.show_page(CREATE)
 
-    def _use_picture(self, path: str) -> None:
+    def _use_image(self, path: str) -> None:
         self.program.images.set_picture(path)
         self.show_page(CREATE)
 
@@ -244,7 +244,7 @@ class MainWindow(QMainWindow):
         self.program.create.apply_request(request)
         self.show_page(CREATE)
 
-    def _first_picture(self, prompt: str) -> None:
+    def _first_image(self, prompt: str) -> None:
         self._first_run_over(CREATE)
         self.program.create.words.set_prompt(prompt)
         self.program.create.generate()

@@ -25,12 +25,12 @@ from mezzotint_app.language import LANGUAGES
 from mezzotint_app.resources import icon
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.gallery.picture_places import PicturePlaces
+from mezzotint_app.viewmodel.gallery.image_places import ImagePlaces
 from mezzotint_app.widgets.inputs.decimal_box import DecimalBox
 from mezzotint_app.widgets.inputs.form_rows import align_names
 from mezzotint_app.widgets.inputs.spin_room import indent
 from mezzotint_app.widgets.labels import plain_label
-from mezzotint_app.windows.settings_pictures import PictureSettings
+from mezzotint_app.windows.settings_images import ImageSettings
 
 _GB = 1 << 30
 _MOST_GB = 1024.0
@@ -42,7 +42,7 @@ class SettingsDialog(QDialog):
     def __init__(
         self,
         settings: Stored[Settings],
-        places: PicturePlaces,
+        places: ImagePlaces,
         devices: Sequence[DeviceInfo] = (),
         forget_prompts: Callable[[], None] = lambda: None,
         parent: QWidget | None = None,
@@ -50,7 +50,7 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(self.tr("Settings"))
         self._settings, self._devices, self._forget_prompts = settings, devices, forget_prompts
-        self.pictures = PictureSettings(places)
+        self.pictures = ImageSettings(places)
         self.tabs = QTabWidget()
         self.tabs.setAccessibleName(self.tr("Settings"))
         self.tabs.addTab(_tab(self._with_previews(self.pictures)), self.tr("Images"))
@@ -69,15 +69,15 @@ class SettingsDialog(QDialog):
 
     # ---- tabs
 
-    def _with_previews(self, pictures: PictureSettings) -> PictureSettings:
-        pictures.add(
+    def _with_previews(self, images: ImageSettings) -> ImageSettings:
+        images.add(
             self._check(
                 "previews",
                 self.tr("Show previews"),
                 self.tr("A small preview at every step; costs little"),
             )
         )
-        return pictures
+        return images
 
     def _looks(self) -> QFormLayout:
         form = _form()

@@ -100,8 +100,8 @@ def _svg(marks: list[_Rectangle | _Words], height: int) -> bytes:
 def _png(marks: list[_Rectangle | _Words], height: int) -> bytes:
     from PIL import Image, ImageDraw, ImageFont
 
-    picture = Image.new("RGB", (_WIDTH, height), "white")
-    pen = ImageDraw.Draw(picture)
+    image = Image.new("RGB", (_WIDTH, height), "white")
+    pen = ImageDraw.Draw(image)
     font = ImageFont.load_default(12)
     for mark in marks:
         if isinstance(mark, _Rectangle):
@@ -111,5 +111,5 @@ def _png(marks: list[_Rectangle | _Words], height: int) -> bytes:
                 (mark.x, mark.y), mark.text, fill=_INK, font=font, anchor="lm", stroke_width=0.3 if mark.bold else 0
             )
     file = io.BytesIO()
-    picture.save(file, "PNG")
+    image.save(file, "PNG")
     return file.getvalue()

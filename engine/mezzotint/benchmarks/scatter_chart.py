@@ -39,8 +39,8 @@ def draw_scatter(chart: ScatterChart, path: Path) -> None:
     """Write the chart, over what was there; StorageError when that cannot be."""
     from PIL import Image, ImageDraw, ImageFont
 
-    picture = Image.new("RGB", (_WIDTH, _HEIGHT), "white")
-    pen = ImageDraw.Draw(picture)
+    image = Image.new("RGB", (_WIDTH, _HEIGHT), "white")
+    pen = ImageDraw.Draw(image)
     font = ImageFont.load_default(12)
     right, top = (1.1 * max((getattr(point, axis) for point in chart.points), default=1.0) or 1.0 for axis in "xy")
     if chart.diagonal:
@@ -68,7 +68,7 @@ def draw_scatter(chart: ScatterChart, path: Path) -> None:
         pen.ellipse((x - _DOT, y - _DOT, x + _DOT, y + _DOT), fill=color)
         pen.text((x + 2 * _DOT, y), point.label, fill=color, font=font, anchor="lm")
     file = io.BytesIO()
-    picture.save(file, "PNG")
+    image.save(file, "PNG")
     atomic_write(path, file.getvalue(), overwrite=True)
 
 

@@ -68,6 +68,6 @@ def _counted(event: Counted) -> str:
 
 
 def _of(event: Step) -> str:
-    picture = f" {event.image + 1} of {event.images}" if event.images > 1 else ""
+    image = f" {event.image + 1} of {event.images}" if event.images > 1 else ""
     stage = f", stage {event.stage + 1} of {event.stages}" if event.stages > 1 else ""
-    return picture + stage
+    return image + stage

@@ -18,11 +18,11 @@ def guided_output(
 
     `at_once`: with how many images the network is asked at a time; 0: with all.
     """
-    pictures = sample.shape[0]
-    if 0 < at_once < pictures:
-        parts = [slice(first, first + at_once) for first in range(0, pictures, at_once)]
+    images = sample.shape[0]
+    if 0 < at_once < images:
+        parts = [slice(first, first + at_once) for first in range(0, images, at_once)]
         return torch.cat(
-            [guided_output(ask, sample[part], part_of(conditioning, part, pictures), passes) for part in parts]
+            [guided_output(ask, sample[part], part_of(conditioning, part, images), passes) for part in parts]
         )
     tensors = conditioning.tensors
     if not conditioning.guided:
@@ -30,7 +30,7 @@ def guided_output(
     if passes == "batched":
         output = ask(torch.cat([sample] * 2), tensors).float()
     else:
-        halves = ({name: each[half : half + pictures] for name, each in tensors.items()} for half in (0, pictures))
+        halves = ({name: each[half : half + images] for name, each in tensors.items()} for half in (0, images))
         output = torch.cat([ask(sample, half).float() for half in halves])
     how = conditioning.sampling
     return guide(output, how.guidance_scale or 0.0, how.guidance_rescale or 0.0)

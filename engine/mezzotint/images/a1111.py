@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 from mezzotint.images.dialect import from_a1111
 from mezzotint.images.infotext import Infotext
-from mezzotint.images.record import PictureRecord
+from mezzotint.images.record import ImageRecord
 from mezzotint.images.untrusted import cleaned, others, real, text, whole
 from mezzotint.protocol import ImageMetadata, LoraUsed, ModelUsed
 from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
@@ -13,7 +13,7 @@ _READ = {"Steps", "Sampler", "Schedule type", "CFG scale", "Seed", "Size", "Mode
 _VERSION = "mezzotint "
 
 
-def infotext_of(record: PictureRecord) -> Infotext:
+def infotext_of(record: ImageRecord) -> Infotext:
     """What A1111 would write for this image, in its order of keys."""
     request = record.request
     settings = _first_stage(record) | _cascade(record) | _inpainting(record) | _lora_hashes(record)
@@ -46,7 +46,7 @@ def metadata_of(info: Infotext) -> ImageMetadata:
     )
 
 
-def _first_stage(record: PictureRecord) -> dict[str, str]:
+def _first_stage(record: ImageRecord) -> dict[str, str]:
     if not record.stages:
         return {"Seed": str(record.image.seed), "Size": f"{record.image.width}x{record.image.height}"}
     stage = record.stages[0]
@@ -61,7 +61,7 @@ def _first_stage(record: PictureRecord) -> dict[str, str]:
     }
 
 
-def _cascade(record: PictureRecord) -> dict[str, str]:
+def _cascade(record: ImageRecord) -> dict[str, str]:
     """What A1111 has words for: strength, clip skip (it counts from 1), a hires pass, a refiner."""
     settings: dict[str, str] = {}
     strengths = [record.request.strength, *(one.strength for one in record.transitions)]
@@ -78,7 +78,7 @@ def _cascade(record: PictureRecord) -> dict[str, str]:
     return settings | _refiner(record)
 
 
-def _inpainting(record: PictureRecord) -> dict[str, str]:
+def _inpainting(record: ImageRecord) -> dict[str, str]:
     """What A1111 says of inpainting: where it does as it always does, nothing."""
     asked = record.request.inpaint
     if asked is None:
@@ -91,7 +91,7 @@ def _inpainting(record: PictureRecord) -> dict[str, str]:
     return settings
 
 
-def _refiner(record: PictureRecord) -> dict[str, str]:
+def _refiner(record: ImageRecord) -> dict[str, str]:
     asked = record.request.cascade.stages
     if len(record.stages) < 2 or len(asked) < 2 or asked[0].until is None:
         return {}
@@ -100,7 +100,7 @@ def _refiner(record: PictureRecord) -> dict[str, str]:
     return {"Refiner": shown, "Refiner switch at": _number(asked[0].until)}
 
 
-def _loras(record: PictureRecord) -> tuple[LoraUsed, ...]:
+def _loras(record: ImageRecord) -> tuple[LoraUsed, ...]:
     """Of all stages, each once: A1111 knows no others."""
     return tuple(dict.fromkeys(lora for stage in record.stages for lora in stage.loras))
 
@@ -115,7 +115,7 @@ def _lora_tag(lora: LoraUsed) -> str:
     return f"<lora:{_lora_name(lora)}:{_number(lora.weight)}>"
 
 
-def _lora_hashes(record: PictureRecord) -> dict[str, str]:
+def _lora_hashes(record: ImageRecord) -> dict[str, str]:
     """A1111's short hashes, which leave a file's header out."""
     hashes = {_lora_name(lora): lora.tensors_sha256[:12] for lora in _loras(record)}
     return {"Lora hashes": ", ".join(f"{name}: {value}" for name, value in hashes.items())} if hashes else {}

@@ -10,11 +10,11 @@ Box = tuple[int, int, int, int]  # left, top, right, bottom
 Numbers = npt.NDArray[np.floating[Any]]
 
 
-def fit(picture: Image.Image, width: int, height: int, resample: Image.Resampling) -> Image.Image:
+def fit(image: Image.Image, width: int, height: int, resample: Image.Resampling) -> Image.Image:
     """The middle of an image at the given size, its shape kept; untouched if it has that size."""
-    if picture.size == (width, height):
-        return picture
-    return picture.resize((width, height), resample, box=middle(picture.size, width, height))
+    if image.size == (width, height):
+        return image
+    return image.resize((width, height), resample, box=middle(image.size, width, height))
 
 
 def middle(size: tuple[int, int], width: int, height: int) -> tuple[float, float, float, float]:
@@ -25,17 +25,17 @@ def middle(size: tuple[int, int], width: int, height: int) -> tuple[float, float
     return left, top, size[0] - left, size[1] - top
 
 
-def stretched(picture: Image.Image, box: Box) -> Image.Image:
+def stretched(image: Image.Image, box: Box) -> Image.Image:
     """What lies in a box of an image; beyond the image, the pixels of its edge go on."""
     left, top, right, bottom = box
-    if left >= 0 and top >= 0 and right <= picture.width and bottom <= picture.height:
-        return picture.crop(box)
-    rows = np.arange(top, bottom).clip(0, picture.height - 1)
-    columns = np.arange(left, right).clip(0, picture.width - 1)
-    return Image.fromarray(np.asarray(picture)[rows][:, columns])
+    if left >= 0 and top >= 0 and right <= image.width and bottom <= image.height:
+        return image.crop(box)
+    rows = np.arange(top, bottom).clip(0, image.height - 1)
+    columns = np.arange(left, right).clip(0, image.width - 1)
+    return Image.fromarray(np.asarray(image)[rows][:, columns])
 
 
-def filled(picture: Image.Image, where: Image.Image) -> Image.Image:
+def filled(image: Image.Image, where: Image.Image) -> Image.Image:
     """The image "RGB" with colours of its surroundings, blurred, where the mask is not black.
 
     Means of ever larger squares are taken of what is known, until all is covered; then each is refined by the smaller
@@ -43,10 +43,10 @@ def filled(picture: Image.Image, where: Image.Image) -> Image.Image:
     """
     hidden = np.asarray(where) > 0
     if not hidden.any():
-        return picture
-    colours = np.asarray(picture).astype(np.float32)
+        return image
+    colours = np.asarray(image).astype(np.float32)
     if hidden.all():
-        return Image.new("RGB", picture.size, tuple(int(value) for value in np.rint(colours.mean(axis=(0, 1)))))
+        return Image.new("RGB", image.size, tuple(int(value) for value in np.rint(colours.mean(axis=(0, 1)))))
     known = (~hidden).astype(np.float32)
     whole = _covered(colours, known)
     mixed = np.where(hidden[..., None], whole, colours)

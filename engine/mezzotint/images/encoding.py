@@ -10,7 +10,7 @@ from PIL.PngImagePlugin import PngInfo
 from mezzotint.errors import StorageError, UsageError
 from mezzotint.images.a1111 import infotext_of
 from mezzotint.images.infotext import write_infotext
-from mezzotint.images.record import PictureRecord, record_to_json
+from mezzotint.images.record import ImageRecord, record_to_json
 from mezzotint.images.xmp import xmp_packet
 
 RECORD_KEYWORD = "mezzotint"
@@ -22,7 +22,7 @@ _LARGEST_SIDE = {".jpg": 65_500, ".jpeg": 65_500, ".webp": 16_383}
 _JPEG_SEGMENT = 65_000  # bytes of EXIF or of XMP that a JPEG file surely holds
 
 
-def encode_picture(image: Image.Image, suffix: str, record: PictureRecord) -> bytes:
+def encode_image(image: Image.Image, suffix: str, record: ImageRecord) -> bytes:
     """The file's bytes by its suffix (.png, .jpg, .jpeg, .webp); the image is RGB."""
     suffix = suffix.lower()
     encoder = _ENCODERS.get(suffix)
@@ -43,7 +43,7 @@ def _check_side(image: Image.Image, suffix: str) -> None:
         raise StorageError(f"{suffix} holds at most {largest} pixels a side, the image has {width}x{height}: use .png")
 
 
-def _encode_png(image: Image.Image, file: io.BytesIO, record: PictureRecord) -> None:
+def _encode_png(image: Image.Image, file: io.BytesIO, record: ImageRecord) -> None:
     texts = PngInfo()
     texts.add_text(INFOTEXT_KEYWORD, write_infotext(infotext_of(record)))  # tEXt, or iTXt beyond Latin-1
     texts.add_text(RECORD_KEYWORD, record_to_json(record))
@@ -51,18 +51,18 @@ def _encode_png(image: Image.Image, file: io.BytesIO, record: PictureRecord) -> 
     image.save(file, "PNG", pnginfo=texts)
 
 
-def _encode_webp(image: Image.Image, file: io.BytesIO, record: PictureRecord) -> None:
+def _encode_webp(image: Image.Image, file: io.BytesIO, record: ImageRecord) -> None:
     packet = xmp_packet(composite=_is_composite(record), record=record_to_json(record))
     image.save(file, "WEBP", quality=95, exif=_exif(record), xmp=packet)
 
 
-def _encode_jpeg(image: Image.Image, file: io.BytesIO, record: PictureRecord) -> None:
+def _encode_jpeg(image: Image.Image, file: io.BytesIO, record: ImageRecord) -> None:
     exif = _exif(record)
     packet = next(one for one in _packets(record) if len(one) <= _JPEG_SEGMENT)
     image.save(file, "JPEG", quality=95, subsampling=0, xmp=packet, exif=exif if len(exif) <= _JPEG_SEGMENT else b"")
 
 
-def _packets(record: PictureRecord) -> Iterator[bytes]:
+def _packets(record: ImageRecord) -> Iterator[bytes]:
     """From all that is known to only the mark that a model made it; the request alone makes the image again."""
     composite = _is_composite(record)
     yield xmp_packet(composite=composite, record=record_to_json(record))
@@ -70,7 +70,7 @@ def _packets(record: PictureRecord) -> Iterator[bytes]:
     yield xmp_packet(composite=composite)
 
 
-def _exif(record: PictureRecord) -> bytes:
+def _exif(record: ImageRecord) -> bytes:
     comment = UNICODE_COMMENT + write_infotext(infotext_of(record)).encode("utf-16-be")
     exif = Image.Exif()
     exif.endian = ">"  # the same order as the comment's, for readers that go by the file's
@@ -78,11 +78,11 @@ def _exif(record: PictureRecord) -> bytes:
     return exif.tobytes()
 
 
-def _is_composite(record: PictureRecord) -> bool:
+def _is_composite(record: ImageRecord) -> bool:
     return any(one.role == "init" for one in record.request.images)
 
 
-_ENCODERS: dict[str, Callable[[Image.Image, io.BytesIO, PictureRecord], None]] = {
+_ENCODERS: dict[str, Callable[[Image.Image, io.BytesIO, ImageRecord], None]] = {
     ".png": _encode_png,
     ".jpg": _encode_jpeg,
     ".jpeg": _encode_jpeg,

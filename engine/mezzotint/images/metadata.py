@@ -16,7 +16,7 @@ from mezzotint.images.xmp import record_in_xmp
 from mezzotint.protocol import ImageMetadata
 
 NOTE = "note"  # the entry of `other` that says what could not be read
-PICTURE_SIZE = "picture_size"  # the entry of `other` with the image's size, where its settings name another
+IMAGE_SIZE = "image_size"  # the entry of `other` with the image's size, where its settings name another
 
 
 def read_metadata(path: Path) -> ImageMetadata:
@@ -91,7 +91,7 @@ def _finished(found: ImageMetadata, size: tuple[int, int], notes: list[str]) -> 
     if found.width is None or found.height is None:
         found = replace(found, width=size[0], height=size[1])
     elif (found.width, found.height) != size:
-        other[PICTURE_SIZE] = f"{size[0]}x{size[1]}"
+        other[IMAGE_SIZE] = f"{size[0]}x{size[1]}"
     if notes:
         other[NOTE] = "; ".join(notes)
     return replace(found, other=other)

@@ -16,7 +16,7 @@ from mezzotint.trouble import shown, storage_error
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 
-_BYTES_PER_PICTURE = 4 << 20  # rough: a PNG of a million pixels is 1.5 to 3 MB
+_BYTES_PER_IMAGE = 4 << 20  # rough: a PNG of a million pixels is 1.5 to 3 MB
 _BYTES_TO_SPARE = 16 << 20
 _DISTINGUISHING = {"seed", "index"}
 
@@ -45,7 +45,7 @@ class _Template:
     suffix: str
 
 
-def picture_path(output: Output, fields: NameFields) -> Path:
+def image_path(output: Output, fields: NameFields) -> Path:
     """The path that one image asks for; nothing is made, and what exists is not looked at."""
     template = _parse(output, fields.count)
     values = _values(fields)
@@ -207,7 +207,7 @@ def _check_space(folder: Path, count: int) -> None:
         free = shutil.disk_usage(folder).free
     except OSError:
         return  # some network disks do not tell
-    needed = count * _BYTES_PER_PICTURE + _BYTES_TO_SPARE
+    needed = count * _BYTES_PER_IMAGE + _BYTES_TO_SPARE
     if free < needed:
         have, need = free / (1 << 20), needed / (1 << 20)
         images = "1 image" if count == 1 else f"{count} images"

@@ -5,7 +5,7 @@ from pathlib import PureWindowsPath
 
 from mezzotint import codec
 from mezzotint.errors import ProtocolError
-from mezzotint.images.record import PictureRecord, record_from_json
+from mezzotint.images.record import ImageRecord, record_from_json
 from mezzotint.images.untrusted import UnreadableError, cleaned, others
 from mezzotint.protocol import SCHEMA_VERSION, GenerateRequest, ImageMetadata, Output, Sampling
 
@@ -37,7 +37,7 @@ def metadata_of_record(written: str) -> ImageMetadata:
     )
 
 
-def _record(written: str) -> PictureRecord:
+def _record(written: str) -> ImageRecord:
     if len(written) > MAX_RECORD:
         raise UnreadableError(f"its record has {len(written)} characters, at most {MAX_RECORD} are read")
     try:
@@ -78,12 +78,12 @@ def far_path(request: GenerateRequest) -> str | None:
     return next((path for path in paths if path.replace("\\", "/").startswith("//")), None)
 
 
-def _model_hash(record: PictureRecord) -> str | None:
+def _model_hash(record: ImageRecord) -> str | None:
     files = record.stages[0].model.files if record.stages else ()
     return cleaned(files[0].sha256[:10]) if len(files) == 1 else None
 
 
-def _circumstances(record: PictureRecord) -> dict[str, str]:
+def _circumstances(record: ImageRecord) -> dict[str, str]:
     return others(
         {
             **record.versions,
@@ -100,7 +100,7 @@ def _circumstances(record: PictureRecord) -> dict[str, str]:
     )
 
 
-def _loras(record: PictureRecord) -> dict[str, None]:
+def _loras(record: ImageRecord) -> dict[str, None]:
     """Names, with the slashes of any system, and weights; each once."""
     used = (lora for stage in record.stages for lora in stage.loras)
     return dict.fromkeys(f"{PureWindowsPath(lora.file.path).name}:{lora.weight:g}" for lora in used)

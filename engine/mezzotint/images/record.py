@@ -7,7 +7,7 @@ from mezzotint.protocol import FileUsed, GeneratedImage, GenerateRequest, Resolv
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PictureRecord:
+class ImageRecord:
     """One image: `request` has nothing left open, a count of 1 and this image's seed."""
 
     schema_version: int
@@ -26,11 +26,11 @@ class PictureRecord:
     recoveries: tuple[str, ...] = ()  # what was done when memory ran short, some of which changes pixels
 
 
-def record_to_json(record: PictureRecord) -> str:
+def record_to_json(record: ImageRecord) -> str:
     """The record as one line of ASCII JSON, so that no text chunk's encoding can hurt it."""
     return codec.to_json(record)
 
 
-def record_from_json(text: str) -> PictureRecord:
+def record_from_json(text: str) -> ImageRecord:
     """The record that an image of this schema version carries; anything else is a ProtocolError."""
-    return codec.from_json(PictureRecord, text)
+    return codec.from_json(ImageRecord, text)

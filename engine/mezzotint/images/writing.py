@@ -10,14 +10,14 @@ from PIL import Image
 
 from mezzotint.atomic import atomic_write
 from mezzotint.errors import StorageError
-from mezzotint.images.encoding import encode_picture
-from mezzotint.images.record import PictureRecord
+from mezzotint.images.encoding import encode_image
+from mezzotint.images.record import ImageRecord
 from mezzotint.trouble import shown, storage_error
 
 _MOST_TWINS = 100_000
 
 
-def write_picture(image: Image.Image, path: Path, record: PictureRecord, *, overwrite: bool) -> Path:
+def write_image(image: Image.Image, path: Path, record: ImageRecord, *, overwrite: bool) -> Path:
     """Write the image and its record, and return the path it got: a suffix -1, -2, ... keeps what is there.
 
     The record's path is set to that file name. JPEG holds little text: there a record too long for it is shortened
@@ -26,7 +26,7 @@ def write_picture(image: Image.Image, path: Path, record: PictureRecord, *, over
     rgb = image if image.mode == "RGB" else image.convert("RGB")
 
     def encoded(name: str) -> bytes:
-        return encode_picture(rgb, path.suffix, replace(record, image=replace(record.image, path=name)))
+        return encode_image(rgb, path.suffix, replace(record, image=replace(record.image, path=name)))
 
     return _write(path, encoded, overwrite=overwrite)
 

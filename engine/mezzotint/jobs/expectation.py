@@ -18,15 +18,15 @@ _UNKNOWN = Expected(seconds=None, phases=None, how_sure="unknown")
 
 def seconds_of(result: GenerateResult) -> PhaseSeconds:
     """What a job took, by phase."""
-    pictures = max(1, len(result.images))
+    images = max(1, len(result.images))
     steps = sum(len(stage.timesteps) for stage in result.stages)
     times = result.timings
     return PhaseSeconds(
         load=times.load,
         encode=times.encode,
-        step=sum(times.denoise) / (pictures * max(1, steps)),
-        decode=times.decode / pictures,
-        save=times.save / pictures,
+        step=sum(times.denoise) / (images * max(1, steps)),
+        decode=times.decode / images,
+        save=times.save / images,
         steps=steps,
     )
 
@@ -96,19 +96,19 @@ def expected_queue(database: Database, entry: int | None = None) -> float | None
     )
     total = 0.0
     loads: dict[int, float] = {}
-    for key, steps, tasks, pictures in groups:
+    for key, steps, tasks, images in groups:
         known = _known(database, _key(database, key))
         if known is None or not (steps or known[0].steps):
             return None
         phases = replace(known[0], steps=steps or known[0].steps)
         loads[key] = phases.load  # once: what comes after finds the model warm
-        total += _total(replace(phases, load=0.0), pictures, tasks)
+        total += _total(replace(phases, load=0.0), images, tasks)
     return total + sum(loads.values())
 
 
-def _total(phases: PhaseSeconds, pictures: int, tasks: int) -> float:
+def _total(phases: PhaseSeconds, images: int, tasks: int) -> float:
     each = phases.steps * phases.step + phases.decode + phases.save
-    return phases.load + tasks * phases.encode + pictures * each
+    return phases.load + tasks * phases.encode + images * each
 
 
 def _key(database: Database, key: int) -> RunKey:

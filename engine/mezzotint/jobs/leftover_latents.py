@@ -61,7 +61,7 @@ def agrees(asked: GenerateRequest, made: GenerateRequest) -> bool:
     return (
         (asked.prompt, asked.negative_prompt) == (made.prompt, made.negative_prompt)
         and _cascades_agree(asked.cascade, made.cascade)
-        and _all(_same_picture, asked.images, made.images)
+        and _all(_same_image, asked.images, made.images)
         and _said(asked.strength, made.strength)
         and _said(asked.inpaint, made.inpaint)
         and _all(_same_file, asked.embeddings, made.embeddings)
@@ -113,7 +113,7 @@ def _same_lora(asked: LoraRef, made: LoraRef) -> bool:
     return asked.weight == made.weight and _same_file(asked.path, made.path)
 
 
-def _same_picture(asked: ImageInput, made: ImageInput) -> bool:
+def _same_image(asked: ImageInput, made: ImageInput) -> bool:
     return (asked.role, asked.weight, asked.interval) == (made.role, made.weight, made.interval) and _same_file(
         asked.path, made.path
     )

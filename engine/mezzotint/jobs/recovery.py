@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from mezzotint.codec import to_json
 from mezzotint.errors import ProtocolError
 from mezzotint.jobs.editing import Clock, settle_entries
-from mezzotint.jobs.found_pictures import found_pictures
+from mezzotint.jobs.found_images import found_images
 from mezzotint.jobs.listing import TASK, id_list, tasks
 from mezzotint.jobs.running import put_back, saved, settle_task
 from mezzotint.jobs.storage.database import Database, Row
@@ -106,7 +106,7 @@ def take_found(database: Database, line: Row) -> None:
         return
     with contextlib.suppress(ProtocolError):
         (task,) = tasks(database, [line])
-        for image in found_pictures(task, begun[0], lambda paths: _known(database, paths)):
+        for image in found_images(task, begun[0], lambda paths: _known(database, paths)):
             saved(database, task.id, image)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from mezzotint.protocol import GenerateRequest
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
-_BYTES_PER_PICTURE = 4 << 20  # as the engine reckons before it begins
+_BYTES_PER_IMAGE = 4 << 20  # as the engine reckons before it begins
 _BYTES_TO_SPARE = 16 << 20
 
 
@@ -28,6 +28,6 @@ def is_full(request: GenerateRequest) -> bool:
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
     try:
-        return shutil.disk_usage(folder).free < request.count * _BYTES_PER_PICTURE + _BYTES_TO_SPARE
+        return shutil.disk_usage(folder).free < request.count * _BYTES_PER_IMAGE + _BYTES_TO_SPARE
     except OSError:
         return False  # some network disks do not tell

@@ -18,7 +18,7 @@ _SCALED_WELL = ("RGB", "RGBA", "L", "LA", "CMYK")  # the others are made one of 
 _SPACES = {"RGB": "RGB", "L": "GRAY", "CMYK": "CMYK"}
 
 
-def decode_picture(
+def decode_image(
     path: Path, max_side: int | None, cancelled: IsCancelled = lambda: False
 ) -> tuple[Image.Image, tuple[int, int]]:
     """The first frame as RGB or, where parts are transparent, RGBA; and the image's own upright size.

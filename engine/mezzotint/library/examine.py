@@ -125,9 +125,9 @@ def _folder(path: Path) -> Found:
     models = scan(Place(path=path, source="folder")).candidates
     if models:
         return "model_folder", f"a folder with models ({len(models)})"
-    pictures, all_seen = _pictures(path)
-    if pictures:
-        return "picture_folder", f"a folder with images ({pictures}{'' if all_seen else ' or more'})"
+    images, all_seen = _pictures(path)
+    if images:
+        return "picture_folder", f"a folder with images ({images}{'' if all_seen else ' or more'})"
     return "unknown", "a folder with neither models nor images" if all_seen else "a large folder of other things"
 
 

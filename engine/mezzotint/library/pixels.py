@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mezzotint.errors import UsageError
-from mezzotint.library.decoding import decode_picture
+from mezzotint.library.decoding import decode_image
 from mezzotint.library_protocol import Layout, Pixels, PixelsRequest
 from mezzotint.paths import cache_folder
 from mezzotint.protocol import IsCancelled
@@ -36,7 +36,7 @@ class PixelFiles:
         """Decode an image into a new file, which whoever asked removes."""
         if request.max_side is not None and request.max_side < 1:
             raise UsageError(f"max_side is {request.max_side}; an image has at least one pixel")
-        image, (width, height) = decode_picture(Path(request.path), request.max_side, cancelled)
+        image, (width, height) = decode_image(Path(request.path), request.max_side, cancelled)
         layout: Layout = "rgba" if image.mode == "RGBA" else "rgb"
         path = self._own_folder() / f"{secrets.token_hex(8)}.{layout}"
         _write(path, image.tobytes())

@@ -15,7 +15,7 @@ from PIL import Image
 
 from mezzotint.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, retry_sharing
 from mezzotint.errors import ImageRefused, UsageError
-from mezzotint.library.decoding import decode_picture, over_white
+from mezzotint.library.decoding import decode_image, over_white
 from mezzotint.library_protocol import Thumbnail, ThumbnailRequest
 from mezzotint.paths import cache_folder
 from mezzotint.protocol import IsCancelled
@@ -56,7 +56,7 @@ class Thumbnails:
 
     def _make(self, request: ThumbnailRequest, key: str, path: Path, cancelled: IsCancelled) -> Thumbnail:
         try:
-            image, _ = decode_picture(Path(request.path), request.side, cancelled)
+            image, _ = decode_image(Path(request.path), request.side, cancelled)
         except ImageRefused as error:
             if not _may_pass(error.__cause__):
                 self._remember_failure(key, str(error))

@@ -108,7 +108,7 @@ class Group(Job):
     def _is_read(self, work: LoadedJob, member: Member) -> bool:
         """Whether its images could be read: not before they are needed, for they may be large."""
         with self._alone_failing(member):
-            member.given = self._read_pictures(member.setup, member.request)
+            member.given = self._read_images(member.setup, member.request)
             member.at = self._circumstances(work.settled, work.session.used, member.given)
             member.saver = member.saver or Saver(
                 request=member.request, setup=member.setup, size=member.given.size(member.setup.stages[-1])

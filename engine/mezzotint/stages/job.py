@@ -33,9 +33,9 @@ from mezzotint.protocol import (
 )
 from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.stages.clock import Clock
-from mezzotint.stages.images.input_images import InputImages, picture_size, read_inputs
+from mezzotint.stages.images.input_images import InputImages, image_size, read_inputs
 from mezzotint.stages.images.pending_decode import PendingDecode, write_latents
-from mezzotint.stages.images.saving import JobRecord, Saver, files_sha256, save_picture, with_memory
+from mezzotint.stages.images.saving import JobRecord, Saver, files_sha256, save_image, with_memory
 from mezzotint.stages.models.loras import JobLoras
 from mezzotint.stages.models.precision import Schemes, settle_schemes
 from mezzotint.stages.models.recovery import Recovery
@@ -81,9 +81,9 @@ class Job:
     def run(self) -> GenerateResult:
         """Everything that can be refused first, then the work."""
         request = self._request
-        setup = set_up(request, self._means.find, self._means.default_model, picture_size)
+        setup = set_up(request, self._means.find, self._means.default_model, image_size)
         check_output(request.output, request.count)
-        given = self._read_pictures(setup, request)
+        given = self._read_images(setup, request)
         loras = JobLoras(request, setup, self._cancelled)
         job = self._settle(setup)
         session = self._session(job)
@@ -201,7 +201,7 @@ class Job:
             images_used=(*given.used, *embeddings),
         )
 
-    def _read_pictures(self, setup: CascadeSetup, request: GenerateRequest) -> InputImages:
+    def _read_images(self, setup: CascadeSetup, request: GenerateRequest) -> InputImages:
         sizes = [(stage.width, stage.height) for stage in setup.stages]
         given = read_inputs(request.images, setup.pictures, sizes, self._cancelled)
         for code, message in (given.canvas.remarks if given.canvas is not None else {}).items():
@@ -318,7 +318,7 @@ class Job:
         picture = given.finished(painter.decode(index, latents))
         with self._clock.phase("save"):
             done = with_memory(undecoded, painter.vae_tile, painter.placement.recoveries)
-            image = save_picture(picture, done, overwrite=request.output.overwrite)
+            image = save_image(picture, done, overwrite=request.output.overwrite)
         self._on_event(Saved(image=image, images=request.count))
         return image
 

@@ -15,7 +15,7 @@ from mezzotint.protocol import (
 )
 from mezzotint.stages.error_translation import translate_errors
 from mezzotint.stages.group import Group
-from mezzotint.stages.images.input_images import picture_size
+from mezzotint.stages.images.input_images import image_size
 from mezzotint.stages.job import EngineResources, Job
 from mezzotint.stages.member import Member, ToRequests, failed
 from mezzotint.stages.setup import set_up
@@ -62,7 +62,7 @@ class Many:
             self._stop_if_asked()
             try:
                 with translate_errors():
-                    setup = set_up(request, self._means.find, self._means.default_model, picture_size)
+                    setup = set_up(request, self._means.find, self._means.default_model, image_size)
                     check_output(request.output, request.count)
             except DeviceLost:
                 raise

@@ -36,7 +36,7 @@ from mezzotint.quantization.branched import merged_branches
 from mezzotint.quantization.products.products import nf4_layers
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.denoise import Denoised, denoise
-from mezzotint.stages.images.decode import to_latents, to_picture
+from mezzotint.stages.images.decode import to_image, to_latents
 from mezzotint.stages.images.inpaint_canvas import InpaintCanvas
 from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.latent_mask import LatentMask
@@ -232,7 +232,7 @@ class Pipeline:
         self._stop_if_asked()
         self._on_event(Decoding(image=index, images=self._request.count))
         with self._clock.phase("decode"):
-            return self._to_picture(self._models[-1], latents)
+            return self._to_image(self._models[-1], latents)
 
     def first_stage(self) -> Image.Image | None:
         """What the first stage of the last image ended with; None: it is not to be shown, or memory is short."""
@@ -242,16 +242,16 @@ class Pipeline:
         model = self._models[0]
         try:
             with self._clock.phase("decode"), self._placement.phase("decode", model, ["vae"]):
-                return to_picture(model, latents.to(model.device))
+                return to_image(model, latents.to(model.device))
         except Exception as error:
             if isinstance(error, OutOfMemory) or is_device_shortage(error) or is_ram_shortage(error):
                 return None
             raise
 
-    def _to_picture(self, model: LoadedModel, latents: torch.Tensor) -> Image.Image:
+    def _to_image(self, model: LoadedModel, latents: torch.Tensor) -> Image.Image:
         with self._placement.phase("decode", model, ["vae"]) as working:
             working.pixels = max(latents.shape[-2:]) * model.sources.vae_factor
-            return working.try_again(partial(to_picture, model, latents))
+            return working.try_again(partial(to_image, model, latents))
 
     def _to_latents(self, model: LoadedModel, picture: Image.Image, generator: torch.Generator) -> torch.Tensor:
         noise = generator.get_state()
@@ -313,7 +313,7 @@ class Pipeline:
         self._stop_if_asked()
         before = (self._models[stage - 1], self._schedules[stage - 1])
         after = (self._models[stage], self._setup.stages[stage], self._schedules[stage])
-        through_pixels = ThroughPixels(to_picture=self._to_picture, to_latents=self._to_latents)
+        through_pixels = ThroughPixels(to_image=self._to_image, to_latents=self._to_latents)
         return cross(self._setup.transitions[stage - 1], done, before, after, generator, through_pixels)
 
     def _denoise(

@@ -69,26 +69,26 @@ class CascadeSetup:
 
 
 def set_up(
-    request: GenerateRequest, find: Find, default_model: ModelRef, picture_size: Callable[[Path], Size]
+    request: GenerateRequest, find: Find, default_model: ModelRef, image_size: Callable[[Path], Size]
 ) -> CascadeSetup:
     """Settle every value of a request; UsageError, UnknownModel or ModelRefused say what cannot be."""
     _check_request(request)
-    pictures = request_images(request)
-    picture = None if pictures.init is None else picture_size(pictures.init)
-    if picture is not None:
-        pictures.check_growth(picture)
+    images = request_images(request)
+    image = None if images.init is None else image_size(images.init)
+    if image is not None:
+        images.check_growth(image)
     stages: list[StageSetup] = []
     for index, stage in enumerate(request.cascade.stages):
         transition = request.cascade.transitions[index - 1] if index else None
         before = stages[-1] if stages else None
         found = before.found if stage.model is None and before else find(stage.model or default_model)
-        given = None if picture is None or index else (pictures, picture)
+        given = None if image is None or index else (images, image)
         stages.append(_set_up_stage(request, stage, transition, before, found, given))
     transitions = tuple(
         _settle_transition(transition, before, after)
         for transition, before, after in zip(request.cascade.transitions, stages, stages[1:], strict=False)
     )
-    return CascadeSetup(stages=tuple(stages), transitions=transitions, pictures=pictures)
+    return CascadeSetup(stages=tuple(stages), transitions=transitions, pictures=images)
 
 
 def _check_request(request: GenerateRequest) -> None:

@@ -26,7 +26,7 @@ _MODES = {"nearest": "nearest-exact", "bilinear": "bilinear", "bicubic": "bicubi
 class ThroughPixels:
     """How latents become an image, and an image latents, with a model's autoencoder."""
 
-    to_picture: Callable[[LoadedModel, torch.Tensor], Image.Image]
+    to_image: Callable[[LoadedModel, torch.Tensor], Image.Image]
     to_latents: Callable[[LoadedModel, Image.Image, torch.Generator], torch.Tensor]
 
 
@@ -49,9 +49,9 @@ def cross(
     if transition.strength is None and done.latents.shape[-2:] == size:
         return carry_over(done.latents, walk_before, walk_after, generator)
     if transition.space == "pixel":
-        picture = through_pixels.to_picture(model_before, done.clean)
-        picture = fit(picture, setup.width, setup.height, _RESAMPLING[transition.upscaler])
-        clean = through_pixels.to_latents(model_after, picture, generator)
+        image = through_pixels.to_image(model_before, done.clean)
+        image = fit(image, setup.width, setup.height, _RESAMPLING[transition.upscaler])
+        clean = through_pixels.to_latents(model_after, image, generator)
     else:
         clean = resize_latents(done.clean, size, transition.upscaler)
     return add_noise(walk_after, clean, generator)

@@ -18,7 +18,7 @@ from mezzotint_starter.xl.clip_export import GUIDANCE_SCALE, STEPS, XlParts, bui
 from mezzotint_starter.xl.clip_networks import build_clip_encoders, build_unet
 from mezzotint_starter.xl.clip_reading import ClipPair, train_clip_reading
 from mezzotint_starter.xl.clip_vocabulary import build_clip_tokenizers, learn_merges
-from mezzotint_starter.xl.unet_training import BASE, REFINER, Lesson, Pictures, train_unet
+from mezzotint_starter.xl.unet_training import BASE, REFINER, Images, Lesson, train_unet
 
 LOG = logging.getLogger("mezzotint_starter")
 REFINER_AT = 0.8
@@ -27,16 +27,16 @@ REFINER_AT = 0.8
 def make_xl(plan: Plan, autoencoder: AutoencoderKL, trained: dict[str, float]) -> None:
     """Run every phase that is not finished, and write the models to `plan.out`/xl and `plan.out`/xl-refiner."""
     parts = _new_parts(plan, autoencoder)
-    pictures = _pictures(plan, autoencoder)
+    images = _pictures(plan, autoencoder)
     accuracy = train_clip_reading(parts.pair, plan.work, seed=plan.seed, steps=plan.reading_steps, parts=plan.parts)
     LOG.info("the text encoders read %.4f of the attributes rightly", accuracy)
-    _unet(plan, parts, pictures, BASE)
-    _unet(plan, parts, pictures, REFINER)
+    _unet(plan, parts, images, BASE)
+    _unet(plan, parts, images, REFINER)
     save_sheet(partial(draw_refined, parts), plan.work / "sheets" / "xl.png")
     told = {
         "base_steps": plan.base_steps,
         "refiner_steps": plan.refiner_steps,
-        "large_pictures": plan.large_pictures,
+        "large_images": plan.large_images,
         "reading_accuracy": round(accuracy, 4),
     }
     export_xl(parts, plan.out, trained | told)
@@ -61,15 +61,15 @@ def _merges(plan: Plan) -> list[tuple[str, str]]:
     return [(first, second) for first, second in json.loads(file.read_text("utf-8"))]
 
 
-def _pictures(plan: Plan, autoencoder: AutoencoderKL) -> Pictures:
+def _pictures(plan: Plan, autoencoder: AutoencoderKL) -> Images:
     made = partial(training_latents, autoencoder, seed=plan.seed, device=plan.device, parts=plan.parts)
-    return Pictures(
+    return Images(
         small=made(plan.work / "latents.safetensors", count=plan.pictures, side=PICTURE),
-        large=made(plan.work / "latents-large.safetensors", count=plan.large_pictures, side=2 * PICTURE),
+        large=made(plan.work / "latents-large.safetensors", count=plan.large_images, side=2 * PICTURE),
     )
 
 
-def _unet(plan: Plan, parts: XlParts, pictures: Pictures, lesson: Lesson) -> None:
+def _unet(plan: Plan, parts: XlParts, images: Images, lesson: Lesson) -> None:
     showing = Showing(
         folder=plan.work / "sheets",
         name=lesson.phase,
@@ -79,7 +79,7 @@ def _unet(plan: Plan, parts: XlParts, pictures: Pictures, lesson: Lesson) -> Non
     train_unet(
         parts.refiner if lesson.refiner else parts.base,
         parts.pair,
-        pictures,
+        images,
         plan.work,
         lesson,
         seed=plan.seed,
@@ -92,7 +92,7 @@ def _unet(plan: Plan, parts: XlParts, pictures: Pictures, lesson: Lesson) -> Non
 
 def draw_base(parts: XlParts, prompts: Sequence[str], *, seed: int = 7) -> list[Image.Image]:
     """One image a prompt by the base alone, each from noise of its own seed."""
-    pictures: list[Image.Image] = build_base(parts)(
+    images: list[Image.Image] = build_base(parts)(
         list(prompts),
         height=PICTURE,
         width=PICTURE,
@@ -100,7 +100,7 @@ def draw_base(parts: XlParts, prompts: Sequence[str], *, seed: int = 7) -> list[
         guidance_scale=GUIDANCE_SCALE,
         generator=_generators(prompts, seed),
     ).images
-    return pictures
+    return images
 
 
 def draw_refined(parts: XlParts, prompts: Sequence[str], *, seed: int = 7) -> list[Image.Image]:
@@ -115,7 +115,7 @@ def draw_refined(parts: XlParts, prompts: Sequence[str], *, seed: int = 7) -> li
         output_type="latent",
         generator=_generators(prompts, seed),
     ).images
-    pictures: list[Image.Image] = build_refiner(parts)(
+    images: list[Image.Image] = build_refiner(parts)(
         list(prompts),
         image=begun,
         num_inference_steps=STEPS,
@@ -123,7 +123,7 @@ def draw_refined(parts: XlParts, prompts: Sequence[str], *, seed: int = 7) -> li
         denoising_start=REFINER_AT,
         generator=_generators(prompts, seed),
     ).images
-    return pictures
+    return images
 
 
 def _generators(prompts: Sequence[str], seed: int) -> list[torch.Generator]:

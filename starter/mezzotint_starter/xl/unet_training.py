@@ -50,7 +50,7 @@ REFINER = Lesson(phase="refiner", refiner=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pictures:
+class Images:
     """Latents of the training scenes 0..n-1: small (n, 4, 16, 16) and large (m, 4, 32, 32)."""
 
     small: Tensor
@@ -76,7 +76,7 @@ def build_scheduler() -> EulerDiscreteScheduler:
 def train_unet(
     unet: UNet2DConditionModel,
     pair: ClipPair,
-    pictures: Pictures,
+    images: Images,
     work: Path,
     lesson: Lesson,
     *,
@@ -95,7 +95,7 @@ def train_unet(
     shares: Tensor = build_scheduler().alphas_cumprod
 
     def loss_at(step: int, shard: slice) -> Tensor:
-        batch = draw_batch(pictures, shares, lesson, seed=seed, step=step)
+        batch = draw_batch(images, shares, lesson, seed=seed, step=step)
         with autocast(pair.device, precision):
             return velocity_loss(unet, pair, batch, lesson, shard)
 
@@ -113,11 +113,11 @@ class Batch:
     prompts: list[str]  # an empty one: no words at all
 
 
-def draw_batch(pictures: Pictures, shares: Tensor, lesson: Lesson, *, seed: int, step: int) -> Batch:
+def draw_batch(images: Images, shares: Tensor, lesson: Lesson, *, seed: int, step: int) -> Batch:
     """The batch of a step; `shares` (1000,) is the image's share of the variance at each timestep."""
     generator = step_generator(seed, lesson.phase, step)
     large = step % LARGE_EVERY == LARGE_EVERY - 1
-    latents, count = (pictures.large, LARGE_BATCH) if large else (pictures.small, SMALL_BATCH)
+    latents, count = (images.large, LARGE_BATCH) if large else (images.small, SMALL_BATCH)
     chosen = torch.randint(len(latents), (count,), generator=generator)
     clean, noise = latents[chosen], torch.randn(count, *latents.shape[1:], generator=generator)
     timesteps = torch.randint(lesson.below[large], (count,), generator=generator)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QDialog
 from shiboken6 import isValid
 
 from mezzotint.protocol import ImageMetadata
-from mezzotint_app.viewmodel.dropped.folder_of_pictures import Pictures
+from mezzotint_app.viewmodel.dropped.folder_of_images import Images
 
 METADATA = ImageMetadata(
     program="a1111",
@@ -65,7 +65,7 @@ def test_nothing_opens_for_a_model_that_is_gone(window):
     [("all", ("a green hill", 77, 9)), ("prompt", ("a green hill", None, None)), ("seed", ("", 77, None))],
 )
 def test_settings_of_a_picture_are_taken(qtbot, window, program, asked, what, expected):
-    window.dialogs.settings_of_picture("/pictures/a.png")
+    window.dialogs.settings_of_image("/pictures/a.png")
     asked.answer(METADATA, "metadata")
     (dialog,) = opened(window)
     with qtbot.waitSignal(window.dialogs.applied):
@@ -75,8 +75,8 @@ def test_settings_of_a_picture_are_taken(qtbot, window, program, asked, what, ex
 
 
 def test_another_picture_takes_the_place_of_the_first(qtbot, window, asked):
-    window.dialogs.settings_of_picture("/pictures/a.png")
-    window.dialogs.settings_of_picture("/pictures/b.png")
+    window.dialogs.settings_of_image("/pictures/a.png")
+    window.dialogs.settings_of_image("/pictures/b.png")
     qtbot.waitUntil(lambda: len(opened(window)) == 1)
     assert opened(window)[0]._model.path() == "/pictures/b.png"
 
@@ -89,7 +89,7 @@ def test_a_lora_that_was_dropped_is_in_the_list(window, program):
 def test_a_folder_of_pictures_becomes_one_entry(qtbot, window, program):
     program.create.words.set_prompt("in winter")
     with qtbot.waitSignal(program.access.changed):
-        window.dialogs.questions.batch_accepted.emit(Pictures(folder="/trip", paths=("/trip/a.png", "/trip/b.png")))
+        window.dialogs.questions.batch_accepted.emit(Images(folder="/trip", paths=("/trip/a.png", "/trip/b.png")))
     entries = []
     program.access.ask(lambda store: [store.entry(row.id) for row in store.rows()], entries.extend)
     qtbot.waitUntil(lambda: bool(entries))
@@ -112,7 +112,7 @@ def test_the_log_grows_while_it_is_open(qtbot, window, program):
     ("method", "answer", "show"),
     [
         ("known_models", (), lambda dialogs: dialogs.get_model()),
-        ("metadata", METADATA, lambda dialogs: dialogs.settings_of_picture("/pictures/a.png")),
+        ("metadata", METADATA, lambda dialogs: dialogs.settings_of_image("/pictures/a.png")),
     ],
 )
 def test_an_answer_that_comes_after_the_dialog_is_closed_harms_nobody(qtbot, window, asked, method, answer, show):
@@ -128,10 +128,10 @@ def test_an_answer_that_comes_after_the_dialog_is_closed_harms_nobody(qtbot, win
 def test_a_large_folder_that_was_dropped_fills_the_batch_page_in(qtbot, window, program):
     deep = tuple(f"/photos/{place}{n}.png" for n in range(20) for place in ("", "below/"))
     with qtbot.waitSignal(window.dialogs.batch_wanted):
-        window.dialogs.questions.folder_accepted.emit(Pictures(folder="/photos", paths=deep))
+        window.dialogs.questions.folder_accepted.emit(Images(folder="/photos", paths=deep))
     form = program.batch.form()
     assert (form.source, form.folder, form.recursive) == ("folder", "/photos", True)
-    window.dialogs.questions.folder_accepted.emit(Pictures(folder="/flat", paths=("/flat/a.png",)))
+    window.dialogs.questions.folder_accepted.emit(Images(folder="/flat", paths=("/flat/a.png",)))
     assert (program.batch.form().folder, program.batch.form().recursive) == ("/flat", False)
 
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget  # noqa: E402
 
 from mezzotint.library_protocol import Dropped  # noqa: E402
 from mezzotint_app.viewmodel.dropped.dropped import DropHandler  # noqa: E402
-from mezzotint_app.viewmodel.dropped.folder_of_pictures import Pictures  # noqa: E402
+from mezzotint_app.viewmodel.dropped.folder_of_images import Images  # noqa: E402
 from mezzotint_app.windows.dropped_questions import DroppedQuestions  # noqa: E402
 
 
@@ -46,7 +46,7 @@ def say(questions, yes):
 
 
 def test_each_kind_is_asked_about_and_a_yes_is_told(questions, handler, accepted):
-    pictures = Pictures(folder="/pictures", paths=("/pictures/1.png", "/pictures/2.png"))
+    pictures = Images(folder="/pictures", paths=("/pictures/1.png", "/pictures/2.png"))
     for tell in (
         lambda: handler.add_model.emit(thing("model")),
         lambda: handler.add_lora.emit(thing("lora")),
@@ -99,7 +99,7 @@ def test_strangers_words_are_plain_and_bounded(questions, handler):
 def test_a_large_folder_goes_to_the_batch_page_and_its_count_is_told_first(questions, handler, accepted, complete):
     went = []
     questions.folder_accepted.connect(went.append)
-    pictures = Pictures(folder="/many", paths=tuple(f"/many/{n}.png" for n in range(123)), complete=complete)
+    pictures = Images(folder="/many", paths=tuple(f"/many/{n}.png" for n in range(123)), complete=complete)
     handler.batch.emit(pictures)
     box = questions.open_question()
     assert "123" in box.text() and ("more than" in box.text()) is not complete
@@ -109,8 +109,8 @@ def test_a_large_folder_goes_to_the_batch_page_and_its_count_is_told_first(quest
 
 
 def test_a_few_pictures_become_an_entry_of_the_queue(questions, handler, accepted):
-    few = Pictures(folder="/few", paths=tuple(f"/few/{n}.png" for n in range(12)), complete=False)
-    loose = Pictures(folder="", paths=tuple(f"/{n}.png" for n in range(40)))
+    few = Images(folder="/few", paths=tuple(f"/few/{n}.png" for n in range(12)), complete=False)
+    loose = Images(folder="", paths=tuple(f"/{n}.png" for n in range(40)))
     for pictures in (few, loose):
         handler.batch.emit(pictures)
         assert ("more images" in questions.open_question().informativeText()) is not pictures.complete

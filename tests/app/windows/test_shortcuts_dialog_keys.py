@@ -12,7 +12,7 @@ from mezzotint.protocol import GenerateRequest
 from mezzotint_app.viewmodel.create.image_input import ImageInputModel
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.pixels import Picture
-from mezzotint_app.widgets.images.picture_view import PictureView
+from mezzotint_app.widgets.images.image_view import ImageView
 from mezzotint_app.windows.create.mask_editor import MaskEditor
 from mezzotint_app.windows.gallery.viewer import Viewer
 from mezzotint_app.windows.shortcuts_dialog import shortcuts
@@ -129,7 +129,7 @@ def test_keys_of_the_prompt(window, qtbot):
 
 @pytest.mark.parametrize("key", LISTED["Images"])
 def test_keys_of_a_picture(qtbot, key):
-    view = PictureView()
+    view = ImageView()
     qtbot.addWidget(view)
     view.resize(300, 200)
     view.show_image(image())
@@ -161,7 +161,7 @@ def test_keys_of_the_mask(qtbot, service, inline, key):
     editor.show()
     editor.activateWindow()
     qtbot.waitUntil(editor.isActiveWindow)
-    editor._picture_is_there(image())
+    editor._image_is_there(image())
     tools = bound(editor)
     assert {SAME.get(one, one) for one in tools} <= set(LISTED["Mask"])
     if key in ("Ctrl+Return", "Esc"):

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from mezzotint.images.record import PictureRecord
+from mezzotint.images.record import ImageRecord
 from mezzotint.images.writing import pixels_sha256
 from mezzotint.protocol import (
     Cascade,
@@ -31,7 +31,7 @@ def picture() -> Image.Image:
 
 
 @pytest.fixture
-def make_record(picture: Image.Image) -> Callable[..., PictureRecord]:
+def make_record(picture: Image.Image) -> Callable[..., ImageRecord]:
     """Build the record of `picture`; keywords replace fields of its request."""
     width, height = SIZE
     file = FileUsed(path="/models/sd_xl_base_1.0.safetensors", sha256="0123456789abcdef" * 4, bytes=3)
@@ -61,9 +61,9 @@ def make_record(picture: Image.Image) -> Callable[..., PictureRecord]:
     asked = Stage(model=ModelRef(id="sd_xl_base_1.0"), width=width, height=height, sampling=sampling)
     request = GenerateRequest(prompt="a red house", seed=965400086, cascade=Cascade(stages=(asked,)))
 
-    def build(**changes: object) -> PictureRecord:
+    def build(**changes: object) -> ImageRecord:
         changed = replace(request, **changes)
-        return PictureRecord(
+        return ImageRecord(
             schema_version=1,
             program_version="0.1.0",
             request=changed,

@@ -5,10 +5,10 @@ import pytest
 
 from mezzotint.images.a1111 import infotext_of, metadata_of
 from mezzotint.images.infotext import Infotext, parse_infotext, write_infotext
-from mezzotint.images.record import PictureRecord
+from mezzotint.images.record import ImageRecord
 from mezzotint.protocol import FileUsed, Inpaint, LoraUsed, ResolvedTransition
 
-MakeRecord = Callable[..., PictureRecord]
+MakeRecord = Callable[..., ImageRecord]
 
 
 def test_keys_are_in_a1111s_order(make_record: MakeRecord) -> None:

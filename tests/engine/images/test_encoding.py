@@ -7,14 +7,14 @@ import pytest
 from PIL import ExifTags, Image
 
 from mezzotint.errors import StorageError, UsageError
-from mezzotint.images.encoding import encode_picture
+from mezzotint.images.encoding import encode_image
 from mezzotint.images.infotext import parse_infotext
 from mezzotint.images.metadata import read_metadata
-from mezzotint.images.record import PictureRecord, record_from_json
+from mezzotint.images.record import ImageRecord, record_from_json
 from mezzotint.images.writing import pixels_sha256
 from mezzotint.protocol import ImageInput
 
-MakeRecord = Callable[..., PictureRecord]
+MakeRecord = Callable[..., ImageRecord]
 PROMPT = 'a "red" house, 海の家 🏠:\n(dusk:1.2)'
 
 
@@ -34,7 +34,7 @@ def comment(image: Image.Image) -> str:
 
 def test_pillow_finds_every_text_in_a_png(picture: Image.Image, make_record: MakeRecord) -> None:
     record = make_record(prompt=PROMPT, negative_prompt="blurry")
-    image = opened(encode_picture(picture, ".png", record))
+    image = opened(encode_image(picture, ".png", record))
     assert pixels_sha256(image) == record.image.sha256
     assert image.info["parameters"] == (
         f"{PROMPT}\nNegative prompt: blurry\n"
@@ -47,7 +47,7 @@ def test_pillow_finds_every_text_in_a_png(picture: Image.Image, make_record: Mak
 
 @pytest.mark.parametrize("suffix", [".jpg", ".webp"])
 def test_pillow_finds_every_text_in_the_others(picture: Image.Image, make_record: MakeRecord, suffix: str) -> None:
-    image = opened(encode_picture(picture, suffix, make_record(prompt=PROMPT)))
+    image = opened(encode_image(picture, suffix, make_record(prompt=PROMPT)))
     info = parse_infotext(comment(image))
     assert info is not None and info.prompt == PROMPT and info.settings["Seed"] == "965400086"
     assert b"digitalsourcetype/trainedAlgorithmicMedia<" in image.info["xmp"]
@@ -57,7 +57,7 @@ def test_pillow_finds_every_text_in_the_others(picture: Image.Image, make_record
 @pytest.mark.parametrize("suffix", [".png", ".jpg", ".webp"])
 def test_a_picture_made_from_another_says_so(picture: Image.Image, make_record: MakeRecord, suffix: str) -> None:
     record = make_record(images=(ImageInput(path="in.png"),), strength=0.4)
-    image = opened(encode_picture(picture, suffix, record))
+    image = opened(encode_image(picture, suffix, record))
     assert b"digitalsourcetype/compositeWithTrainedAlgorithmicMedia<" in image.info["xmp"]
     text = image.info["parameters"] if suffix == ".png" else comment(image)
     assert "Denoising strength: 0.4" in text
@@ -66,7 +66,7 @@ def test_a_picture_made_from_another_says_so(picture: Image.Image, make_record: 
 @pytest.mark.parametrize("suffix", [".jpg", ".webp"])
 def test_lossy_pictures_stay_close(picture: Image.Image, make_record: MakeRecord, suffix: str) -> None:
     smooth = picture.resize((8, 8)).resize(picture.size)
-    image = opened(encode_picture(smooth, suffix, make_record()))
+    image = opened(encode_image(smooth, suffix, make_record()))
     pairs = zip(smooth.tobytes(), image.convert("RGB").tobytes(), strict=True)
     assert sum(abs(one - other) for one, other in pairs) / len(smooth.tobytes()) < 4
 
@@ -76,7 +76,7 @@ def test_text_beyond_what_a_jpeg_holds_never_costs_the_picture(
     tmp_path: Path, picture: Image.Image, make_record: MakeRecord, characters: int
 ) -> None:
     record = make_record(prompt="x" * characters)
-    (tmp_path / "a.jpg").write_bytes(encode_picture(picture, ".jpg", record))
+    (tmp_path / "a.jpg").write_bytes(encode_image(picture, ".jpg", record))
     metadata = read_metadata(tmp_path / "a.jpg")
     if characters <= 40_000:  # at 40 000 the stages, which repeat the prompt, are left out
         assert metadata.request == record.request
@@ -91,18 +91,18 @@ def test_a_long_schedule_fits_a_jpeg_by_its_request(
 ) -> None:
     record = make_record()
     long = replace(record.stages[0], sigmas=tuple(n / 7 for n in range(4000)))
-    (tmp_path / "a.jpg").write_bytes(encode_picture(picture, ".jpg", replace(record, stages=(long,))))
+    (tmp_path / "a.jpg").write_bytes(encode_image(picture, ".jpg", replace(record, stages=(long,))))
     assert read_metadata(tmp_path / "a.jpg").request == record.request
 
 
 def test_sides_beyond_the_format_are_told(make_record: MakeRecord) -> None:
     with pytest.raises(StorageError, match=r"at most 16383 .* 20000x2: use \.png"):
-        encode_picture(Image.new("RGB", (20_000, 2)), ".webp", make_record())
+        encode_image(Image.new("RGB", (20_000, 2)), ".webp", make_record())
     with pytest.raises(StorageError, match=r"use \.png"):
-        encode_picture(Image.new("RGB", (2, 70_000)), ".jpg", make_record())
+        encode_image(Image.new("RGB", (2, 70_000)), ".jpg", make_record())
 
 
 def test_other_suffixes_are_refused(picture: Image.Image, make_record: MakeRecord) -> None:
     for suffix in ("", ".gif"):
         with pytest.raises(UsageError, match=r"\.png"):
-            encode_picture(picture, suffix, make_record())
+            encode_image(picture, suffix, make_record())

@@ -10,12 +10,12 @@ from PIL import ExifTags, Image
 from PIL.PngImagePlugin import PngInfo
 
 from mezzotint.errors import ImageRefused
-from mezzotint.images.metadata import NOTE, PICTURE_SIZE, read_metadata
-from mezzotint.images.record import PictureRecord
+from mezzotint.images.metadata import IMAGE_SIZE, NOTE, read_metadata
+from mezzotint.images.record import ImageRecord
 from mezzotint.images.untrusted import MAX_TEXT
-from mezzotint.images.writing import write_picture
+from mezzotint.images.writing import write_image
 
-MakeRecord = Callable[..., PictureRecord]
+MakeRecord = Callable[..., ImageRecord]
 PngWith = Callable[..., Path]
 
 INFOTEXT = "a red house\nNegative prompt: blurry\nSteps: 20, Sampler: Euler a, CFG scale: 7, Seed: 5, Size: 512x768"
@@ -35,7 +35,7 @@ def test_our_own_pictures_give_their_request_back(
     tmp_path: Path, picture: Image.Image, make_record: MakeRecord, suffix: str
 ) -> None:
     record = make_record(prompt='海 🏠\n<a href="x">&amp;</a>\nNegative prompt: no', negative_prompt="\x00\udce9")
-    found = read_metadata(write_picture(picture, tmp_path / f"a.{suffix}", record, overwrite=False))
+    found = read_metadata(write_image(picture, tmp_path / f"a.{suffix}", record, overwrite=False))
     assert found.request == record.request
     assert (found.program, found.width, found.height) == ("mezzotint", 48, 32)
     assert NOTE not in found.other
@@ -45,7 +45,7 @@ def test_a_record_from_the_future_leaves_what_everyone_can_read(
     tmp_path: Path, picture: Image.Image, make_record: MakeRecord
 ) -> None:
     record = replace(make_record(), schema_version=2)
-    found = read_metadata(write_picture(picture, tmp_path / "a.png", record, overwrite=False))
+    found = read_metadata(write_image(picture, tmp_path / "a.png", record, overwrite=False))
     assert found.request is None and "newer Mezzotint" in found.other[NOTE]
     assert (found.program, found.prompt, found.seed, found.sampler) == (
         "mezzotint",
@@ -85,9 +85,9 @@ def test_each_program_is_told_apart(png_with: PngWith, texts: dict[str, str], pr
 
 def test_the_size_is_the_pictures_unless_its_settings_say_another(png_with: PngWith) -> None:
     assert read_metadata(png_with()).width == 48
-    assert PICTURE_SIZE not in read_metadata(png_with(prompt=GRAPH)).other
+    assert IMAGE_SIZE not in read_metadata(png_with(prompt=GRAPH)).other
     found = read_metadata(png_with(parameters=INFOTEXT))
-    assert (found.width, found.height, found.other[PICTURE_SIZE]) == (512, 768, "48x32")
+    assert (found.width, found.height, found.other[IMAGE_SIZE]) == (512, 768, "48x32")
 
 
 @pytest.mark.parametrize(("suffix", "order"), [("jpg", "utf-16-be"), ("webp", "utf-16-be"), ("webp", "utf-16-le")])

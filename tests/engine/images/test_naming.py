@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mezzotint.errors import StorageError, UsageError
 from mezzotint.images import naming
-from mezzotint.images.naming import NameFields, check_output, picture_path, split_output
+from mezzotint.images.naming import NameFields, check_output, image_path, split_output
 from mezzotint.protocol import Output
 
 FIELDS = NameFields(
@@ -30,7 +30,7 @@ FIELDS = NameFields(
 
 
 def name(path: str | None, **changes: object) -> str:
-    return str(picture_path(Output(path=path), replace(FIELDS, **changes)))
+    return str(image_path(Output(path=path), replace(FIELDS, **changes)))
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +103,7 @@ def test_names_that_differ_already_get_none(template: str | None) -> None:
 
 @pytest.mark.parametrize("prompt", ["../../x", "/etc/passwd", "C:\\x", "..", "a/b", "\\\\host\\share", "CON"])
 def test_a_prompt_cannot_leave_the_folder(prompt: str, tmp_path: Path) -> None:
-    path = picture_path(Output(path="out/[prompt]/[model]"), replace(FIELDS, prompt=prompt, model=prompt))
+    path = image_path(Output(path="out/[prompt]/[model]"), replace(FIELDS, prompt=prompt, model=prompt))
     assert path.resolve().is_relative_to(tmp_path / "out")
     assert len(path.parts) == 3
 
@@ -161,7 +161,7 @@ def test_whatever_is_typed_stays_inside(
     root = tmp_path_factory.getbasetemp() / "root"
     fields = replace(FIELDS, prompt=prompt, model=model, sampler=sampler, count=count)
     try:
-        path = picture_path(Output(path=f"{root}/[seed]{template}"), fields)
+        path = image_path(Output(path=f"{root}/[seed]{template}"), fields)
     except UsageError:
         return
     assert path.parent.resolve().is_relative_to(root)

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from mezzotint.images.ours import MAX_RECORD, metadata_of_record
-from mezzotint.images.record import PictureRecord, record_to_json
+from mezzotint.images.record import ImageRecord, record_to_json
 from mezzotint.images.untrusted import UnreadableError
 from mezzotint.protocol import Cascade, FileUsed, ImageInput, LoraRef, LoraUsed, ModelRef, Output, Stage
 
-MakeRecord = Callable[..., PictureRecord]
+MakeRecord = Callable[..., ImageRecord]
 
 
 def test_a_record_gives_its_request_and_the_common_words(make_record: MakeRecord) -> None:

@@ -12,10 +12,10 @@ from mezzotint import atomic
 from mezzotint.errors import StorageError
 from mezzotint.images import writing
 from mezzotint.images.metadata import read_metadata
-from mezzotint.images.record import PictureRecord, record_from_json
-from mezzotint.images.writing import pixels_sha256, write_picture, write_preview
+from mezzotint.images.record import ImageRecord, record_from_json
+from mezzotint.images.writing import pixels_sha256, write_image, write_preview
 
-MakeRecord = Callable[..., PictureRecord]
+MakeRecord = Callable[..., ImageRecord]
 
 
 def names(folder: Path) -> list[str]:
@@ -25,7 +25,7 @@ def names(folder: Path) -> list[str]:
 @pytest.mark.parametrize("suffix", [".png", ".jpg", ".jpeg", ".webp", ".PNG"])
 def test_what_is_there_is_kept(tmp_path: Path, picture: Image.Image, make_record: MakeRecord, suffix: str) -> None:
     wanted = tmp_path / f"a{suffix}"
-    paths = [write_picture(picture, wanted, make_record(), overwrite=False) for _ in range(3)]
+    paths = [write_image(picture, wanted, make_record(), overwrite=False) for _ in range(3)]
     assert [path.name for path in paths] == [f"a{suffix}", f"a-1{suffix}", f"a-2{suffix}"]
     assert names(tmp_path) == sorted(path.name for path in paths)
 
@@ -33,18 +33,18 @@ def test_what_is_there_is_kept(tmp_path: Path, picture: Image.Image, make_record
 def test_overwriting_keeps_the_name(tmp_path: Path, picture: Image.Image, make_record: MakeRecord) -> None:
     wanted = tmp_path / "a.png"
     wanted.write_bytes(b"old")
-    assert write_picture(picture, wanted, make_record(), overwrite=True) == wanted
+    assert write_image(picture, wanted, make_record(), overwrite=True) == wanted
     assert pixels_sha256(Image.open(wanted)) == pixels_sha256(picture)
     assert names(tmp_path) == ["a.png"]
 
 
 def test_missing_folders_are_made(tmp_path: Path, picture: Image.Image, make_record: MakeRecord) -> None:
-    assert write_picture(picture, tmp_path / "b" / "c" / "a.png", make_record(), overwrite=False).is_file()
+    assert write_image(picture, tmp_path / "b" / "c" / "a.png", make_record(), overwrite=False).is_file()
 
 
 def test_the_record_names_the_file_it_is_in(tmp_path: Path, picture: Image.Image, make_record: MakeRecord) -> None:
     for _ in range(2):
-        path = write_picture(picture, tmp_path / "a.png", make_record(), overwrite=False)
+        path = write_image(picture, tmp_path / "a.png", make_record(), overwrite=False)
         with Image.open(path) as image:
             assert record_from_json(image.info["mezzotint"]).image.path == path.name
 
@@ -52,7 +52,7 @@ def test_the_record_names_the_file_it_is_in(tmp_path: Path, picture: Image.Image
 def test_writers_at_once_all_get_a_name(tmp_path: Path, picture: Image.Image, make_record: MakeRecord) -> None:
     record = make_record()
     with ThreadPoolExecutor(6) as pool:
-        paths = list(pool.map(lambda _: write_picture(picture, tmp_path / "a.png", record, overwrite=False), range(6)))
+        paths = list(pool.map(lambda _: write_image(picture, tmp_path / "a.png", record, overwrite=False), range(6)))
     assert len(set(paths)) == 6
     assert names(tmp_path) == sorted(path.name for path in paths)
     assert all(read_metadata(path).request == record.request for path in paths)
@@ -68,7 +68,7 @@ def test_a_full_disk_leaves_what_was_there(
     (tmp_path / "a.png").write_bytes(b"old")
     monkeypatch.setattr(atomic.os, "fsync", full)
     with pytest.raises(StorageError, match="disk is full"):
-        write_picture(picture, tmp_path / "a.png", make_record(), overwrite=overwrite)
+        write_image(picture, tmp_path / "a.png", make_record(), overwrite=overwrite)
     assert names(tmp_path) == ["a.png"]
     assert (tmp_path / "a.png").read_bytes() == b"old"
 
@@ -76,12 +76,12 @@ def test_a_full_disk_leaves_what_was_there(
 def test_a_folder_that_cannot_be_made(tmp_path: Path, picture: Image.Image, make_record: MakeRecord) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="make the folder"):
-        write_picture(picture, tmp_path / "file" / "a.png", make_record(), overwrite=False)
+        write_image(picture, tmp_path / "file" / "a.png", make_record(), overwrite=False)
 
 
 def test_a_name_too_long_is_told(tmp_path: Path, picture: Image.Image, make_record: MakeRecord) -> None:
     with pytest.raises(StorageError, match="too long"):
-        write_picture(picture, tmp_path / f"{'a' * 300}.png", make_record(), overwrite=False)
+        write_image(picture, tmp_path / f"{'a' * 300}.png", make_record(), overwrite=False)
     assert names(tmp_path) == []
 
 
@@ -110,7 +110,7 @@ def test_when_every_name_is_taken_it_is_told(
 ) -> None:
     monkeypatch.setattr(writing, "_MOST_TWINS", 3)
     for _ in range(3):
-        write_picture(picture, tmp_path / "a.png", make_record(), overwrite=False)
+        write_image(picture, tmp_path / "a.png", make_record(), overwrite=False)
     with pytest.raises(StorageError, match=r"no free name is left beside .*a\.png"):
-        write_picture(picture, tmp_path / "a.png", make_record(), overwrite=False)
+        write_image(picture, tmp_path / "a.png", make_record(), overwrite=False)
     assert names(tmp_path) == ["a-1.png", "a-2.png", "a.png"]

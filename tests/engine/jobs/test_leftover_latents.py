@@ -12,7 +12,7 @@ from queue_programs import WritingEngine
 
 from mezzotint import paths
 from mezzotint.errors import DeviceLost, ImageRefused, OutOfMemory
-from mezzotint.images.record import PictureRecord
+from mezzotint.images.record import ImageRecord
 from mezzotint.jobs.drain import DrainControl, drain
 from mezzotint.jobs.leftover_latents import agrees
 from mezzotint.protocol import (
@@ -92,7 +92,7 @@ def leave_latents(request, seed, wanted, written=2e9):
     stages = tuple(dataclasses.replace(stage, model=ModelRef(id="starter/dit")) for stage in request.cascade.stages)
     settled = dataclasses.replace(request, seed=seed, count=1, cascade=Cascade(stages=stages), output=Output())
     image = GeneratedImage(path=wanted.name, width=64, height=64, seed=seed, index=0, sha256="")
-    record = PictureRecord(
+    record = ImageRecord(
         schema_version=1,
         program_version="0",
         request=settled,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.images.naming import NameFields, picture_path
+from mezzotint.images.naming import NameFields, image_path
 from mezzotint.jobs.narrowing import narrowed, number_of
 from mezzotint.protocol import GenerateRequest, Output
 
@@ -38,7 +38,7 @@ def names(request, first_seed, first_index=0):
         "now": NOW,
     }
     return [
-        str(picture_path(request.output, NameFields(seed=request.seed + number, index=number, **fields)))
+        str(image_path(request.output, NameFields(seed=request.seed + number, index=number, **fields)))
         for number in range(request.count)
     ]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.errors import ProtocolError, UsageError
-from mezzotint.images.naming import NameFields, picture_path
+from mezzotint.images.naming import NameFields, image_path
 from mezzotint.jobs.requests import changed, changes, run_key, settle, steps_of, title_of
 from mezzotint.protocol import (
     Cascade,
@@ -84,10 +84,10 @@ def test_pictures_go_where_they_would_have_gone_from_the_folder_of_then(path, tm
     )
     monkeypatch.chdir(here)
     output = Output(path=path, preview_folder="steps")
-    wanted = picture_path(output, names).absolute()
+    wanted = image_path(output, names).absolute()
     settled = settle(GenerateRequest(prompt="x", output=output)).request.output
     monkeypatch.chdir(elsewhere)
-    assert picture_path(settled, names).absolute() == wanted
+    assert image_path(settled, names).absolute() == wanted
     assert settled.preview_folder == str(here / "steps")
 
 

@@ -13,7 +13,7 @@ from PIL import ExifTags, Image, ImageCms
 
 from mezzotint.errors import Cancelled, ImageRefused
 from mezzotint.library import decoding
-from mezzotint.library.decoding import decode_picture, in_srgb
+from mezzotint.library.decoding import decode_image, in_srgb
 
 ORANGE = (230, 120, 20)
 MODES = {
@@ -36,7 +36,7 @@ def test_every_mode_of_every_format(tmp_path, mode, suffix, max_side):
     plain = Image.new("RGB", (64, 40), "white")
     picture = Image.new(mode, plain.size, 65535) if mode == "I;16" else plain.convert(mode)
     picture.save(tmp_path / f"picture.{suffix}")
-    image, size = decode_picture(tmp_path / f"picture.{suffix}", max_side)
+    image, size = decode_image(tmp_path / f"picture.{suffix}", max_side)
     assert size == (64, 40)
     assert image.size == ((64, 40) if max_side is None else (16, 10))
     transparent = mode in ("RGBA", "LA")
@@ -48,7 +48,7 @@ def test_transparency_stays_and_scales_without_fringes(tmp_path):
     picture = Image.new("RGBA", (64, 64), (0, 0, 0, 0))
     picture.paste((255, 0, 0, 255), (0, 0, 32, 64))
     picture.save(tmp_path / "half.png")
-    image, _ = decode_picture(tmp_path / "half.png", 9)
+    image, _ = decode_image(tmp_path / "half.png", 9)
     pixels = np.asarray(image).astype(int)
     assert image.mode == "RGBA" and 0 < pixels[0, 4, 3] < 255
     assert pixels[pixels[..., 3] > 0][:, 0].min() >= 250  # black of the transparent half has not bled in
@@ -57,7 +57,7 @@ def test_transparency_stays_and_scales_without_fringes(tmp_path):
 def test_a_palette_with_a_transparent_colour(tmp_path):
     picture = Image.new("RGB", (8, 8), ORANGE).quantize(4)
     picture.save(tmp_path / "palette.png", transparency=picture.getpixel((0, 0)))
-    image, _ = decode_picture(tmp_path / "palette.png", None)
+    image, _ = decode_image(tmp_path / "palette.png", None)
     assert image.mode == "RGBA" and image.getpixel((0, 0))[3] == 0
 
 
@@ -69,7 +69,7 @@ def test_orientation_is_applied_once(tmp_path_factory, orientation, suffix, max_
     picture = Image.new("RGB", (96, 48), "white")
     picture.paste("black", (0, 0, 48, 48))
     picture.save(path, exif=exif)
-    image, size = decode_picture(path, max_side)
+    image, size = decode_image(path, max_side)
     assert size == ((96, 48) if orientation < 5 else (48, 96))
     assert (image.width > image.height) == (orientation < 5)
     dark = np.asarray(image.convert("L")) < 128
@@ -121,15 +121,15 @@ def pixel_of(image, place):
 def test_colours_are_those_of_the_profile(tmp_path, suffix):
     path = tmp_path / f"picture.{suffix}"
     Image.new("RGB", (32, 32), (255, 0, 0)).save(path, icc_profile=SWAPPED)
-    red, green, blue = pixel_of(decode_picture(path, None)[0], (5, 5))
+    red, green, blue = pixel_of(decode_image(path, None)[0], (5, 5))
     assert green > 200 and red < 60 and blue < 60
 
 
 def test_grey_and_transparent_pictures_have_profiles_too(tmp_path):
     Image.new("L", (8, 8), 55).save(tmp_path / "grey.png", icc_profile=LINEAR_GREY)
-    assert abs(decode_picture(tmp_path / "grey.png", None)[0].getpixel((0, 0))[0] - 128) <= 3  # 55 of linear light
+    assert abs(decode_image(tmp_path / "grey.png", None)[0].getpixel((0, 0))[0] - 128) <= 3  # 55 of linear light
     Image.new("RGBA", (8, 8), (255, 0, 0, 77)).save(tmp_path / "clear.png", icc_profile=SWAPPED)
-    red, green, _, alpha = pixel_of(decode_picture(tmp_path / "clear.png", None)[0], (0, 0))
+    red, green, _, alpha = pixel_of(decode_image(tmp_path / "clear.png", None)[0], (0, 0))
     assert green > 200 and red < 60 and alpha == 77
 
 
@@ -179,7 +179,7 @@ HOSTILE = {
 def test_what_cannot_be_read_is_refused_in_one_line(tmp_path, name, max_side):
     (tmp_path / name).write_bytes(HOSTILE[name])
     with pytest.raises(ImageRefused) as caught:
-        decode_picture(tmp_path / name, max_side)
+        decode_image(tmp_path / name, max_side)
     assert name in str(caught.value) and "\n" not in str(caught.value)
 
 
@@ -190,7 +190,7 @@ def test_damaged_bytes_are_refused_or_read(tmp_path_factory, place, byte):
     path = tmp_path_factory.mktemp("damaged") / "picture.png"
     path.write_bytes(data)
     try:
-        image, _ = decode_picture(path, 20)
+        image, _ = decode_image(path, 20)
     except ImageRefused as error:
         assert "\n" not in str(error)
     else:
@@ -200,7 +200,7 @@ def test_damaged_bytes_are_refused_or_read(tmp_path_factory, place, byte):
 @pytest.mark.parametrize("size", [(1, 1), (1, 20_000), (20_000, 1)])
 def test_thin_pictures(tmp_path, size):
     Image.new("RGB", size, ORANGE).save(tmp_path / "thin.png")
-    image, whole = decode_picture(tmp_path / "thin.png", 256)
+    image, whole = decode_image(tmp_path / "thin.png", 256)
     assert whole == size and min(image.size) == 1 and max(image.size) <= 256
 
 
@@ -208,17 +208,17 @@ def test_an_animation_is_its_first_frame(tmp_path):
     frames = [Image.new("RGB", (16, 16), colour) for colour in ("white", "black")]
     for suffix in ("gif", "webp"):
         frames[0].save(tmp_path / f"moving.{suffix}", save_all=True, append_images=frames[1:])
-        assert min(decode_picture(tmp_path / f"moving.{suffix}", None)[0].getpixel((0, 0))[:3]) > 240
+        assert min(decode_image(tmp_path / f"moving.{suffix}", None)[0].getpixel((0, 0))[:3]) > 240
 
 
 def test_large_ones_are_decoded_one_by_one(tmp_path, monkeypatch):
     Image.new("RGB", (50, 50)).save(tmp_path / "a.png")
     monkeypatch.setattr(decoding, "_LARGE", 100)
     held = []
-    decode_picture(tmp_path / "a.png", 8, lambda: held.append(decoding._one_large.locked()))
+    decode_image(tmp_path / "a.png", 8, lambda: held.append(decoding._one_large.locked()))
     assert held == [True, True] and not decoding._one_large.locked()
     monkeypatch.setattr(decoding, "_LARGE", 10_000)
-    decode_picture(tmp_path / "a.png", 8, lambda: held.append(decoding._one_large.locked()))
+    decode_image(tmp_path / "a.png", 8, lambda: held.append(decoding._one_large.locked()))
     assert held[2:] == [False, False]
 
 
@@ -226,4 +226,4 @@ def test_stopped_between_reading_and_turning(tmp_path):
     Image.new("RGB", (16, 16)).save(tmp_path / "a.png")
     for answers in ([True], [False, True]):
         with pytest.raises(Cancelled):
-            decode_picture(tmp_path / "a.png", 8, partial(answers.pop, 0))
+            decode_image(tmp_path / "a.png", 8, partial(answers.pop, 0))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from own_pictures import write_own
+from own_images import write_own
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 

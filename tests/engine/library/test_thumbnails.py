@@ -27,13 +27,13 @@ def picture(tmp_path):
 def decoded(monkeypatch):
     """The paths that were decoded."""
     paths = []
-    real = thumbnails.decode_picture
+    real = thumbnails.decode_image
 
     def counting(path, *rest):
         paths.append(path)
         return real(path, *rest)
 
-    monkeypatch.setattr(thumbnails, "decode_picture", counting)
+    monkeypatch.setattr(thumbnails, "decode_image", counting)
     return paths
 
 
@@ -88,15 +88,15 @@ def test_a_failure_is_remembered_until_the_file_changes(tmp_path, decoded):
 
 def test_what_the_machine_lacked_is_not_remembered(picture, monkeypatch):
     made = Thumbnails()
-    real = thumbnails.decode_picture
+    real = thumbnails.decode_image
 
     def short(*_):
         raise ImageRefused("too little memory") from MemoryError()
 
-    monkeypatch.setattr(thumbnails, "decode_picture", short)
+    monkeypatch.setattr(thumbnails, "decode_image", short)
     with pytest.raises(ImageRefused):
         made.get(ThumbnailRequest(path=str(picture)))
-    monkeypatch.setattr(thumbnails, "decode_picture", real)
+    monkeypatch.setattr(thumbnails, "decode_image", real)
     assert made.get(ThumbnailRequest(path=str(picture))).width == 256
 
 

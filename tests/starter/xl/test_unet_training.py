@@ -13,7 +13,7 @@ from mezzotint_starter.xl.unet_training import (
     LARGE_BELOW,
     REFINER,
     REFINER_BELOW,
-    Pictures,
+    Images,
     build_scheduler,
     conditions,
     draw_batch,
@@ -31,7 +31,7 @@ def pair():
 @pytest.fixture(scope="module")
 def pictures():
     generator = torch.Generator().manual_seed(0)
-    return Pictures(
+    return Images(
         small=torch.randn(8, 4, 16, 16, generator=generator), large=torch.randn(5, 4, 32, 32, generator=generator)
     )
 

@@ -14,7 +14,7 @@ Job = dict[str, Any]  # as a job file in JSON
 Source = Literal["folder", "words", "requests"]
 Work = Literal["change", "again"]
 Choices = Literal["all", "one"]
-PictureFormat = Literal["png", "jpg", "webp"]
+ImageFormat = Literal["png", "jpg", "webp"]
 Existing = Literal["rename", "skip", "overwrite"]
 
 VERSION = 1  # of job files
@@ -56,7 +56,7 @@ class BatchForm:
     title: str = ""
     output: str = ""  # empty: a folder of this name below that of images
     name: str = ""
-    format: PictureFormat = "png"
+    format: ImageFormat = "png"
     keep_tree: bool = True
     existing: Existing = "rename"
     watch: bool = False  # wait for new images in the folder; this and what follows is about the run, not the job

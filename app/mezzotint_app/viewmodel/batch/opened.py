@@ -11,9 +11,9 @@ from mezzotint_app.viewmodel.batch.form import (
     BatchForm,
     Choices,
     Existing,
+    ImageFormat,
     Job,
     MatrixRow,
-    PictureFormat,
     whole,
 )
 
@@ -54,7 +54,7 @@ def form_of(job: Job, base: str) -> tuple[BatchForm, str]:
         title=str(job.get("title") or ""),
         output=_path(output.get("folder") or "out", base),
         name=str(output.get("name") or ""),
-        format=_among(output.get("format"), PictureFormat, "png"),
+        format=_among(output.get("format"), ImageFormat, "png"),
         keep_tree=output.get("keep-tree", output.get("keep_tree")) is not False,
         existing=_among(output.get("existing"), Existing, "rename"),
     )

@@ -27,20 +27,20 @@ class Said:
     left_out: tuple[str, ...]  # for people
 
 
-def said_by(request: GenerateRequest, *, with_pictures: bool = False) -> Said:
+def said_by(request: GenerateRequest, *, with_images: bool = False) -> Said:
     """What a request says of how images are made; its words are no setting."""
     options = options_of(request)
     left_out = list(read_request(request).left_out)
-    if with_pictures and any(one.role not in ("init", "mask") for one in request.images):
+    if with_images and any(one.role not in ("init", "mask") for one in request.images):
         left_out.append(translate("Create", "reference images"))
-    if not with_pictures:
+    if not with_images:
         options = options.but(**dict.fromkeys(_OF_IMAGES))
     return Said(settings=said_settings(options), left_out=tuple(left_out))
 
 
 def job_of_request(request: GenerateRequest, folder: str) -> dict[str, Any]:
     """The job that makes the images of the Create page."""
-    said = said_by(request, with_pictures=True)
+    said = said_by(request, with_images=True)
     return {
         "version": 1,
         "settings": said.settings,

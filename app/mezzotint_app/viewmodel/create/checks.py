@@ -36,7 +36,7 @@ class Checked:
     models_known: bool
     refiner_fits: bool
     has_picture: bool
-    picture_problem: str = ""
+    image_problem: str = ""
     alternatives_problem: str | None = None
 
 
@@ -56,8 +56,8 @@ def honours_clip_skip(info: ModelInfo | None) -> bool:
 def _problems(checked: Checked) -> Iterator[tuple[str, str]]:
     yield from _words(checked)
     yield from _model(checked)
-    if checked.picture_problem:
-        yield "picture", checked.picture_problem
+    if checked.image_problem:
+        yield "picture", checked.image_problem
     yield from _size(checked)
     yield from _sampling(checked)
     yield from _cascade(checked)

@@ -24,7 +24,7 @@ from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.seed_choice import Repeats, SeedChoice
 from mezzotint_app.viewmodel.create.state import CreateState
 from mezzotint_app.viewmodel.create.words import CreateWords
-from mezzotint_app.viewmodel.dropped.folder_of_pictures import MOST_PICTURES, Pictures, batch_of
+from mezzotint_app.viewmodel.dropped.folder_of_images import MOST_IMAGES, Images, batch_of
 from mezzotint_app.viewmodel.models.choices import ModelChoices
 from mezzotint_app.viewmodel.models.settings import ModelSettings
 from mezzotint_app.viewmodel.pixels import PixelLoader
@@ -82,7 +82,7 @@ class CreateModel(QObject):
         self.words.refused.connect(self.noticed)
         self.models.failed.connect(self.noticed)
         self.queued.connect(lambda _entry: self.preview.forget_failure())
-        images.size_wanted.connect(self.chosen.take_picture_size)
+        images.size_wanted.connect(self.chosen.take_image_size)
         self._update()
 
     def restore(self) -> None:
@@ -148,7 +148,7 @@ class CreateModel(QObject):
                 models_known=self.models.known(),
                 refiner_fits=any(settings.refiner in (one.id, one.path) for one in refiners),
                 has_picture=of_batch or bool(self.images.inputs()),
-                picture_problem="" if of_batch else self.images.problem(),
+                image_problem="" if of_batch else self.images.problem(),
                 alternatives_problem=found.problem if found.prompt == self.words.prompt() else None,
             )
         )
@@ -186,7 +186,7 @@ class CreateModel(QObject):
         """Whether Generate would make an image that was asked for already."""
         return self.seed.fixed() and self._repeats.holds(self.request())
 
-    def generate_batch(self, pictures: Pictures) -> bool:
+    def generate_batch(self, pictures: Images) -> bool:
         """Each of these images made anew as the page is filled in, as one entry; whether it could be asked for."""
         found = self.problems(of_batch=True)
         if found:
@@ -196,7 +196,7 @@ class CreateModel(QObject):
         self.words.remember()
 
         def add(store: "JobStore") -> int:
-            prompts = expand(request, limit=max(1, MOST_PICTURES // len(paths)))
+            prompts = expand(request, limit=max(1, MOST_IMAGES // len(paths)))
             wanted = [one for path in paths for prompt in prompts for one in batch_of(prompt, (path,))]
             return store.add(wanted, title=pictures.folder or None)
 

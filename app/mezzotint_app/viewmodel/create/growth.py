@@ -26,18 +26,18 @@ class Growth:
         """Of an image with its new parts."""
         return width + self.left + self.right, height + self.top + self.bottom
 
-    def pushed(self, edges: frozenset[str], across: float, down: float, picture: tuple[int, int]) -> "Growth":
+    def pushed(self, edges: frozenset[str], across: float, down: float, image: tuple[int, int]) -> "Growth":
         """Edges pushed by so many pixels of the image; as far as the image may grow."""
         grown = self
         for edge, outwards in (("left", -across), ("top", -down), ("right", across), ("bottom", down)):
             if edge in edges:
-                grown = grown.with_edge(edge, snapped(getattr(self, edge) + outwards), picture)
+                grown = grown.with_edge(edge, snapped(getattr(self, edge) + outwards), image)
         return grown
 
-    def with_edge(self, edge: str, pixels: int, picture: tuple[int, int]) -> "Growth":
+    def with_edge(self, edge: str, pixels: int, image: tuple[int, int]) -> "Growth":
         """Another value for one edge; no more than keeps the grown image from being too large."""
         grown = replace(self, **{edge: min(max(pixels, 0), LARGEST_SIDE)})
-        width, height = grown.size(*picture)
+        width, height = grown.size(*image)
         if width * height <= LARGEST_AREA:
             return grown
         across = edge in ("left", "right")

@@ -11,7 +11,7 @@ from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint, InpaintArea
 from mezzotint_app.background import Runs
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.viewmodel.create.growth import Growth, growth_of
-from mezzotint_app.viewmodel.create.own_pictures import OwnPicture, is_blank, keep, masks_folder, pasted_folder
+from mezzotint_app.viewmodel.create.own_images import OwnImage, is_blank, keep, masks_folder, pasted_folder
 from mezzotint_app.viewmodel.pixels import Picture, PixelLoader, failure_of
 
 STRENGTH = 0.6  # of what is there in the image, something stays
@@ -92,7 +92,7 @@ class ImageInputModel(QObject):
         self._pastes += 1
         number = self._pastes
 
-        def use(kept: OwnPicture) -> None:
+        def use(kept: OwnImage) -> None:
             if number == self._pastes:  # nothing else was chosen meanwhile
                 self.set_picture(kept.path, kept.sha256)
 
@@ -125,7 +125,7 @@ class ImageInputModel(QObject):
 
     def _load(self) -> None:
         self._picture, self._problem = None, ""
-        self.loader.load_picture(self._path, _SMALL, self._loaded, self._not_loaded)
+        self.loader.load_image(self._path, _SMALL, self._loaded, self._not_loaded)
 
     def _loaded(self, picture: Picture) -> None:
         self._picture = picture
@@ -181,10 +181,10 @@ class ImageInputModel(QObject):
         self._masks += 1
         number, path = self._masks, self._path
 
-        def write() -> OwnPicture | None:
+        def write() -> OwnImage | None:
             return None if is_blank(mask) else keep(mask, masks_folder())
 
-        def use(kept: OwnPicture | None) -> None:
+        def use(kept: OwnImage | None) -> None:
             if number != self._masks:
                 return
             if path == self._path:

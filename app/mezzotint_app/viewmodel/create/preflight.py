@@ -93,10 +93,10 @@ class Preflight(QObject):
             return plan_line(self._plan, card=self.has_card(), seconds=self._seconds(self._plan))
         return self.tr("Planning memory...") if state == "asking" else ""
 
-    def expect(self, pictures: int, learned: float | None) -> None:
+    def expect(self, images: int, learned: float | None) -> None:
         """How many are wanted, and how long earlier ones like them took; None: there were none."""
-        if (pictures, learned) != (self._pictures, self._learned):
-            self._pictures, self._learned = pictures, learned
+        if (images, learned) != (self._pictures, self._learned):
+            self._pictures, self._learned = images, learned
             self.changed.emit()
 
     def _seconds(self, plan: Plan) -> float:

@@ -52,7 +52,7 @@ class CreateSettings(Sampling):
 
 _SAMPLING = declared(Sampling)
 _WITHOUT_CONTROL = tuple(name for name, one in _SAMPLING.items() if not one.label)
-KEPT_FROM_PICTURES = (*_WITHOUT_CONTROL, "weights", "dtype", "vae_tile", "strict")
+KEPT_FROM_IMAGES = (*_WITHOUT_CONTROL, "weights", "dtype", "vae_tile", "strict")
 _UNSET = CreateSettings()
 _NUMBERS = (
     *(name for name, one in _SAMPLING.items() if isinstance(one.takes, Integer | Number)),

@@ -138,7 +138,7 @@ class DifferencesModel(QObject):
             metadata = nearest_model.with_model(metadata, self._nearest.id)
         self.apply_wanted.emit(metadata, what)
 
-    def use_picture(self) -> None:
+    def use_image(self) -> None:
         """Have the image itself begun from."""
         self.use_as_input.emit(self._path)
 

@@ -9,7 +9,7 @@ from mezzotint_app.background import Runs
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.viewmodel.dropped.data import MOST_PATHS, Held
 from mezzotint_app.viewmodel.dropped.described_request import file_name
-from mezzotint_app.viewmodel.dropped.folder_of_pictures import Pictures, checked, pictures_in
+from mezzotint_app.viewmodel.dropped.folder_of_images import Images, checked, images_in
 from mezzotint_app.viewmodel.foreign_text import in_one_line
 
 _TOLD = 3  # things that are told of one by one
@@ -79,11 +79,11 @@ class DropHandler(QObject):
         self._librarian.ask("examine", params, answer=tuple[Dropped, ...], then=examined, failed=failed)
 
     def _sort(self, found: tuple[Dropped, ...]) -> None:
-        pictures = [one.path for one in found if one.kind == "picture"]
-        if len(pictures) == 1:
-            self.show_differences.emit(pictures[0])
-        elif pictures:
-            self.batch.emit(Pictures(folder="", paths=tuple(pictures)))
+        images = [one.path for one in found if one.kind == "picture"]
+        if len(images) == 1:
+            self.show_differences.emit(images[0])
+        elif images:
+            self.batch.emit(Images(folder="", paths=tuple(images)))
         for one in found:
             if one.kind in ("model", "model_folder"):
                 self.add_model.emit(one)
@@ -98,15 +98,15 @@ class DropHandler(QObject):
     def _list(self, folder: str) -> None:
         number = self._newest
 
-        def listed(pictures: Pictures) -> None:
+        def listed(images: Images) -> None:
             if number == self._newest:
-                self.batch.emit(pictures)
+                self.batch.emit(images)
 
         def failed(error: Exception) -> None:
             if number == self._newest:
                 self.message.emit(str(error))
 
-        self._pool.run(lambda: checked(pictures_in(folder)), listed, failed)
+        self._pool.run(lambda: checked(images_in(folder)), listed, failed)
 
     def _tell_rest(self, rest: list[Dropped]) -> None:
         for one in rest[:_TOLD]:

@@ -12,7 +12,7 @@ from mezzotint_app.viewmodel.dropped.settings_text import request_of, settings_t
 from mezzotint_app.viewmodel.gallery.gallery import STARS, GalleryModel
 from mezzotint_app.viewmodel.gallery.trash import GalleryTrash
 from mezzotint_app.viewmodel.pixels import PixelLoader
-from mezzotint_app.viewmodel.queue.words import pictures_count
+from mezzotint_app.viewmodel.queue.words import images_count
 
 translate = QCoreApplication.translate
 
@@ -64,10 +64,10 @@ class GalleryActions(QObject):
         self._trash.move([item.path for item in items])
 
     def _moved(self, paths: Sequence[str]) -> None:
-        self.told.emit(translate("GalleryActions", "Moved to trash: {0}").format(pictures_count(len(paths))))
+        self.told.emit(translate("GalleryActions", "Moved to trash: {0}").format(images_count(len(paths))))
 
     def _restored(self, paths: Sequence[str]) -> None:
-        self.told.emit(translate("GalleryActions", "Restored from trash: {0}").format(pictures_count(len(paths))))
+        self.told.emit(translate("GalleryActions", "Restored from trash: {0}").format(images_count(len(paths))))
 
     # ---- copies
 

@@ -43,7 +43,7 @@ class Viewport:
     def zoomed(self, scale: float, across: float, down: float) -> "Viewport":
         """Another scale; what lies under the point (across, down) of the view stays there."""
         scale = min(max(scale, self.smallest()), LARGEST / self.pixel_ratio)
-        x, y = self.to_picture(across, down)
+        x, y = self.to_image(across, down)
         return replace(
             self, scale=scale, x=x - (across - self.width / 2) / scale, y=y - (down - self.height / 2) / scale
         ).kept_in()
@@ -87,7 +87,7 @@ class Viewport:
         across, down = self.content.width * self.scale, self.content.height * self.scale
         return across > self.width + slack or down > self.height + slack
 
-    def to_picture(self, across: float, down: float) -> tuple[float, float]:
+    def to_image(self, across: float, down: float) -> tuple[float, float]:
         """The place of the image under a point of the view."""
         return self.x + (across - self.width / 2) / self.scale, self.y + (down - self.height / 2) / self.scale
 

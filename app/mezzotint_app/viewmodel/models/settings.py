@@ -133,7 +133,7 @@ class ModelSettings(QObject):
         width, height = self.size()
         self.set_size(height, width)
 
-    def take_picture_size(self, width: int, height: int) -> None:
+    def take_image_size(self, width: int, height: int) -> None:
         """The nearest size that the model can make."""
         self.set_size(snapped(width, self._multiple()), snapped(height, self._multiple()))
 

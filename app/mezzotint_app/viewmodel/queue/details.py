@@ -16,7 +16,7 @@ from mezzotint_app.viewmodel.thumbnails import Thumbnails, Wanted
 TaskRole = Qt.ItemDataRole.UserRole + 1
 PictureRole = TaskRole + 1
 PathRole = TaskRole + 2
-MOST_PICTURES = 400  # of an entry that are shown here; the gallery has them all
+MOST_IMAGES = 400  # of an entry that are shown here; the gallery has them all
 _NOWHERE = QModelIndex()
 
 
@@ -55,7 +55,7 @@ class TasksModel(QAbstractListModel):
         return None
 
 
-class PicturesModel(QAbstractListModel):
+class ImagesModel(QAbstractListModel):
     """The images of an entry."""
 
     def __init__(self, thumbnails: Thumbnails, parent: QObject | None = None) -> None:
@@ -130,7 +130,7 @@ class QueueDetails(QObject):
         self._entry: Entry | None = None
         self._asking = self._again = False
         self.tasks = TasksModel(self)
-        self.pictures = PicturesModel(thumbnails, self)
+        self.pictures = ImagesModel(thumbnails, self)
         watch.changed.connect(self._ask)
 
     def look_at(self, entry: int | None) -> None:
@@ -186,5 +186,5 @@ class QueueDetails(QObject):
         self._entry = entry
         tasks = () if entry is None else entry.tasks
         self.tasks.set_tasks(tasks)
-        self.pictures.set_images(tuple(image for task in tasks for image in task.images)[:MOST_PICTURES])
+        self.pictures.set_images(tuple(image for task in tasks for image in task.images)[:MOST_IMAGES])
         self.changed.emit()

@@ -5,7 +5,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 from mezzotint.jobs.store import JobStore, Task
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.watch import QueueWatch
-from mezzotint_app.viewmodel.queue.words import pictures_count
+from mezzotint_app.viewmodel.queue.words import images_count
 
 translate = QCoreApplication.translate
 
@@ -34,8 +34,8 @@ class QueueInterrupted(QObject):
         missing = sum(task.request.count - len(task.images) for task in self._tasks)
         return translate(
             "QueueInterrupted",
-            "Mezzotint stopped while it was generating: {pictures} still missing. Finished images are kept.",
-        ).format(pictures=pictures_count(missing))
+            "Mezzotint stopped while it was generating: {images} still missing. Finished images are kept.",
+        ).format(images=images_count(missing))
 
     def resume(self) -> None:
         """Go on where it ended, and with the queue."""

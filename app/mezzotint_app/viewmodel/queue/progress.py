@@ -140,29 +140,29 @@ class TaskProgress:
             case "steps" if self.stages > 1:
                 told = translate(
                     "QueueProgress",
-                    "Image {picture} of {pictures}, stage {stage} of {stages}: step {step} of {steps}",
+                    "Image {image} of {images}, stage {stage} of {stages}: step {step} of {steps}",
                 )
                 return told.format(
-                    picture=self.before + self.image + 1,
-                    pictures=max(self.whole, self.images),
+                    image=self.before + self.image + 1,
+                    images=max(self.whole, self.images),
                     stage=self.stage + 1,
                     stages=self.stages,
                     step=self.step,
                     steps=self.steps,
                 )
             case "steps":
-                return translate("QueueProgress", "Image {picture} of {pictures}: step {step} of {steps}").format(
-                    picture=self.before + self.image + 1,
-                    pictures=max(self.whole, self.images),
+                return translate("QueueProgress", "Image {image} of {images}: step {step} of {steps}").format(
+                    image=self.before + self.image + 1,
+                    images=max(self.whole, self.images),
                     step=self.step,
                     steps=self.steps,
                 )
             case "decoding":
-                return translate("QueueProgress", "Decoding image {picture} of {pictures}").format(
-                    picture=self.before + self.image + 1, pictures=max(self.whole, self.images)
+                return translate("QueueProgress", "Decoding image {image} of {images}").format(
+                    image=self.before + self.image + 1, images=max(self.whole, self.images)
                 )
             case "saved":
-                return translate("QueueProgress", "{done} of {pictures} images saved").format(
-                    done=self.before + self.saved, pictures=max(self.whole, self.images)
+                return translate("QueueProgress", "{done} of {images} images saved").format(
+                    done=self.before + self.saved, images=max(self.whole, self.images)
                 )
         return translate("QueueProgress", "Starting")

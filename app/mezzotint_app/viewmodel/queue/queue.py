@@ -99,7 +99,7 @@ class QueueModel(PagedModel[EntryRow]):
         """An entry in words, with how far it is if it runs."""
         if row.id != self._running.entry():
             return entry_view(row, left=self._times.get(row.id))
-        done = row.pictures + self._running.pictures_under_way()
+        done = row.pictures + self._running.images_under_way()
         fraction = done / row.pictures_asked if done and row.pictures_asked else self._running.fraction()
         return entry_view(
             replace(row, state="running"),

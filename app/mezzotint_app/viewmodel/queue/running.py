@@ -109,7 +109,7 @@ class QueueRunning(QObject):
         """The part of the task that is done."""
         return None if self._task is None else self._progress.fraction(self._phases)
 
-    def pictures_under_way(self) -> float:
+    def images_under_way(self) -> float:
         """How much of the next image is there, 0..1."""
         return self._progress.denoised if self._progress.phase in ("steps", "decoding") else 0.0
 

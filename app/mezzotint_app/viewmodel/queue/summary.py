@@ -94,7 +94,7 @@ class QueueSummary(QObject):
         elsewhere = self._runner.state == "elsewhere"
         if row is None or not row.pictures_asked or (self._running.entry() is None and not elsewhere):
             return self._running.fraction()
-        return min(1.0, (row.pictures + self._running.pictures_under_way()) / row.pictures_asked)
+        return min(1.0, (row.pictures + self._running.images_under_way()) / row.pictures_asked)
 
     def _working(self) -> str:
         counts, row = self._counts, self._counts.running

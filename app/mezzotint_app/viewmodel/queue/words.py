@@ -88,7 +88,7 @@ class QueueCounts(Plurals):
     """Numbers of jobs and images."""
 
 
-def pictures_count(number: int) -> str:
+def images_count(number: int) -> str:
     """So many images."""
     return QueueCounts.tr("%Ln images", "", number)
 
@@ -100,15 +100,15 @@ def entries_count(number: int) -> str:
 
 def done_of(done: int, asked: int) -> str:
     """How many images there are of how many."""
-    return translate("QueueWords", "{done} of {pictures}").format(
-        done=QLocale().toString(done), pictures=pictures_count(asked)
+    return translate("QueueWords", "{done} of {images}").format(
+        done=QLocale().toString(done), images=images_count(asked)
     )
 
 
-def pictures_text(row: EntryRow) -> str:
+def images_text(row: EntryRow) -> str:
     """How many images an entry has of how many."""
     if row.state == "done" or row.pictures_asked == 0:
-        return pictures_count(row.pictures)
+        return images_count(row.pictures)
     return done_of(row.pictures, row.pictures_asked)
 
 
@@ -138,7 +138,7 @@ def entry_view(
 
 
 def _about(row: EntryRow, left: float | None) -> str:
-    parts = [pictures_text(row), model_name(row)]
+    parts = [images_text(row), model_name(row)]
     if left is not None and row.state == "running":
         parts.append(left_text(left))
     elif left is not None and row.state == "waiting":
@@ -178,8 +178,8 @@ def task_text(task: Task) -> str:
     about = translate("QueueWords", "Seed {seed}").format(
         seed=task.request.seed if task.request.seed is not None else "?"
     )
-    pictures = done_of(len(task.images), task.request.count)
-    parts = [f"{task.index + 1}. {state_word(task.state)}", about, pictures]
+    images = done_of(len(task.images), task.request.count)
+    parts = [f"{task.index + 1}. {state_word(task.state)}", about, images]
     if task.seconds:
         parts.append(duration_text(task.seconds))
     return " · ".join(parts)

@@ -11,8 +11,8 @@ from mezzotint_app.viewmodel.create.growth import Growth
 from mezzotint_app.viewmodel.create.mask import MaskDocument
 from mezzotint_app.viewmodel.create.mask_stroke import LARGEST, SMALLEST, Brush
 from mezzotint_app.viewmodel.gallery.viewport import Content
-from mezzotint_app.widgets.images import mask_painting, picture_painting
-from mezzotint_app.widgets.images.picture_view import PictureView
+from mezzotint_app.widgets.images import image_painting, mask_painting
+from mezzotint_app.widgets.images.image_view import ImageView
 
 _HOLD = 10.0  # points around an edge or handle in which it is taken hold of
 _ROOM = 0.06  # of the frame's larger side, left free around it
@@ -30,7 +30,7 @@ _SHAPES = {
 }
 
 
-class MaskCanvas(PictureView):
+class MaskCanvas(ImageView):
     """Left button: paint. Shift and left: a straight line. Middle button: move the image. Edges: drag."""
 
     brush_changed = Signal()
@@ -79,7 +79,7 @@ class MaskCanvas(PictureView):
 
     def content(self) -> Content:
         """The frame, with room around it to take hold of its edges."""
-        width, height = self._growth.size(self.picture_size().width(), self.picture_size().height())
+        width, height = self._growth.size(self.image_size().width(), self.image_size().height())
         room = max(width, height) * _ROOM
         return Content(
             left=-self._growth.left - room,
@@ -90,25 +90,25 @@ class MaskCanvas(PictureView):
 
     def frame_rect(self) -> QRectF:
         """Where the grown image stands, in points of the view."""
-        scale, grown, picture = self.viewport_now().scale, self._growth, self.picture_rect()
-        return picture.adjusted(-grown.left * scale, -grown.top * scale, grown.right * scale, grown.bottom * scale)
+        scale, grown, image = self.viewport_now().scale, self._growth, self.image_rect()
+        return image.adjusted(-grown.left * scale, -grown.top * scale, grown.right * scale, grown.bottom * scale)
 
     def _ratio(self) -> float:
         """Pixels of the mask for one of the image."""
-        return self._document.rect().width() / max(self.picture_size().width(), 1)
+        return self._document.rect().width() / max(self.image_size().width(), 1)
 
     # ---- painting on the screen
 
     def paint_over(self, painter: QPainter, where: QRect) -> None:
         """The mask, the frame and the brush."""
-        ratio, picture = self.viewport_now().pixel_ratio, self.picture_rect()
-        left, top = round(picture.left() * ratio), round(picture.top() * ratio)
-        target = QRect(left, top, round(picture.right() * ratio) - left, round(picture.bottom() * ratio) - top)
+        ratio, image = self.viewport_now().pixel_ratio, self.image_rect()
+        left, top = round(image.left() * ratio), round(image.top() * ratio)
+        target = QRect(left, top, round(image.right() * ratio) - left, round(image.bottom() * ratio) - top)
         mask_painting.paint_mask(painter, self._document.image(), target, where, ratio)
         frame = self.frame_rect()
-        mask_painting.paint_growth(painter, frame, picture, list(_handles(frame).values()))
-        width, height = self._growth.size(self.picture_size().width(), self.picture_size().height())
-        picture_painting.paint_tag(painter, QPointF(8, 8), self.tr("{0} × {1} pixels").format(width, height))
+        mask_painting.paint_growth(painter, frame, image, list(_handles(frame).values()))
+        width, height = self._growth.size(self.image_size().width(), self.image_size().height())
+        image_painting.paint_tag(painter, QPointF(8, 8), self.tr("{0} × {1} pixels").format(width, height))
         if self._at is not None and self._held is None and (self.underMouse() or self.hasFocus()):
             self._paint_brush(painter, self._at)
 
@@ -188,7 +188,7 @@ class MaskCanvas(PictureView):
         return Qt.CursorShape.CrossCursor if self.has_image() else Qt.CursorShape.ArrowCursor
 
     def _place(self, at: QPointF) -> QPointF:
-        return QPointF(*self.viewport_now().to_picture(at.x(), at.y()))
+        return QPointF(*self.viewport_now().to_image(at.x(), at.y()))
 
     def _edges_at(self, at: QPointF) -> frozenset[str]:
         """The edges of the frame that are taken hold of at a point: at its handles, or just outside of it."""
@@ -212,7 +212,7 @@ class MaskCanvas(PictureView):
         if self._held is not None:
             edges, before, start = self._held
             scale = self.viewport_now().scale
-            size = (self.picture_size().width(), self.picture_size().height())
+            size = (self.image_size().width(), self.image_size().height())
             self.set_growth(before.pushed(edges, (at.x() - start.x()) / scale, (at.y() - start.y()) / scale, size))
 
     # ---- strokes
@@ -283,12 +283,12 @@ class MaskCanvas(PictureView):
 
     def _by_keys(self) -> QPointF:
         if self._at is None:
-            size = self.picture_size()
+            size = self.image_size()
             self._move_brush(QPointF(size.width() / 2, size.height() / 2))
         return self._at or QPointF()
 
     def _step(self, across: int, down: int, *, fine: bool) -> None:
-        size, at = self.picture_size(), self._by_keys()
+        size, at = self.image_size(), self._by_keys()
         step = 1.0 if fine else max(self._brush.size / 4, 1.0)
         place = QPointF(
             min(max(at.x() + across * step, 0.0), size.width()), min(max(at.y() + down * step, 0.0), size.height())
@@ -304,7 +304,7 @@ class MaskCanvas(PictureView):
 
     def _bring_into_sight(self, place: QPointF) -> None:
         across, down = self.viewport_now().to_view(place.x(), place.y())
-        self.push_picture(
+        self.push_image(
             min(max(0.0, 24 - across), self.width()) - max(0.0, across - self.width() + 24),
             min(max(0.0, 24 - down), self.height()) - max(0.0, down - self.height() + 24),
         )

@@ -6,8 +6,8 @@ from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen, qRgba
 
 from mezzotint_app import theme
-from mezzotint_app.viewmodel.create.own_pictures import LIGHT
-from mezzotint_app.widgets.images.picture_painting import on_screen, paint_image
+from mezzotint_app.viewmodel.create.own_images import LIGHT
+from mezzotint_app.widgets.images.image_painting import on_screen, paint_image
 
 _TINT = (214, 40, 96)
 _STRIPES = QColor(255, 255, 255, 110)
@@ -66,11 +66,11 @@ def stripes() -> QBrush:
     return QBrush(_stripe())
 
 
-def paint_growth(painter: QPainter, frame: QRectF, picture: QRectF, handles: list[QPointF]) -> None:
+def paint_growth(painter: QPainter, frame: QRectF, image: QRectF, handles: list[QPointF]) -> None:
     """What comes to the image's sides, the frame around it all, and where it can be taken hold of."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    for part in _around(frame, picture):
+    for part in _around(frame, image):
         painter.fillRect(part, theme.colour("raised"))
         painter.fillRect(part, QColor(*_TINT, 60))
         painter.fillRect(part, stripes())
@@ -85,14 +85,14 @@ def paint_growth(painter: QPainter, frame: QRectF, picture: QRectF, handles: lis
     painter.restore()
 
 
-def _around(frame: QRectF, picture: QRectF) -> list[QRectF]:
+def _around(frame: QRectF, image: QRectF) -> list[QRectF]:
     return [
         part
         for part in (
-            QRectF(frame.left(), frame.top(), frame.width(), picture.top() - frame.top()),
-            QRectF(frame.left(), picture.bottom(), frame.width(), frame.bottom() - picture.bottom()),
-            QRectF(frame.left(), picture.top(), picture.left() - frame.left(), picture.height()),
-            QRectF(picture.right(), picture.top(), frame.right() - picture.right(), picture.height()),
+            QRectF(frame.left(), frame.top(), frame.width(), image.top() - frame.top()),
+            QRectF(frame.left(), image.bottom(), frame.width(), frame.bottom() - image.bottom()),
+            QRectF(frame.left(), image.top(), image.left() - frame.left(), image.height()),
+            QRectF(image.right(), image.top(), frame.right() - image.right(), image.height()),
         )
         if part.width() > 0.5 and part.height() > 0.5
     ]

@@ -51,7 +51,7 @@ class ThumbnailDelegate(QStyledItemDelegate):
         area = rect.adjusted(MARGIN, MARGIN + self._caption(), -MARGIN, -MARGIN)
         if selected:
             _fill(painter, QRectF(rect).adjusted(1, 1, -1, -1), "selected")
-        shown = self._paint_picture(painter, area, index)
+        shown = self._paint_image(painter, area, index)
         if selected:
             self._paint_selected(painter, rect, shown)
         strip = QRect(area.x(), area.y() - self._caption(), area.width(), self._caption())
@@ -65,7 +65,7 @@ class ThumbnailDelegate(QStyledItemDelegate):
     def _caption(self) -> int:
         return 0 if self._rating is None and self._heading is None else _CAPTION
 
-    def _paint_picture(self, painter: QPainter, area: QRect, index: Index) -> QRect:
+    def _paint_image(self, painter: QPainter, area: QRect, index: Index) -> QRect:
         image = index.data(self._picture)
         if isinstance(image, QImage) and not image.isNull():
             size = image.size().scaled(area.size(), Qt.AspectRatioMode.KeepAspectRatio)

@@ -5,7 +5,7 @@ from PySide6.QtGui import QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from mezzotint_app import theme
-from mezzotint_app.widgets.images.picture_painting import paint_image
+from mezzotint_app.widgets.images.image_painting import paint_image
 from mezzotint_app.widgets.images.scaled_image import scaled
 
 

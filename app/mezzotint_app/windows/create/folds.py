@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.create.checks import honours_clip_skip
 from mezzotint_app.viewmodel.create.create import CreateModel
-from mezzotint_app.viewmodel.create.state import KEPT_FROM_PICTURES, loras_in_use, names_of_settings
+from mezzotint_app.viewmodel.create.state import KEPT_FROM_IMAGES, loras_in_use, names_of_settings
 from mezzotint_app.widgets.fold import Fold
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.inputs.cascade_box import CascadeBox
@@ -118,7 +118,7 @@ class CreateFolds(QWidget):
         kept.setSpacing(8)
         kept.addWidget(self._kept, 1)
         kept.addWidget(self._forget)
-        self._forget.clicked.connect(lambda: self._model.chosen.reset(KEPT_FROM_PICTURES))
+        self._forget.clicked.connect(lambda: self._model.chosen.reset(KEPT_FROM_IMAGES))
         self._all_own.setProperty("role", "quiet")
         self._all_own.setAccessibleName(self._all_own.text())
         self._all_own.setToolTip(self.tr("Reset all settings of this model; the prompt stays"))
@@ -146,7 +146,7 @@ class CreateFolds(QWidget):
         }
         kept = [
             names[name].format(value=getattr(settings, name))
-            for name in KEPT_FROM_PICTURES
+            for name in KEPT_FROM_IMAGES
             if self._model.chosen.is_set(name)
         ]
         self._kept.setText(self.tr("From an image: {names}").format(names=", ".join(kept)) if kept else "")

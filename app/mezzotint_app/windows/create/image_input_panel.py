@@ -167,17 +167,17 @@ class ImageInputPanel(DropArea):
         self._show_sizes()
 
     def _show_picture(self) -> None:
-        model, picture = self._model, self._model.picture()
+        model, image = self._model, self._model.picture()
         self._name.setText(Path(model.path()).name if model.path() else "")
         self._problem.setText(in_lines(model.problem()))
         self._problem.setVisible(bool(model.problem()))
-        self._edit.setEnabled(picture is not None)
-        if picture is None:
+        self._edit.setEnabled(image is not None)
+        if image is None:
             self._thumbnail.show_image(None)
             self._facts.setText(self.tr("Reading…") if model.is_loading() else "")
             return
-        self._thumbnail.show_image(picture.image)
-        self._facts.setText(self.tr("{0} × {1} pixels").format(picture.width, picture.height))
+        self._thumbnail.show_image(image.image)
+        self._facts.setText(self.tr("{0} × {1} pixels").format(image.width, image.height))
 
     def _show_sizes(self) -> None:
         model = self._model
@@ -219,10 +219,10 @@ class ImageInputPanel(DropArea):
 
     def edit_mask(self) -> MaskEditor | None:
         """Open the page with the mask and the frame; None while the image is not there yet."""
-        picture = self._model.picture()
-        if picture is None:
+        image = self._model.picture()
+        if image is None:
             return None
-        editor = MaskEditor(self._model, picture, self)
+        editor = MaskEditor(self._model, image, self)
         editor.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         screen = self.screen() or QGuiApplication.primaryScreen()
         room = screen.availableSize() * 0.85

@@ -98,12 +98,12 @@ class MaskEditor(QDialog):
         self._use.setEnabled(False)
         self.tools.setEnabled(False)
         self.canvas.clear(self.tr("Loading image…"))
-        self._read(self._model.path(), self._picture_is_there, self._told)
+        self._read(self._model.path(), self._image_is_there, self._told)
 
     def _read(self, path: str, then: Callable[[QImage], None], failed: Callable[[Failure], None]) -> None:
         self._reading = self._model.loader.load(path, LARGEST_SIDE, then, failed, slot="mask editor")
 
-    def _picture_is_there(self, image: QImage) -> None:
+    def _image_is_there(self, image: QImage) -> None:
         self.canvas.show_image(image, size=self._size)
         self.canvas.set_growth(self.settings.growth())
         longer = max(self._size.width(), self._size.height())

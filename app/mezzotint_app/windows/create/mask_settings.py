@@ -16,11 +16,11 @@ class MaskSettings(QWidget):
     growth_changed = Signal(object)  # Growth
 
     def __init__(
-        self, picture: tuple[int, int], painting: Painting, growth: Growth, parent: QWidget | None = None
+        self, image: tuple[int, int], painting: Painting, growth: Growth, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self.setProperty("role", "form")
-        self._picture, self._growth = picture, growth
+        self._picture, self._growth = image, growth
         self._area, self._fill = QComboBox(), QComboBox()
         self._padding, self._feather = _pixels(MAX_PADDING), _pixels(MAX_FEATHER)
         self._sides = {edge: _pixels(LARGEST_SIDE, STEP) for edge in EDGES}

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QSizePolicy, QS
 from mezzotint_app.viewmodel.create.mask import MaskDocument
 from mezzotint_app.viewmodel.create.mask_stroke import LARGEST, SMALLEST
 from mezzotint_app.widgets.icon_button import icon_button
+from mezzotint_app.widgets.images.image_bar import ImageBar
 from mezzotint_app.widgets.images.mask_canvas import MaskCanvas
-from mezzotint_app.widgets.images.picture_bar import PictureBar
 from mezzotint_app.widgets.labels import plain_label
 
 _POSITIONS = 200  # of the size slider; sizes grow by the same part with each
@@ -31,7 +31,7 @@ class MaskTools(QFrame):
         self._row.addSpacing(12)
         self._build_steps()
         self._row.addStretch(1)
-        self._row.addWidget(PictureBar(canvas))
+        self._row.addWidget(ImageBar(canvas))
         canvas.brush_changed.connect(self._show)
         document.history_changed.connect(self._show)
         self._show()

@@ -11,8 +11,8 @@ from mezzotint_app.viewmodel.engine_state import EngineState
 from mezzotint_app.viewmodel.foreign_text import in_one_line
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.widgets.icon_button import icon_button
-from mezzotint_app.widgets.images.picture_bar import PictureBar
-from mezzotint_app.widgets.images.picture_view import PictureView
+from mezzotint_app.widgets.images.image_bar import ImageBar
+from mezzotint_app.widgets.images.image_view import ImageView
 from mezzotint_app.widgets.images.result_strip import ResultStrip
 from mezzotint_app.widgets.labels import plain_label
 
@@ -37,8 +37,8 @@ class CreateResult(QWidget):
         self._engine = engine
         self._model, self._preview = model, model.preview
         self._image = QImage()
-        self._was_picture = False
-        self.view = PictureView(pool=pool)
+        self._was_image = False
+        self.view = ImageView(pool=pool)
         self.view.clear(self.tr("Write a prompt and press Generate. The image appears here."))
         self.view.activated.connect(self._open_shown)
         self.view.customContextMenuRequested.connect(self._view_menu)
@@ -84,7 +84,7 @@ class CreateResult(QWidget):
         return self._words.text()
 
     def _build_bar(self) -> None:
-        self._zoom = PictureBar(self.view)
+        self._zoom = ImageBar(self.view)
         self._compare = icon_button("compare", self.tr("Compare with the first stage"), checkable=True)
         self._compare.toggled.connect(self._show_comparison)
         self._whole = icon_button("full-screen", self.tr("Full screen"))
@@ -143,8 +143,8 @@ class CreateResult(QWidget):
         self._compare.setEnabled(has_before)
         if image.isNull():
             return
-        self.view.show_image(image, keep_view=self._was_picture == is_picture and image.size() == self._image.size())
-        self._image, self._was_picture = image, is_picture
+        self.view.show_image(image, keep_view=self._was_image == is_picture and image.size() == self._image.size())
+        self._image, self._was_image = image, is_picture
         if not has_before:
             self._compare.setChecked(False)
         self._show_comparison()

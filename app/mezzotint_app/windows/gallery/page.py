@@ -10,7 +10,7 @@ from mezzotint.library_protocol import GalleryItem
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.gallery.gallery import STARS, BrokenRole, HeadingRole, PictureRole, RatingRole
 from mezzotint_app.viewmodel.gallery.parts import Gallery
-from mezzotint_app.viewmodel.queue.words import pictures_count
+from mezzotint_app.viewmodel.queue.words import images_count
 from mezzotint_app.viewmodel.thumbnails import side_for
 from mezzotint_app.widgets.confirm import confirm
 from mezzotint_app.widgets.empty_state import EmptyState
@@ -324,7 +324,7 @@ class GalleryPage(QWidget):
         confirm(
             self,
             self.tr("Move to trash"),
-            self.tr("Move {0} to the trash? Files can be restored from there.").format(pictures_count(len(items))),
+            self.tr("Move {0} to the trash? Files can be restored from there.").format(images_count(len(items))),
             self.tr("Move to trash"),
             agreed,
             do_not_ask=self.tr("Do not ask again"),

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QToolButton, QW
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.gallery.gallery import GalleryModel
 from mezzotint_app.viewmodel.gallery.scan import GalleryScanner
-from mezzotint_app.viewmodel.queue.words import pictures_count
+from mezzotint_app.viewmodel.queue.words import images_count
 from mezzotint_app.widgets.labels import plain_label
 
 
@@ -62,7 +62,7 @@ class GalleryStatus(QWidget):
         total = self._model.rowCount()
         self._date.setText(self._model.section(self._first) if total else "")
         self._date.setVisible(bool(self._date.text()))
-        self._count.setText(pictures_count(total) if self._model.is_loaded() else "")
+        self._count.setText(images_count(total) if self._model.is_loaded() else "")
 
     def _show_scan(self) -> None:
         running, progress = self._scanner.is_running(), self._scanner.progress()

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QPushButton
 
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.gallery.trash import GalleryTrash
-from mezzotint_app.viewmodel.queue.words import pictures_count
+from mezzotint_app.viewmodel.queue.words import images_count
 from mezzotint_app.widgets.notice_bar import NoticeBar
 
 
@@ -29,4 +29,4 @@ class TrashNotice(NoticeBar):
 
     def _show(self) -> None:
         count = self._trash.undoable()
-        self.show_text(self.tr("Moved to trash: {0}").format(pictures_count(count)) if count else "")
+        self.show_text(self.tr("Moved to trash: {0}").format(images_count(count)) if count else "")

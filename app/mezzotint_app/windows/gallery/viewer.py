@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QSplitter, QToolButton, QVBox
 from mezzotint_app.background import Runs
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.widgets.icon_button import icon_button
-from mezzotint_app.widgets.images.picture_bar import PictureBar
-from mezzotint_app.widgets.images.picture_view import PictureView
+from mezzotint_app.widgets.images.image_bar import ImageBar
+from mezzotint_app.widgets.images.image_view import ImageView
 from mezzotint_app.widgets.images.star_row import StarRow
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 from mezzotint_app.windows.gallery.viewer_info import ViewerInfo
@@ -46,7 +46,7 @@ class Viewer(QWidget):
         self._image: QImage | None = None
         self._path = ""
         self.setWindowTitle(self.tr("Images"))
-        self.view = PictureView(pool=pool)
+        self.view = ImageView(pool=pool)
         self.view.leave_digits()
         self.view.activated.connect(self.view.toggle_size)
         self.info = ViewerInfo(model)
@@ -116,7 +116,7 @@ class Viewer(QWidget):
         row.addWidget(self._button("trash", self.tr("Move to trash (Del)"), "delete"))
         row.addWidget(self._button("undo", self.tr("Restore what was last moved to the trash (Ctrl+Z)"), "undo"))
         row.addSpacing(8)
-        row.addWidget(PictureBar(self.view))
+        row.addWidget(ImageBar(self.view))
         row.addWidget(self._button("cancel", self.tr("Close (Esc)"), "close"))
         return bar
 

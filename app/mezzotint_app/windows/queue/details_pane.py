@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from mezzotint_app.viewmodel.queue.details import PictureRole, QueueDetails
-from mezzotint_app.viewmodel.queue.words import pictures_text, state_word
+from mezzotint_app.viewmodel.queue.words import images_text, state_word
 from mezzotint_app.viewmodel.thumbnails import side_for
 from mezzotint_app.widgets.images.grid_view import GridView
 from mezzotint_app.widgets.images.thumbnail_delegate import ThumbnailDelegate
@@ -71,9 +71,9 @@ class QueueDetailsPane(QScrollArea):
         self._tasks_title = plain_label(self.tr("Tasks"), role="heading")
         column.addWidget(self._tasks_title)
         column.addWidget(self._tasks_list())
-        self._pictures_title = plain_label(self.tr("Images"), role="heading")
-        column.addWidget(self._pictures_title)
-        column.addWidget(self._pictures_grid(), 1)
+        self._images_title = plain_label(self.tr("Images"), role="heading")
+        column.addWidget(self._images_title)
+        column.addWidget(self._images_grid(), 1)
         column.addStretch(0)
         self.setWidget(form)
 
@@ -91,7 +91,7 @@ class QueueDetailsPane(QScrollArea):
         view.setMaximumHeight(_TASKS_HEIGHT)
         return view
 
-    def _pictures_grid(self) -> GridView:
+    def _images_grid(self) -> GridView:
         view = self._pictures
         self._delegate.set_side(_SIDE)
         view.setItemDelegate(self._delegate)
@@ -102,10 +102,10 @@ class QueueDetailsPane(QScrollArea):
         view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         view.setMinimumHeight(2 * self._delegate.cell().height())
         view.activated.connect(lambda index: self.open_full_screen.emit(self._details.pictures.paths(), index.row()))
-        view.in_sight.connect(self._want_pictures)
+        view.in_sight.connect(self._want_images)
         return view
 
-    def _want_pictures(self, first: int, last: int) -> None:
+    def _want_images(self, first: int, last: int) -> None:
         self._details.pictures.show_rows(first, last, side_for(_SIDE * self.devicePixelRatioF()))
 
     def _show(self) -> None:
@@ -115,7 +115,7 @@ class QueueDetailsPane(QScrollArea):
             return
         row = entry.row
         self._title.setText(row.title.strip() or self.tr("No prompt"))
-        self._state.setText(f"{state_word(row.state)} · {pictures_text(row)}")
+        self._state.setText(f"{state_word(row.state)} · {images_text(row)}")
         self._error.setText(sentence(row.error or ""))
         self._error.setVisible(bool(row.error) and row.state != "waiting")
         advice = self._details.advice()
@@ -126,10 +126,10 @@ class QueueDetailsPane(QScrollArea):
         self._tasks_title.setVisible(several)
         some = self._details.pictures.rowCount() > 0
         self._pictures.setVisible(some)
-        self._pictures_title.setVisible(some)
+        self._images_title.setVisible(some)
         if some:
             shown = self._pictures.rows_in_sight()
-            self._want_pictures(shown.start, max(shown.start, shown.stop - 1))
+            self._want_images(shown.start, max(shown.start, shown.stop - 1))
 
 
 def action_button(action: QAction) -> QToolButton:

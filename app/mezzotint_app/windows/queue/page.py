@@ -201,7 +201,7 @@ class QueuePage(QWidget):
         queue.model.show_changed.connect(lambda: self.which.setCurrentIndex(self.which.findData(queue.model.shows())))
         self.list.in_sight.connect(queue.model.show_rows)
         self.list.customContextMenuRequested.connect(self._show_menu)
-        self.list.activated.connect(lambda _index: self._open_pictures())
+        self.list.activated.connect(lambda _index: self._open_images())
         self.list.selectionModel().currentChanged.connect(self._current_changed)
         self.list.selectionModel().selectionChanged.connect(self._enable_actions)
         for changed in (queue.model.answered, queue.model.modelReset, queue.model.rowsRemoved, queue.model.dataChanged):
@@ -346,7 +346,7 @@ class QueuePage(QWidget):
             lambda _do_not_ask: self._queue.actions.remove(ids),
         )
 
-    def _open_pictures(self) -> None:
+    def _open_images(self) -> None:
         paths = self._queue.details.pictures.paths()
         if paths:
             self.open_full_screen.emit(paths, 0)

@@ -14,13 +14,13 @@ T = TypeVar("T")
 Tell = Callable[[str], None]
 
 
-def base_of(metadata: ImageMetadata, picture: str, is_model: Callable[[str], bool], tell: Tell) -> GenerateRequest:
+def base_of(metadata: ImageMetadata, image: str, is_model: Callable[[str], bool], tell: Tell) -> GenerateRequest:
     """The request to start from; `tell` hears what could not be taken over."""
     if metadata.request is not None:
         return metadata.request
     note = metadata.other.get("note")
     if metadata.prompt is None:
-        raise UsageError(f"{plain(picture)} does not say how it was made{f': {plain(note)}' if note else ''}")
+        raise UsageError(f"{plain(image)} does not say how it was made{f': {plain(note)}' if note else ''}")
     lost: list[str] = []
     request = GenerateRequest(
         prompt=metadata.prompt,
@@ -29,7 +29,7 @@ def base_of(metadata: ImageMetadata, picture: str, is_model: Callable[[str], boo
         cascade=Cascade(stages=(_stage(metadata, is_model, lost),)),
     )
     left_out = f"; left out: {', '.join(lost)}" if lost else ""
-    tell(f"notice: {plain(picture)} was made by {plain(metadata.program)}: the new image will differ{left_out}")
+    tell(f"notice: {plain(image)} was made by {plain(metadata.program)}: the new image will differ{left_out}")
     return request
 
 

@@ -9,7 +9,7 @@ from mezzotint.options import Options
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint
 
 
-def pictures_of(options: Options, base: GenerateRequest) -> tuple[ImageInput, ...]:
+def images_of(options: Options, base: GenerateRequest) -> tuple[ImageInput, ...]:
     """The images of the request; another init image does away with the mask of the one before."""
     kept = base.images if options.init is None else (ImageInput(path=options.init),)
     if options.mask is None:
@@ -39,7 +39,7 @@ def check_inpainting(options: Options, base: GenerateRequest) -> None:
         raise UsageError("--mask requires an init image: add --init")
     if options.outpaint is not None and not has_init:
         raise UsageError("--outpaint requires an init image: add --init")
-    has_mask = any(image.role == "mask" for image in pictures_of(options, base))
+    has_mask = any(image.role == "mask" for image in images_of(options, base))
     asked = inpaint_of(options, base)
     grows = asked is not None and any(getattr(asked, side) for side in SIDES)
     for field in options.of(Inpaint):

@@ -11,7 +11,7 @@ MAX_CELLS = 10_000  # combinations of a matrix
 MOST_TOGETHER = 64  # images that the engine takes at once
 
 Existing = Literal["skip", "rename", "overwrite"]
-PictureFormat = Literal["png", "jpg", "webp"]
+ImageFormat = Literal["png", "jpg", "webp"]
 Choices = Literal["all", "one"]
 Work = Literal["change", "again"]
 
@@ -49,7 +49,7 @@ class JobOutput:
 
     folder: str = "out"
     name: str | None = None  # a template with [tokens]; None: after the input, or the row and its prompt
-    format: PictureFormat = "png"
+    format: ImageFormat = "png"
     keep_tree: bool = True  # folders below the output folder as below the input folder
     existing: Existing = "rename"  # what happens where a file of that name is there already
     batch_size: int | None = None  # images that are made together; None: as is usual for the device

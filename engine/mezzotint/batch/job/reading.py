@@ -14,11 +14,11 @@ from mezzotint.batch.job.job import (
     SCHEMA_VERSION,
     Choices,
     Existing,
+    ImageFormat,
     InputFolder,
     JobFile,
     JobOutput,
     MatrixValue,
-    PictureFormat,
     Prompts,
     Work,
 )
@@ -199,7 +199,7 @@ class _Reader:
         return JobOutput(
             folder=self._get(table, "folder", _path, "out", here),
             name=self._get(table, "name", _short_text, None, here),
-            format=self._get(table, "format", _among(get_args(PictureFormat)), "png", here),
+            format=self._get(table, "format", _among(get_args(ImageFormat)), "png", here),
             keep_tree=self._get(table, "keep-tree", _yes_no, True, here),
             existing=self._get(table, "existing", _among(get_args(Existing)), "rename", here),
             batch_size=self._get(table, "batch-size", _batch_size, None, here),

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TypeVar
 
-from mezzotint.batch.job.inpainting import check_inpainting, inpaint_of, pictures_of, size_follows
+from mezzotint.batch.job.inpainting import check_inpainting, images_of, inpaint_of, size_follows
 from mezzotint.errors import UsageError
 from mezzotint.option import declared
 from mezzotint.options import Options
@@ -31,7 +31,7 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
         **options.of(GenerateRequest),
         prompt=_said(options.prompt, base.prompt),
         cascade=_cascade(options, base.cascade),
-        images=pictures_of(options, base),
+        images=images_of(options, base),
         inpaint=inpaint_of(options, base),
         previews=False,
         output=Output(**options.of(Output)),

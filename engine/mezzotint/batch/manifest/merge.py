@@ -18,7 +18,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ImageRefused
 from mezzotint.images.reading import read_image
 from mezzotint.images.writing import pixels_sha256
-from mezzotint.jobs.found_pictures import record_in
+from mezzotint.jobs.found_images import record_in
 
 _KEPT = (
     "key", "status", "output", "input", "input_hash", "settings_hash", "seed", "kind", "error", "pixels_sha256",
@@ -54,7 +54,7 @@ def merge(ledger: Ledger, *, check_pixels: bool = True) -> Merged:
         path=str(path),
         tasks=len(records),
         failures=sum(record.status in FAILURES for record in records.values()),
-        missing=(*_missing_shards(ledger), *sorted(_missing_pictures(records, ledger.folder))),
+        missing=(*_missing_shards(ledger), *sorted(_missing_images(records, ledger.folder))),
         duplicates=tuple(sorted(duplicates)),
         conflicts=(*sorted(conflicts), *shared, *broken),
     )
@@ -107,7 +107,7 @@ def _missing_shards(ledger: Ledger) -> Iterator[str]:
             yield f"{journal.path.name}: its last run did not come to its end"
 
 
-def _missing_pictures(records: Mapping[str, Record], folder: Path) -> Iterator[str]:
+def _missing_images(records: Mapping[str, Record], folder: Path) -> Iterator[str]:
     for record in records.values():
         if record.status == "done" and not is_taken(folder / record.output):
             yield f"{plain(record.output, 200)}: the image is not there"
@@ -126,11 +126,11 @@ def _broken(records: Mapping[str, Record], folder: Path, check_pixels: bool) -> 
 def _trouble(path: Path, record: Record) -> str | None:
     """PNG keeps every pixel; of other images, what they say of themselves is compared."""
     try:
-        picture = read_image(path)
+        image = read_image(path)
     except ImageRefused as error:
         return f"it cannot be read: {error}"
     if path.suffix.lower() == ".png":
-        digest: str | None = pixels_sha256(picture)
+        digest: str | None = pixels_sha256(image)
     else:
         made = record_in(str(path))
         digest = None if made is None else made[1].sha256

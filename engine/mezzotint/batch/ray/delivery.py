@@ -10,10 +10,10 @@ from PIL import Image
 from mezzotint.batch.ray.parcel import Answer
 from mezzotint.errors import ProtocolError
 from mezzotint.images.encoding import RECORD_KEYWORD
-from mezzotint.images.naming import NameFields, picture_path
+from mezzotint.images.naming import NameFields, image_path
 from mezzotint.images.reading import DECODER_ERRORS, MAX_PIXELS
-from mezzotint.images.record import PictureRecord, record_from_json
-from mezzotint.images.writing import pixels_sha256, write_picture
+from mezzotint.images.record import ImageRecord, record_from_json
+from mezzotint.images.writing import pixels_sha256, write_image
 from mezzotint.protocol import FileUsed, GeneratedImage, GenerateRequest, GenerateResult, ImageInput
 
 _DAMAGED = "the image that a Ray node sent is not the one that it made ({}): run again with --retry-failed"
@@ -31,16 +31,16 @@ def delivered(request: GenerateRequest, answer: Answer) -> GenerateResult:
 
 def _written(request: GenerateRequest, result: GenerateResult, image: GeneratedImage, data: bytes) -> GeneratedImage:
     picture, record = _opened(image, data)
-    path = picture_path(request.output, _fields(request, result, image))
+    path = image_path(request.output, _fields(request, result, image))
     mine = replace(
         record,
         request=replace(record.request, images=_whole(request.images, record.request.images)),
         images_used=_as_asked(request.images, record.images_used),
     )
-    return replace(image, path=str(write_picture(picture, path, mine, overwrite=request.output.overwrite)))
+    return replace(image, path=str(write_image(picture, path, mine, overwrite=request.output.overwrite)))
 
 
-def _opened(image: GeneratedImage, data: bytes) -> tuple[Image.Image, PictureRecord]:
+def _opened(image: GeneratedImage, data: bytes) -> tuple[Image.Image, ImageRecord]:
     """Its pixels and its record; both must say the same hash as the result."""
     try:
         with Image.open(io.BytesIO(data), formats=["PNG"]) as opened:

@@ -7,13 +7,13 @@ from itertools import count
 from pathlib import Path
 
 from mezzotint.batch.tasks.tasks import BatchTask
-from mezzotint.jobs.found_pictures import agrees, record_in
+from mezzotint.jobs.found_images import agrees, record_in
 from mezzotint.protocol import GeneratedImage, GenerateRequest
 
 IsAnothers = Callable[[Path], bool]  # whether a manifest says that a file is the image of another task
 
 
-def found_picture(task: BatchTask, folder: Path, is_anothers: IsAnothers) -> GeneratedImage | None:
+def found_image(task: BatchTask, folder: Path, is_anothers: IsAnothers) -> GeneratedImage | None:
     """The image under the planned name, or beside it under the names that are taken when that is in use.
 
     What it was made from must be written inside it, and be what is asked for.

@@ -27,10 +27,10 @@ class Pause:
         self._tries: Counter[str] = Counter()
         self.is_on = False
 
-    def wrote(self, picture: Path) -> None:
+    def wrote(self, image: Path) -> None:
         """An image found room; the largest says how much the next one needs."""
         with contextlib.suppress(OSError):
-            self._largest = max(self._largest, picture.stat().st_size)
+            self._largest = max(self._largest, image.stat().st_size)
 
     def is_for_room(self, task: BatchTask, error: StorageError) -> bool:
         """Whether the disk is to blame for an error, and not the task: where there is room, for a few tries.

@@ -7,7 +7,7 @@ from typing import Literal
 from mezzotint.batch.manifest.manifest import Manifest
 from mezzotint.batch.manifest.record import FAILURES, Record
 from mezzotint.batch.run.claims import Claims
-from mezzotint.batch.run.found import found_picture, is_taken
+from mezzotint.batch.run.found import found_image, is_taken
 from mezzotint.batch.run.how import How
 from mezzotint.batch.run.records import done_record, passed_over_record, relative, set_aside_record
 from mezzotint.batch.tasks.outputs import as_template
@@ -37,7 +37,7 @@ class Standing:
 
     def found(self, task: BatchTask) -> Record | None:
         """Its image is there, and only the manifest could not say so any more."""
-        image = found_picture(task, self._folder, lambda path: self._is_anothers(task, path))
+        image = found_image(task, self._folder, lambda path: self._is_anothers(task, path))
         if image is None or not self._has(relative(Path(image.path), self._folder), task):
             return None
         return done_record(task, image, self._folder, attempts=self.attempts(task), seconds=None, facts={})

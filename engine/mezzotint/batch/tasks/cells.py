@@ -85,14 +85,14 @@ class Moulds:
     def _make(self, options: Options, over: GenerateRequest | None) -> Mould:
         request = replace(request_of(options, over), output=Output())
         return Mould(
-            request=_with_own_pictures(request, rooted(request, self._base)),
+            request=_with_own_images(request, rooted(request, self._base)),
             digest=digest_of(request),
             seed=request.seed,
             count=request.count,
         )
 
 
-def _with_own_pictures(request: GenerateRequest, whole: GenerateRequest) -> GenerateRequest:
+def _with_own_images(request: GenerateRequest, whole: GenerateRequest) -> GenerateRequest:
     pairs = zip(request.images, whole.images, strict=True)
     images = (asked if asked.path in (THE_INPUT, THE_MASK) else found for asked, found in pairs)
     return replace(whole, images=tuple(images), count=1)

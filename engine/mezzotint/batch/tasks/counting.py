@@ -18,15 +18,15 @@ def expected_tasks(job: JobFile, *, base: Path, shard: Shard | None = None) -> i
     """
     if job.input is None:
         return sum(1 for _ in tasks_of(job, base=base, shard=shard))
-    first = _of_a_picture(job, base)
+    first = _of_an_image(job, base)
     found = sum(isinstance(one, Found) for one in scan(search_of(job.input, base, output_folder(job, base))))
     return found * first // (1 if shard is None else shard.count)
 
 
-def _of_a_picture(job: JobFile, base: Path) -> int:
+def _of_an_image(job: JobFile, base: Path) -> int:
     """One that cannot be used has no tasks: what a good one has is seen at the next."""
-    by_picture = groupby(tasks_of(job, base=base), lambda item: item.input)
-    for _, items in islice(by_picture, _MOST_OPENED):
+    by_image = groupby(tasks_of(job, base=base), lambda item: item.input)
+    for _, items in islice(by_image, _MOST_OPENED):
         found = list(items)
         if any(isinstance(item, BatchTask) for item in found):
             return len(found)

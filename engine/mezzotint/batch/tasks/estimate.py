@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mezzotint.batch.job.job import PictureFormat
+from mezzotint.batch.job.job import ImageFormat
 from mezzotint.batch_protocol import HowKnown
 from mezzotint.catalog.catalog import FoundModel
 from mezzotint.errors import MezzotintError
@@ -43,8 +43,8 @@ class Sizes:
 
     def size(self, request: GenerateRequest) -> Size:
         """Width and height. Raises a MezzotintError for what the engine will refuse."""
-        pictures = tuple((image.role, _picture_size(Path(image.path))) for image in request.images)
-        key = (request.cascade, request.inpaint, request.strength, request.loras, pictures)
+        images = tuple((image.role, _image_size(Path(image.path))) for image in request.images)
+        key = (request.cascade, request.inpaint, request.strength, request.loras, images)
         if key not in self._known:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
@@ -56,7 +56,7 @@ class Sizes:
 
     def _settled(self, request: GenerateRequest) -> Size | MezzotintError:
         try:
-            setup = set_up(request, self._found_once, self._default, _picture_size)
+            setup = set_up(request, self._found_once, self._default, _image_size)
         except MezzotintError as error:
             return error
         return _size_of(setup)
@@ -69,16 +69,16 @@ class Sizes:
 
 def _size_of(setup: CascadeSetup) -> Size:
     first, last = setup.stages[0], setup.stages[-1]
-    pictures = setup.pictures
-    if pictures.inpaint is None or pictures.init is None or (pictures.inpaint.area == "whole" and not pictures.grows):
+    images = setup.pictures
+    if images.inpaint is None or images.init is None or (images.inpaint.area == "whole" and not images.grows):
         return last.width, last.height
-    grown = grown_size(_picture_size(pictures.init), pictures.inpaint)
-    if pictures.inpaint.area == "masked":
+    grown = grown_size(_image_size(images.init), images.inpaint)
+    if images.inpaint.area == "masked":
         return grown
     return round(grown[0] * last.width / first.width), round(grown[1] * last.height / first.height)
 
 
-def _picture_size(path: Path) -> Size:
+def _image_size(path: Path) -> Size:
     from mezzotint.images.reading import open_image, upright_size
 
     with open_image(path) as image:
@@ -140,7 +140,7 @@ def _names(request: GenerateRequest, default: str) -> list[str]:
     return [default if stage.model is None else stage.model.id for stage in request.cascade.stages] or [default]
 
 
-def bytes_of(size: Size, form: PictureFormat) -> int:
+def bytes_of(size: Size, form: ImageFormat) -> int:
     """About what an image takes on the disk."""
     return round(size[0] * size[1] * _BYTES_PER_PIXEL[form]) + _BYTES_OF_RECORD
 

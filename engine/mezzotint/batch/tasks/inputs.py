@@ -188,7 +188,7 @@ def _safe(relative: str) -> str:
 def mask_of(found: Found, masks: Path) -> Path | Skipped:
     """The mask of the same stem, in the same folder below that of the masks."""
     stem = masks / found.relative.rpartition(".")[0]
-    there = _pictures_of(stem, IMAGE_SUFFIXES) or _pictures_of(stem, tuple(map(str.upper, IMAGE_SUFFIXES)))
+    there = _images_of(stem, IMAGE_SUFFIXES) or _images_of(stem, tuple(map(str.upper, IMAGE_SUFFIXES)))
     if len(there) == 1:
         return there[0]
     if there:
@@ -198,7 +198,7 @@ def mask_of(found: Found, masks: Path) -> Path | Skipped:
     return Skipped(input=found.relative, reason=reason, kind="no_mask")
 
 
-def _pictures_of(stem: Path, suffixes: tuple[str, ...]) -> list[Path]:
+def _images_of(stem: Path, suffixes: tuple[str, ...]) -> list[Path]:
     return [path for suffix in suffixes if is_file(path := stem.with_name(stem.name + suffix))]
 
 

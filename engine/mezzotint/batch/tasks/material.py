@@ -82,7 +82,7 @@ def _of_folder(asked: InputFolder, base: Path, output: Path, listdir: Listdir | 
     masks = _masks(asked, base)
     _check_folders(input_folder(asked, base), masks, output)
     for found in scan(search_of(asked, base, output), listdir=listdir):
-        yield found if isinstance(found, Skipped) else _of_picture(found, asked, masks)
+        yield found if isinstance(found, Skipped) else _of_image(found, asked, masks)
 
 
 def _check_folders(folder: Path, masks: Path | None, output: Path) -> None:
@@ -104,7 +104,7 @@ def _is_same(one: Path, other: Path) -> bool:
         return False
 
 
-def _of_picture(found: Found, asked: InputFolder, masks: Path | None) -> Material | Skipped:
+def _of_image(found: Found, asked: InputFolder, masks: Path | None) -> Material | Skipped:
     material = Material(input=found.relative, path=found.path)
     try:
         if asked.sidecars:

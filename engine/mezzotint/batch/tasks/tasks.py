@@ -25,7 +25,7 @@ from mezzotint.images.naming import from_home, refuse_odd_characters
 from mezzotint.protocol import GenerateRequest, Output
 from mezzotint.request_protocol import MAX_SEED
 
-MOST_ROWS_PER_PICTURE = 10_000
+MOST_ROWS_PER_IMAGE = 10_000
 _SEEDS_DRAWN_BELOW = 2**32  # what other programs can read back
 _TWICE = "the same image stands in the job before: for several images of one prompt, say count"
 
@@ -98,8 +98,8 @@ class _Maker:
             return
         rows: list[Row] = []
         for row in rows_of(self._job.prompts, self._base):
-            if len(rows) >= MOST_ROWS_PER_PICTURE:
-                raise UsageError(f"more than {MOST_ROWS_PER_PICTURE} prompts for each image of a folder are too many")
+            if len(rows) >= MOST_ROWS_PER_IMAGE:
+                raise UsageError(f"more than {MOST_ROWS_PER_IMAGE} prompts for each image of a folder are too many")
             if isinstance(row, Row):
                 rows.append(row)
             elif self._has(_sha256(row.input)):
@@ -112,7 +112,7 @@ class _Maker:
             if self._has(_sha256(material.input)):
                 yield material
             return
-        pictures = _Pictures(material)
+        pictures = _Images(material)
         for row in rows:
             if isinstance(row, Skipped):
                 if self._has(_sha256(row.input)):
@@ -122,7 +122,7 @@ class _Maker:
             if material.caption is not None:
                 return  # its own words are made once
 
-    def _of_row(self, material: Material, row: Row, pictures: "_Pictures") -> Iterator[BatchTask | Skipped]:
+    def _of_row(self, material: Material, row: Row, pictures: "_Images") -> Iterator[BatchTask | Skipped]:
         where = material.input or row.where
         seed = _seed_of(material, row)
         try:
@@ -149,7 +149,7 @@ class _Maker:
         return (None,)
 
     def _of_cell(
-        self, material: Material, row: Row, cell: Cell, text: str | None, row_seed: int, pictures: "_Pictures"
+        self, material: Material, row: Row, cell: Cell, text: str | None, row_seed: int, pictures: "_Images"
     ) -> Iterator[BatchTask | Skipped]:
         mould = self._mould(material, row, cell, text)
         first = row_seed if mould.seed is None else mould.seed
@@ -183,7 +183,7 @@ class _Maker:
         )
 
     def _task(
-        self, material: Material, request: GenerateRequest, mould: Mould, by: NamedBy, pictures: "_Pictures"
+        self, material: Material, request: GenerateRequest, mould: Mould, by: NamedBy, pictures: "_Images"
     ) -> BatchTask | Skipped | None:
         settings = _sha256(f"{mould.digest} {request.prompt}")
         place = _sha256(json.dumps([material.input, settings, request.seed]))
@@ -237,7 +237,7 @@ class NoPrompt(UsageError):
     kind = "no_prompt"
 
 
-class _Pictures:
+class _Images:
     """What one material's tasks are made from, looked at once for all of them."""
 
     def __init__(self, material: Material) -> None:

@@ -78,6 +78,6 @@ def paired(gains: Array) -> Paired:
 
 def psnr(first: Image.Image, second: Image.Image) -> float:
     """Decibels between two images of 8 bits; 99 where they are the same."""
-    one, other = (np.asarray(picture.convert("RGB"), dtype=float) for picture in (first, second))
+    one, other = (np.asarray(image.convert("RGB"), dtype=float) for image in (first, second))
     error = float(((one - other) ** 2).mean())
     return _SAME if error == 0 else min(_SAME, 10 * float(np.log10(255**2 / error)))

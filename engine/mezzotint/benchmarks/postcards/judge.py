@@ -74,15 +74,15 @@ def build_judge(seed: int) -> Judge:
         return Judge()
 
 
-def pixels_of(pictures: Sequence[Image.Image]) -> Tensor:
+def pixels_of(images: Sequence[Image.Image]) -> Tensor:
     """Square images of any size as the judge sees them: (b, 3, 128, 128), from -1 to 1."""
-    seen = [np.asarray(_at_size(picture.convert("RGB")), dtype=np.float32) for picture in pictures]
+    seen = [np.asarray(_at_size(image.convert("RGB")), dtype=np.float32) for image in images]
     return torch.from_numpy(np.stack(seen)).permute(0, 3, 1, 2).contiguous() / 127.5 - 1
 
 
-def _at_size(picture: Image.Image) -> Image.Image:
+def _at_size(image: Image.Image) -> Image.Image:
     size = (SIZE, SIZE)
-    return picture if picture.size == size else picture.resize(size, Image.Resampling.BICUBIC)
+    return image if image.size == size else image.resize(size, Image.Resampling.BICUBIC)
 
 
 def bundled_judge() -> Path:

@@ -51,9 +51,9 @@ def symmetric_root(matrix: Array) -> Array:
     return root
 
 
-def detail(picture: Image.Image) -> float:
+def detail(image: Image.Image) -> float:
     """The mean absolute Laplacian of the luminance (BT.601, 0 to 255): four times a pixel less its four neighbours."""
-    luminance = np.asarray(picture.convert("L"), dtype=np.float64)
+    luminance = np.asarray(image.convert("L"), dtype=np.float64)
     middle = luminance[1:-1, 1:-1]
     around = luminance[:-2, 1:-1] + luminance[2:, 1:-1] + luminance[1:-1, :-2] + luminance[1:-1, 2:]
     return float(np.abs(4 * middle - around).mean())

@@ -75,25 +75,24 @@ class Tally:
         self._detail_made = self._detail_drawn = 0.0
         self._seconds: list[float] = []
 
-    def add(self, question: Question, picture: Image.Image, seconds: float | None = None) -> None:
+    def add(self, question: Question, image: Image.Image, seconds: float | None = None) -> None:
         """Judge one image, which took that long to make."""
-        if picture.width != picture.height:
+        if image.width != image.height:
             raise UsageError(
-                f"the judge looks at square images, and this one is {picture.width}x{picture.height}; "
-                "give a square --size"
+                f"the judge looks at square images, and this one is {image.width}x{image.height}; give a square --size"
             )
-        drawn = paint(question.scene, picture.width)
-        made_features, drawn_features = self._look(question, picture, drawn)
+        drawn = paint(question.scene, image.width)
+        made_features, drawn_features = self._look(question, image, drawn)
         self._made.append(made_features)
         self._drawn.append(drawn_features)
-        self._detail_made += detail(picture)
+        self._detail_made += detail(image)
         self._detail_drawn += detail(drawn)
         if seconds is not None:
             self._seconds.append(seconds)
 
     @torch.no_grad()
-    def _look(self, question: Question, picture: Image.Image, drawn: Image.Image) -> tuple[Array, Array]:
-        features = self._judge.features(pixels_of([picture, drawn]))
+    def _look(self, question: Question, image: Image.Image, drawn: Image.Image) -> tuple[Array, Array]:
+        features = self._judge.features(pixels_of([image, drawn]))
         truth = full_told(question.scene).indices()
         for name, scores in self._judge.verdicts(features[:1]).items():
             self._right[name] += int(scores.argmax()) == truth[name]

@@ -9,10 +9,10 @@ from mezzotint.batch.job.job import (
     MOST_TOGETHER,
     Choices,
     Existing,
+    ImageFormat,
     InputFolder,
     JobFile,
     JobOutput,
-    PictureFormat,
     Prompts,
 )
 from mezzotint.cli.argument_types import integer, text
@@ -164,7 +164,7 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         metavar="TEMPLATE",
         help="file name template, such as [stem]-[seed] (default: the name of the input, or of its row)",
     )
-    group.add_argument("--format", choices=get_args(PictureFormat), default="png", help="image format (default: png)")
+    group.add_argument("--format", choices=get_args(ImageFormat), default="png", help="image format (default: png)")
     group.add_argument(
         "--flat", action="store_true", help="put all images into one folder (default: the same subfolders as IN)"
     )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mezzotint.batch.job.job import JobFile, JobOutput, PictureFormat
+from mezzotint.batch.job.job import ImageFormat, JobFile, JobOutput
 from mezzotint.batch.job.moved import moved
 from mezzotint.batch.job.reading import job_of_data
 from mezzotint.batch.job.writing import data_of, job_of, write_job
@@ -13,7 +13,7 @@ from mezzotint.images.naming import split_output
 from mezzotint.protocol import GenerateRequest
 from mezzotint.trouble import shown
 
-_FORMATS: dict[str, PictureFormat] = {".png": "png", ".jpg": "jpg", ".jpeg": "jpg", ".webp": "webp"}
+_FORMATS: dict[str, ImageFormat] = {".png": "png", ".jpg": "jpg", ".jpeg": "jpg", ".webp": "webp"}
 
 
 def save_job(job: JobFile, path: Path, context: Context, base: Path | None = None) -> int:

@@ -142,11 +142,11 @@ def _check_sheet(sheet: Path | None, models: Sequence[str]) -> None:
         raise UsageError(f"--sheet {plain(sheet, 200)} is there already; give another name")
 
 
-def _write_sheet(picture: "Image", path: Path) -> None:
+def _write_sheet(image: "Image", path: Path) -> None:
     from mezzotint.atomic import atomic_write
 
     data = io.BytesIO()
-    picture.save(data, "PNG", optimize=True)
+    image.save(data, "PNG", optimize=True)
     atomic_write(path, data.getvalue(), overwrite=True)
 
 
@@ -168,9 +168,9 @@ class _Bench:
         with _folder(keep) as folder, Reporter(self._context, "json") as reporter:
             for question in questions(self._count):
                 result = self._generate(model, question, folder, reporter)
-                picture = self._judged(Path(result.images[0].path))
-                tally.add(question, picture, _seconds(result))
-                shown += [picture] if sheet else []
+                image = self._judged(Path(result.images[0].path))
+                tally.add(question, image, _seconds(result))
+                shown += [image] if sheet else []
         if sheet:
             _write_sheet(contact_sheet(shown, columns=8), sheet)
         return tally.score()
@@ -180,10 +180,10 @@ class _Bench:
 
         from mezzotint.images.reading import read_image
 
-        picture = read_image(path)
+        image = read_image(path)
         if self._enlarge == 1:
-            return picture
-        return picture.resize((picture.width * self._enlarge, picture.height * self._enlarge), Resampling.LANCZOS)
+            return image
+        return image.resize((image.width * self._enlarge, image.height * self._enlarge), Resampling.LANCZOS)
 
     def _generate(self, model: str, question: "Question", folder: str, reporter: Reporter) -> GenerateResult:
         options = self._options.but(

@@ -209,8 +209,8 @@ def _ends(cell: MemoryCell) -> tuple[str, ...]:
         peak += " ABOVE"
     seconds = "" if cell.seconds is None else f"{cell.seconds:.2f}"
     ratio = "" if cell.ratio is None else f"{cell.ratio:.2f}"
-    picture = {None: "", True: "same", False: "other"}[cell.same_picture]
-    return (peak, seconds, ratio, picture, plain(cell.problem or "; ".join(cell.recoveries), 100))
+    image = {None: "", True: "same", False: "other"}[cell.same_picture]
+    return (peak, seconds, ratio, image, plain(cell.problem or "; ".join(cell.recoveries), 100))
 
 
 def _compared(predicted: int, measured: int) -> str:

@@ -180,18 +180,18 @@ class _Bench:
 
         self._context.terminal.talk(f"{plain(model, 100)}, {scheme}: {count} images")
         tally, comparison = Tally(self._judge), Comparison(self._judge)
-        pictures: list[Image] = []
+        images: list[Image] = []
         peak: int | None = None
         with tempfile.TemporaryDirectory(prefix="mezzotint-bench-") as folder, Reporter(self._context, "json") as told:
             for question in questions(count):
                 asked = self._asked(model, scheme, question, folder)
                 result = self._engine.generate(request_of(asked), told.on_event, self._context.interrupt.asked)
-                picture = read_image(Path(result.images[0].path))
+                image = read_image(Path(result.images[0].path))
                 timings = result.timings
-                tally.add(question, picture, timings.encode + sum(timings.denoise) + timings.decode)
+                tally.add(question, image, timings.encode + sum(timings.denoise) + timings.decode)
                 if exact is not None:
-                    comparison.add(question, exact[question.number], picture)
-                pictures.append(picture)
+                    comparison.add(question, exact[question.number], image)
+                images.append(image)
                 peak = result.memory.peak_vram_bytes
         quality = SchemeQuality(
             fidelity=None if exact is None else comparison.result(),
@@ -199,7 +199,7 @@ class _Bench:
             weight_bytes=_weight_bytes(self._catalog, model, scheme),
             peak_bytes=peak,
         )
-        return pictures, quality
+        return images, quality
 
 
 def _weight_bytes(catalog: "Catalog", model: str, scheme: Quantization) -> int:

@@ -28,7 +28,7 @@ _EXAMPLES = """\
 
 The window works through the same queue. One program at a time does so on a device.
 """
-_HEADER = ("ID", "STATE", "PICTURES", "MODEL", "WHAT")
+_HEADER = ("ID", "STATE", "IMAGES", "MODEL", "WHAT")
 _PAGE = 500
 _OPEN = ("waiting", "running", "interrupted")
 _RETRIED = ("failed", "set_aside", "interrupted")

@@ -27,13 +27,13 @@ def joined(conditionings: Sequence[Conditioning]) -> Conditioning:
     return replace(first, tensors=tensors)
 
 
-def part_of(conditioning: Conditioning, part: slice, pictures: int) -> Conditioning:
+def part_of(conditioning: Conditioning, part: slice, images: int) -> Conditioning:
     """That of some of the images that it was joined from."""
 
     def rows(tensor: torch.Tensor) -> torch.Tensor:
         if not conditioning.guided:
             return tensor[part]
-        return torch.cat([half[part] for half in torch.split(tensor, pictures)])
+        return torch.cat([half[part] for half in torch.split(tensor, images)])
 
     return replace(conditioning, tensors={name: rows(each) for name, each in conditioning.tensors.items()})
 

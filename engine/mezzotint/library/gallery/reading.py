@@ -20,7 +20,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PictureFacts:
+class ImageFacts:
     """An image as the index holds it."""
 
     width: int
@@ -32,7 +32,7 @@ class PictureFacts:
     words: str
 
 
-def read_facts(path: Path, stamp: FileStamp) -> PictureFacts | None:
+def read_facts(path: Path, stamp: FileStamp) -> ImageFacts | None:
     """None for what cannot be read as an image; whatever the file holds, nothing else is raised."""
     try:
         with open_image(path) as image:
@@ -42,7 +42,7 @@ def read_facts(path: Path, stamp: FileStamp) -> PictureFacts | None:
     except (MezzotintError, OSError, ValueError, RecursionError, MemoryError):
         return None
     prompt, model = metadata.prompt or "", metadata.model or ""
-    return PictureFacts(
+    return ImageFacts(
         width=width,
         height=height,
         model=_storable(model[:MAX_PROMPT]),

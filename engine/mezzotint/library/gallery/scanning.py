@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mezzotint.errors import Cancelled
-from mezzotint.library.gallery.reading import PictureFacts, read_facts
+from mezzotint.library.gallery.reading import ImageFacts, read_facts
 from mezzotint.library.gallery.schema import GalleryDatabase
 from mezzotint.library.gallery.walk import FileStamp, Walked, walk, walk_files
 from mezzotint.library_protocol import GalleryScan, GalleryScanned
@@ -25,7 +25,7 @@ ON CONFLICT (path) DO UPDATE SET
     width = excluded.width, height = excluded.height, model = excluded.model, seed = excluded.seed,
     content = excluded.content, prompt = excluded.prompt, words = excluded.words, rating = excluded.rating
 """
-_NOTHING = PictureFacts(width=0, height=0, model="", seed=None, content="", prompt="", words="")
+_NOTHING = ImageFacts(width=0, height=0, model="", seed=None, content="", prompt="", words="")
 
 Row = tuple[object, ...]
 
@@ -74,7 +74,7 @@ def forget(connection: sqlite3.Connection, paths: Sequence[str]) -> int:
     )
 
 
-def row_of(path: str, stamp: FileStamp, facts: PictureFacts | None) -> Row:
+def row_of(path: str, stamp: FileStamp, facts: ImageFacts | None) -> Row:
     """An image, or a file that is none, as `put` takes it."""
     some = facts or _NOTHING
     return (

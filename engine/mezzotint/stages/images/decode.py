@@ -12,7 +12,7 @@ from mezzotint.families.autoencoder import decode_latents, encode_pixels
 from mezzotint.families.family import LoadedModel
 
 
-def to_picture(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
+def to_image(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
     """The image of latents `(1, c, h, w)`."""
     decode = partial(decode_latents, model.networks["vae"], latents, model.vae_tile)
     pixels = finite(model.attention, decode, "the decoded image")
@@ -26,9 +26,9 @@ def to_picture(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
     return Image.fromarray((array * 255).round().astype("uint8")[0])
 
 
-def to_latents(model: LoadedModel, picture: Image.Image, generator: torch.Generator) -> torch.Tensor:
+def to_latents(model: LoadedModel, image: Image.Image, generator: torch.Generator) -> torch.Tensor:
     """Latents `(1, c, h, w)` of an image whose size fits."""
-    array = numpy.array(picture.convert("RGB")).astype(numpy.float32) / 255.0
+    array = numpy.array(image.convert("RGB")).astype(numpy.float32) / 255.0
     pixels = 2.0 * torch.from_numpy(array[None].transpose(0, 3, 1, 2)) - 1.0  # channels last, as diffusers has them
     state = generator.get_state()
 

@@ -11,7 +11,7 @@ from mezzotint import machine, paths
 from mezzotint.attention.selection import AttentionBackends, torch_attention
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ImageRefused
-from mezzotint.images.naming import NameFields, check_output, picture_path
+from mezzotint.images.naming import NameFields, check_output, image_path
 from mezzotint.images.ours import far_path
 from mezzotint.protocol import (
     Cascade,
@@ -28,7 +28,7 @@ from mezzotint.protocol import (
 from mezzotint.stages.images.input_images import InputImages, read_inputs
 from mezzotint.stages.images.pending_decode import PendingDecode, read_latents
 from mezzotint.stages.images.request_images import request_images
-from mezzotint.stages.images.saving import files_sha256, save_picture
+from mezzotint.stages.images.saving import files_sha256, save_image
 from mezzotint.stages.models.fingerprints import model_used
 from mezzotint.stages.models.precision import Schemes
 from mezzotint.stages.setup import CascadeSetup, Find, set_up
@@ -55,14 +55,14 @@ def finish(
     """
     import torch
 
-    from mezzotint.stages.images.decode import to_picture
+    from mezzotint.stages.images.decode import to_image
     from mezzotint.stages.models.bringing import bring
     from mezzotint.stages.models.model_cache import ModelRequest
 
     path = Path(request.path)
     latents, picture = read_latents(path)
     given = _pictures(picture, cancelled)
-    setup = set_up(_last_stage(picture.record.request), find, default_model, _no_picture)
+    setup = set_up(_last_stage(picture.record.request), find, default_model, _no_image)
     stage = setup.stages[0]
     channels = stage.sources.components["vae"].config.get("latent_channels", 4)
     if latents.shape[1] != channels:
@@ -78,8 +78,8 @@ def finish(
     session = attention.session("sdpa", device.id, dtype, tell)
     on_event(Decoding(image=0, images=1))
     with torch.inference_mode(), torch_attention(session):
-        pixels = to_picture(model, latents.to(model.device))
-    image = save_picture(given.finished(pixels), picture, overwrite=request.output.overwrite)
+        pixels = to_image(model, latents.to(model.device))
+    image = save_image(given.finished(pixels), picture, overwrite=request.output.overwrite)
     on_event(Saved(image=image, images=1))
     if _is_ours(path):
         with suppress(OSError):
@@ -119,7 +119,7 @@ def _pictures(picture: PendingDecode, cancelled: IsCancelled) -> InputImages:
     return read_inputs(request.images, pictures, sizes, cancelled)
 
 
-def _no_picture(path: Path) -> tuple[int, int]:
+def _no_image(path: Path) -> tuple[int, int]:
     raise ImageRefused(f"{path} is not needed for decoding")
 
 
@@ -141,7 +141,7 @@ def _target(request: DecodeRequest, picture: PendingDecode) -> Path:
         count=1,
         now=datetime.now(),
     )
-    return picture_path(request.output, fields)
+    return image_path(request.output, fields)
 
 
 def _compare(picture: PendingDecode, setup: CascadeSetup, on_event: OnEvent, cancelled: IsCancelled) -> None:

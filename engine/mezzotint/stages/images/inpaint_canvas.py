@@ -31,19 +31,17 @@ class InpaintCanvas:
     they see a box around the mask, enlarged to their sizes, and the image comes out at its own, grown or not.
     """
 
-    def __init__(
-        self, picture: Image.Image, mask: Image.Image | None, inpaint: Inpaint, first: Size, last: Size
-    ) -> None:
+    def __init__(self, image: Image.Image, mask: Image.Image | None, inpaint: Inpaint, first: Size, last: Size) -> None:
         """`first` and `last` are the sizes of these stages."""
         self._inpaint, self._first, self._last = inpaint, first, last
-        self._came_as = picture.size
-        self._picture, self._mask, self._new = _grown(picture, mask, inpaint)
+        self._came_as = image.size
+        self._picture, self._mask, self._new = _grown(image, mask, inpaint)
         self._masked = inpaint.area == "masked"
         self._cut = not self._masked and not any(margins(inpaint))
         if self._masked:
             self._box = box_around(_found(self._mask), inpaint.padding, self._picture.size, first)
         elif self._cut:
-            left, top, right, bottom = (round(side) for side in middle(picture.size, *last))
+            left, top, right, bottom = (round(side) for side in middle(image.size, *last))
             self._box = (left, top, right, bottom)
         else:
             self._box = (0, 0, *first)
@@ -87,8 +85,8 @@ class InpaintCanvas:
             hollow = self._seen_mask(self._new, size)
             if self._inpaint.fill != "picture":  # the edges go on from the old
                 hollow = ImageChops.lighter(hollow, shown.point(lambda value: 255 if value == 255 else 0))
-            picture = filled(self._seen(self._picture, size), hollow)
-            self._sheets[size] = CanvasCrop(picture=picture, anew=anew, shown=shown)
+            image = filled(self._seen(self._picture, size), hollow)
+            self._sheets[size] = CanvasCrop(picture=image, anew=anew, shown=shown)
         return self._sheets[size]
 
     def finished(self, painted: Image.Image) -> Image.Image:
@@ -130,10 +128,10 @@ class InpaintCanvas:
             round(height * self._last[1] / self._first[1]),
         )
 
-    def _seen(self, picture: Image.Image, size: Size) -> Image.Image:
+    def _seen(self, image: Image.Image, size: Size) -> Image.Image:
         if self._cut:
-            return fit(picture, *size, _LANCZOS)
-        part = stretched(picture, self._box)
+            return fit(image, *size, _LANCZOS)
+        part = stretched(image, self._box)
         return part if part.size == size else part.resize(size, _LANCZOS)
 
     def _seen_mask(self, mask: Image.Image, size: Size) -> Image.Image:
@@ -142,16 +140,16 @@ class InpaintCanvas:
         return fit(mask, *size, Image.Resampling.BOX).point(lambda value: 255 if value else 0)
 
 
-def box_around(found: Box, padding: int, picture: Size, shape: Size) -> Box:
+def box_around(found: Box, padding: int, image: Size, shape: Size) -> Box:
     """The box of a mask with its padding, within the image, widened to the shape of a size.
 
     Where the image is too narrow for that shape, the box reaches beyond it on both sides.
     """
-    left, right = max(0, found[0] - padding), min(picture[0], found[2] + padding)
-    top, bottom = max(0, found[1] - padding), min(picture[1], found[3] + padding)
+    left, right = max(0, found[0] - padding), min(image[0], found[2] + padding)
+    top, bottom = max(0, found[1] - padding), min(image[1], found[3] + padding)
     width = max(right - left, math.ceil((bottom - top) * shape[0] / shape[1]))
     height = max(bottom - top, math.ceil((right - left) * shape[1] / shape[0]))
-    left, top = _placed(left, right, width, picture[0]), _placed(top, bottom, height, picture[1])
+    left, top = _placed(left, right, width, image[0]), _placed(top, bottom, height, image[1])
     return left, top, left + width, top + height
 
 
@@ -163,13 +161,13 @@ def _placed(low: int, high: int, length: int, room: int) -> int:
 
 
 def _grown(
-    picture: Image.Image, mask: Image.Image | None, inpaint: Inpaint
+    image: Image.Image, mask: Image.Image | None, inpaint: Inpaint
 ) -> tuple[Image.Image, Image.Image, Image.Image]:
     """The image with its new parts, what of it is made anew, and which parts are new."""
     left, top, right, bottom = margins(inpaint)
-    width, height = picture.size
+    width, height = image.size
     box = (-left, -top, width + right, height + bottom)
-    size = grown_size(picture.size, inpaint)
+    size = grown_size(image.size, inpaint)
     new, anew = Image.new("L", size, 255), Image.new("L", size, 255)
     new.paste(0, (left, top, left + width, top + height))
     over = inpaint.feather  # the new reaches into the old, so that one can become the other there
@@ -181,7 +179,7 @@ def _grown(
         within = Image.new("L", size)
         within.paste(mask, (left, top))
         anew = ImageChops.lighter(anew, within)
-    return stretched(picture, box), anew, new
+    return stretched(image, box), anew, new
 
 
 def _found(mask: Image.Image) -> Box:

@@ -35,7 +35,7 @@ class InputImages:
         return painted if self.canvas is None else self.canvas.finished(painted)
 
 
-def picture_size(path: Path) -> Size:
+def image_size(path: Path) -> Size:
     """The size of an image that stands upright: the orientation in its EXIF may swap the sides."""
     return read_image(path).size
 

@@ -68,7 +68,7 @@ def shares(sheet: CanvasCrop, factor: int) -> torch.Tensor:
 
     Thin lines count, however little of a latent they cover.
     """
-    anew, shown = (_blocks(picture, factor) for picture in (sheet.anew, sheet.shown))
+    anew, shown = (_blocks(image, factor) for image in (sheet.anew, sheet.shown))
     touched = (anew > 0).sum(axis=(1, 3))
     share = np.where(anew > 0, shown, 0).sum(axis=(1, 3)) / (np.maximum(touched, 1) * 255)
     # However thin the edge: what is made anew at all is free in the last step.
@@ -76,7 +76,7 @@ def shares(sheet: CanvasCrop, factor: int) -> torch.Tensor:
     return torch.from_numpy(share.astype(np.float32))[None, None]
 
 
-def _blocks(picture: Image.Image, factor: int) -> npt.NDArray[np.float64]:
-    pixels = np.asarray(picture).astype(np.float64)
+def _blocks(image: Image.Image, factor: int) -> npt.NDArray[np.float64]:
+    pixels = np.asarray(image).astype(np.float64)
     height, width = pixels.shape
     return pixels.reshape(height // factor, factor, width // factor, factor)

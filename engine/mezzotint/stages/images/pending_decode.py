@@ -10,7 +10,7 @@ from mezzotint.checkpoints.header import MAX_METADATA, read_header
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ImageRefused, ProtocolError, StorageError
-from mezzotint.images.record import PictureRecord, record_from_json, record_to_json
+from mezzotint.images.record import ImageRecord, record_from_json, record_to_json
 from mezzotint.trouble import storage_error
 
 if TYPE_CHECKING:
@@ -27,15 +27,15 @@ class PendingDecode:
     """Where an image is to go, and its record, but for the hash of pixels that are not there yet."""
 
     path: Path
-    record: PictureRecord
+    record: ImageRecord
 
 
-def write_latents(folder: Path, latents: "torch.Tensor", picture: PendingDecode) -> Path:
+def write_latents(folder: Path, latents: "torch.Tensor", image: PendingDecode) -> Path:
     """Write latents `(1, c, h, w)` beside others in a folder, whole or not at all; StorageError when it cannot be."""
     from safetensors.torch import save
 
-    record = record_to_json(picture.record)
-    metadata = {_RECORD: record, _WANTED: str(picture.path.absolute())}
+    record = record_to_json(image.record)
+    metadata = {_RECORD: record, _WANTED: str(image.path.absolute())}
     if sum(map(len, metadata.values())) > MAX_METADATA // 2:
         raise StorageError("the words of this image are too many to be kept with its latents")
     data = save({_TENSOR: latents.detach().float().cpu().contiguous()}, metadata)
@@ -44,7 +44,7 @@ def write_latents(folder: Path, latents: "torch.Tensor", picture: PendingDecode)
     except OSError as error:
         raise storage_error("make the folder", folder, error) from error
     for number in range(1000):
-        path = folder / f"{picture.path.stem[:80]}-{picture.record.image.seed}-{number}{SUFFIX}"
+        path = folder / f"{image.path.stem[:80]}-{image.record.image.seed}-{number}{SUFFIX}"
         with contextlib.suppress(FileExistsError):
             atomic_write(path, data, overwrite=False)
             return path

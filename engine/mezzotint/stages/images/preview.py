@@ -30,7 +30,7 @@ class Previewer:
         wanted = colours.permute(0, 2, 3, 1).reshape(-1, 3)
         self.matrix = torch.linalg.lstsq(known, wanted, driver="gelsd").solution
 
-    def picture(self, latents: torch.Tensor) -> Image.Image:
+    def image(self, latents: torch.Tensor) -> Image.Image:
         """A small image of latents `(1, c, h, w)`."""
         rows = latents[0].float().cpu().permute(1, 2, 0)
         colours = rows @ self.matrix[:-1] + self.matrix[-1]
@@ -42,7 +42,7 @@ class Previewer:
     def jpeg(self, latents: torch.Tensor) -> bytes:
         """The same as a JPEG file."""
         buffer = io.BytesIO()
-        self.picture(latents).save(buffer, "JPEG", quality=_QUALITY)
+        self.image(latents).save(buffer, "JPEG", quality=_QUALITY)
         return buffer.getvalue()
 
 

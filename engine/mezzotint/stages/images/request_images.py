@@ -7,7 +7,7 @@ from pathlib import Path
 from mezzotint.errors import UsageError
 from mezzotint.images.reading import MAX_PIXELS
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint
-from mezzotint.stages.images.sizes import SMALLEST, size_for_picture
+from mezzotint.stages.images.sizes import SMALLEST, size_for_image
 
 MAX_FEATHER = 256  # pixels
 MAX_PADDING = 4096
@@ -41,7 +41,7 @@ class RequestImages:
         if self.inpaint is not None and self.inpaint.area == "masked":
             return default
         if not self.sizes_follow or self.inpaint is None:
-            return size_for_picture(picture, default, multiple)
+            return size_for_image(picture, default, multiple)
         width, height = (max(SMALLEST, side) for side in grown_size(picture, self.inpaint))
         return math.ceil(width / multiple) * multiple, math.ceil(height / multiple) * multiple
 

@@ -10,9 +10,9 @@ from PIL import Image
 
 from mezzotint import __version__
 from mezzotint.families.lora.prompt_tags import without_lora_tags
-from mezzotint.images.naming import NameFields, picture_path
-from mezzotint.images.record import PictureRecord
-from mezzotint.images.writing import pixels_sha256, write_picture
+from mezzotint.images.naming import NameFields, image_path
+from mezzotint.images.record import ImageRecord
+from mezzotint.images.writing import pixels_sha256, write_image
 from mezzotint.protocol import (
     SCHEMA_VERSION,
     Attention,
@@ -66,7 +66,7 @@ class Saver:
         request, last = self._request, stages[-1]
         seed = self.first_seed + index
         width, height = self._size
-        wanted = picture_path(
+        wanted = image_path(
             request.output,
             NameFields(
                 seed=seed,
@@ -84,8 +84,8 @@ class Saver:
         image = GeneratedImage(path=wanted.name, width=width, height=height, seed=seed, index=index, sha256="")
         return PendingDecode(path=wanted, record=self._record(image, stages, circumstances))
 
-    def _record(self, image: GeneratedImage, stages: tuple[ResolvedStage, ...], at: JobRecord) -> PictureRecord:
-        return PictureRecord(
+    def _record(self, image: GeneratedImage, stages: tuple[ResolvedStage, ...], at: JobRecord) -> ImageRecord:
+        return ImageRecord(
             schema_version=SCHEMA_VERSION,
             program_version=__version__,
             request=settled_request(self._request, self._setup, stages, image.seed, at),
@@ -109,11 +109,11 @@ def with_memory(picture: PendingDecode, vae_tile: int, recoveries: tuple[str, ..
     return replace(picture, record=replace(record, request=request, recoveries=recoveries))
 
 
-def save_picture(picture: Image.Image, undecoded: PendingDecode, *, overwrite: bool) -> GeneratedImage:
+def save_image(picture: Image.Image, undecoded: PendingDecode, *, overwrite: bool) -> GeneratedImage:
     """Write an image with its record; StorageError when the disk will not take it."""
     sha256 = pixels_sha256(picture)
     image = replace(undecoded.record.image, width=picture.width, height=picture.height, sha256=sha256)
-    path = write_picture(picture, undecoded.path, replace(undecoded.record, image=image), overwrite=overwrite)
+    path = write_image(picture, undecoded.path, replace(undecoded.record, image=image), overwrite=overwrite)
     return replace(image, path=str(path))
 
 

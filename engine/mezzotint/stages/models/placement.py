@@ -173,9 +173,9 @@ class Placement:
         if working.guided:
             yield Rung(take=partial(_take_halves, working.model))
         if working.pixels:
-            yield Rung(take=partial(_smaller_tiles, working.model, working), changes_picture=True)
+            yield Rung(take=partial(_smaller_tiles, working.model, working), changes_image=True)
         else:
-            yield Rung(take=partial(self._lower_precision, working), changes_picture=True)
+            yield Rung(take=partial(self._lower_precision, working), changes_image=True)
 
     def _free_caches(self, working: "PhaseRun") -> str:
         """Everything that nobody needs now."""
@@ -276,13 +276,13 @@ def _take_halves(model: LoadedModel) -> str | None:
     return "the halves of the guidance come one after the other"
 
 
-def _fewer_at_once(model: LoadedModel, pictures: int) -> str | None:
+def _fewer_at_once(model: LoadedModel, images: int) -> str | None:
     """Half as many in a pass: what weights do, and how exact they are, is as it would be for one."""
-    before = min(model.at_once or pictures, pictures)
+    before = min(model.at_once or images, images)
     if before == 1:
         return None
     model.at_once = (before + 1) // 2
-    return f"of {pictures} images that are made together the network sees {model.at_once} at a time"
+    return f"of {images} images that are made together the network sees {model.at_once} at a time"
 
 
 def _smaller_tiles(model: LoadedModel, working: PhaseRun) -> str | None:

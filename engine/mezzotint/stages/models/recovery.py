@@ -19,7 +19,7 @@ class Rung:
     """One way to make room. It is taken again and again while it says that it did something."""
 
     take: Callable[[], str | None]  # what was done, in words; None: there is nothing more to be had here
-    changes_picture: bool = False
+    changes_image: bool = False
     silent: bool = False  # nobody needs to know
 
 
@@ -55,7 +55,7 @@ class Recovery:
     def _make_room(self, rungs: Sequence[Rung], what: str, reason: str) -> None:
         held_back = False
         for rung in rungs:
-            if rung.changes_picture and self._strict:
+            if rung.changes_image and self._strict:
                 held_back = True
                 continue
             done = rung.take()

@@ -43,7 +43,7 @@ def test_settings_alone_name_no_picture(form):
 
 def test_what_no_setting_says_is_told():
     request = GenerateRequest(prompt="x", images=(ImageInput(path="/a.png", role="reference"),))
-    assert said_by(request, with_pictures=True).left_out == ("reference images",)
+    assert said_by(request, with_images=True).left_out == ("reference images",)
 
 
 def test_settings_in_a_line():

@@ -3,7 +3,7 @@
 import pytest
 from create_page import kit_of
 
-from mezzotint_app.viewmodel.dropped.folder_of_pictures import Pictures
+from mezzotint_app.viewmodel.dropped.folder_of_images import Images
 
 
 @pytest.fixture
@@ -12,7 +12,7 @@ def kit(tmp_path, qapp):
 
 
 def pictures(*paths, folder="/holiday"):
-    return Pictures(folder=folder, paths=paths)
+    return Images(folder=folder, paths=paths)
 
 
 def test_a_batch_is_one_entry_with_each_picture_for_each_prompt(kit):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mezzotint.codec import from_json, to_json
 from mezzotint_app.viewmodel.create.state import (
-    KEPT_FROM_PICTURES,
+    KEPT_FROM_IMAGES,
     MOST_MODELS,
     CreateSettings,
     CreateState,
@@ -61,7 +61,7 @@ def test_single_fields_go_back_to_the_models_own():
     settings = CreateSettings(steps=3, sampler="euler", count=4)
     assert without(settings, ["steps"]) == CreateSettings(sampler="euler", count=4)
     assert without(settings, names_of_settings()) == CreateSettings()
-    assert set(KEPT_FROM_PICTURES) < set(names_of_settings())
+    assert set(KEPT_FROM_IMAGES) < set(names_of_settings())
 
 
 def test_a_lora_that_is_off_is_not_used_and_keeps_its_weight():

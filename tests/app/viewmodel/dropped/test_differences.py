@@ -132,7 +132,7 @@ def test_reading_then_read(model, service, now):
     assert (model.says_anything(), model.says_prompt(), model.says_seed()) == (True, True, True)
     assert heard.applied == []
     model.apply("seed")
-    model.use_picture()
+    model.use_image()
     assert heard.applied == [(model.metadata(), "seed")]
     assert heard.used == ["/a.png"]
 

@@ -26,9 +26,9 @@ def viewports(draw):
 @given(viewports(), st.floats(0.05, 20), st.floats(0, 1), st.floats(0, 1))
 def test_the_place_under_the_pointer_stays(viewport, factor, across, down):
     at = (across * viewport.width, down * viewport.height)
-    before = viewport.to_picture(*at)
+    before = viewport.to_image(*at)
     zoomed = viewport.zoomed(viewport.scale * factor, *at)
-    after = zoomed.to_picture(*at)
+    after = zoomed.to_image(*at)
     seen = (zoomed.width / zoomed.scale, zoomed.height / zoomed.scale)
     content = zoomed.content
     for old, new, middle, start, length, view in zip(
@@ -81,7 +81,7 @@ def test_zoom_has_bounds(viewport, scale):
 
 @given(viewports(), st.floats(-1000, 1000), st.floats(-1000, 1000))
 def test_places_go_to_the_view_and_back(viewport, x, y):
-    there = viewport.to_picture(*viewport.to_view(x, y))
+    there = viewport.to_image(*viewport.to_view(x, y))
     assert math.isclose(there[0], x, rel_tol=1e-6, abs_tol=1e-3)
     assert math.isclose(there[1], y, rel_tol=1e-6, abs_tol=1e-3)
 

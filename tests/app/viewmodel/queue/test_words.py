@@ -11,8 +11,8 @@ from mezzotint_app.viewmodel.queue.words import (
     entries_count,
     entry_view,
     explained,
+    images_count,
     model_name,
-    pictures_count,
     spoken,
     state_word,
     what_to_do,
@@ -69,7 +69,7 @@ def test_a_full_disk_says_to_free_some_space_and_what_is_no_error_says_nothing()
 
 
 def test_counts_are_words():
-    assert [pictures_count(number) for number in (0, 1, 2)] == ["0 images", "1 image", "2 images"]
+    assert [images_count(number) for number in (0, 1, 2)] == ["0 images", "1 image", "2 images"]
     assert [entries_count(number) for number in (1, 3)] == ["1 job", "3 jobs"]
 
 

@@ -45,7 +45,7 @@ def opened(qtbot, model, inline, *, read=True):
     made.resize(1000, 700)
     made.show()
     if read:
-        made._picture_is_there(image())
+        made._image_is_there(image())
     return made
 
 

@@ -121,10 +121,10 @@ def test_delete_asks_and_the_next_one_follows(viewer, model, qtbot):
 def test_two_are_compared_at_the_same_place(viewer, model, qtbot):
     qtbot.keyClick(viewer.view, Qt.Key.Key_C)
     viewer.view.zoom_by(10)
-    place = viewer.view.picture_rect()
+    place = viewer.view.image_rect()
     qtbot.keyClick(viewer.view, Qt.Key.Key_PageDown)
     assert viewer.view.is_comparing()
-    assert viewer.view.picture_rect() == place
+    assert viewer.view.image_rect() == place
     qtbot.keyClick(viewer.view, Qt.Key.Key_C)
     assert not viewer.view.is_comparing()
 

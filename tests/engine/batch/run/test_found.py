@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from batch_programs import StandIn, painted, task
 
-from mezzotint.batch.run.found import found_picture, is_taken
+from mezzotint.batch.run.found import found_image, is_taken
 from mezzotint.protocol import Cascade, ImageInput, LoraRef, Sampling, Stage
 
 
@@ -22,7 +22,7 @@ def made(tmp_path):
 
 
 def test_it_is_found_by_what_it_says_of_itself(made, tmp_path):
-    image = found_picture(made, tmp_path, nobodys)
+    image = found_image(made, tmp_path, nobodys)
     assert image.path == str(tmp_path / made.output)
     assert image.seed == 3
 
@@ -31,11 +31,11 @@ def test_a_name_that_no_disk_takes_is_free(tmp_path):
     """Whoever writes there is told."""
     name = "/".join(["x" * 240] * 20)
     assert not is_taken(tmp_path / name)
-    assert found_picture(replace(task(3, tmp_path), output=f"{name}.png"), tmp_path, nobodys) is None
+    assert found_image(replace(task(3, tmp_path), output=f"{name}.png"), tmp_path, nobodys) is None
 
 
 def test_nothing_is_there(tmp_path):
-    assert found_picture(task(3, tmp_path), tmp_path, nobodys) is None
+    assert found_image(task(3, tmp_path), tmp_path, nobodys) is None
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,11 @@ def test_nothing_is_there(tmp_path):
 )
 def test_what_was_made_from_something_else_is_not_it(made, tmp_path, change):
     other = replace(made, request=replace(made.request, **change))
-    assert found_picture(other, tmp_path, nobodys) is None
+    assert found_image(other, tmp_path, nobodys) is None
 
 
 def test_the_picture_of_another_task_is_not_it(made, tmp_path):
-    assert found_picture(made, tmp_path, lambda path: path.name == "00003.png") is None
+    assert found_image(made, tmp_path, lambda path: path.name == "00003.png") is None
 
 
 def test_beside_a_file_that_has_its_name(tmp_path):
@@ -65,7 +65,7 @@ def test_beside_a_file_that_has_its_name(tmp_path):
     painted(9).save(path)
     (path.parent / "00003-1.png").write_text("no image")
     StandIn().write(one.request)
-    assert found_picture(one, tmp_path, nobodys).path.endswith("00003-2.png")
+    assert found_image(one, tmp_path, nobodys).path.endswith("00003-2.png")
 
 
 def test_a_link_to_nowhere_takes_a_name(tmp_path):

@@ -11,7 +11,7 @@ from mezzotint.batch.job.job import JobOutput
 from mezzotint.batch.tasks.inputs import folded
 from mezzotint.batch.tasks.outputs import NamedBy, Names, as_template, check_name, whole_path
 from mezzotint.errors import UsageError
-from mezzotint.images.naming import NameFields, picture_path
+from mezzotint.images.naming import NameFields, image_path
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage
 
 REQUEST = GenerateRequest(
@@ -126,4 +126,4 @@ def test_the_engine_takes_the_planned_name_as_it_is(stem):
     fields = NameFields(
         seed=1, prompt="p", model="m", width=1, height=1, steps=1, sampler="s", index=0, count=1, now=now
     )
-    assert picture_path(Output(path=as_template(path)), fields) == path
+    assert image_path(Output(path=as_template(path)), fields) == path

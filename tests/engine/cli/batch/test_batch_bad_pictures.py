@@ -16,7 +16,7 @@ from PIL import Image, ImageCms
 
 from mezzotint.batch.manifest.ledger import read_ledger
 from mezzotint.batch.tasks.inputs import folded
-from mezzotint.images.naming import NameFields, check_output, picture_path
+from mezzotint.images.naming import NameFields, check_output, image_path
 from mezzotint.stages.images.input_images import read_inputs
 from mezzotint.stages.images.request_images import request_images
 
@@ -40,7 +40,7 @@ class Reading(StandIn):
             seed=request.seed, prompt="", model="", width=1, height=1, steps=1, sampler="", index=0, count=1,
             now=datetime(2026, 1, 1),
         )  # fmt: skip
-        output = replace(request.output, path=str(picture_path(request.output, fields)))
+        output = replace(request.output, path=str(image_path(request.output, fields)))
         return super().write(replace(request, output=output))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from own_pictures import SIZE, write_own
+from own_images import SIZE, write_own
 from PIL import Image
 
 from mezzotint.errors import StorageError, UsageError

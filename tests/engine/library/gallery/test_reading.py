@@ -7,7 +7,7 @@ import zlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from own_pictures import SIZE, write_own
+from own_images import SIZE, write_own
 from PIL import ExifTags, Image
 from PIL.PngImagePlugin import PngInfo
 

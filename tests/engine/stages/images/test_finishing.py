@@ -47,7 +47,7 @@ def left_behind(request_for, monkeypatch):
     """A job that ends in decoding, and the file that it leaves."""
     events = []
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "to_picture", out_of_memory)
+        patch.setattr(pipeline, "to_image", out_of_memory)
         with pytest.raises(OutOfMemory):
             Engine(Catalog.standard()).generate(request_for, events.append, lambda: False)
     (path,) = undecoded(paths.undecoded_folder())

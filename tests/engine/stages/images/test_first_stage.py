@@ -21,7 +21,7 @@ from mezzotint.protocol import (
     StageShown,
     Transition,
 )
-from mezzotint.stages.images.decode import to_picture
+from mezzotint.stages.images.decode import to_image
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +80,9 @@ def test_where_memory_is_short_the_first_stage_is_not_shown(engine, request_for,
         decoded.append(latents.shape[-1])
         if len(decoded) > 1:
             raise RuntimeError("CUDA out of memory: tried to allocate 2 GiB")
-        return to_picture(model, latents)
+        return to_image(model, latents)
 
-    monkeypatch.setattr("mezzotint.stages.pipeline.to_picture", short)
+    monkeypatch.setattr("mezzotint.stages.pipeline.to_image", short)
     request = request_for(tiny_sdxl_folder, steps=4, previews=True)
     cascade = Cascade(
         stages=(*request.cascade.stages, Stage(sampling=Sampling(steps=4))),

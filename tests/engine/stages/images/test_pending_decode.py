@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 
 from mezzotint.errors import ImageRefused, MezzotintError, StorageError
-from mezzotint.images.record import PictureRecord
+from mezzotint.images.record import ImageRecord
 from mezzotint.protocol import GeneratedImage, GenerateRequest
 from mezzotint.stages.images import pending_decode as module
 from mezzotint.stages.images.pending_decode import PendingDecode, read_latents, undecoded, write_latents
@@ -17,7 +17,7 @@ from mezzotint.stages.images.pending_decode import PendingDecode, read_latents, 
 
 def picture(path, prompt="a red house"):
     image = GeneratedImage(path="house.png", width=64, height=96, seed=7, index=0, sha256="")
-    record = PictureRecord(
+    record = ImageRecord(
         schema_version=1,
         program_version="0",
         request=GenerateRequest(prompt=prompt),

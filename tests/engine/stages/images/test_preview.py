@@ -33,7 +33,7 @@ def latents_of(colour):
 def test_colours_come_back():
     previewer = Previewer(Linear(), 8)
     for colour in ([255.0, 0.0, 0.0], [10.0, 200.0, 90.0], [255.0, 255.0, 255.0]):
-        shown = np.array(previewer.picture(latents_of(colour)))
+        shown = np.array(previewer.image(latents_of(colour)))
         np.testing.assert_allclose(shown, np.broadcast_to(np.array(colour), shown.shape), atol=1)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.errors import UsageError
-from mezzotint.stages.images.sizes import check_size, nearest_multiple, size_for_picture
+from mezzotint.stages.images.sizes import check_size, nearest_multiple, size_for_image
 
 MULTIPLES = st.sampled_from([8, 16, 32])
 
@@ -51,7 +51,7 @@ def test_nearest_is_nearest(pixels, multiple):
 
 @given(st.tuples(st.integers(1, 20_000), st.integers(1, 20_000)), MULTIPLES)
 def test_a_picture_keeps_its_shape_at_an_area_the_model_can_make(picture, multiple):
-    width, height = size_for_picture(picture, (1024, 1024), multiple)
+    width, height = size_for_image(picture, (1024, 1024), multiple)
     if max(picture) / min(picture) < 50:
         check_size(width, height, multiple)
     assert abs(width / height - picture[0] / picture[1]) <= 0.6 * picture[0] / picture[1]  # as multiples allow
@@ -60,4 +60,4 @@ def test_a_picture_keeps_its_shape_at_an_area_the_model_can_make(picture, multip
 
 
 def test_a_small_picture_stays_as_it_is():
-    assert size_for_picture((640, 480), (1024, 1024), 8) == (640, 480)
+    assert size_for_image((640, 480), (1024, 1024), 8) == (640, 480)

@@ -65,7 +65,7 @@ def test_the_machine_s_own_memory_is_told_with_numbers(error):
 
 
 def test_strict_takes_nothing_that_changes_the_picture():
-    changes = rung("smaller tiles", 5, changes_picture=True)
+    changes = rung("smaller tiles", 5, changes_image=True)
     with pytest.raises(OutOfMemory, match="without --strict"):
         run(LoadedJob(2), [rung("a", 1), changes], strict=True)
     done, recovery, _ = run(LoadedJob(2), [rung("a", 1), changes])

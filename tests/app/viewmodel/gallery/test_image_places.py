@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mezzotint_app.settings import DEFAULT_TEMPLATE, Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.gallery.picture_places import PicturePlaces
+from mezzotint_app.viewmodel.gallery.image_places import ImagePlaces
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def settings(qapp, tmp_path, inline):
 
 @pytest.fixture
 def places(settings, service):
-    return PicturePlaces(settings, service)
+    return ImagePlaces(settings, service)
 
 
 def test_what_is_asked_is_what_generate_would_ask(places, service, settings):
@@ -35,7 +35,7 @@ def test_only_the_last_answer_counts(qapp, tmp_path_factory, order):
 
     settings = Stored(tmp_path_factory.mktemp("s") / "w.json", Settings(), InlineBackground())
     service = FakeService()
-    places = PicturePlaces(settings, service)
+    places = ImagePlaces(settings, service)
     names = ["one.png", "two.png", "three.png"]
     for name in names:
         places.set_template(name)

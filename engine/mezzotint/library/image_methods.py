@@ -101,7 +101,7 @@ class Desk:
             self._pixels.close()
 
 
-def picture_methods(desk: Desk) -> dict[str, Method]:
+def image_methods(desk: Desk) -> dict[str, Method]:
     """The table's part about images, words and models as they are."""
     return {
         "models": Method(params=None, run=lambda *_: desk.models()),

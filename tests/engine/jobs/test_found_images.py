@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from PIL import Image
 from queue_programs import WritingEngine
 
-from mezzotint.images.encoding import encode_picture
-from mezzotint.images.naming import NameFields, picture_path
-from mezzotint.images.record import PictureRecord
-from mezzotint.jobs.found_pictures import found_pictures
+from mezzotint.images.encoding import encode_image
+from mezzotint.images.naming import NameFields, image_path
+from mezzotint.images.record import ImageRecord
+from mezzotint.jobs.found_images import found_images
 from mezzotint.jobs.tasks import Task
 from mezzotint.protocol import Cascade, GeneratedImage, GenerateRequest, ModelRef, Output, Sampling, Stage
 
@@ -43,7 +43,7 @@ def nothing(_):
 
 def record_of(request, seed):
     image = GeneratedImage(path="x", width=8, height=8, seed=seed, index=0, sha256="ab")
-    return PictureRecord(
+    return ImageRecord(
         schema_version=1,
         program_version="0",
         request=replace(request, seed=seed, count=1, output=Output()),
@@ -63,7 +63,7 @@ def record_of(request, seed):
 def write(path, request, seed):
     """An image of ours, as the engine writes it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(encode_picture(Image.new("RGB", (8, 8)), path.suffix, record_of(request, seed)))
+    path.write_bytes(encode_image(Image.new("RGB", (8, 8)), path.suffix, record_of(request, seed)))
     return str(path)
 
 
@@ -80,7 +80,7 @@ def request_in(tmp_path):
 def test_found_in_files_of_every_kind(tmp_path, request_in, suffix):
     request = request_in(f"[seed]{suffix}")
     path = write(tmp_path / f"8{suffix}", request, 8)
-    (found,) = found_pictures(task_of(request), 0, nothing)
+    (found,) = found_images(task_of(request), 0, nothing)
     assert (found.path, found.seed, found.index, found.sha256) == (path, 8, 1, "ab")
 
 
@@ -88,22 +88,22 @@ def test_only_what_is_missing_is_looked_for(tmp_path, request_in):
     request = request_in()
     for seed in (6, 7, 8, 9, 10):
         write(tmp_path / f"{seed}.png", request, seed)
-    assert [one.index for one in found_pictures(task_of(request, made=[0]), 0, nothing)] == [1, 2]
-    assert found_pictures(task_of(request, made=[0, 1, 2]), 0, nothing) == []
+    assert [one.index for one in found_images(task_of(request, made=[0]), 0, nothing)] == [1, 2]
+    assert found_images(task_of(request, made=[0, 1, 2]), 0, nothing) == []
 
 
 def test_what_the_queue_knows_is_another_ones(tmp_path, request_in):
     request = request_in()
     path = write(tmp_path / "8.png", request, 8)
-    assert found_pictures(task_of(request), 0, lambda paths: {path} & set(paths)) == []
+    assert found_images(task_of(request), 0, lambda paths: {path} & set(paths)) == []
 
 
 def test_what_was_there_before_is_not_counted(tmp_path, request_in):
     request = request_in()
     path = Path(write(tmp_path / "8.png", request, 8))
     os.utime(path, (1000, 1000))
-    assert found_pictures(task_of(request), 1002, nothing) != []  # disks keep times coarsely
-    assert found_pictures(task_of(request), 1010, nothing) == []
+    assert found_images(task_of(request), 1002, nothing) != []  # disks keep times coarsely
+    assert found_images(task_of(request), 1010, nothing) == []
 
 
 @pytest.mark.parametrize(
@@ -119,19 +119,19 @@ def test_what_was_there_before_is_not_counted(tmp_path, request_in):
 )
 def test_a_picture_of_something_else_is_none_of_it(tmp_path, request_in, changes):
     write(tmp_path / "8.png", replace(request_in(), **changes), 8)
-    assert found_pictures(task_of(request_in()), 0, nothing) == []
+    assert found_images(task_of(request_in()), 0, nothing) == []
 
 
 def test_what_was_left_open_may_be_anything(tmp_path, request_in):
     write(tmp_path / "8.png", request_in(), 8)
     asked = request_in(cascade=Cascade(stages=(Stage(),)), prompt="a <b> & 'c' \u00fc <lora:ink:0.5>")
-    assert len(found_pictures(task_of(asked), 0, nothing)) == 1
+    assert len(found_images(task_of(asked), 0, nothing)) == 1
 
 
 def test_twins_count_once(tmp_path, request_in):
     for name in ("8.png", "8-1.png"):
         write(tmp_path / name, request_in(), 8)
-    assert len(found_pictures(task_of(request_in()), 0, nothing)) == 1
+    assert len(found_images(task_of(request_in()), 0, nothing)) == 1
 
 
 @given(
@@ -166,9 +166,9 @@ def test_wherever_the_engine_puts_it_it_is_found(tmp_path_factory, template, pro
         count=2,
         now=datetime(2026, 1, 2),
     )
-    wanted = picture_path(request.output, fields)
+    wanted = image_path(request.output, fields)
     write(wanted.with_stem(f"{wanted.stem}-3"), request, 8)  # the name was taken
-    (found,) = found_pictures(task_of(request), 0, nothing)
+    (found,) = found_images(task_of(request), 0, nothing)
     assert found.index == 1
 
 
@@ -179,12 +179,12 @@ def test_wherever_the_engine_puts_it_it_is_found(tmp_path_factory, template, pro
 def test_files_of_others_are_passed_over(tmp_path, request_in, content):
     (tmp_path / "8.png").write_bytes(content)
     (tmp_path / "7.png").mkdir()
-    assert found_pictures(task_of(request_in()), 0, nothing) == []
+    assert found_images(task_of(request_in()), 0, nothing) == []
 
 
 def test_nowhere_to_look(request_in):
-    assert found_pictures(task_of(request_in("gone/[date]/[seed].png")), 0, nothing) == []
-    assert found_pictures(task_of(GenerateRequest(prompt="x", seed=1)), 0, nothing) == []
+    assert found_images(task_of(request_in("gone/[date]/[seed].png")), 0, nothing) == []
+    assert found_images(task_of(GenerateRequest(prompt="x", seed=1)), 0, nothing) == []
 
 
 def test_any_words_of_a_record_are_taken_as_a_strangers(tmp_path, request_in, monkeypatch):
@@ -193,7 +193,7 @@ def test_any_words_of_a_record_are_taken_as_a_strangers(tmp_path, request_in, mo
     data = (tmp_path / "8.png").read_bytes()
     for at in range(0, len(data), 37):
         (tmp_path / "8.png").write_bytes(data[:at] + b"\xee" + data[at + 1 :])
-        assert len(found_pictures(task_of(request), 0, nothing)) <= 1
+        assert len(found_images(task_of(request), 0, nothing)) <= 1
 
 
 def test_the_queue_takes_them_over(store, tmp_path):

@@ -17,7 +17,7 @@ Line = Literal["folder", "template"]
 _REFUSALS = ("usage", "storage")  # of the name or the folder; of anything else it is not to blame
 
 
-class PicturePlaces(QObject):
+class ImagePlaces(QObject):
     """What is written is shown to the librarian, which says what the engine would say, and is kept if it is good."""
 
     changed = Signal()  # what is kept, or what is wrong with what was written

@@ -4,14 +4,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from mezzotint_app.widgets.icon_button import icon_button
-from mezzotint_app.widgets.images.picture_view import STEP, PictureView
+from mezzotint_app.widgets.images.image_view import STEP, ImageView
 from mezzotint_app.widgets.labels import plain_label
 
 
-class PictureBar(QWidget):
+class ImageBar(QWidget):
     """Smaller, larger, all of it, its actual size; and how large it is now."""
 
-    def __init__(self, view: PictureView, parent: QWidget | None = None) -> None:
+    def __init__(self, view: ImageView, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._view = view
         smaller = icon_button("zoom-out", self.tr("Zoom out (-)"))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from mezzotint.errors import StorageError
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint
-from mezzotint_app.viewmodel.dropped import folder_of_pictures
-from mezzotint_app.viewmodel.dropped.folder_of_pictures import Pictures, batch_of, checked, pictures_in
+from mezzotint_app.viewmodel.dropped import folder_of_images
+from mezzotint_app.viewmodel.dropped.folder_of_images import Images, batch_of, checked, images_in
 
 
 def test_pictures_of_all_folders_within_it_and_nothing_else(tmp_path):
@@ -27,7 +27,7 @@ def test_pictures_of_all_folders_within_it_and_nothing_else(tmp_path):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"")
-    found = pictures_in(str(tmp_path))
+    found = images_in(str(tmp_path))
     assert [Path(path).relative_to(tmp_path).as_posix() for path in found.paths] == [
         "2.PNG",
         "10.png",
@@ -46,22 +46,22 @@ def test_links_are_not_followed(tmp_path):
         (tmp_path / "in" / "2.png").symlink_to(tmp_path / "out" / "1.png")
     except OSError:
         pytest.skip("this account may not make links")
-    assert pictures_in(str(tmp_path / "in")).paths == ()
+    assert images_in(str(tmp_path / "in")).paths == ()
 
 
 def test_no_more_than_are_taken(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder_of_pictures, "MOST_PICTURES", 3)
+    monkeypatch.setattr(folder_of_images, "MOST_IMAGES", 3)
     for number in range(5):
         (tmp_path / f"{number}.png").write_bytes(b"")
-    found = pictures_in(str(tmp_path))
+    found = images_in(str(tmp_path))
     assert (len(found.paths), found.complete) == (3, False)
 
 
 def test_a_huge_folder_is_not_walked_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder_of_pictures, "MOST_ENTRIES", 10)
+    monkeypatch.setattr(folder_of_images, "MOST_ENTRIES", 10)
     for number in range(12):
         (tmp_path / f"{number}.txt").write_bytes(b"")
-    assert pictures_in(str(tmp_path)) == Pictures(folder=str(tmp_path), paths=(), complete=False)
+    assert images_in(str(tmp_path)) == Images(folder=str(tmp_path), paths=(), complete=False)
 
 
 def test_a_folder_that_cannot_be_read_is_told_and_one_within_it_passed_over(tmp_path):
@@ -73,15 +73,15 @@ def test_a_folder_that_cannot_be_read_is_told_and_one_within_it_passed_over(tmp_
             raise PermissionError(13, "no")
         return os.scandir(path)
 
-    assert len(pictures_in(str(tmp_path), scan=scan).paths) == 1
+    assert len(images_in(str(tmp_path), scan=scan).paths) == 1
     with pytest.raises(StorageError, match="cannot read"):
-        pictures_in(str(tmp_path / "locked"), scan=scan)
+        images_in(str(tmp_path / "locked"), scan=scan)
 
 
 def test_no_pictures_are_told():
     with pytest.raises(StorageError, match="no images in empty"):
-        checked(Pictures(folder="/a/empty", paths=()))
-    some = Pictures(folder="/a", paths=("/a/1.png",))
+        checked(Images(folder="/a/empty", paths=()))
+    some = Images(folder="/a", paths=("/a/1.png",))
     assert checked(some) is some
 
 

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QImage, QKeyEvent, QNativeGestureEvent, QPaint
 from PySide6.QtWidgets import QApplication  # noqa: E402
 
 from mezzotint_app.widgets.images.compare_slider import CompareSlider  # noqa: E402
-from mezzotint_app.widgets.images.picture_view import PictureView  # noqa: E402
+from mezzotint_app.widgets.images.image_view import ImageView  # noqa: E402
 
 
 def halves(width=200, height=100, left="#ff0000", right="#0000ff"):
@@ -24,7 +24,7 @@ def halves(width=200, height=100, left="#ff0000", right="#0000ff"):
 
 @pytest.fixture
 def view(qtbot, inline):
-    made = PictureView(pool=inline)
+    made = ImageView(pool=inline)
     qtbot.addWidget(made)
     made.resize(400, 300)
     made.show()
@@ -53,7 +53,7 @@ def at_pixel(view, x, y):
 
 def test_a_new_picture_is_seen_whole(view):
     view.show_image(halves())
-    assert view.picture_rect().width() == pytest.approx(400)
+    assert view.image_rect().width() == pytest.approx(400)
     assert at_pixel(view, 20, 150) == QColor("#ff0000")
     assert at_pixel(view, 380, 150) == QColor("#0000ff")
 
@@ -61,22 +61,22 @@ def test_a_new_picture_is_seen_whole(view):
 def test_it_stays_whole_when_the_view_changes_until_somebody_zooms(view):
     view.show_image(halves())
     view.resize(200, 200)
-    assert view.picture_rect().width() == pytest.approx(200)
+    assert view.image_rect().width() == pytest.approx(200)
     view.zoom_by(2)
     view.resize(220, 220)
-    assert view.picture_rect().width() == pytest.approx(400)
+    assert view.image_rect().width() == pytest.approx(400)
     view.fit()
     view.resize(100, 100)
-    assert view.picture_rect().width() == pytest.approx(100)
+    assert view.image_rect().width() == pytest.approx(100)
 
 
 @pytest.mark.parametrize("at", [QPoint(133, 140), QPoint(300, 200)])
 def test_control_and_wheel_zoom_around_the_pointer(view, at):
     view.show_image(halves(2000, 1500))
     view.zoom_by(4)
-    before = view.viewport_now().to_picture(at.x(), at.y())
+    before = view.viewport_now().to_image(at.x(), at.y())
     wheel(view, at, 3)
-    assert view.viewport_now().to_picture(at.x(), at.y()) == pytest.approx(before)
+    assert view.viewport_now().to_image(at.x(), at.y()) == pytest.approx(before)
     assert view.zoom() > 1
 
 
@@ -142,13 +142,13 @@ def test_dragging_moves_the_picture_with_the_pointer(view, qtbot):
     view.show_image(halves(2000, 2000))
     view.actual_size()
     start, end = QPoint(200, 150), QPoint(150, 120)
-    place = view.viewport_now().to_picture(start.x(), start.y())
+    place = view.viewport_now().to_image(start.x(), start.y())
     qtbot.mousePress(view, Qt.MouseButton.LeftButton, pos=start)
     qtbot.mouseMove(view, end)
     qtbot.mouseRelease(view, Qt.MouseButton.LeftButton, pos=end)
-    assert view.viewport_now().to_picture(end.x(), end.y()) == pytest.approx(place)
+    assert view.viewport_now().to_image(end.x(), end.y()) == pytest.approx(place)
     qtbot.mouseMove(view, start)
-    assert view.viewport_now().to_picture(end.x(), end.y()) == pytest.approx(place), "it is let go of"
+    assert view.viewport_now().to_image(end.x(), end.y()) == pytest.approx(place), "it is let go of"
 
 
 def test_enter_and_a_double_click_activate(view, qtbot):
@@ -183,19 +183,19 @@ def test_one_pixel_is_one_pixel_of_the_screen_at_actual_size(view):
 def test_a_small_copy_stands_for_the_picture_until_it_is_there(view):
     view.show_image(halves(50, 25), size=QSize(200, 100))
     view.zoom_by(3)
-    before = view.picture_rect()
+    before = view.image_rect()
     view.show_image(halves(200, 100), keep_view=True)
-    assert view.picture_rect() == before
-    assert view.picture_size() == QSize(200, 100)
+    assert view.image_rect() == before
+    assert view.image_size() == QSize(200, 100)
 
 
 def test_a_picture_of_another_size_keeps_its_place_on_the_screen(view):
     view.show_image(halves(50, 25))
     view.zoom_by(3)
-    before = view.picture_rect()
+    before = view.image_rect()
     view.show_image(halves(500, 250), keep_view=True)
-    assert view.picture_rect().width() == pytest.approx(before.width())
-    assert view.picture_rect().left() == pytest.approx(before.left())
+    assert view.image_rect().width() == pytest.approx(before.width())
+    assert view.image_rect().left() == pytest.approx(before.left())
 
 
 def test_transparent_parts_show_squares(view):

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QGestureEvent, QPinchGesture, QWidget
 from mezzotint_app import theme
 from mezzotint_app.background import Pool, Runs
 from mezzotint_app.viewmodel.gallery.viewport import Content, Viewport
-from mezzotint_app.widgets.images import picture_painting
+from mezzotint_app.widgets.images import image_painting
 from mezzotint_app.widgets.images.compare_slider import CompareSlider
 from mezzotint_app.widgets.images.scaled_image import ScaledImage
 
@@ -32,7 +32,7 @@ _ARROWS = {
 }
 
 
-class PictureView(QWidget):
+class ImageView(QWidget):
     """Shows an image. A menu: connect `customContextMenuRequested`."""
 
     view_changed = Signal()  # zoom or place
@@ -106,7 +106,7 @@ class PictureView(QWidget):
         """The one that is shown."""
         return self._shown.image()
 
-    def picture_size(self) -> QSize:
+    def image_size(self) -> QSize:
         """The image's own size, by which zoom and places are counted; its upper left corner is (0, 0)."""
         return self._size
 
@@ -189,26 +189,26 @@ class PictureView(QWidget):
         painter = QPainter(self)
         painter.fillRect(event.rect(), theme.colour("canvas"))
         if self.has_image():
-            self._paint_picture(painter)
+            self._paint_image(painter)
             self.paint_over(painter, event.rect())
         elif self._text:
-            picture_painting.paint_words(painter, self.rect(), self._text)
+            image_painting.paint_words(painter, self.rect(), self._text)
         if self.hasFocus():
-            picture_painting.paint_focus(painter, self.rect())
+            image_painting.paint_focus(painter, self.rect())
         painter.end()
 
     def paint_over(self, painter: QPainter, where: QRect) -> None:
         """For heirs: what lies over the image, where it has to be painted."""
 
-    def picture_rect(self) -> QRectF:
+    def image_rect(self) -> QRectF:
         """Where the whole image stands, in points of the view."""
         left, top = self._viewport.to_view(0, 0)
         scale = self._viewport.scale
         return QRectF(left, top, self._size.width() * scale, self._size.height() * scale)
 
-    def _paint_picture(self, painter: QPainter) -> None:
+    def _paint_image(self, painter: QPainter) -> None:
         ratio = self._viewport.pixel_ratio
-        where, view = self.picture_rect(), QRectF(self.rect())
+        where, view = self.image_rect(), QRectF(self.rect())
         painter.save()
         if self.is_comparing():
             line = self._line()
@@ -218,8 +218,8 @@ class PictureView(QWidget):
         self._paint(painter, self._shown, where, ratio)
         painter.restore()
         if self.is_comparing():
-            picture_painting.paint_line(painter, self.rect(), self._line(), self._names)
-            picture_painting.paint_ground(painter, self._slider.geometry().adjusted(-12, -6, 12, 6))
+            image_painting.paint_line(painter, self.rect(), self._line(), self._names)
+            image_painting.paint_ground(painter, self._slider.geometry().adjusted(-12, -6, 12, 6))
 
     def _paint(self, painter: QPainter, scaled: ScaledImage, where: QRectF, ratio: float) -> None:
         left, top = round(where.left() * ratio), round(where.top() * ratio)
@@ -229,7 +229,7 @@ class PictureView(QWidget):
         image = scaled.at(target.width(), target.height())
         # Pixels are shown as squares to those who zoomed in on them.
         smooth = self._stand_in or self._follows or target.width() < 3 * image.width()
-        picture_painting.paint_image(painter, image, target, self.rect(), ratio, smooth=smooth)
+        image_painting.paint_image(painter, image, target, self.rect(), ratio, smooth=smooth)
 
     # ---- the line of a comparison
 
@@ -239,7 +239,7 @@ class PictureView(QWidget):
 
     def _span(self) -> tuple[float, float]:
         """What is seen of the image, across."""
-        where = self.picture_rect()
+        where = self.image_rect()
         return max(where.left(), 0.0), min(where.right(), float(self.width()))
 
     def _on_line(self, at: QPointF) -> bool:
@@ -284,7 +284,7 @@ class PictureView(QWidget):
             self.zoom_by(STEP ** (event.angleDelta().y() / _NOTCH), event.position())
         elif self.has_image() and self._viewport.can_move():
             push = event.pixelDelta() if not event.pixelDelta().isNull() else event.angleDelta() / 2
-            self.push_picture(push.x(), push.y())
+            self.push_image(push.x(), push.y())
         else:
             event.ignore()
 
@@ -294,7 +294,7 @@ class PictureView(QWidget):
         elif event.button() == Qt.MouseButton.LeftButton and self._on_line(event.position()):
             self._slider.hold(True)
         else:
-            self.grab_picture(event.position())
+            self.grab_image(event.position())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802, D102
         if self._slider.is_held():
@@ -302,7 +302,7 @@ class PictureView(QWidget):
         elif self._grabbed is not None:
             step = event.position() - self._grabbed
             self._grabbed = event.position()
-            self.push_picture(step.x(), step.y())
+            self.push_image(step.x(), step.y())
         else:
             self.setCursor(self.cursor_at(event.position()))
 
@@ -315,7 +315,7 @@ class PictureView(QWidget):
         if event.button() == Qt.MouseButton.LeftButton and self.has_image() and not self._on_line(event.position()):
             self.activated.emit()
 
-    def grab_picture(self, at: QPointF) -> None:
+    def grab_image(self, at: QPointF) -> None:
         """From now on the image moves with the pointer."""
         self._grabbed = at
         if self._viewport.can_move():
@@ -328,7 +328,7 @@ class PictureView(QWidget):
         movable = self.has_image() and self._viewport.can_move()
         return Qt.CursorShape.OpenHandCursor if movable else Qt.CursorShape.ArrowCursor
 
-    def push_picture(self, across: float, down: float) -> None:
+    def push_image(self, across: float, down: float) -> None:
         """Move the image by so many points of the view."""
         self._use(self._viewport.moved(across, down))
 
@@ -348,7 +348,7 @@ class PictureView(QWidget):
         elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and shift and self.is_comparing():
             self._slider.push(1 if key == Qt.Key.Key_Right else -1)
         elif key in _ARROWS and self._viewport.can_move():
-            self.push_picture(*_ARROWS[Qt.Key(key)])
+            self.push_image(*_ARROWS[Qt.Key(key)])
         else:
             return False
         return True

@@ -11,7 +11,7 @@ from mezzotint.trouble import storage_error
 from mezzotint_app.viewmodel.natural_order import natural
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".tif", ".tiff", ".bmp", ".gif")
-MOST_PICTURES = 10_000  # that become one entry of the queue
+MOST_IMAGES = 10_000  # that become one entry of the queue
 MOST_ENTRIES = 100_000  # that are looked at
 STRENGTH = 0.6  # where none was chosen
 
@@ -19,7 +19,7 @@ Scan = Callable[[str], Iterable["os.DirEntry[str]"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pictures:
+class Images:
     """What a batch is made of."""
 
     folder: str  # or what they have in common, for a title
@@ -27,7 +27,7 @@ class Pictures:
     complete: bool = True  # False: there are more than are taken
 
 
-def pictures_in(folder: str, *, scan: Scan = os.scandir) -> Pictures:
+def images_in(folder: str, *, scan: Scan = os.scandir) -> Images:
     """In it and in the folders in it, in the order that people count; off the window's thread.
 
     Links and what is hidden are passed over, and so are folders within it that cannot be read. Raises a StorageError
@@ -35,7 +35,7 @@ def pictures_in(folder: str, *, scan: Scan = os.scandir) -> Pictures:
     """
     found: list[str] = []
     pending, left = [folder], MOST_ENTRIES
-    while pending and left > 0 and len(found) <= MOST_PICTURES:
+    while pending and left > 0 and len(found) <= MOST_IMAGES:
         here = pending.pop()
         try:
             entries = [entry for _, entry in zip(range(left), scan(here), strict=False)]
@@ -52,11 +52,11 @@ def pictures_in(folder: str, *, scan: Scan = os.scandir) -> Pictures:
             elif entry.name.lower().endswith(SUFFIXES):
                 found.append(entry.path)
     found.sort(key=natural)
-    complete = not pending and left > 0 and len(found) <= MOST_PICTURES
-    return Pictures(folder=folder, paths=tuple(found[:MOST_PICTURES]), complete=complete)
+    complete = not pending and left > 0 and len(found) <= MOST_IMAGES
+    return Images(folder=folder, paths=tuple(found[:MOST_IMAGES]), complete=complete)
 
 
-def checked(pictures: Pictures) -> Pictures:
+def checked(pictures: Images) -> Images:
     """The same; a StorageError where there are none."""
     if not pictures.paths:
         raise StorageError(f"there are no images in {Path(pictures.folder).name}: drop a folder that holds some")

@@ -25,7 +25,7 @@ _LORA_TAG = re.compile(r"<lora:[^>]*>")
 Known = Callable[[Collection[str]], set[str]]  # which of these paths the queue has as an image already
 
 
-def found_pictures(task: Task, since: float, known: Known) -> list[GeneratedImage]:
+def found_images(task: Task, since: float, known: Known) -> list[GeneratedImage]:
     """What lies where the task's images go, was written since it was begun, and says that it is one of them."""
     missing = set(range(task.request.count)) - {image.index for image in task.images}
     if task.request.output.path is None or not missing:

@@ -21,7 +21,7 @@ _ARE_LIGHT = bytes(int(value >= LIGHT) for value in range(256))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnPicture:
+class OwnImage:
     """A file that holds what its name says, and stays."""
 
     path: str
@@ -38,7 +38,7 @@ def pasted_folder() -> Path:
     return paths.state_folder() / "pasted"
 
 
-def keep(image: QImage, folder: Path) -> OwnPicture:
+def keep(image: QImage, folder: Path) -> OwnImage:
     """Write a PNG that is named after what it holds, off the window's thread. Raises a StorageError."""
     data = _png(image)
     sha256 = hashlib.sha256(data).hexdigest()
@@ -51,7 +51,7 @@ def keep(image: QImage, folder: Path) -> OwnPicture:
             atomic_write(path, data, overwrite=True)
     except OSError as error:
         raise storage_error("write", path, error) from error
-    return OwnPicture(path=str(path), sha256=sha256)
+    return OwnImage(path=str(path), sha256=sha256)
 
 
 def is_blank(mask: QImage) -> bool:

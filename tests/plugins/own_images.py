@@ -5,8 +5,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from mezzotint.images.record import PictureRecord
-from mezzotint.images.writing import pixels_sha256, write_picture
+from mezzotint.images.record import ImageRecord
+from mezzotint.images.writing import pixels_sha256, write_image
 from mezzotint.protocol import (
     Cascade,
     FileUsed,
@@ -26,10 +26,10 @@ def write_own(path: Path, *, prompt: str = "a red barn", model: str = "starter-d
     """An image of its own pixels for each prompt, model and seed; the path it got."""
     drawn = zlib.crc32(f"{prompt}|{model}|{seed}".encode())
     image = Image.new("RGB", SIZE, (drawn & 255, drawn >> 8 & 255, drawn >> 16 & 255))
-    return write_picture(image, path, record_of(image, prompt, model, seed), overwrite=True)
+    return write_image(image, path, record_of(image, prompt, model, seed), overwrite=True)
 
 
-def record_of(image: Image.Image, prompt: str, model: str, seed: int) -> PictureRecord:
+def record_of(image: Image.Image, prompt: str, model: str, seed: int) -> ImageRecord:
     """What made it."""
     width, height = image.size
     file = FileUsed(path=f"/models/{model}.safetensors", sha256="0123456789abcdef" * 4, bytes=3)
@@ -54,7 +54,7 @@ def record_of(image: Image.Image, prompt: str, model: str, seed: int) -> Picture
         sigmas=(14.6146, 0.0),
     )
     asked = Stage(model=ModelRef(id=model), width=width, height=height, sampling=Sampling(steps=20))
-    return PictureRecord(
+    return ImageRecord(
         schema_version=1,
         program_version="0.1.0",
         request=GenerateRequest(prompt=prompt, seed=seed, cascade=Cascade(stages=(asked,))),

@@ -4,7 +4,7 @@ from PySide6.QtWidgets import QFileDialog, QFormLayout, QHBoxLayout, QLabel, QLi
 
 from mezzotint_app.resources import icon
 from mezzotint_app.settings import DEFAULT_TEMPLATE
-from mezzotint_app.viewmodel.gallery.picture_places import PicturePlaces
+from mezzotint_app.viewmodel.gallery.image_places import ImagePlaces
 from mezzotint_app.widgets.inputs.form_rows import align_names
 from mezzotint_app.widgets.inputs.path_list import PathList
 from mezzotint_app.widgets.labels import plain_label
@@ -25,10 +25,10 @@ class FolderList(PathList):
         return dialog
 
 
-class PictureSettings(QWidget):
+class ImageSettings(QWidget):
     """Lines that are kept when what is written in them is good; what is wrong stands under them."""
 
-    def __init__(self, places: PicturePlaces, parent: QWidget | None = None) -> None:
+    def __init__(self, places: ImagePlaces, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._places = places
         self.folder = QLineEdit(places.folder())
