@@ -16,7 +16,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run generate app test test-slow check fix starter bench kernels gpu-check docs screenshots translations package clean
+.PHONY: help setup run generate app test test-slow coverage check fix starter bench kernels gpu-check docs screenshots translations package clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -37,11 +37,15 @@ test: $(INSTALLED)/test ## run the tests: make test [ARGS="tests/engine -k size"
 test-slow: $(INSTALLED)/test ## run those that take longer, and more examples of properties: make test-slow [SAMPLE=0.2] [ARGS=...]
 	@$(PYTEST) -m "slow or hypothesis" --hypothesis-profile thorough --sample $(or $(SAMPLE),1) $(ARGS)
 
+coverage: $(INSTALLED)/test ## hold the modules of bench/full_coverage.txt at 100 % of lines and branches, by their own tests
+	@$(BIN)/python bench/full_coverage.py $(ARGS)
+
 check: $(INSTALLED)/app $(INSTALLED)/check $(INSTALLED)/kernels ## lint, formatting, types, import contracts, machine code of the kernels
 	@failed=; step() { echo "$$*"; "$(BIN)/$$@" || failed="$$failed$${failed:+, }$$*"; }; \
 	step ruff check .; \
 	step ruff format --check .; \
 	step mypy; \
+	step mypy --config-file tests/mypy.ini; \
 	step lint-imports; \
 	step codespell; \
 	step python bench/dead_code.py; \

@@ -1,5 +1,7 @@
 """Things are done later, in their order, once, and not at all when they were called off."""
 
+from functools import partial
+
 import pytest
 from fake_clock import FakeClock
 from hypothesis import given
@@ -13,7 +15,7 @@ pytestmark = pytest.mark.requires_package("PySide6")
 def test_what_is_due_first_is_done_first(qtbot):
     clock, done = SystemClock(), []
     for number, seconds in ((3, 0.03), (1, 0.0), (2, 0.01)):
-        clock.after(seconds, lambda number=number: done.append(number))
+        clock.after(seconds, partial(done.append, number))
     qtbot.waitUntil(lambda: len(done) == 3)
     assert done == [1, 2, 3]
 
@@ -27,7 +29,7 @@ def test_nothing_is_done_inside_of_asking_for_it(qtbot):
 
 def test_what_is_called_off_is_not_done(qtbot):
     clock, done = SystemClock(), []
-    waits = [clock.after(0.001 * number, lambda number=number: done.append(number)) for number in range(6)]
+    waits = [clock.after(0.001 * number, partial(done.append, number)) for number in range(6)]
     for wait in waits[:-1]:
         wait.stop()
         wait.stop()

@@ -1,7 +1,6 @@
 """Every kind of failure has words of its own."""
 
 import errno
-import inspect
 
 import pytest
 
@@ -10,7 +9,8 @@ from mezzotint.trouble import storage_error
 from mezzotint_app.errors import explained, in_one_line, is_for_want_of_space
 from mezzotint_app.processes.service import GONE, NOT_RUNNING, Failure
 
-KINDS = {one.kind for _, one in inspect.getmembers(kinds, inspect.isclass)} | {"bug", GONE, NOT_RUNNING}
+CLASSES = [one for one in vars(kinds).values() if isinstance(one, type) and issubclass(one, kinds.MezzotintError)]
+KINDS = {one.kind for one in CLASSES} | {"bug", GONE, NOT_RUNNING}
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -1,5 +1,7 @@
 """The desktop tells when the queue is done, and only then, and only to one who looks elsewhere."""
 
+from typing import Any
+
 import pytest
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QSystemTrayIcon, QWidget
@@ -25,7 +27,7 @@ class Window(QWidget):
 
 @pytest.fixture
 def told(qtbot, tmp_path, inline):
-    window = Window()
+    window: Any = Window()
     qtbot.addWidget(window)
     runner, shown = Runner(), []
     settings = Stored(tmp_path / "settings.json", Settings(), inline)

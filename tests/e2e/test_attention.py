@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -171,7 +172,9 @@ def test_an_autoencoder_that_overflows_is_asked_again(request_for, stand_in, tin
 
 
 def test_what_has_no_kernel_is_counted(request_for, stand_in, tiny_sdxl_folder):
-    class NoVae(stand_in):
+    base: Any = stand_in
+
+    class NoVae(base):
         def plan(self, arguments, device):
             if is_of_autoencoder(arguments):
                 raise Unsupported("no kernel for autoencoders")

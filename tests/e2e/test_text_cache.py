@@ -4,6 +4,7 @@ from collections import Counter
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ class Watch:
         self.on = True
         self.calls: list[Counter[str]] = []  # of each stage
         self.latents = []  # that each stage ended with
-        self.now = None  # what is remembered at this moment, and where
+        self.now: Any = None  # what is remembered at this moment, and where
         monkeypatch.setattr("mezzotint.stages.denoise.cached_text", self)
         monkeypatch.setattr("mezzotint.stages.pipeline.denoise", self._denoise)
 

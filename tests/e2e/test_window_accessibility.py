@@ -6,6 +6,7 @@ And in a language whose words are longer, on a small screen. Each check is shown
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from patience import MILLISECONDS
@@ -157,7 +158,7 @@ def shown(qapp, qtbot):
     theme.apply(qapp, "light")
 
     def show(*widgets):
-        window = QWidget()
+        window: Any = QWidget()
         qtbot.addWidget(window)
         column = QVBoxLayout(window)
         for widget in widgets:

@@ -3,6 +3,7 @@
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,7 +130,7 @@ class Driven:
         """The dialog about an image that was dropped."""
         self.drop(path)
         self.wait("the differences", lambda: "differences" in self.window.dialogs._open)
-        dialog = self.window.dialogs._open["differences"]
+        dialog: Any = self.window.dialogs._open["differences"]
         self.wait("what the image says", lambda: dialog._model.path() == str(path) and dialog._model.metadata())
         return dialog
 

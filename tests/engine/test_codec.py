@@ -172,3 +172,13 @@ def test_any_json_gives_a_request_or_a_protocol_error(data):
         assert "\n" not in str(error)
     else:
         assert decode(GenerateRequest, encode(request)) == request
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Unsuitable:
+    when: bytes
+
+
+def test_a_type_that_no_json_stands_for_is_a_bug():
+    with pytest.raises(TypeError, match="a type that the codec does not know"):
+        decode(Unsuitable, {"when": "now"})

@@ -1,12 +1,29 @@
 """Values of options, as words of the command line and as job files state them."""
 
 import math
+from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.option_values import SIDES, Interval, MarginSizes, MemorySize, Number, YesNo, plain_number
+from mezzotint.option_values import (
+    SIDES,
+    Choice,
+    Integer,
+    Interval,
+    Listed,
+    MarginSizes,
+    MemorySize,
+    Number,
+    Path,
+    PixelSize,
+    Text,
+    Value,
+    YesNo,
+    one_of,
+    plain_number,
+)
 
 margins = MarginSizes().parse
 
@@ -97,3 +114,65 @@ def test_what_is_no_number_is_written_all_the_same(value):
 @pytest.mark.parametrize(("cell", "answer"), [("yes", True), ("No", False), ("TRUE", True), ("0", False)])
 def test_cells_say_yes_and_no(cell, answer):
     assert YesNo().read(YesNo().typed(cell)) is answer
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "stated"),
+    [
+        (Integer(1, 9, 5), 7, 7),
+        (Number(0, 1, 0.5), 0.25, 0.25),
+        (Choice(("a", "b")), "b", "b"),
+        (Text(30), "a barn", "a barn"),
+        (Path(), "/a b.png", "/a b.png"),
+        (PixelSize(), (640, 480), "640x480"),
+        (MemorySize(), 6 << 30, 6 << 30),
+        (MarginSizes(), (0, 0, 128, 64), "0,0,128,64"),
+        (Listed(PixelSize()), ((1, 2), (3, 4)), ["1x2", "3x4"]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_stated_is_read_again(kind, value, stated):
+    assert kind.written(value) == stated
+    assert kind.read(stated) == value
+    read = [kind.parse(word) for word in kind.words(value)]
+    assert read == (list(value) if isinstance(kind, Listed) else [value])
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        (Integer(1, 9, 5), 10, "'10' is invalid; expected a whole number from 1 to 9, such as 5"),
+        (Choice(("a", "b")), "c", "'c' is invalid; expected one of a, b"),
+        (Choice(("a", "b")), {"a": 1}, "a table is invalid"),
+        (YesNo(), "maybe", "'maybe' is invalid; expected true or false"),
+        (Text(3), 7, "'7' is not text; write it in quotes"),
+        (Text(3), ["a"], "a list is not text"),
+        (Text(3), "abcd", "longer than 3 characters"),
+        (Text(9), "a\x1b[2J", r"'a\\x1b\[2J' is longer than 9 characters, or holds some that are no text"),
+        (PixelSize(), "0x9", "'0x9' is not a size; expected width x height in pixels"),
+        (MemorySize(), True, "'true' is not an amount of memory"),
+        (Value(), 7, "'7' cannot be read"),
+    ],
+)
+def test_others_are_refused_with_what_was_expected(kind, value, message):
+    with pytest.raises(ValueError, match=message):
+        kind.read(value)
+
+
+def test_a_list_is_divided_by_semicolons_in_cells():
+    kind = Listed(Path())
+    assert kind.metavar == Path().metavar
+    assert kind.read(kind.typed("a.png; b.png")) == ("a.png", "b.png")
+    assert kind.read("a.png") == ("a.png",)
+
+
+def test_bytes_of_a_shell_that_are_no_text_are_refused_but_in_names_of_files():
+    word = b"a\xff".decode("utf-8", "surrogateescape")
+    with pytest.raises(ValueError, match="bytes that are not valid text in this terminal's encoding"):
+        Text(30).parse(word)
+    assert Text(30).parse("a") == "a"
+    assert Path().parse(word) == word
+
+
+def test_a_literal_gives_the_words_to_choose_from():
+    assert one_of(Literal["a", "b"]).choices == ("a", "b")

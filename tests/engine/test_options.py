@@ -3,15 +3,18 @@
 import argparse
 import contextlib
 import io
+import itertools
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.cli.generate_options import add_generate_options, options_of
+from mezzotint.cli.generate_options import add_generate_options
+from mezzotint.cli.generate_options import options_of as parsed_options
 from mezzotint.errors import UsageError
 from mezzotint.option_values import is_text
-from mezzotint.options import OPTIONS, SETTINGS, Options, read_settings, said_settings
+from mezzotint.options import OPTIONS, SETTINGS, Options, options_of, read_settings, said_settings, said_words
+from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, Inpaint, ModelRef, Sampling, Stage, Transition
 
 NOT_SETTINGS = {"prompt", "preview-dir", "output", "overwrite"}  # the job has other places for them
 CLI = argparse.ArgumentParser()
@@ -23,7 +26,7 @@ LISTS = {"embedding", "lora"}
 def by_command_line(name, cell):
     with contextlib.redirect_stderr(io.StringIO()):
         try:
-            return getattr(options_of(CLI.parse_args([f"--{name}={cell}"])), SETTINGS[name].field)
+            return getattr(parsed_options(CLI.parse_args([f"--{name}={cell}"])), SETTINGS[name].field)
         except SystemExit:
             return "refused"
 
@@ -97,3 +100,71 @@ def test_types_are_not_turned_into_each_other(value):
 def test_what_is_written_is_read_again(options):
     read = read_settings(said_settings(options), lambda name, message: UsageError(name + message))
     assert read == options
+
+
+def test_what_was_said_is_a_value():
+    said = Options(steps=20, lora=(), strict=False, seed=None)
+    assert (said.steps, said.lora, said.strict, said.seed) == (20, (), False, None)
+    assert said == Options(steps=20) != Options(steps=21)
+    assert hash(said) == hash(Options(steps=20))
+    assert repr(said.but(seed=7)) == "Options(steps=20, seed=7)"
+    assert said.of(Sampling) == {"steps": 20}
+
+
+def test_a_name_that_is_no_option_is_a_bug():
+    with pytest.raises(TypeError, match="there is no option stepps"):
+        Options(stepps=20)
+    with pytest.raises(AttributeError, match="stepps"):
+        _ = Options().stepps
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "message"), [({"stepps": 20}, "stepps", ""), ({"steps": 0}, "steps", "whole number")]
+)
+def test_a_setting_that_cannot_be_is_told_by_name(said, name, message):
+    told = []
+
+    def problem(*words):
+        told.append(words)
+        return UsageError("no")
+
+    with pytest.raises(UsageError, match="no"):
+        read_settings(said, problem)
+    assert told[0][0] == name and message in told[0][1]
+
+
+def test_what_a_request_says_as_words():
+    base = Stage(model=ModelRef(id="xl"), width=640, height=480, until=0.7, sampling=Sampling(zero_terminal_snr=False))
+    refiner, larger = Stage(model=ModelRef(id="xl-refiner")), Stage()
+    hires = Transition(space="latent", scale=2.0, strength=0.4, upscaler="bicubic")
+    request = GenerateRequest(
+        prompt="a barn",
+        negative_prompt="-blur",
+        cascade=Cascade(stages=(base, refiner, larger), transitions=(Transition(), hires)),
+        images=(ImageInput(path="/a.png"), ImageInput(path="/m.png", role="mask")),
+        inpaint=Inpaint(right=64),
+        strict=True,
+    )
+    words = list(said_words(options_of(request)))
+    assert "a barn" not in words
+    assert {"--negative=-blur", "--strict", "--no-zero-terminal-snr"} <= set(words)
+    pairs = dict(itertools.pairwise(words))
+    for name, value in {
+        "model": "xl",
+        "size": "640x480",
+        "refiner": "xl-refiner",
+        "refiner-at": "0.7",
+        "init": "/a.png",
+        "mask": "/m.png",
+        "outpaint": "0,0,64,0",
+        "hires": "2",
+    }.items():
+        assert pairs[f"--{name}"] == value
+
+
+def test_a_bare_request_says_nothing_but_its_prompt():
+    assert options_of(GenerateRequest(prompt="a barn")) == Options(prompt="a barn")
+    assert options_of(GenerateRequest(prompt="a barn", cascade=Cascade(stages=()))) == Options(prompt="a barn")
+    assert options_of(GenerateRequest(prompt="a barn", strength=0.5, inpaint=Inpaint())) == Options(prompt="a barn")
+    cascade = Cascade(stages=(Stage(), Stage()), transitions=(Transition(),))
+    assert options_of(GenerateRequest(prompt="a barn", cascade=cascade)) == Options(prompt="a barn")

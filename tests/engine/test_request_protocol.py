@@ -35,3 +35,10 @@ def test_every_weight_is_read(path, weight):
 def test_no_weights_are_refused_with_an_example(weight):
     with pytest.raises(ValueError, match=r"is not a weight; .* style\.safetensors:0\.8"):
         lora(f"ink.safetensors:{weight}")
+
+
+@given(st.from_regex(r"[a-z/]{1,10}\.safetensors", fullmatch=True), st.floats(-100, 100))
+def test_a_lora_is_read_as_it_is_written(path, weight):
+    kind, ref = LoraFile(), LoraRef(path=path, weight=weight)
+    assert kind.read(kind.written(ref)) == ref
+    assert [kind.parse(word) for word in kind.words(ref)] == [ref]

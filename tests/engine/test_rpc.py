@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import threading
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -333,7 +334,7 @@ def test_a_lane_does_each_task_once_whatever_is_taken_back(tasks, threads, newes
             done.append(number)
 
     for number, key in enumerate(tasks):
-        lane.submit(lambda number=number: task(number), key=number)
+        lane.submit(partial(task, number), key=number)
         if key == 0 and lane.take_back(number) is not None:
             taken.append(number)
     assert lane.stop(60)
@@ -343,8 +344,12 @@ def test_a_lane_does_each_task_once_whatever_is_taken_back(tasks, threads, newes
 def test_one_thread_does_all_of_a_lane_in_order():
     lane = Lane("test")
     seen = []
+
+    def note(number):
+        seen.append((number, threading.get_ident()))
+
     for number in range(100):
-        lane.submit(lambda number=number: seen.append((number, threading.get_ident())))
+        lane.submit(partial(note, number))
     assert lane.stop(60)
     assert [number for number, _ in seen] == list(range(100)) and len({thread for _, thread in seen}) == 1
 
@@ -359,7 +364,7 @@ def test_the_newest_is_first_where_that_is_asked():
     lane.submit(hold)
     began.wait()
     for number in range(9):
-        lane.submit(lambda number=number: seen.append(number))
+        lane.submit(partial(seen.append, number))
     let_go.set()
     assert lane.stop(60) and seen == [8, 7, 6, 5, 4, 3, 2, 1, 0]
 

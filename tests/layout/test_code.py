@@ -102,7 +102,7 @@ def forbidden(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Find forbidden constructs: line and name of each."""
     for node in ast.walk(tree):
         for name in _forbidden_at(node):
-            yield node.lineno, name
+            yield getattr(node, "lineno", 1), name
 
 
 def _forbidden_at(node: ast.AST) -> Iterator[str]:

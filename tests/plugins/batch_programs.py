@@ -46,7 +46,7 @@ from mezzotint.server import serve
 SIDE = 16
 
 
-def task(number, folder, prompt=None, **changes):
+def task(number, folder, prompt=None, **changes) -> BatchTask:
     """A task that paints its number."""
     words = prompt if prompt is not None else f"number {number}"
     name = f"{number % 10}/{number:05d}.png"
@@ -63,7 +63,7 @@ def task(number, folder, prompt=None, **changes):
     return BatchTask(**values | changes)
 
 
-def painted(seed):
+def painted(seed) -> Image.Image:
     """The image of a seed: its hash, over and over."""
     digest = hashlib.sha256(str(seed).encode()).digest()
     return Image.frombytes("RGB", (SIDE, SIDE), (digest * SIDE * SIDE)[: SIDE * SIDE * 3])
@@ -164,12 +164,12 @@ class Telling(Silent):
         sys.stderr.write(f"{code}: {message}\n")
 
 
-def serving(hold):
+def serving(hold) -> list[str]:
     """The words of a worker."""
     return [sys.executable, __file__, "serve", "--hold", str(hold)]
 
 
-def workers_of(owner, devices, together=1):
+def workers_of(owner, devices, together=1) -> list[EngineWorker] | list[ProcessWorker]:
     """An engine here, or so many processes."""
     if not devices:
         return [EngineWorker(StandIn, together)]

@@ -1,5 +1,6 @@
 """Batches of the window without processes: what they tell is told by the test."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from fake_clock import FakeClock
@@ -26,40 +27,40 @@ from mezzotint_app.viewmodel.batch.state import BatchesState
 from mezzotint_app.viewmodel.batch.turn import BatchTurn
 
 
-def progress(done=0, **changes):
+def progress(done=0, **changes) -> BatchProgress:
     values = dict.fromkeys(("failed", "set_aside", "skipped", "already", "left_failed"), 0)
     values |= {"done": done, "total": None, "per_second": None, "seconds_left": None, "vram_bytes": None}
     return BatchProgress(**values | changes)
 
 
-def step(**changes):
+def step(**changes) -> BatchStep:
     values = {"output": "a.png", "input": "in/a.jpg", "prompt": "a house", "stage": 0, "stages": 1}
     return BatchStep(**values | {"step": 1, "steps": 8} | changes)
 
 
-def status(**changes):
+def status(**changes) -> BatchStatus:
     values = dict.fromkeys(("done", "failed", "set_aside", "skipped", "damaged_lines", "seconds"), 0)
     values |= {"title": "", "gone": None, "total": None, "kinds": {}, "is_ended": False, "last_run": None}
     values |= {"running": (), "shards": (), "shards_missing": ()}
     return BatchStatus(**values | changes)
 
 
-def task_row(number=0, **changes):
+def task_row(number=0, **changes) -> BatchTaskRow:
     values = {"status": "done", "input": f"in/{number}.jpg", "output": f"{number}.png", "seed": number}
     values |= {"kind": None, "error": None, "seconds": 1.0, "attempts": 1}
     return BatchTaskRow(**values | changes)
 
 
-def failed_row(number=0, error="it is cut off", **changes):
+def failed_row(number=0, error="it is cut off", **changes) -> BatchTaskRow:
     return task_row(number, status="failed", kind="image_refused", error=error, **changes)
 
 
-def dry_row(number=0, **changes):
+def dry_row(number=0, **changes) -> DryRow:
     values = {"does": "make", "input": f"in/{number}.jpg", "output": f"{number}.png", "seed": number}
     return DryRow(**values | {"width": 64, "height": 48, "seconds": 2.0, "bytes": 1000} | changes)
 
 
-def dry_totals(**changes):
+def dry_totals(**changes) -> DryTotals:
     values = {"tasks": 1, "to_make": 1, "does": {"make": 1}, "skipped": {}, "seconds": 60.0, "how_known": "measured"}
     return DryTotals(**values | {"bytes": 1 << 20, "free_bytes": 1 << 30, "fits": True} | changes)
 
@@ -105,7 +106,8 @@ class FakeLender(QObject):
 
     def __init__(self):
         super().__init__()
-        self.state, self.who, self.then, self.taken_back = "idle", "", None, 0
+        self.state, self.who, self.taken_back = "idle", "", 0
+        self.then: Callable[[], object] | None = None
 
     def held_by(self):
         return self.who
@@ -119,6 +121,7 @@ class FakeLender(QObject):
 
     def let(self):
         then, self.then = self.then, None
+        assert then is not None, "nobody has asked"
         then()
 
 

@@ -94,7 +94,7 @@ class FakeLife(QObject):
         self.changed.emit()
 
 
-def model_info(identity, family="sdxl", variant="base", side=1024, steps=30, guidance=5.0, **more):
+def model_info(identity, family="sdxl", variant="base", side=1024, steps=30, guidance=5.0, **more) -> ModelInfo:
     return ModelInfo(
         **{
             "id": identity,
@@ -181,7 +181,7 @@ class Kit:
         return found[0].tasks
 
 
-def generated(path, seed=7, index=0, side=64):
+def generated(path, seed=7, index=0, side=64) -> GeneratedImage:
     return GeneratedImage(path=str(path), width=side, height=side, seed=seed, index=index, sha256="0" * 64)
 
 
@@ -192,7 +192,7 @@ def kit_of(folder):
     kit.close()
 
 
-def page_of(kit, qtbot):
+def page_of(kit, qtbot) -> CreatePage:
     """The page, shown, with all of its folds open."""
     kit.write("a house")
     page = CreatePage(kit.create, Thumbnails(kit.librarian, kit.pool), kit.pool)
@@ -205,7 +205,7 @@ def page_of(kit, qtbot):
     return page
 
 
-def typed(spin, text):
+def typed(spin, text) -> None:
     """Write into a number, and finish it."""
     spin.setFocus()
     spin.selectAll()
@@ -213,7 +213,7 @@ def typed(spin, text):
     QTest.keyClick(spin, Qt.Key.Key_Return)
 
 
-def clicked(button):
+def clicked(button) -> None:
     """Press a button."""
     if isinstance(button, QCheckBox):
         QTest.keyClick(button, Qt.Key.Key_Space)

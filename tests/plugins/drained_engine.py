@@ -2,6 +2,7 @@
 
 import threading
 from errno import ENOSPC
+from typing import Any
 
 from fake_supervised import FakeSupervised
 
@@ -11,7 +12,9 @@ from mezzotint.jobs.store import JobStore, Opened
 from mezzotint.jobs.task_run import failure_of
 
 PATIENCE = 60.0  # seconds; a busy machine is no failure
-KINDS = {one.kind: one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, Exception)}
+KINDS = {
+    one.kind: one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.MezzotintError)
+}
 
 
 class Died(BaseException):
@@ -44,7 +47,8 @@ class Process:
         self.turn = None  # (method, params) that the test is to answer
         self.messages = []  # to the window, in order
         self.dead = False
-        self._done, self._say = threading.Event(), None
+        self._done = threading.Event()
+        self._say: Any = None  # what the test does on its thread
         self._spoken = threading.Semaphore(0)
         self.methods = QueueMethods(lambda: self, open_store=self._open)
         self.thread = threading.Thread(target=self._run, daemon=True)

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ for one in ("SIGINT", "SIGHUP"):  # whoever started the tests may have had them 
     if hasattr(signal, one):
         signal.signal(getattr(signal, one), signal.SIG_DFL)
 
+READY = threading.Event()
 ENGINE = (sys.executable, "-P", str(Path(__file__).with_name("fake_server.py")))
 
 
@@ -48,10 +50,14 @@ def begun(made):
     made.engine.changed.connect(lambda: ready(made))
 
 
+def warned(_parent, _title, words):
+    tell(part="warned", words=words)
+
+
 def ready(made):
-    if made.engine.state() != "ready" or getattr(ready, "done", False):
+    if made.engine.state() != "ready" or READY.is_set():
         return
-    ready.done = True
+    READY.set()
     prompt = os.environ.get("PROMPT")
     if prompt:
         made.create.words.set_prompt(prompt)
@@ -64,7 +70,7 @@ def ready(made):
 if __name__ == "__main__":
     if not settings_path().exists():
         write(settings_path(), Settings(first_run_done=True, previews=False))
-    QMessageBox.warning = lambda _parent, _title, words: tell(part="warned", words=words)
+    QMessageBox.warning = warned
     program.Program.__init__.__defaults__ = (ENGINE, ENGINE, *program.Program.__init__.__defaults__[2:])
     main.open_window = partial(watched, main.open_window)
     code = main.main(sys.argv[1:])

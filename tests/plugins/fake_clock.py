@@ -2,33 +2,34 @@
 
 import heapq
 import itertools
+from collections.abc import Callable
 
 
 class FakeWait:
-    def __init__(self, due, then):
+    def __init__(self, due: float, then: Callable[[], object]) -> None:
         self.due, self.then, self.stopped = due, then, False
 
-    def stop(self):
+    def stop(self) -> None:
         self.stopped = True
 
 
 class FakeClock:
     """`advance` does all that is due, in order, at its time; `settle` what is due now."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._now = 1000.0
         self._numbers = itertools.count()
-        self._waits = []
+        self._waits: list[tuple[float, int, FakeWait]] = []
 
-    def now(self):
+    def now(self) -> float:
         return self._now
 
-    def after(self, seconds, then):
+    def after(self, seconds: float, then: Callable[[], object]) -> FakeWait:
         wait = FakeWait(self._now + seconds, then)
         heapq.heappush(self._waits, (wait.due, next(self._numbers), wait))
         return wait
 
-    def advance(self, seconds):
+    def advance(self, seconds: float) -> None:
         end = self._now + seconds
         while self._waits and self._waits[0][0] <= end:
             due, _, wait = heapq.heappop(self._waits)
@@ -38,10 +39,10 @@ class FakeClock:
                 wait.then()
         self._now = end
 
-    def settle(self):
+    def settle(self) -> None:
         self.advance(0)
 
-    def jump(self, seconds):
+    def jump(self, seconds: float) -> None:
         """As after a sleep of the machine: the time has passed, and nothing was done meanwhile."""
         self._now += seconds
         self.settle()

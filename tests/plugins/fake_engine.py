@@ -48,7 +48,7 @@ class FakeCatalog:
         return self.find(ref).info
 
 
-def model_info(**changes):
+def model_info(**changes) -> ModelInfo:
     values = {
         "id": "starter/dit",
         "path": "/models/dit",
@@ -63,7 +63,7 @@ def model_info(**changes):
     return ModelInfo(**values | changes)
 
 
-def result_of(request, images, **changes):
+def result_of(request, images, **changes) -> GenerateResult:
     values = {
         "schema_version": 1,
         "images": tuple(images),

@@ -125,7 +125,7 @@ def _tensor(pointer, sizes, strides, dtype):
     return torch.as_strided(torch.frombuffer(memory, dtype=dtype), sizes, strides)
 
 
-def fake_backends(kernels=None, error=None, device_type="cpu"):
+def fake_backends(kernels=None, error=None, device_type="cpu") -> AttentionBackends:
     """Selection over the stand-in; with an error there is no library."""
 
     def open_library():

@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+from typing import NoReturn
 
 import torch
 from emulated_linear import Report
@@ -127,7 +128,7 @@ def _matrix(pointer, rows, columns, stride, dtype):
     return torch.frombuffer(memory, dtype=dtype).as_strided((rows, columns), (stride, 1))
 
 
-def fake_product_backends(library=None, error=None):
+def fake_product_backends(library=None, error=None) -> ProductBackends:
     """Selection over a stand-in; with an error there is no library."""
 
     def open_library():
@@ -139,6 +140,6 @@ def fake_product_backends(library=None, error=None):
     return ProductBackends(open_library, device_type=device_type, open_nf4=no_bitsandbytes)
 
 
-def no_bitsandbytes():
+def no_bitsandbytes() -> NoReturn:
     """For ProductBackends: as where it is not installed."""
     raise Unavailable("bitsandbytes is not here")

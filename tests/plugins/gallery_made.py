@@ -22,13 +22,13 @@ NOON = 1_800_000_000.0
 TODAY = date.fromtimestamp(NOON)
 
 
-def item(number, **fields):
+def item(number, **fields) -> GalleryItem:
     fields = {"made": NOON - 3600 * number, "prompt": f"image {number}", "model": "m", "seed": number} | fields
     values = {"path": f"/pictures/{number}.png", "width": 64, "height": 48, "bytes": 1000, "rating": 0}
     return GalleryItem(id=number, **(values | fields))
 
 
-def metadata(**fields):
+def metadata(**fields) -> ImageMetadata:
     values = dict.fromkeys(
         (
             *("prompt", "negative_prompt", "width", "height", "seed", "steps", "sampler", "schedule"),
@@ -38,7 +38,7 @@ def metadata(**fields):
     return ImageMetadata(**(values | {"program": "mezzotint", "other": {}} | fields))
 
 
-def small_picture(_path=""):
+def small_picture(_path="") -> QImage:
     image = QImage(8, 6, QImage.Format.Format_RGB32)
     image.fill(QColor("#446688"))
     return image
@@ -143,7 +143,7 @@ def gallery_of(items, folder, *, held=False, state=None):
     return Made(gallery, librarian, runner, inline, thumbnails, settings)
 
 
-def written_pixels(folder):
+def written_pixels(folder) -> Pixels:
     """A file of pixels as the librarian writes it."""
     path = folder / "rows"
     path.write_bytes(bytes(range(2 * 2 * 3)))

@@ -123,6 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     @property
     def owner(self) -> ModelServer:
+        assert isinstance(self.server, _Server)
         return self.server.owner
 
     def do_GET(self) -> None:

@@ -4,15 +4,15 @@ import math
 
 from hypothesis import strategies as st
 
-from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootprint, Law, ModelFootprint
+from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootprint, Law, ModelFootprint, Scheme
 from mezzotint.memory.machine.facts import MachineFacts
 from mezzotint.memory.planning.task import StageTask, Task
 
 MB, GB = 2**20, 2**30
-SHARES = {"none": 1.0, "int8": 0.51, "int8-weight": 0.51, "int4-lowrank": 0.31, "int4": 0.27}
+SHARES: dict[Scheme, float] = {"none": 1.0, "int8": 0.51, "int8-weight": 0.51, "int4-lowrank": 0.31, "int4": 0.27}
 
 
-def card(vram, ram, **changes):
+def card(vram, ram, **changes) -> MachineFacts:
     """An ordinary card; bytes."""
     values = {
         "device": "cuda:0",
@@ -34,15 +34,17 @@ def card(vram, ram, **changes):
     return MachineFacts(**values | changes)
 
 
-def processor(ram, **changes):
+def processor(ram, **changes) -> MachineFacts:
     """A machine without a card."""
     slow = {"context_bytes": 0, "pin_bytes": 0, "speed": 5e10, "int8_speedup": 0.6, "architecture": ""}
     return card(ram, ram, **{"device": "cpu", "copy_rate": 8e9, "pageable_rate": 8e9, **slow, **changes})
 
 
-def component(name, role, sizes, *, outside=MB, live=1e5, work=1e8, schemes=tuple(SHARES), **changes):
+def component(
+    name, role, sizes, *, outside=MB, live=1e5, work=1e8, schemes=tuple(SHARES), **changes
+) -> ComponentFootprint:
     """A network with blocks of these bytes."""
-    kept = ("none",) if role == "vae" else schemes
+    kept: tuple[Scheme, ...] = ("none",) if role == "vae" else schemes
     values = {
         "name": name,
         "role": role,
@@ -58,7 +60,7 @@ def component(name, role, sizes, *, outside=MB, live=1e5, work=1e8, schemes=tupl
     return ComponentFootprint(**values | changes)
 
 
-def model(*components, **changes):
+def model(*components, **changes) -> ModelFootprint:
     """Of these networks."""
     values = {
         "id": "made-up",
@@ -74,7 +76,7 @@ def model(*components, **changes):
     return ModelFootprint(**values | changes)
 
 
-def usual_model(**changes):
+def usual_model(**changes) -> ModelFootprint:
     """Two text encoders, a denoiser that is too large for small cards, an autoencoder."""
     return model(
         component("text_encoder", "text", [10 * MB] * 4, live=1e4),
@@ -85,7 +87,7 @@ def usual_model(**changes):
     )
 
 
-def task(*models, size=1024, steps=10, **changes):
+def task(*models, size=1024, steps=10, **changes) -> Task:
     """Stages of these models, of one size."""
     stages = tuple(StageTask(model=one, width=size, height=size, steps=steps, guided=one.guided) for one in models)
     return Task(stages=stages, **changes)

@@ -141,7 +141,8 @@ def _quantize(network: nn.Module, scheme: str) -> None:
 
 
 def _format(scheme: str, shape: tuple[int, ...]) -> Format | None:
-    tried = {"int8": Int8(dynamic=len(shape) == 2), "int4": Nf4(), "int4-lowrank": LowRank4(rank=4)}[scheme]
+    known: dict[str, Format] = {"int8": Int8(dynamic=len(shape) == 2), "int4": Nf4(), "int4-lowrank": LowRank4(rank=4)}
+    tried = known[scheme]
     return tried if tried.fits(shape) is None else None
 
 

@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -133,7 +134,7 @@ def first():
     program.create.chosen.change(steps=7)
     driven.drop(first_picture.path)
     driven.wait("the differences", lambda: "differences" in window.dialogs._open)
-    dialog = window.dialogs._open["differences"]
+    dialog: Any = window.dialogs._open["differences"]
     driven.wait("what the image says", lambda: dialog._model.metadata() is not None)
     driven.click(driven.button("Apply all", dialog))
     request = program.create.request()

@@ -5,6 +5,7 @@ The test's own server stands in for the hub: `HUB` names it, and a file called `
 
 import os
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -40,7 +41,7 @@ class Models(Driven):
     def look(self, source):
         """The dialog, with the offer for this."""
         self.click(self.models.get_button)
-        dialog = self.window.dialogs._open["get"]
+        dialog: Any = self.window.dialogs._open["get"]
         self.wait("the list", lambda: dialog.list.count() > 3)
         QTest.keyClick(dialog.source, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
         QTest.keyClicks(dialog.source, source)

@@ -220,7 +220,8 @@ def run(script, hands=Driven):
             tell(failed=traceback.format_exc())
             os._exit(3)
 
-    opened, start.open_window, start.Program = start.open_window, open_window, program
+    opened = start.open_window
+    vars(start).update(open_window=open_window, Program=program)
     if not settings_path().exists():
         write(settings_path(), Settings(first_run_done=True))
     tell(part="closed", code=start.main([]), without_window=made[0].go_on_without_window)

@@ -1,3 +1,4 @@
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -84,7 +85,7 @@ def test_training_lowers_the_loss(tmp_path):
 def test_swapping_averages_twice_changes_nothing():
     learner = Learner(network(), Course(phase="test", steps=5, peak_rate=1e-2))
     for step in range(3):
-        learner.learn([lambda step=step: loss_of(learner.network)(step, slice(None))])
+        learner.learn([partial(loss_of(learner.network), step, slice(None))])
     before = {name: value.clone() for name, value in learner.network.state_dict().items()}
     learner.swap_averages()
     assert any(not torch.equal(before[name], value) for name, value in learner.network.state_dict().items())
@@ -106,7 +107,9 @@ def test_states_are_replaced_whole(tmp_path):
     assert load_tensors(path) is None
     save_tensors(path, {"a": torch.ones(2)}, {"step": 1})
     save_tensors(path, {"a": torch.zeros(2)}, {"step": 2})
-    tensors, numbers = load_tensors(path)
+    found = load_tensors(path)
+    assert found is not None
+    tensors, numbers = found
     assert (tensors["a"].tolist(), numbers) == ([0, 0], {"step": 2})
     assert [file.name for file in path.parent.iterdir()] == ["state.safetensors"]
 

@@ -33,7 +33,9 @@ def test_sharpening_leaves_the_latents_alone(tmp_path):
 @pytest.mark.slow
 def test_the_critic_joins_in_after_half_of_a_short_course(tmp_path):
     train_decoder(build_autoencoder(0).eval(), tmp_path, seed=0, steps=2, device="cpu", parts=2)
-    tensors, numbers = load_tensors(tmp_path / "sharpening.safetensors")
+    found = load_tensors(tmp_path / "sharpening.safetensors")
+    assert found is not None
+    tensors, numbers = found
     assert numbers["step"] == 2
     fresh = build_critic(0).state_dict()
     assert any(not torch.equal(tensors[f"critic/weight.{name}"], value) for name, value in fresh.items())

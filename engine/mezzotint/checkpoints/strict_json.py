@@ -30,8 +30,6 @@ def parse_json_object(data: bytes, where: object) -> dict[str, object]:
             parse_constant=_infinity,
             parse_float=_finite,
         )
-    except RecursionError:
-        raise ModelRefused(f"{plain(where, 300)}: the JSON is nested too deeply") from None
     except ValueError as error:  # json's own errors, bad UTF-8, and ours below
         raise ModelRefused(f"{plain(where, 300)}: not proper JSON: {plain(error)}") from None
     if not isinstance(value, dict):

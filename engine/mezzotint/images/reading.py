@@ -139,8 +139,6 @@ def _open_header(file: BinaryIO) -> Image.Image:
 
 def _check_pixels(path: Path, image: Image.Image) -> None:
     width, height = image.size
-    if width < 1 or height < 1:
-        raise ImageRefused(f"{shown(path)} has no pixels ({width}x{height}): give another image")
     if width * height > MAX_PIXELS:
         size = f"{width}x{height} is {width * height / 1e6:.0f} million pixels"
         raise ImageRefused(f"{shown(path)} is too large: {size}, at most {MAX_PIXELS // 10**6} are read: scale it down")

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_clock import FakeClock
@@ -21,7 +22,7 @@ def begin(qtbot, tmp_path):
     def start(title, clock=None, **how):
         job = tmp_path / "job.toml"
         job.write_text(f'title = "{title}"')
-        process = BatchProcess(command(str(job), base=CHILD, **how), clock)
+        process: Any = BatchProcess(command(str(job), base=CHILD, **how), clock)
         process.heard, process.endings = [], []
         process.told.connect(process.heard.append)
         process.ended.connect(process.endings.append)
@@ -83,7 +84,7 @@ def test_garbage_is_kept_for_the_log_and_ends_nothing(qtbot, begin):
 
 def test_one_that_cannot_be_started_says_so(qtbot):
     for words in ((), ("/there/is/no/such/program",)):
-        process = BatchProcess(words)
+        process: Any = BatchProcess(words)
         with qtbot.waitSignal(process.ended) as ended:
             process.start()
         assert ended.args[0].kind == "not_started"

@@ -26,7 +26,7 @@ class FakeProcess(QObject):
     def __init__(self):
         super().__init__()
         self.asked, self.calls, self.cancelled, self.doing = [], {}, [], "new"
-        self.killed = None
+        self.killed: Ending | None = None
 
     def start(self):
         self.doing = "started"
@@ -275,7 +275,8 @@ def test_a_job_that_hangs_ends_it(watched):
     watched.ask("drain")
     watched.process.tell("drain", Loading(model="m", component="unet", bytes_done=0, bytes_total=GB))
     watched.clock.advance(deadlines.LOADING)
-    assert watched.process.killed is None
+    loading = watched.process
+    assert loading.killed is None
     watched.clock.advance(GB / deadlines.LOADING_BYTES_PER_SECOND + 2)
     assert watched.process.killed.kind == "hung"
     watched.process.end()

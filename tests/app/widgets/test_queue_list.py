@@ -11,8 +11,7 @@ from mezzotint_app.widgets.queue_list import QueueList, selected_rows
 def view(qtbot):
     view = QueueList()
     qtbot.addWidget(view)
-    view.kept = QStringListModel([f"row {number}" for number in range(1000)])
-    view.setModel(view.kept)
+    view.setModel(QStringListModel([f"row {number}" for number in range(1000)], view))
     view.resize(400, 300)
     view.show()
     qtbot.waitExposed(view)
@@ -33,7 +32,7 @@ def test_a_place_between_rows_is_the_nearest(view):
     rect = view.visualRect(view.model().index(1))
     assert view.row_before(rect.topLeft() + QPoint(5, 2)) == 1
     assert view.row_before(rect.bottomLeft() + QPoint(5, -2)) == 2
-    view.kept.setStringList(["a", "b"])
+    view.model().setStringList(["a", "b"])
     assert view.row_before(QPoint(5, view.viewport().height() - 2)) == 2
     assert view.row_before(QPoint(5, -5)) == 0
 

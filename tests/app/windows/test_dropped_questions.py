@@ -23,9 +23,7 @@ def handler(service, inline):
 def questions(qtbot, handler):
     window = QWidget()
     qtbot.addWidget(window)
-    made = DroppedQuestions(handler, window)
-    made.window = window  # that it lives as long
-    return made
+    yield DroppedQuestions(handler, window)
 
 
 @pytest.fixture

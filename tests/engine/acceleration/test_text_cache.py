@@ -6,12 +6,17 @@ from torch import nn
 
 from mezzotint.acceleration.text_cache import CachedLayer, cached_text
 from mezzotint.quantization.branched import set_branches
-from mezzotint.quantization.formats import Int8, LowRank4, Nf4
+from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.linear import Branch
 
 WORDS, CHANNELS, TOKENS = 64, 16, 5
-FORMATS = {"int8": Int8(dynamic=True), "int8-weight": Int8(dynamic=False), "nf4": Nf4(), "low rank": LowRank4(rank=4)}
+FORMATS: dict[str, Format] = {
+    "int8": Int8(dynamic=True),
+    "int8-weight": Int8(dynamic=False),
+    "nf4": Nf4(),
+    "low rank": LowRank4(rank=4),
+}
 
 
 def seeded(*shape, seed=0):
@@ -182,10 +187,12 @@ def test_branches_that_were_put_on_before():
 @torch.no_grad()
 def test_a_branch_inside_the_projection_is_noticed():
     network, words = Network(projected=True), seeded(1, TOKENS, WORDS)
+    project = network.caption_projection
+    assert project is not None
     with cached_text(network):
-        bare = network.caption_projection(words)
+        bare = project(words)
         set_branches(network, {"caption_projection.0": [Branch(down=seeded(2, WORDS), up=seeded(CHANNELS, 2))]})
-        assert not torch.equal(network.caption_projection(words), bare)
+        assert not torch.equal(project(words), bare)
 
 
 def test_the_network_keeps_its_names_and_types(network):

@@ -34,10 +34,10 @@ def test_what_has_a_meaning_passes(masks):
 
 
 def test_a_bias_may_be_more_exact_than_the_rest():
-    half = [each.half() for each in (Q, K, K)]
-    check_arguments(*half, Masks(bias=torch.zeros(1, 1, 1, 3)), 1.0)
+    q, k = Q.half(), K.half()
+    check_arguments(q, k, k, Masks(bias=torch.zeros(1, 1, 1, 3)), 1.0)
     with pytest.raises(TypeError, match="bias is torch.float64.*float16"):
-        check_arguments(*half, Masks(bias=torch.zeros(1, 1, 1, 3, dtype=torch.float64)), 1.0)
+        check_arguments(q, k, k, Masks(bias=torch.zeros(1, 1, 1, 3, dtype=torch.float64)), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,9 @@ def test_a_bias_may_be_more_exact_than_the_rest():
     ],
 )
 def test_tensors_that_do_not_fit(tensors, message):
+    q, k, v = tensors
     with pytest.raises((TypeError, ValueError), match=message):
-        check_arguments(*tensors, Masks(), 1.0)
+        check_arguments(q, k, v, Masks(), 1.0)
 
 
 @pytest.mark.parametrize(

@@ -115,8 +115,9 @@ def test_what_there_is_no_kernel_for_is_asked_once(kernels):
     ],
 )
 def test_what_the_kernels_cannot_read_is_left_to_others(kernels, tensors, masks, message):
+    q, k, v = tensors
     with pytest.raises(Unsupported, match=message):
-        CompiledAttention(kernels)(*tensors, masks)
+        CompiledAttention(kernels)(q, k, v, masks)
     assert not kernels.launches
 
 

@@ -15,7 +15,7 @@ def candidate(name, long_name, source="folder", number=0):
 
 @given(st.lists(st.tuples(few, few, st.sampled_from(["bundled", "folder"]))))
 def test_ids_are_unique_in_any_letters_and_nothing_is_lost(rows):
-    candidates = [candidate(*row, number=number) for number, row in enumerate(rows)]
+    candidates = [candidate(name, long, source, number) for number, (name, long, source) in enumerate(rows)]
     ids = with_ids(candidates)
     assert list(ids.values()) == candidates
     assert len({identity.casefold() for identity in ids}) == len(candidates)

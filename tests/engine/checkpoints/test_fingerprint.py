@@ -207,3 +207,8 @@ def test_tensors_alone_have_a_hash_whatever_the_header_says(tmp_path):
     assert hashes == {hashlib.sha256(bytes(40)).hexdigest()}
     with pytest.raises(Cancelled):
         tensors_sha256(read_header(path), cancelled=lambda: True)
+
+
+def test_a_disk_that_fails_is_told(file, cache, failing_disk):
+    with pytest.raises(StorageError, match=r"model\.safetensors cannot be read: Input/output error"):
+        fingerprint(file, cache=cache)

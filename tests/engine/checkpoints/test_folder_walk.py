@@ -8,7 +8,7 @@ from model_files import sdxl_folder
 from mezzotint.checkpoints import folder_walk
 from mezzotint.checkpoints.folder import open_folder
 from mezzotint.checkpoints.folder_walk import check_folder
-from mezzotint.errors import ModelRefused
+from mezzotint.errors import ModelRefused, StorageError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
 WEIGHTS = "diffusion_pytorch_model.safetensors"
@@ -104,3 +104,8 @@ def test_the_look_is_bounded_in_depth(tmp_path):
     tmp_path.joinpath(*"abcdefghij").mkdir(parents=True)
     with pytest.raises(ModelRefused, match="nested more than 8 deep"):
         check_folder(tmp_path)
+
+
+def test_a_folder_that_cannot_be_listed_is_told(tmp_path):
+    with pytest.raises(StorageError, match="cannot be read: No such file or directory"):
+        check_folder(tmp_path / "gone")

@@ -3,7 +3,7 @@
 import pytest
 from model_files import small, write_json
 
-from mezzotint.checkpoints.folder_weights import weight_files
+from mezzotint.checkpoints.folder_weights import index_name, weight_files
 from mezzotint.errors import ModelRefused
 
 STEM = "diffusion_pytorch_model"
@@ -107,3 +107,10 @@ def test_pickles_alone_are_refused_with_advice(unet, name):
     (unet / name).write_bytes(b"")
     with pytest.raises(ModelRefused, match=f"only pickled weights .{name}.*get the safetensors version"):
         files(unet)
+
+
+@pytest.mark.parametrize("library", ["diffusers", "transformers"])
+def test_an_index_is_found_under_its_name(unet, library):
+    put(unet, "a.safetensors", "b.safetensors")
+    write_json(unet / index_name(library), {"weight_map": {"v": "a.safetensors", "w": "b.safetensors"}})
+    assert files(unet, library) == ["a.safetensors", "b.safetensors"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skip_rules import skip_module_without
 
-from mezzotint.checkpoints.gguf_header import MAX_HEADER, MAX_NAME, TYPES, read_gguf_header
+from mezzotint.checkpoints.gguf_header import MAX_HEADER, MAX_NAME, MAX_VALUE, TYPES, read_gguf_header
 from mezzotint.errors import ModelRefused, StorageError
 
 skip_module_without("gguf")
@@ -228,3 +228,19 @@ def test_what_is_no_file(tmp_path):
         read_gguf_header(tmp_path / "missing.gguf")
     with pytest.raises(ModelRefused, match="is a folder"):
         read_gguf_header(tmp_path)
+
+
+def test_a_disk_that_fails_is_told(tmp_path, failing_disk):
+    with pytest.raises(StorageError, match=r"model\.gguf cannot be read: Input/output error"):
+        read_gguf_header(written(tmp_path, gguf(entry("a"))))
+
+
+def test_a_file_that_becomes_shorter_is_refused(tmp_path, shrinking_files):
+    with pytest.raises(ModelRefused, match="ends amid its header; download it again"):
+        read_gguf_header(written(tmp_path, gguf(entry("a"))))
+
+
+def test_a_text_that_is_too_long_to_be_kept_is_passed_over(tmp_path):
+    keys = [key("long", TEXT, text("x" * (MAX_VALUE + 1))), key("general.architecture", TEXT, text("sdxl"))]
+    header = read_gguf_header(written(tmp_path, gguf(entry("a"), keys=keys)))
+    assert header.metadata.get("long") is None and header.architecture == "sdxl"

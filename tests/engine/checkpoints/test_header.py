@@ -253,3 +253,15 @@ def test_only_so_much_is_remembered(tmp_path, monkeypatch):
     first, _, last = (read_header(path) for path in paths)
     assert read_header(paths[2]) is last
     assert read_header(paths[0]) is not first
+
+
+def test_a_disk_that_fails_is_told(tmp_path, failing_disk):
+    (tmp_path / "model.safetensors").write_bytes(small())
+    with pytest.raises(StorageError, match=r"model\.safetensors cannot be read: Input/output error"):
+        read_header(tmp_path / "model.safetensors")
+
+
+def test_a_file_that_becomes_shorter_is_refused(tmp_path, shrinking_files):
+    (tmp_path / "model.safetensors").write_bytes(small({"a": [0]}))
+    with pytest.raises(ModelRefused, match="became shorter while it was read"):
+        read_header(tmp_path / "model.safetensors")

@@ -103,3 +103,13 @@ def test_a_closed_file_and_a_folder_are_told(path, tmp_path):
         read(file, 0, 1)
     with pytest.raises(ModelRefused, match="a folder"):
         PositionedFile(tmp_path)
+
+
+def test_a_file_that_is_closed_while_it_is_read_is_told(path):
+    def read_and_close(descriptor, target, position):
+        file.close()
+        return len(target)
+
+    file = PositionedFile(path, read_and_close)
+    with pytest.raises(StorageError, match="cannot be read: I/O operation on closed file"):
+        read(file, 0, 1)

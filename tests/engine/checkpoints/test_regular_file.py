@@ -88,3 +88,9 @@ def test_small_files_only(tmp_path):
     assert read_limited(path, 3) == b"abc"
     with pytest.raises(ModelRefused, match="larger than the 2 bytes"):
         read_limited(path, 2)
+
+
+def test_a_disk_that_fails_is_told(tmp_path, failing_disk):
+    (tmp_path / "x").write_bytes(b"abc")
+    with pytest.raises(StorageError, match="x cannot be read: Input/output error"):
+        read_limited(tmp_path / "x", 3)

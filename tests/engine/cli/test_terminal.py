@@ -2,6 +2,7 @@
 
 import errno
 import json
+from typing import Any
 
 import pytest
 
@@ -22,14 +23,14 @@ class Failing:
 
 
 def test_results_and_talk_go_apart(stream):
-    terminal = Terminal(stream(), stream())
+    terminal: Any = Terminal(stream(), stream())
     terminal.result("a.png")
     terminal.talk("1 s")
     assert (terminal.stdout.getvalue(), terminal.stderr.getvalue()) == ("a.png\n", "1 s\n")
 
 
 def test_quiet_silences_talk_but_not_errors(stream):
-    terminal = Terminal(stream(), stream())
+    terminal: Any = Terminal(stream(), stream())
     terminal.quiet = True
     terminal.talk("1 s")
     terminal.error(MezzotintError("no"))
@@ -37,14 +38,14 @@ def test_quiet_silences_talk_but_not_errors(stream):
 
 
 def test_an_error_is_one_plain_line(stream):
-    terminal = Terminal(stream(), stream())
+    terminal: Any = Terminal(stream(), stream())
     terminal.error(MezzotintError("two\nlines \x1b[31m and \udcff"))
     assert terminal.stderr.getvalue().count("\n") == 1
     assert terminal.stderr.getvalue().isascii()
 
 
 def test_json_is_one_line_of_ascii(stream):
-    terminal = Terminal(stream(), stream())
+    terminal: Any = Terminal(stream(), stream())
     terminal.json({"notice": Notice(code="a", message="\u00e9\n\udcff")})
     assert terminal.stdout.getvalue().isascii()
     assert terminal.stdout.getvalue().count("\n") == 1

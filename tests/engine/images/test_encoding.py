@@ -36,12 +36,12 @@ def test_pillow_finds_every_text_in_a_png(picture: Image.Image, make_record: Mak
     record = make_record(prompt=PROMPT, negative_prompt="blurry")
     image = opened(encode_image(picture, ".png", record))
     assert pixels_sha256(image) == record.image.sha256
-    assert image.text["parameters"] == (
+    assert image.info["parameters"] == (
         f"{PROMPT}\nNegative prompt: blurry\n"
         "Steps: 20, Sampler: DPM++ 2M, Schedule type: Karras, CFG scale: 7.5, Seed: 965400086, Size: 48x32, "
         "Model hash: 0123456789, Model: sd_xl_base_1.0, Version: mezzotint 0.1.0"
     )
-    assert record_from_json(image.text["mezzotint"]) == record
+    assert record_from_json(image.info["mezzotint"]) == record
     assert b"digitalsourcetype/trainedAlgorithmicMedia<" in image.info["xmp"]
 
 
@@ -59,7 +59,7 @@ def test_a_picture_made_from_another_says_so(picture: Image.Image, make_record: 
     record = make_record(images=(ImageInput(path="in.png"),), strength=0.4)
     image = opened(encode_image(picture, suffix, record))
     assert b"digitalsourcetype/compositeWithTrainedAlgorithmicMedia<" in image.info["xmp"]
-    text = image.text["parameters"] if suffix == ".png" else comment(image)
+    text = image.info["parameters"] if suffix == ".png" else comment(image)
     assert "Denoising strength: 0.4" in text
 
 

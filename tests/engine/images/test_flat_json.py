@@ -27,7 +27,7 @@ INVOKEAI = {
     "strength": 0.3,
     "app_version": "6.1.0",
 }
-SWARMUI = {
+SWARMUI: dict[str, dict[str, object]] = {
     "sui_image_params": {
         "prompt": "a red house",
         "negativeprompt": "blurry",

@@ -102,3 +102,9 @@ def test_hostile_lines_end_at_once(line: str) -> None:
 def test_any_text_is_survived(text: str) -> None:
     info = parse_infotext(text)
     assert info is None or len(info.settings) >= 3
+
+
+def test_a_quoted_value_that_is_no_json_stays_as_it_is() -> None:
+    info = parse_infotext('a\nSteps: 1, Seed: 2, Model: "C:\\models\\x", Size: 1x1')
+    assert info is not None
+    assert info.settings["Model"] == '"C:\\models\\x"'

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mezzotint.errors import StorageError, UsageError
 from mezzotint.images import naming
-from mezzotint.images.naming import NameFields, check_output, image_path
+from mezzotint.images.naming import NameFields, check_output, image_path, split_output
 from mezzotint.protocol import Output
 
 FIELDS = NameFields(
@@ -218,3 +218,31 @@ def test_a_disk_that_does_not_tell_its_space_is_taken(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(naming.shutil, "disk_usage", refuse)
     check_output(Output(), 1)
+
+
+@pytest.mark.parametrize(
+    ("template", "parts"),
+    [
+        (None, (".", (), None, ".png")),
+        ("out/", ("out", (), None, ".png")),
+        ("out/[date]/[seed].jpg", ("out", ("[date]",), "[seed]", ".jpg")),
+    ],
+)
+def test_where_images_go_in_parts(template: str | None, parts: tuple[str, tuple[str, ...], str | None, str]) -> None:
+    found = split_output(Output(path=template))
+    assert (str(found.root), found.folders, found.stem, found.suffix) == (str(PurePath(parts[0])), *parts[1:])
+
+
+def test_the_home_folder_of_nobody_is_told() -> None:
+    with pytest.raises(UsageError, match="home folder in '?~nobody-has-this-name/x.png'? is not known"):
+        name("~nobody-has-this-name/x.png")
+
+
+def test_a_folder_that_may_not_be_looked_into_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbid(self: Path, **_: object) -> bool:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_dir", forbid)
+    monkeypatch.setattr(Path, "exists", forbid)
+    with pytest.raises(StorageError, match="no permission"):
+        check_output(Output(path="locked/x"), 1)

@@ -14,7 +14,16 @@ from PIL import Image, ImageFile
 from PIL.PngImagePlugin import PngInfo
 
 from mezzotint.errors import ImageRefused
-from mezzotint.images.reading import FORMATS, MAX_PIXELS, open_image, read_image
+from mezzotint.images.reading import (
+    FORMATS,
+    MAX_FILE_BYTES,
+    MAX_PIXELS,
+    open_image,
+    read_image,
+    refused_if_broken,
+    upright,
+    upright_size,
+)
 
 ORIENTATION = 0x0112
 SAVABLE = {"PNG": "png", "JPEG": "jpg", "WEBP": "webp", "TIFF": "tif", "BMP": "bmp", "GIF": "gif", "AVIF": "avif"}
@@ -269,3 +278,40 @@ def test_damage_is_refused_or_harmless(
         except ImageRefused:
             return
     assert image.mode == "RGB" and image.width * image.height <= MAX_PIXELS
+
+
+def test_more_than_a_gigabyte_is_refused_unread(tmp_path: Path) -> None:
+    with (tmp_path / "a.webp").open("wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)  # a file with a hole, which takes no room
+    with pytest.raises(ImageRefused, match=r"has 1\.0 GB; an image of at most 1 GB"):
+        read_image(tmp_path / "a.webp")
+
+
+def test_what_turns_out_to_be_no_image_while_it_is_decoded_is_refused(tmp_path: Path) -> None:
+    refused = pytest.raises(ImageRefused, match="is not an image of a kind that is read")
+    with refused, refused_if_broken(tmp_path / "a.png"):
+        Image.open(BytesIO(b"x"))
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_the_size_is_known_as_it_stands_without_decoding(tmp_path: Path, orientation: int) -> None:
+    exif = Image.Exif()
+    exif[ORIENTATION] = orientation
+    two_halves().save(tmp_path / "a.jpg", exif=exif)
+    with open_image(tmp_path / "a.jpg") as image:
+        assert upright_size(image) == ((20, 40) if orientation >= 5 else (40, 20))
+    assert read_image(tmp_path / "a.jpg").size == ((20, 40) if orientation >= 5 else (40, 20))
+
+
+def test_a_size_without_an_orientation_is_as_stored(tmp_path: Path) -> None:
+    two_halves().save(tmp_path / "a.png")
+    with open_image(tmp_path / "a.png") as image:
+        assert upright_size(image) == (40, 20)
+        image.info["exif"] = b"Exif\0\0noise"
+        assert upright_size(image) == (40, 20)
+
+
+def test_an_orientation_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
+    image = two_halves()
+    image.info["exif"] = b"Exif\0\0noise"
+    assert upright(image) is image

@@ -10,6 +10,7 @@ from PIL import Image
 
 from mezzotint import atomic
 from mezzotint.errors import StorageError
+from mezzotint.images import writing
 from mezzotint.images.metadata import read_metadata
 from mezzotint.images.record import ImageRecord, record_from_json
 from mezzotint.images.writing import pixels_sha256, write_image, write_preview
@@ -102,3 +103,14 @@ def test_the_hash_is_of_the_pixels_row_by_row() -> None:
     image.putdata([(1, 2, 3), (4, 5, 6), (7, 8, 9), (10, 11, 12)])
     assert pixels_sha256(image) == hashlib.sha256(bytes(range(1, 13))).hexdigest()
     assert pixels_sha256(image.convert("RGBA")) == pixels_sha256(image)
+
+
+def test_when_every_name_is_taken_it_is_told(
+    tmp_path: Path, picture: Image.Image, make_record: MakeRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "_MOST_TWINS", 3)
+    for _ in range(3):
+        write_image(picture, tmp_path / "a.png", make_record(), overwrite=False)
+    with pytest.raises(StorageError, match=r"no free name is left beside .*a\.png"):
+        write_image(picture, tmp_path / "a.png", make_record(), overwrite=False)
+    assert names(tmp_path) == ["a-1.png", "a-2.png", "a.png"]

@@ -3,6 +3,7 @@
 import errno
 import logging
 import threading
+from typing import Any
 
 import pytest
 from queue_programs import WritingEngine
@@ -34,8 +35,9 @@ def work(store, lease):
             **{"on_begun": heard.append, "on_ended": heard.append} | options,
         )
 
-    call.heard = heard
-    return call
+    made: Any = call
+    made.heard = heard
+    return made
 
 
 @pytest.fixture
@@ -134,8 +136,8 @@ def test_a_task_that_is_cancelled_while_it_runs_stops_and_the_next_begins(path, 
                     other.cancel_task(1)
             return super().write(request, index)
 
-    engine = Engine(lambda point: clock.append(1.0))
     clock = []
+    engine = Engine(lambda point: clock.append(1.0))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mezzotint.jobs.task_run.time.monotonic", lambda: float(len(clock)))
         assert work(engine) == DrainResult(stopped="empty", done=1, failed=0)

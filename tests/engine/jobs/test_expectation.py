@@ -117,3 +117,10 @@ def test_what_a_result_took():
     result = replace(result_of(GenerateRequest(prompt="x"), images), timings=timings)
     assert seconds_of(result) == PhaseSeconds(load=3, encode=1, step=6, decode=1, save=0.5, steps=0)
     assert seconds_of(replace(result, images=())).decode == 2
+
+
+def test_a_run_that_was_cancelled_teaches_its_pace(store):
+    store.record(run_key(request()), SECONDS)
+    before = store.expected(request()).seconds
+    store.learn_pace(request(), 2.5)
+    assert store.expected(request()).seconds > before

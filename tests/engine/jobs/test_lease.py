@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ sys.stdin.read()
 @pytest.fixture
 def holder(tmp_path):
     """Another process that has the lease of the processor; its owner's name is its first line."""
-    process = subprocess.Popen(
+    process: Any = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     process.owner = process.stdout.readline().strip()

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+from typing import Any
 
 import pytest
 import torch
@@ -64,8 +65,9 @@ def work(store):
         control = DrainControl(on_event=heard.append, cancelled=lambda: False, settings=DrainSettings(**settings))
         return drain(store, "me", engine, control, on_ended=heard.append)
 
-    call.heard = heard
-    return call
+    made: Any = call
+    made.heard = heard
+    return made
 
 
 @pytest.fixture

@@ -167,3 +167,16 @@ def test_whether_anything_waits(store, request_of):
     assert store.waits()
     store.cancel([entry])
     assert not store.waits()
+
+
+def test_what_nobody_waits_for_any_more_is_asked_about(store, request_of, make):
+    entry = store.add([request_of(count=2)])
+    task = store.claim("me")
+    make(task, 1)
+    assert store.interrupt(task.id) == "interrupted"
+    assert store.paused() and [one.id for one in store.interrupted()] == [task.id]
+    store.resume_interrupted()
+    again = store.claim("me")
+    make(again)
+    assert store.interrupt(again.id) == "done"
+    assert store.row(entry).state == "done" and not store.paused()

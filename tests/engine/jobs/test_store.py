@@ -264,6 +264,7 @@ def test_a_skipped_image_is_left_out_by_every_process_until_its_entry_is_retried
     store.skip_image(1, 8)
     store.skip_image(1, 8)  # twice is once
     store.skip_image(1, 99)  # none of its images
+    assert [store.is_skipped(1, seed) for seed in (7, 8, 99)] == [False, True, False]
     task = store.claim("me")
     assert (task.request.seed, task.request.count) == (7, 1)
     make(task)

@@ -3,6 +3,7 @@
 import io
 import struct
 import zlib
+from functools import partial
 
 import numpy as np
 import pytest
@@ -109,11 +110,18 @@ SWAPPED = icc(b"RGB ", (GREEN, RED, BLUE))
 LINEAR_GREY = icc(b"GRAY", ())
 
 
+def pixel_of(image, place):
+    """The channels of a pixel, of an image that has several."""
+    found = image.getpixel(place)
+    assert isinstance(found, tuple)
+    return found
+
+
 @pytest.mark.parametrize("suffix", ["png", "jpg", "webp", "tiff"])
 def test_colours_are_those_of_the_profile(tmp_path, suffix):
     path = tmp_path / f"picture.{suffix}"
     Image.new("RGB", (32, 32), (255, 0, 0)).save(path, icc_profile=SWAPPED)
-    red, green, blue = decode_image(path, None)[0].getpixel((5, 5))
+    red, green, blue = pixel_of(decode_image(path, None)[0], (5, 5))
     assert green > 200 and red < 60 and blue < 60
 
 
@@ -121,7 +129,7 @@ def test_grey_and_transparent_pictures_have_profiles_too(tmp_path):
     Image.new("L", (8, 8), 55).save(tmp_path / "grey.png", icc_profile=LINEAR_GREY)
     assert abs(decode_image(tmp_path / "grey.png", None)[0].getpixel((0, 0))[0] - 128) <= 3  # 55 of linear light
     Image.new("RGBA", (8, 8), (255, 0, 0, 77)).save(tmp_path / "clear.png", icc_profile=SWAPPED)
-    red, green, _, alpha = decode_image(tmp_path / "clear.png", None)[0].getpixel((0, 0))
+    red, green, _, alpha = pixel_of(decode_image(tmp_path / "clear.png", None)[0], (0, 0))
     assert green > 200 and red < 60 and alpha == 77
 
 
@@ -218,4 +226,4 @@ def test_stopped_between_reading_and_turning(tmp_path):
     Image.new("RGB", (16, 16)).save(tmp_path / "a.png")
     for answers in ([True], [False, True]):
         with pytest.raises(Cancelled):
-            decode_image(tmp_path / "a.png", 8, lambda answers=answers: answers.pop(0))
+            decode_image(tmp_path / "a.png", 8, partial(answers.pop, 0))

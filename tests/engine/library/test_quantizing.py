@@ -6,7 +6,7 @@ import pytest
 
 from mezzotint import paths
 from mezzotint.catalog import Catalog
-from mezzotint.errors import Cancelled, UnknownModel, UsageError
+from mezzotint.errors import Cancelled, MezzotintError, UnknownModel, UsageError
 from mezzotint.library.quantizing import quantize
 from mezzotint.library_protocol import QuantizeRequest
 from mezzotint.protocol import Progress
@@ -52,6 +52,6 @@ def test_what_the_command_refuses_is_told_as_it_tells_it(tmp_path):
 
     folder = sdxl_folder(tmp_path / "broken")
     (folder / "unet" / "diffusion_pytorch_model.safetensors").write_bytes(b"\0" * 100)
-    with pytest.raises(Exception, match="nothing but zeros") as caught:
+    with pytest.raises(MezzotintError, match="nothing but zeros") as caught:
         copy(str(folder))
     assert caught.value.kind == "model_refused"

@@ -114,11 +114,12 @@ def test_what_comes_whole_is_made_once_for_all_pieces():
             made.append(len(target))
             super().read_into(target)
 
-    load = Load(torch.zeros(4096, dtype=torch.uint8), [Counted(torch.randn(1024), in_parts=False)])
+    kept = torch.randn(1024)
+    load = Load(torch.zeros(4096, dtype=torch.uint8), [Counted(kept, in_parts=False)])
     gathering = Gathering(load.placed, None)
     for start in range(0, 4096, 512):
         gathering.fill(load.memory[start : start + 512], start)
-    assert made == [1024] and load.tensors[0].equal(load.placed[0].source.kept)
+    assert made == [1024] and load.tensors[0].equal(kept)
     assert not gathering._cut
 
 
@@ -131,10 +132,11 @@ def test_a_file_is_read_by_several_threads_at_once(monkeypatch):
             all_begun.set()
         assert all_begun.wait(30), "three parts are never read at the same time"
 
-    load = Load(torch.zeros(192, dtype=torch.uint8), [File(torch.randn(48), before=meet)])
+    kept = torch.randn(48)
+    load = Load(torch.zeros(192, dtype=torch.uint8), [File(kept, before=meet)])
     with ThreadPoolExecutor(3) as pool:
         Gathering(load.placed, pool).fill(load.memory, 0)
-    assert load.tensors[0].equal(load.placed[0].source.kept)
+    assert load.tensors[0].equal(kept)
 
 
 def test_when_one_part_fails_no_other_is_written_afterwards(monkeypatch):

@@ -74,7 +74,7 @@ def test_the_values_are_bitsandbytes_own():
 def test_codes_and_magnitudes_are_bitsandbytes_own(shape, dtype):
     from bitsandbytes.functional import dequantize_4bit, quantize_4bit
 
-    weight = hard(*shape, dtype)
+    weight = hard(shape[0], shape[1], dtype)
     theirs, state = quantize_4bit(weight, quant_type="nf4")
     packed, largest = quantize_nf4(weight)
     assert packed.equal(theirs) and largest.equal(state.absmax)

@@ -5,6 +5,7 @@ Threads go in lockstep here; what their order may spoil, the emulator of fibres 
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from emulated_kernels import INT8, SHORT_KEYS, Problem, judge
@@ -59,7 +60,7 @@ def test_struct_is_the_one_that_the_kernel_reads(ptx, kernel):
 
 
 def test_all_ptx_of_the_sources_is_run(ptx):
-    kernels = [kernel for kernel, _ in (*cases.ATTENTION.values(), *cases.LINEAR.values())]
+    kernels: list[Any] = [kernel for kernel, _ in (*cases.ATTENTION.values(), *cases.LINEAR.values())]
     made = [ptx(each.source, each.architecture, (each.instance,)) for each in kernels]
     made.append(ptx(quantize_launch.SOURCE, "sm_80"))
     written = set(PTX_IN_SOURCES.findall((CSRC / "primitives.h").read_text("utf-8")))

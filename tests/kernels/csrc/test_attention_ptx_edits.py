@@ -94,8 +94,9 @@ def overlapping(ptx, kernel, problem, edit=lambda text: text):
 @pytest.mark.slow_after(4)
 @pytest.mark.parametrize(("edit", "case"), PLANTED.values(), ids=PLANTED.keys())
 def test_planted_mistake_is_seen(ptx, edit, case):
-    seen = overlapping(ptx, *case, edit)
-    assert seen is None or seen != overlapping(ptx, *case)
+    kernel, problem = case
+    seen = overlapping(ptx, kernel, problem, edit)
+    assert seen is None or seen != overlapping(ptx, kernel, problem)
 
 
 @pytest.mark.slow

@@ -92,8 +92,9 @@ def test_struct_is_the_one_that_the_kernel_reads(ptx, kernel):
 @pytest.mark.slow_after(3)
 @pytest.mark.parametrize(("edit", "case"), PLANTED.values(), ids=PLANTED.keys())
 def test_planted_mistake_is_seen(ptx, edit, case):
-    seen = overlapping(ptx, *case, edit)
-    assert seen is None or seen != overlapping(ptx, *case)
+    kernel, problem = case
+    seen = overlapping(ptx, kernel, problem, edit)
+    assert seen is None or seen != overlapping(ptx, kernel, problem)
 
 
 @pytest.mark.slow

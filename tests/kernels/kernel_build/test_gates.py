@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -162,8 +163,9 @@ def compiled(tmp_path, toolchain):
         unit = Unit(source=source, architecture="sm_80")
         return read_machine_code([unit], toolchain, cache=tmp_path / "cache", jobs=1, on_compile=started.append)
 
-    run.started = started
-    return run
+    made: Any = run
+    made.started = started
+    return made
 
 
 @pytest.mark.parametrize(("code", "words"), [(SPILLING, "spills: "), (INDEXED, "a stack of ")])

@@ -30,6 +30,7 @@ class Stream(torch.Stream):
     number: int
     clock: Clock
     waiting: deque[tuple[int, Callable[[], None]]]
+    _host_seen: int
 
     def __new__(cls, device: Any = None, priority: int = 0, **_: Any) -> "Stream":
         index = card.index_of(device)

@@ -11,7 +11,7 @@ from fake_card.graphs import CUDAGraph, new_pool
 from fake_card.state import card
 from torch import Tensor
 
-_Plain = torch.Generator
+_Plain: Any = torch.Generator
 
 
 class Generator(_Plain):

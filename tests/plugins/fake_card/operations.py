@@ -166,7 +166,8 @@ def _has_masks(indices: Sequence[Any]) -> bool:
 
 
 def _tensors(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[tuple[int | str, Tensor]]:
-    for key, value in [*enumerate(args), *kwargs.items()]:
+    items: list[tuple[int | str, Any]] = [*enumerate(args), *kwargs.items()]
+    for key, value in items:
         for each in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(each, Tensor) and each.device.type == card.kind.type:
                 yield key, each

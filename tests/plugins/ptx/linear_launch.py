@@ -94,7 +94,7 @@ def multiply(kernel: LinearKernel, program: Program, problem: Problem) -> Multip
 
 def _is_told(value: object, params: LinearParams) -> bool:
     """Whether it is a tensor that the kernel knows the address of."""
-    addresses = {getattr(params, name) for name, kind in params._fields_ if kind is ctypes.c_void_p}
+    addresses = {getattr(params, name) for name, kind, *_ in params._fields_ if kind is ctypes.c_void_p}
     return isinstance(value, torch.Tensor) and value.data_ptr() in addresses
 
 

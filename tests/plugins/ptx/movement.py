@@ -94,6 +94,10 @@ def _wait(machine: "Machine", instruction: Instruction) -> None:
     machine.shared.wait(machine.lanes, pending.bits)
 
 
+def _commit(machine: "Machine", _instruction: Instruction) -> None:
+    machine.shared.commit(machine.lanes)
+
+
 def _by_width(name: str, make: Callable[[str, int], Step], spaces: tuple[str, ...]) -> dict[str, Step]:
     """An instruction for one number, and for two and four at once."""
     return {
@@ -110,6 +114,6 @@ STEPS: dict[str, Step] = {
     "ld.v2": _load("global", 2),
     "ld.v4": _load("global", 4),
     "cp.async.cg.shared.global": _begin_copy,
-    "cp.async.commit_group": lambda machine, _instruction: machine.shared.commit(machine.lanes),
+    "cp.async.commit_group": _commit,
     "cp.async.wait_group": _wait,
 }

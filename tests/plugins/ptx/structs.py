@@ -19,7 +19,7 @@ def misread(program: Program, struct: type[ctypes.Structure]) -> list[str]:
 def _fields(kind: type, offset: int) -> Iterator[tuple[int, int]]:
     """Where each number of a struct lies, and its size."""
     if issubclass(kind, ctypes.Structure):
-        for name, inner in kind._fields_:
+        for name, inner, *_ in kind._fields_:
             yield from _fields(inner, offset + getattr(kind, name).offset)
     elif issubclass(kind, ctypes.Array):
         for number in range(kind._length_):

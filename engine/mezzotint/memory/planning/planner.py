@@ -222,9 +222,4 @@ def _needs(problem: Problem, smallest: tuple[Precision, int]) -> tuple[int, int]
 
 def with_headroom(need: int, divisor: int) -> int:
     """The least of which `need` is left when its part is taken off."""
-    size = need * divisor // (divisor - 1)
-    while size - size // divisor < need:
-        size += 1
-    while size and size - 1 - (size - 1) // divisor >= need:
-        size -= 1
-    return size
+    return max(0, (need - 1) * divisor // (divisor - 1) + 1)

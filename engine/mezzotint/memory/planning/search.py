@@ -213,8 +213,7 @@ class _Assignment:
     def descend(self, depth: int, rooms: list[int], seconds: float, entries: tuple[int, ...]) -> None:
         """Try the layouts of the network at this depth, the fastest first."""
         if depth == len(self._stays):
-            if seconds < self.least:
-                self.least, self.found = seconds, entries
+            self.least, self.found = seconds, entries  # only what takes less gets here
             return
         stay = self._stays[depth]
         frontier, is_last = stay.frontier, depth == len(self._stays) - 1

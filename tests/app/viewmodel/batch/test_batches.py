@@ -1,6 +1,7 @@
 """Batches run one at a time, in order, when the queue lets them, and are known again after a restart."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from batch_window import Works, failed_row, progress, status, step, task_row
@@ -240,8 +241,8 @@ STEPS = st.lists(
 @given(STEPS)
 def test_whatever_happens_at_most_one_runs_and_the_turn_is_given_back(tmp_path_factory, steps):
     works = Works(tmp_path_factory.mktemp("batches"), InlineBackground())
-    ids = {}
-    running = []
+    ids: dict[int, str] = {}
+    running: list[Any] = []
     for what, number in steps:
         identity = ids.get(number, "")
         if what == "add":

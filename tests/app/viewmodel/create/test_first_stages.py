@@ -1,5 +1,7 @@
 """What first stages made goes with the finished image of the same job and place, whatever comes in between."""
 
+from typing import Any
+
 import pytest
 from create_page import generated
 from hypothesis import given
@@ -29,7 +31,7 @@ def painted(text):
 
 @pytest.fixture
 def stages(inline):
-    made = FirstStages(inline, painted)
+    made: Any = FirstStages(inline, painted)
     made.seen = []
     made.changed.connect(lambda: made.seen.append(made.image().pixelColor(0, 0).name()))
     return made
@@ -75,7 +77,7 @@ def test_a_late_one_is_not_shown_beside_another_picture(stages, inline):
 
 @given(st.lists(st.integers(0, 60), max_size=80))
 def test_only_the_last_ones_are_kept(order):
-    made = FirstStages(_Inline(), painted)
+    made: Any = FirstStages(_Inline(), painted)
     for place in order:
         made.hear(saved(place, f"/{place}.png"))
         made.hear(shown(place, "#102030"))

@@ -160,8 +160,8 @@ def test_the_first_stage_s_own_picture_takes_the_place_of_its_preview(kit):
 
 
 def test_while_a_model_loads_the_time_until_it_is_there_is_told(kit):
-    now = kit.create.preview._now = lambda: clock[0]
     clock = [0.0]
+    now = kit.create.preview._now = lambda: clock[0]
     begin(kit)
     tell(kit, Loading(model="m", component="unet", bytes_done=0, bytes_total=100 << 20))
     clock[0] = now() + 10

@@ -44,7 +44,8 @@ def test_only_the_last_answer_counts(qapp, tmp_path_factory, order):
         if outcome is None:
             service.answer(None, call=call)
         else:
-            service.fail(*outcome, call=call)
+            kind, message = outcome
+            service.fail(kind, message, call=call)
     refused = order[-1] is not None and order[-1][0] == "usage"
     assert places.problem("template") == ("bad" if refused else "")
     assert settings.value().name_template == (DEFAULT_TEMPLATE if refused else "three.png")

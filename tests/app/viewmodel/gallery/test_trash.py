@@ -1,6 +1,7 @@
 """Images go to the trash and come back, step by step."""
 
 import sys
+from typing import Any
 
 import pytest
 from gallery_made import FakeTrash, gallery_of, item
@@ -17,7 +18,7 @@ def system(tmp_path, monkeypatch):
 
 @pytest.fixture
 def moves(qapp, service, inline):
-    made = GalleryTrash(service, inline, trash=FakeTrash())
+    made: Any = GalleryTrash(service, inline, trash=FakeTrash())
     made.back, made.told = [], []
     made.restored.connect(made.back.append)
     made.failed.connect(made.told.append)

@@ -1,5 +1,7 @@
 """Settings with several values: always room for one more, up to some."""
 
+from typing import Any
+
 import pytest
 from PySide6.QtCore import Qt
 
@@ -11,7 +13,7 @@ pytestmark = pytest.mark.requires_package("PySide6")
 
 @pytest.fixture
 def matrix(qtbot):
-    made = BatchMatrix()
+    made: Any = BatchMatrix()
     made.told = []
     made.edited.connect(made.told.append)
     qtbot.addWidget(made)

@@ -1,5 +1,7 @@
 """A path is written, chosen or dropped, and told once."""
 
+from typing import Any
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
@@ -12,7 +14,7 @@ pytestmark = pytest.mark.requires_package("PySide6")
 
 @pytest.fixture
 def path(qtbot):
-    made = BatchPath("Folder", "Where images are", "folder")
+    made: Any = BatchPath("Folder", "Where images are", "folder")
     made.told = []
     made.edited.connect(made.told.append)
     qtbot.addWidget(made)
@@ -44,7 +46,7 @@ def test_what_is_dropped_is_taken(path):
     ("kind", "mode"), [("folder", QFileDialog.FileMode.Directory), ("file", QFileDialog.FileMode.ExistingFile)]
 )
 def test_a_dialog_asks_for_the_right_thing(qtbot, kind, mode):
-    made = BatchPath("Folder", "Where", kind)
+    made: Any = BatchPath("Folder", "Where", kind)
     qtbot.addWidget(made)
     told = []
     made.edited.connect(told.append)

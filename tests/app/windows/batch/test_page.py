@@ -1,5 +1,7 @@
 """The page passes on what is done to it, and shows what is."""
 
+from typing import Any
+
 import pytest
 from batch_window import Works, dry_row, dry_totals, progress
 from PySide6.QtCore import Qt
@@ -20,7 +22,7 @@ def works(tmp_path, inline):
 
 @pytest.fixture
 def page(qtbot, works):
-    made = BatchPage(works.model)
+    made: Any = BatchPage(works.model)
     qtbot.addWidget(made)
     made.resize(1000, 680)
     made.show()

@@ -70,6 +70,10 @@ def test_each_is_handed_out_once(models, takers):
     assert Counter(found) == Counter(range(len(models)))
 
 
+def always(most):
+    return lambda _: most
+
+
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=30),
     st.lists(st.tuples(st.integers(0, 2), st.integers(1, 6), st.integers(0, 6)), max_size=60),
@@ -85,16 +89,16 @@ def test_groups_are_of_one_kind_and_no_larger_than_asked_and_each_is_handed_out_
             waiting += 1
         coming = coming[come:]
         if waiting:
-            group = [one.request for one in dispatcher.take(taker, lambda _, most=most: most)]
+            group = [one.request for one in dispatcher.take(taker, always(most))]
             assert 1 <= len(group) <= most
             assert len({batch_key(one) for one in group}) == 1
             assert len(group) == 1 or not alone & {one.seed for one in group}
             waiting -= len(group)
             found += [one.seed for one in group]
     while waiting:
-        group = dispatcher.take(0)
-        found += [one.request.seed for one in group]
-        waiting -= len(group)
+        rest = dispatcher.take(0)
+        found += [one.request.seed for one in rest]
+        waiting -= len(rest)
     assert sorted(found) == list(range(len(kinds) - len(coming)))
 
 

@@ -1,6 +1,7 @@
 """What is heard of a batch while it runs."""
 
 import json
+from typing import Any
 
 import pytest
 from batch_programs import task
@@ -22,7 +23,7 @@ def heard(stream):
     """Tells a show everything, and gives both streams."""
 
     def call(form, tty=False, quiet=False):
-        terminal = Terminal(stream(), stream(tty=tty))
+        terminal: Any = Terminal(stream(), stream(tty=tty))
         terminal.quiet = quiet
         with Show(Context(terminal=terminal), form, "out") as show:
             show.progress(PROGRESS)

@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+from typing import Any
 
 from fake_engine import DEVICE, FakeCatalog, model_info
 
@@ -32,7 +33,7 @@ PROBES = Probes(
 
 
 def tell(stream, json, probes=PROBES, models=()):
-    terminal = Terminal(stream(), stream())
+    terminal: Any = Terminal(stream(), stream())
     context = Context(terminal=terminal, make_catalog=lambda folders: FakeCatalog(models))
     assert run(argparse.Namespace(json=json, models_folder=[]), context, probes) == 0
     return terminal.stdout.getvalue()

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import types
+from typing import Any
 
 import pytest
 from queue_programs import WritingEngine
@@ -221,7 +222,8 @@ def test_a_real_signal_to_a_real_process(store, add, name):
 
 @pytest.mark.parametrize("trouble", [None, RuntimeError("no bus"), ImportError("No module named 'wakepy'")])
 def test_the_computer_is_kept_awake_where_that_can_be(queue, store, add, monkeypatch, trouble):
-    entered, keep = [], types.ModuleType("wakepy")
+    entered: list[str] = []
+    keep: Any = types.ModuleType("wakepy")
 
     @contextlib.contextmanager
     def running(on_fail):

@@ -12,10 +12,10 @@ from mezzotint.checkpoints.header import read_header
 from mezzotint.errors import ModelRefused
 from mezzotint.families.loading import stored_layers
 from mezzotint.families.loading.stored_layers import StoredLayers, logical_header
-from mezzotint.quantization.formats import Int8, LowRank4, Nf4
+from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
 from mezzotint.quantization.layouts.stored import encode_layer, file_metadata
 
-FORMATS = {
+FORMATS: dict[str, Format] = {
     "a.q": Int8(dynamic=True, group=64),
     "b.conv": Int8(dynamic=False),
     "c.k": Nf4(),

@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+from functools import partial
 
 import pytest
 
@@ -16,7 +17,8 @@ DAY = 86_400
 def test_one_a_day_and_seven_are_kept(path, request_of):
     for day in range(10):
         for hour in (0, 3600):
-            with JobStore.open(path, now=lambda day=day, hour=hour: 1_000_000 + day * DAY + hour).store as store:
+            now = partial(float, 1_000_000 + day * DAY + hour)
+            with JobStore.open(path, now=now).store as store:
                 store.add([request_of()])
     found = backups.newest_first(path)
     assert len(found) == 7

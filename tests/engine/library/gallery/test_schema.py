@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 import threading
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -36,8 +37,12 @@ def filled(tmp_path_factory):
 def test_a_new_one(tmp_path):
     database = GalleryDatabase(tmp_path / "a" / "b" / "gallery.db")
     assert database.run(count) == 0 and database.notices() == ()
-    modes = [database.run(lambda c, name=name: c.execute(f"PRAGMA {name}").fetchone()[0]) for name in (
-        "journal_mode", "synchronous", "application_id", "user_version")]  # fmt: skip
+
+    def pragma(name, connection):
+        return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+    names = ("journal_mode", "synchronous", "application_id", "user_version")
+    modes = [database.run(partial(pragma, name)) for name in names]
     assert modes == ["wal", 2, APPLICATION_ID, VERSION]
     database.close()
 

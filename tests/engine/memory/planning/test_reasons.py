@@ -75,3 +75,12 @@ def test_a_refusal_rounds_up_so_that_what_is_told_is_enough():
     assert size_at_least(made.smallest_ram_bytes) in made.reasons[0]
     assert "--memory lowest" in made.reasons[1]
     assert "--memory lowest" not in " ".join(plan(task(usual_model()), processor(250 * MB), policy="lowest").reasons)
+
+
+def test_work_that_takes_no_time_is_not_compared():
+    light = model(
+        component("transformer", "denoiser", [100 * MB] * 24, live=0.0, work=0.0), component("vae", "vae", [], work=0.0)
+    )
+    first = plan(task(light, quantization="int8"), card(2 * GB, 32 * GB)).reasons[0]
+    assert "will use int8 for transformer" in first
+    assert "time" not in first and "slower" not in first

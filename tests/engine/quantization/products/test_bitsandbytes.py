@@ -2,6 +2,7 @@
 
 import sys
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -148,7 +149,7 @@ def test_a_package_that_cannot_be_loaded_is_told(error, told):
 
 def test_an_old_package_is_told(monkeypatch):
     monkeypatch.setattr(torch.ops, "bitsandbytes", SimpleNamespace(), raising=False)
-    package = ModuleType("bitsandbytes")
+    package: Any = ModuleType("bitsandbytes")
     package.__version__ = "0.49.0"
     with pytest.raises(Unavailable, match=r"0\.49\.0 has no gemm_4bit"):
         open_bitsandbytes(lambda name: package)

@@ -24,7 +24,7 @@ MULTIPLES = st.sampled_from([8, 16, 32])
 )
 def test_refused_with_the_nearest(size, nearest):
     with pytest.raises(UsageError, match=nearest):
-        check_size(*size, 8)
+        check_size(size[0], size[1], 8)
 
 
 def test_too_large_is_refused_before_memory_is_taken():

@@ -115,7 +115,7 @@ def test_they_are_recorded_and_the_picture_makes_itself_again(engine, request_fo
     assert recorded.prompt == "a house"
     again = run(engine, replace(recorded, output=request.output))
     assert again.images[0].sha256 == first.images[0].sha256
-    text = Image.open(path).text["parameters"]
+    text = Image.open(path).info["parameters"]
     assert text.startswith("a house <lora:ink:0.8> <lora:fog:-0.5>\n")
     assert f'Lora hashes: "ink: {used[0].tensors_sha256[:12]}, fog: {used[1].tensors_sha256[:12]}"' in text
 
