@@ -64,7 +64,7 @@ def test_every_job_of_an_engine_calls_our_kernels_as_often(tiny_pixart_folder, t
     kernels, library, counts = CardKernels(), CardProducts(), []
     with fake_card(2 * GIB) as card:
         engine = Engine(Catalog.standard(), **card_backends(kernels, library))
-        engine._attention.self_test("flash", "cuda:0", "bfloat16")
+        engine._attention.compiled["flash"].self_test("cuda:0", "bfloat16")
         engine._products.integers.self_test("cuda:0", "bfloat16")
         for _ in range(2):
             kernels.launches.clear()
