@@ -58,10 +58,10 @@ class AttentionBackends:
             return AttentionSession(asked=asked, chosen=plain, kernels=None, tell=tell)
         wanted: Literal["flash", "int8"] = "int8" if asked == "int8" else "flash"
         backend = self.compiled[wanted]
-        missing = backend.missing(device, dtype)
-        if missing is not None and asked != "auto":
+        missing = None if asked == "auto" else backend.missing(device, dtype)
+        if missing is not None:
             raise UsageError(f"attention {asked!r} cannot be used: {missing}; or use --attention auto")
-        kernels, problem = (None, None) if missing is not None else backend.tested(device, dtype)
+        kernels, problem = backend.usable(device, dtype)
         if kernels is None and asked == "auto":
             return AttentionSession(asked=asked, chosen="sdpa", kernels=None, tell=tell)
         session = AttentionSession(asked=asked, chosen=wanted, kernels=kernels, tell=tell)

@@ -1,7 +1,8 @@
 """What attends in one job: the implementation that was chosen, and torch's own wherever that one cannot."""
 
 from collections.abc import Callable
-from typing import TypeAlias, TypeVar
+from functools import partial
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -17,7 +18,6 @@ from mezzotint.dispatch.library import Unsupported
 from mezzotint.protocol import Attention, KernelFallback
 
 T = TypeVar("T")
-Attend: TypeAlias = Callable[[Tensor, Tensor, Tensor, Masks, float | None], Tensor]
 _FEW_KEYS = 128  # and fewer, as of a prompt, are one launch in 16 bits; in 8 bits they are three
 
 
@@ -31,7 +31,7 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
         super().__init__(
             name=chosen,
             plain="reference" if chosen == "reference" else "sdpa",
-            kernels=None if kernels is None else _in_8_bits(kernels) if chosen == "int8" else _in_16_bits(kernels),
+            kernels=None if kernels is None else partial(_in_8_bits if chosen == "int8" else _in_16_bits, kernels),
             device_type=None if kernels is None else kernels.device_type,
             log=FallbackLog("attention_fell_back", tell),
             given_up=f"attention {chosen!r} is given up for torch's own",
@@ -67,24 +67,22 @@ class AttentionSession(Dispatcher[Implementation, Tensor, Tensor, Masks, float |
         return make()
 
 
-def _in_16_bits(kernels: CompiledAttention) -> Attend:
-    def attend(q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None) -> Tensor:
-        return kernels(q, k, v, masks, scale)[0]
+def _in_16_bits(
+    kernels: CompiledAttention, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None
+) -> Tensor:
+    return kernels(q, k, v, masks, scale)[0]
 
-    return attend
 
-
-def _in_8_bits(kernels: CompiledAttention) -> Attend:
-    def attend(q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None) -> Tensor:
-        few_keys = k.shape[2] <= _FEW_KEYS < q.shape[2]
-        try:
-            return kernels(q, k, v, masks, scale, int8=not few_keys)[0]
-        except Unsupported:
-            if few_keys:
-                raise
-        return kernels(q, k, v, masks, scale)[0]
-
-    return attend
+def _in_8_bits(
+    kernels: CompiledAttention, q: Tensor, k: Tensor, v: Tensor, masks: Masks, scale: float | None
+) -> Tensor:
+    few_keys = k.shape[2] <= _FEW_KEYS < q.shape[2]
+    try:
+        return kernels(q, k, v, masks, scale, int8=not few_keys)[0]
+    except Unsupported:
+        if few_keys:
+            raise
+    return kernels(q, k, v, masks, scale)[0]
 
 
 def finite(session: AttentionSession | None, make: Callable[[], T], what: str) -> T:

@@ -106,23 +106,15 @@ class InstalledKernels:
         self._package = package
         self.new_arguments = package.AttentionArgs
         self.new_quantize_arguments, self.new_linear_arguments = package.QuantizeArgs, package.LinearArgs
+        self.launch, self._plan = self._translated(package.attention_forward), self._translated(package.attention_plan)
+        self.quantize, self.multiply = map(self._translated, (package.quantize_rows, package.linear_forward))
 
     def plan(self, arguments: Arguments, device: int) -> KernelPlan:
         """The kernel for these arguments; Unsupported when there is none."""
-        try:
-            plan = self._package.attention_plan(arguments, device)
-        except self._package.KernelsError as error:
-            raise self._as_ours(error) from error
+        plan = self._plan(arguments, device)
         if not plan.supported:
             raise Unsupported(plan.text)
         return KernelPlan(name=plan.text, workspace_bytes=plan.workspace_bytes)
-
-    def launch(self, arguments: Arguments, device: int, stream: int) -> None:
-        """Queue attention on a stream of the device that is current."""
-        try:
-            self._package.attention_forward(arguments, device, stream)
-        except self._package.KernelsError as error:
-            raise self._as_ours(error) from error
 
     def attention_calls(self) -> Calls | None:
         """What makes calls of kinds that it knows with less ado; None where there is no such thing."""
@@ -130,19 +122,14 @@ class InstalledKernels:
 
         return self._package.attention_calls(torch.Tensor, torch.empty_like)
 
-    def quantize(self, arguments: Arguments, device: int, stream: int) -> None:
-        """Queue the rounding of rows on a stream of the device that is current."""
-        try:
-            self._package.quantize_rows(arguments, device, stream)
-        except self._package.KernelsError as error:
-            raise self._as_ours(error) from error
+    def _translated(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def translated(*arguments: Any) -> Any:  # noqa: ANN401  an argument structure, a device, a stream
+            try:
+                return call(*arguments)
+            except self._package.KernelsError as error:
+                raise self._as_ours(error) from error
 
-    def multiply(self, arguments: Arguments, device: int, stream: int) -> None:
-        """Queue a product on a stream of the device that is current."""
-        try:
-            self._package.linear_forward(arguments, device, stream)
-        except self._package.KernelsError as error:
-            raise self._as_ours(error) from error
+        return translated
 
     def _as_ours(self, error: Exception) -> Exception:
         package = self._package

@@ -49,8 +49,10 @@ class KernelBackend(Generic[K]):
                 self._tests[key] = self._test(self._opened(), torch.device(device), getattr(torch, dtype))
         return self._tests[key]
 
-    def tested(self, device: str, dtype: str) -> tuple[K | None, str | None]:
+    def usable(self, device: str, dtype: str) -> tuple[K | None, str | None]:
         """The kernels, None where there are none for the device, and what the self-test found wrong with them."""
+        if self.missing(device, dtype) is not None:
+            return None, None
         test = self.self_test(device, dtype)
         return None if test.has_no_kernels else self._opened(), test.problem
 

@@ -55,4 +55,7 @@ def test_each_device_and_format_is_tested_once():
     ("found", "expected"), [(SOUND, ("kernels", None)), (WRONG, ("kernels", "it is off")), (NONE, (None, "no kernel"))]
 )
 def test_kernels_come_with_what_is_wrong_with_them(found, expected):
-    assert Opened(found).backend.tested("cpu", "float16") == expected
+    made = Opened(found)
+    assert made.backend.usable("cpu", "float16") == expected
+    assert made.backend.usable("mps", "float16") == (None, None)
+    assert len(made.tested) == 1

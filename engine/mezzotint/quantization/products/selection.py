@@ -74,9 +74,7 @@ def _products(
     """What multiplies for these layers; what is wrong with the kernels is told."""
     from mezzotint.quantization.products.products import LayerProducts
 
-    if not layers or backend.missing(device, dtype) is not None:
-        return LayerProducts(name, layers, None, log)
-    kernels, problem = backend.tested(device, dtype)
+    kernels, problem = backend.usable(device, dtype) if layers else (None, None)
     made = LayerProducts(name, layers, kernels, log)
     if kernels is not None and problem is not None:
         made.give_up(problem)
