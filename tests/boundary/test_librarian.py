@@ -240,7 +240,7 @@ def test_thumbnails_are_cancelled_by_their_calls(librarian, tmp_path):
 def test_stray_prints_go_to_the_log():
     code = """
         import os
-        from mezzotint.library import picture_methods
+        from mezzotint.library import image_methods
         from mezzotint.librarian import main
 
         def careless(asked):
@@ -248,7 +248,7 @@ def test_stray_prints_go_to_the_log():
             os.write(1, b"native garbage")
             raise ValueError("nobody thought of this")
 
-        picture_methods._metadata = careless
+        image_methods._metadata = careless
         main([])
     """
     call = b'{"jsonrpc": "2.0", "id": 1, "method": "metadata", "params": {"path": "a"}}\n'

@@ -44,14 +44,14 @@ import os, sys
 from mezzotint import server
 from mezzotint.stages import job
 
-def save_picture(*words, **options):
+def save_image(*words, **options):
     try:
         os.close(os.open({marker!r}, os.O_CREAT | os.O_EXCL))
     except FileExistsError:
         return save(*words, **options)
     os.abort()
 
-save, job.save_picture = job.save_picture, save_picture
+save, job.save_image = job.save_image, save_image
 sys.exit(server.main([]))
 """
 LONG = 120_000  # milliseconds: libraries are loaded from a cold disk

@@ -257,7 +257,7 @@ def test_killed_before_decoding_the_picture_is_finished_by_the_next(sdxl, tmp_pa
         from mezzotint.engine import Engine
         from mezzotint.protocol import GenerateRequest
         from mezzotint.stages import pipeline
-        pipeline.to_picture = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        pipeline.to_image = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
         Engine(Catalog.standard()).generate(from_json(GenerateRequest, sys.argv[1]), lambda _: None, lambda: False)
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script), to_json(request)], check=False)

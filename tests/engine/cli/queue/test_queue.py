@@ -102,10 +102,10 @@ def test_the_list(queue, store, tmp_path):
     store.cancel([4])
     done = queue("list")
     assert done.out.splitlines() == [
-        "ID  STATE    PICTURES  MODEL  WHAT",
-        "2   failed   0 of 1    base   fails: the GPU\\nran out",
-        "1   waiting  0 of 1    base   waits",
-        "3   waiting  0 of 1    base   over",
+        "ID  STATE    IMAGES  MODEL  WHAT",
+        "2   failed   0 of 1  base   fails: the GPU\\nran out",
+        "1   waiting  0 of 1  base   waits",
+        "3   waiting  0 of 1  base   over",
     ]
     assert done.err == "2 images to make\n"
     assert len(queue("list", "--all").out.splitlines()) == 5
