@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, BinaryIO
 from mezzotint.batch.methods import batch_methods
 from mezzotint.library.image_methods import Desk, image_methods
 from mezzotint.library.model_methods import model_methods
-from mezzotint.rpc import (
+from mezzotint.rpc.connection import Connection
+from mezzotint.rpc.process import (
     GRACE,
-    Connection,
-    Method,
-    RpcServer,
     claim_streams,
     end_at_once,
     give_way,
     leave_interrupts_to_the_starter,
     log_to_stderr,
 )
+from mezzotint.rpc.server import Method, RpcServer
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog

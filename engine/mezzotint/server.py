@@ -13,17 +13,16 @@ from mezzotint.errors import Busy, DeviceLost, MezzotintError
 from mezzotint.libraries import import_later, offline_environment
 from mezzotint.protocol import GenerateManyRequest, GenerateRequest, PlanRequest
 from mezzotint.queue_protocol import DrainRequest, DrainSettings
-from mezzotint.rpc import (
+from mezzotint.rpc.connection import Connection
+from mezzotint.rpc.process import (
     GRACE,
-    Connection,
-    Method,
-    RpcServer,
     claim_streams,
     end_at_once,
     give_way,
     leave_interrupts_to_the_starter,
     log_to_stderr,
 )
+from mezzotint.rpc.server import Method, RpcServer
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog

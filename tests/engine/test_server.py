@@ -17,7 +17,7 @@ from mezzotint.codec import decode, decode_event
 from mezzotint.errors import Busy
 from mezzotint.jobs.locked_file import LockedFile
 from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, GenerateResult, Loading, MemoryNow, ModelInfo, Saved
-from mezzotint.rpc import MAX_LINE
+from mezzotint.rpc.connection import MAX_LINE
 from mezzotint.server import main
 
 

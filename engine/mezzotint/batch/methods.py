@@ -19,7 +19,7 @@ from mezzotint.codec import to_json
 from mezzotint.errors import UsageError
 from mezzotint.library.params import PathParams
 from mezzotint.protocol import IsCancelled, OnEvent
-from mezzotint.rpc import Method
+from mezzotint.rpc.server import Method
 from mezzotint.trouble import shown
 
 if TYPE_CHECKING:

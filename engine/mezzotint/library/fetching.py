@@ -81,7 +81,7 @@ def answer(kind: str, question: bytes, tell: Tell) -> object:
 
 def main() -> int:
     """Run the fetching process."""
-    from mezzotint.rpc import claim_streams
+    from mezzotint.rpc.process import claim_streams
 
     reader, writer = claim_streams()
     kind, question = sys.argv[1], reader.readline()

@@ -17,7 +17,7 @@ from mezzotint.library_protocol import (
     TokenRequest,
 )
 from mezzotint.protocol import ImageMetadata, ModelInfo, ModelRef, Output
-from mezzotint.rpc import Method
+from mezzotint.rpc.server import Method
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog

@@ -7,7 +7,7 @@ from mezzotint.catalog.catalog import Catalog
 from mezzotint.library.params import PathParams
 from mezzotint.library_protocol import GetRequest, KnownModel, ModelPlace, Offer, QuantizeRequest, Verified
 from mezzotint.protocol import IsCancelled, ModelInfo, ModelRef, OnEvent
-from mezzotint.rpc import Method
+from mezzotint.rpc.server import Method
 
 MakeCatalog = Callable[[], Catalog]
 

@@ -13,7 +13,7 @@ from mezzotint.acceleration.text_cache import cached_text
 from mezzotint.attention.session import finite
 from mezzotint.errors import Cancelled, MezzotintError
 from mezzotint.families.family import Conditioning, Family, LoadedModel, Scheduler
-from mezzotint.families.samplers import denoised
+from mezzotint.families.noise_levels import denoised
 from mezzotint.protocol import IsCancelled
 from mezzotint.stages.images.latent_mask import LatentMask
 from mezzotint.stages.sampler_state import Generators, SamplerState

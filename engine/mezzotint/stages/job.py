@@ -134,7 +134,7 @@ class Job:
         import torch
 
         from mezzotint.stages.job_plan import plan_job
-        from mezzotint.stages.pipeline import plan_schedules
+        from mezzotint.stages.schedule import plan_schedules
 
         request = self._request
         device = machine.choose_device(request.device, machine.devices())

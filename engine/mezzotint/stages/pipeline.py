@@ -47,7 +47,7 @@ from mezzotint.stages.models.placement import Placement
 from mezzotint.stages.prompts import encoded, prompt_inputs
 from mezzotint.stages.resolving import resolved_stage
 from mezzotint.stages.sampler_state import Generators
-from mezzotint.stages.schedule import StageSchedule, add_noise, initial_noise, plan_schedule
+from mezzotint.stages.schedule import StageSchedule, add_noise, initial_noise, plan_schedules
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 from mezzotint.stages.transition import ThroughPixels, cross
 
@@ -67,15 +67,6 @@ def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]
 def text_encoders(model: LoadedModel) -> list[str]:
     """The parts of a model that read the words."""
     return [name for name in model.networks if name.startswith("text_encoder")]
-
-
-def plan_schedules(setup: CascadeSetup, device: torch.device) -> list[StageSchedule]:
-    """The part of its schedule that each stage takes, with fresh samplers; UsageError when one is left with none."""
-    schedules: list[StageSchedule] = []
-    for index, stage in enumerate(setup.stages):
-        strength = setup.transitions[index - 1].strength if index else setup.strength
-        schedules.append(plan_schedule(stage, device, strength=strength, after=schedules[-1] if index else None))
-    return schedules
 
 
 class Pipeline:

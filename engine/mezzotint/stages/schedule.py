@@ -11,15 +11,9 @@ import torch
 
 from mezzotint.errors import UsageError
 from mezzotint.families.family import Scheduler
-from mezzotint.families.samplers import (
-    build_scheduler,
-    log_snr_at,
-    noise_levels,
-    set_steps,
-    state_convention,
-    timestep_at,
-)
-from mezzotint.stages.setup import StageSetup
+from mezzotint.families.noise_levels import log_snr_at, noise_levels, state_convention, timestep_at
+from mezzotint.families.samplers import build_scheduler, set_steps
+from mezzotint.stages.setup import CascadeSetup, StageSetup
 
 _SAME = 1e-4  # relative; two levels this near are one
 
@@ -82,6 +76,15 @@ def plan_schedule(
         log_snr_cut=cut,
         entered_at=_entered_at(begin, log_snr[begin], None if strength is not None else after),
     )
+
+
+def plan_schedules(setup: CascadeSetup, device: torch.device) -> list[StageSchedule]:
+    """The part of its schedule that each stage takes, with fresh samplers; UsageError when one is left with none."""
+    schedules: list[StageSchedule] = []
+    for index, stage in enumerate(setup.stages):
+        strength = setup.transitions[index - 1].strength if index else setup.strength
+        schedules.append(plan_schedule(stage, device, strength=strength, after=schedules[-1] if index else None))
+    return schedules
 
 
 def _entered_at(begin: int, log_snr: float, after: StageSchedule | None) -> float | None:

@@ -9,18 +9,8 @@ import pytest
 import torch
 
 from mezzotint.errors import ModelRefused, UsageError
-from mezzotint.families.samplers import (
-    SAMPLERS,
-    SCHEDULES,
-    build_scheduler,
-    denoised,
-    log_snr_at,
-    noise_levels,
-    resolve_scheduler,
-    set_steps,
-    state_convention,
-    timestep_at,
-)
+from mezzotint.families.noise_levels import denoised, log_snr_at, noise_levels, state_convention, timestep_at
+from mezzotint.families.samplers import SAMPLERS, SCHEDULES, build_scheduler, resolve_scheduler, set_steps
 
 SDXL = {
     "_class_name": "EulerDiscreteScheduler",
@@ -402,7 +392,7 @@ def test_a_table_that_was_moved_to_a_device_is_fetched():
     """add_noise of DDIM, LCM and others leaves it there."""
     from diffusers import DDIMScheduler
 
-    from mezzotint.families.samplers import log_snr_at
+    from mezzotint.families.noise_levels import log_snr_at
 
     scheduler = DDIMScheduler()
     before = log_snr_at(scheduler, 500)

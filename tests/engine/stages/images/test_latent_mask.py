@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from mezzotint.families.samplers import build_scheduler, noise_levels, resolve_scheduler, set_steps, state_convention
+from mezzotint.families.noise_levels import noise_levels, state_convention
+from mezzotint.families.samplers import build_scheduler, resolve_scheduler, set_steps
 from mezzotint.stages.images.inpaint_canvas import CanvasCrop
 from mezzotint.stages.images.latent_mask import LatentMask, shares
 from mezzotint.stages.schedule import StageSchedule, draw_noise

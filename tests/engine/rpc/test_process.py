@@ -6,9 +6,11 @@ import sys
 
 import pytest
 
-from mezzotint import rpc
+from mezzotint.rpc import process
 
-SAY = "import os; from mezzotint.rpc import give_way; before = os.nice(0); give_way(); print(os.nice(0) - before)"
+SAY = (
+    "import os; from mezzotint.rpc.process import give_way; before = os.nice(0); give_way(); print(os.nice(0) - before)"
+)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has priorities of its own")
@@ -35,8 +37,8 @@ def test_both_processes_do(module):
 
 def test_on_windows_by_its_class(monkeypatch):
     used = []
-    monkeypatch.setattr(rpc, "_use_low_priority", lambda: used.append(True))
-    rpc.give_way("win32")
+    monkeypatch.setattr(process, "_use_low_priority", lambda: used.append(True))
+    process.give_way("win32")
     assert used == [True]
 
 
@@ -44,5 +46,5 @@ def test_where_it_may_not_it_works_on(monkeypatch):
     def refuse(_by):
         raise PermissionError(1, "no")
 
-    monkeypatch.setattr(rpc.os, "nice", refuse, raising=False)
-    rpc.give_way("linux")
+    monkeypatch.setattr(process.os, "nice", refuse, raising=False)
+    process.give_way("linux")

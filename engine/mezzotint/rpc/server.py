@@ -1,25 +1,21 @@
 """JSON-RPC 2.0 for both processes of the engine: one object per line in and out, methods declared as data."""
 
-import contextlib
 import logging
 import os
-import signal
-import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Literal, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 from mezzotint import __version__
-from mezzotint.codec import decode, encode, parse_json, to_json
+from mezzotint.codec import decode, encode, parse_json
 from mezzotint.errors import Busy, Cancelled, MezzotintError, OutOfMemory, ProtocolError
 from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, IsCancelled
 from mezzotint.queue_protocol import OnDrainEvent
-
-MAX_LINE = 8 << 20  # bytes
-GRACE = 10.0  # seconds that work has to stop when the process ends
+from mezzotint.rpc.connection import MAX_LINE, Connection
+from mezzotint.rpc.process import GRACE
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -32,8 +28,6 @@ SERVER_ERROR = -32000
 # waits for others, such as a server. The second and the last can be cancelled.
 Turn = Literal["in order", "newest first", "apart", "waiting"]
 
-_NICENESS = 5  # a third of the time of a busy program beside it; at 10 it had a tenth, and starved
-_BELOW_NORMAL_PRIORITY_CLASS = 0x4000  # of Windows
 _WAITING_THREADS = 4
 _IMAGE_THREADS = max(2, min(4, os.cpu_count() or 1))
 
@@ -69,38 +63,6 @@ class _Work:
     job: bool
     lane: "Lane"
     cancel: threading.Event = field(default_factory=threading.Event)
-
-
-class Connection:
-    """Lines in and out; sending is safe from every thread."""
-
-    def __init__(self, reader: BinaryIO, writer: BinaryIO) -> None:
-        self._reader = reader
-        self._writer = writer
-        self._lock = threading.Lock()
-        self.lost = threading.Event()
-
-    def lines(self) -> Iterator[bytes | None]:
-        """Each line that is not blank; None for one that is too long."""
-        while line := self._reader.readline(MAX_LINE + 1):
-            if len(line) > MAX_LINE:
-                while line and not line.endswith(b"\n"):
-                    line = self._reader.readline(MAX_LINE)
-                yield None
-            elif line.strip():
-                yield line
-
-    def send(self, message: dict[str, object]) -> None:
-        """One message; a reader that went away is noted, and its jobs stopped by that."""
-        line = to_json({"jsonrpc": "2.0", **message}).encode("ascii") + b"\n"
-        with self._lock:
-            try:
-                self._writer.write(line)
-                self._writer.flush()
-            except (OSError, ValueError) as error:  # ValueError: closed on this side
-                if not self.lost.is_set():
-                    _log.warning("nobody reads the answers any more: %s", error)
-                self.lost.set()
 
 
 class Lane:
@@ -379,48 +341,3 @@ def _call(message: object) -> Call:
     if "id" in message and _id_of(message) is None:
         raise ProtocolError("an id is text or an integer")
     return Call(id=_id_of(message), method=method, params=message.get("params"))
-
-
-def claim_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Stdin and stdout for the protocol alone; fd 0 becomes empty, fd 1 the log, since native libraries print there."""
-    sys.stdout.flush()
-    reader, writer = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    # A thread that waits in a read of fd 0 can block others on Windows, and children would inherit it.
-    with open(os.devnull, "rb") as nothing:
-        os.dup2(nothing.fileno(), 0)
-    os.dup2(2, 1)
-    return reader, writer
-
-
-def leave_interrupts_to_the_starter() -> None:
-    """Ctrl-C in a terminal reaches this process, too; who started it decides when it ends, and puts back what runs."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def give_way(platform: str = sys.platform) -> None:
-    """Come after the window at the processor: it is to answer a person at once, whatever is worked at here."""
-    with contextlib.suppress(OSError):  # a comfort
-        if platform == "win32":
-            _use_low_priority()
-        else:
-            os.nice(_NICENESS)
-
-
-def _use_low_priority() -> None:
-    import ctypes
-
-    kernel = ctypes.WinDLL("kernel32")  # type: ignore[attr-defined,unused-ignore]
-    kernel.GetCurrentProcess.restype = ctypes.c_void_p
-    kernel.SetPriorityClass(ctypes.c_void_p(kernel.GetCurrentProcess()), _BELOW_NORMAL_PRIORITY_CLASS)
-
-
-def log_to_stderr() -> None:
-    """The log of a process of the engine."""
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-
-
-def end_at_once() -> None:
-    """Leave work that did not stop: a plain return would wait for libraries that are still at it."""
-    _log.warning("work did not stop within %s s; ending without it", GRACE)
-    sys.stderr.flush()
-    os._exit(1)

@@ -15,7 +15,9 @@ from mezzotint.codec import decode, decode_event
 from mezzotint.errors import Cancelled, StorageError
 from mezzotint.library_protocol import ThumbnailRequest
 from mezzotint.protocol import SCHEMA_VERSION, EngineInfo, Notice
-from mezzotint.rpc import Connection, Lane, Method, RpcServer, leave_interrupts_to_the_starter
+from mezzotint.rpc.connection import Connection
+from mezzotint.rpc.process import leave_interrupts_to_the_starter
+from mezzotint.rpc.server import Lane, Method, RpcServer
 
 SAYS = Notice(code="said", message="hello")
 
