@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
     [(0, 4), pytest.param(2, 1, marks=pytest.mark.slow), pytest.param(2, 4, marks=pytest.mark.slow)],
 )
 def test_killed_over_and_over_nothing_is_missing_twice_or_broken(script, tmp_path, devices, together):
-    figures = script.Torture(tmp_path, TASKS, devices, random.Random(7), pictures=OFTEN, together=together).run()
+    figures = script.Torture(tmp_path, TASKS, devices, random.Random(7), images=OFTEN, together=together).run()
     assert figures.kills_of_runs + figures.kills_of_workers > 0
     assert figures.is_whole, str(figures)
 
@@ -29,7 +29,7 @@ def test_killed_over_and_over_nothing_is_missing_twice_or_broken(script, tmp_pat
 def test_killed_and_short_of_room(script, tmp_path):
     rng = random.Random(7)
     torture = script.Torture(
-        tmp_path, TASKS, 0, rng, script.limited(tmp_path, rng, (14_000, 14_001)), pictures=(10, 60), together=3
+        tmp_path, TASKS, 0, rng, script.limited(tmp_path, rng, (14_000, 14_001)), images=(10, 60), together=3
     )
     figures = torture.run()
     assert figures.full > 0
