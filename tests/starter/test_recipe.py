@@ -136,7 +136,7 @@ def test_normalized_latents_are_standard_and_decode_as_before():
     picture = image_tensor(training_scene(0, 0)).unsqueeze(0)
     with torch.no_grad():
         before = network.decode(network.encode(picture).latent_dist.mean).sample
-        normalize_latents(network, seed=0, device="cpu", pictures=32)
+        normalize_latents(network, seed=0, device="cpu", images=32)
         after = network.decode(network.encode(picture).latent_dist.mean).sample
     torch.testing.assert_close(before, after, atol=1e-3, rtol=1e-3)
     latents = encode_scenes(network, [training_scene(0, index) for index in range(32)], "cpu")
