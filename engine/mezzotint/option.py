@@ -61,6 +61,14 @@ class Option:
         except ValueError as error:
             raise UsageError(f"{self.name.replace('-', ' ')}: {error}") from None
 
+    def fits(self, value: object) -> bool:
+        """Whether a request may have the value."""
+        try:
+            self.check(value)
+        except UsageError:
+            return False
+        return True
+
     def read_cell(self, cell: object) -> object:
         """The value that a cell of a table states."""
         return self.takes.read(self.takes.typed(cell.strip()) if isinstance(cell, str) else cell)

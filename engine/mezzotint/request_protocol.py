@@ -317,8 +317,7 @@ class GenerateRequest:
         "lora",
         Listed(LoraFile()),
         group="image",
-        help="a LoRA in safetensors and its weight, such as style.safetensors:0.8 (may be repeated)",
-        default="1",
+        help="a LoRA in safetensors and its weight (default: 1), such as style.safetensors:0.8 (may be repeated)",
     )
     memory: MemoryPolicy = option(
         "auto",

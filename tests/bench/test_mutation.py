@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "waitid"), reason="the mutation check needs a system with waitid")
-BENCH = Path(__file__).parents[2] / "bench"
+BENCH = Path(__file__).parents[2] / "bench" / "mutation"
 SOURCE = '''"""Sums."""
 
 from typing import TYPE_CHECKING

@@ -23,6 +23,7 @@ def test_what_stands_for_nothing_said(takes, unsaid):
 
 def test_a_value_out_of_bounds_is_refused_by_the_options_name():
     STEPS.check(9)
+    assert STEPS.fits(9) and not STEPS.fits(10) and not STEPS.fits("9")
     with pytest.raises(UsageError, match="guidance steps: '10' is invalid; expected a whole number from 1 to 9"):
         STEPS.check(10)
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from mezzotint import sampling_protocol
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.scheduler_config import checked_config, with_own_noise
@@ -18,7 +19,7 @@ from mezzotint.protocol import PredictionType
 if TYPE_CHECKING:
     import torch
 
-SCHEDULES = ("default", "karras", "exponential", "sgm_uniform", "simple")
+SCHEDULES = ("default", *sampling_protocol.SCHEDULES)
 _DEFAULT = frozenset({"default"})
 _TRAILING = frozenset({"sgm_uniform", "simple"})
 _PLAIN = _DEFAULT | _TRAILING

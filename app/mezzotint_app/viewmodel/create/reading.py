@@ -69,7 +69,7 @@ def read_metadata(metadata: ImageMetadata, onto: CreateSettings, find_model: Cal
         model=_model(metadata.model, find_model, left_out),
         prompt=metadata.prompt,
         negative_prompt=metadata.negative_prompt or "",
-        seed=_taken(translate("Create", "seed"), metadata.seed, _fits("seed"), left_out),
+        seed=_taken(translate("Create", "seed"), metadata.seed, OPTIONS["seed"].fits, left_out),
         settings=_of_metadata(metadata, onto, left_out),
         left_out=tuple(left_out),
     )
@@ -148,8 +148,8 @@ def _unless_auto(value: Any) -> Any:  # noqa: ANN401  any of several literals
 
 
 def _of_metadata(metadata: ImageMetadata, onto: CreateSettings, left_out: list[str]) -> CreateSettings:
-    steps = _taken(translate("Create", "steps"), metadata.steps, _fits("steps"), left_out)
-    guidance = _taken(translate("Create", "guidance"), metadata.guidance_scale, _fits("guidance"), left_out)
+    steps = _taken(translate("Create", "steps"), metadata.steps, OPTIONS["steps"].fits, left_out)
+    guidance = _taken(translate("Create", "guidance"), metadata.guidance_scale, OPTIONS["guidance"].fits, left_out)
     sampler = _taken(translate("Create", "sampler"), metadata.sampler, SAMPLERS.__contains__, left_out)
     schedule = _taken(
         translate("Create", "schedule"),
@@ -176,17 +176,6 @@ def _model(name: str | None, find: Callable[[str], str | None], left_out: list[s
     if found is None:
         left_out.append(translate("Create", "model {name}").format(name=_short(last or name)))
     return found
-
-
-def _fits(name: str) -> Callable[[Any], bool]:
-    def fits(value: object) -> bool:
-        try:
-            OPTIONS[name].takes.read(value)
-        except ValueError:
-            return False
-        return True
-
-    return fits
 
 
 def _taken(what: str, value: Any, fits: Callable[[Any], bool], left_out: list[str]) -> Any:  # noqa: ANN401

@@ -25,7 +25,7 @@ def base_of(metadata: ImageMetadata, image: str, is_model: Callable[[str], bool]
     request = GenerateRequest(
         prompt=metadata.prompt,
         negative_prompt=metadata.negative_prompt or "",
-        seed=_known("seed", metadata.seed, _fits("seed"), lost),
+        seed=_known("seed", metadata.seed, OPTIONS["seed"].fits, lost),
         cascade=Cascade(stages=(_stage(metadata, is_model, lost),)),
     )
     left_out = f"; left out: {', '.join(lost)}" if lost else ""
@@ -42,8 +42,8 @@ def _stage(metadata: ImageMetadata, is_model: Callable[[str], bool], lost: list[
         sampling=Sampling(
             sampler=_known("sampler", metadata.sampler, SAMPLERS.__contains__, lost),
             schedule=_known("schedule", metadata.schedule, SCHEDULES.__contains__, lost),
-            steps=_known("steps", metadata.steps, _fits("steps"), lost),
-            guidance_scale=_known("guidance", metadata.guidance_scale, _fits("guidance"), lost),
+            steps=_known("steps", metadata.steps, OPTIONS["steps"].fits, lost),
+            guidance_scale=_known("guidance", metadata.guidance_scale, OPTIONS["guidance"].fits, lost),
         ),
     )
 
@@ -60,14 +60,3 @@ def _known(what: str, value: T | None, fits: Callable[[T], bool], lost: list[str
         return value
     lost.append(f"{what} {plain(value, 60)}")
     return None
-
-
-def _fits(option: str) -> Callable[[object], bool]:
-    def fits(value: object) -> bool:
-        try:
-            OPTIONS[option].takes.read(value)
-        except ValueError:
-            return False
-        return True
-
-    return fits

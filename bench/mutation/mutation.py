@@ -1,8 +1,9 @@
 """What the tests prove: faults are put into core modules one at a time, and the tests that notice are counted.
 
-python bench/mutation.py [--module mezzotint.codec] [--sample 40 | --all] [--jobs 2] [--survivors] [--output FILE]
-python bench/mutation.py --root ../older-checkout      # that checkout's sources, tests and settings, all of them
-python bench/mutation.py --before FILE                 # beside what --output wrote, leaving out the same tests
+python bench/mutation/mutation.py [--module mezzotint.codec] [--sample 40 | --all] [--jobs 2] [--survivors]
+                                  [--output FILE]
+python bench/mutation/mutation.py --root ../older-checkout  # that checkout's sources, tests and settings, all of them
+python bench/mutation/mutation.py --before FILE                 # beside what --output wrote, leaving out the same tests
 
 Each subject is one module, or a thin one with those that it hands its work to. Its tests are the files in tests/engine
 that mirror it, and of those that import it as many as the budget has time for. The faults (mutants.py) are a sample
@@ -172,7 +173,7 @@ def subjects(names: Sequence[str]) -> list[tuple[str, ...]]:
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--root", type=Path, default=Path(__file__).parents[1], help="another checkout")
+    parser.add_argument("--root", type=Path, default=Path(__file__).parents[2], help="another checkout")
     parser.add_argument("--module", action="append", default=[], help="one module; may be repeated")
     parser.add_argument("--sample", type=int, default=40, help="mutants of each subject (%(default)s)")
     parser.add_argument("--all", action="store_true", help="every mutant")

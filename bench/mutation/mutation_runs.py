@@ -29,7 +29,6 @@ from typing import Literal
 import hypothesis
 import hypothesis.configuration
 import pytest
-
 from mutants import Mutant, mutated
 
 Outcome = Literal["passed", "failed", "timed out"]
