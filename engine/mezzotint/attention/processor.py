@@ -12,6 +12,7 @@ import torch
 from diffusers.models.attention_processor import AttnProcessor2_0
 from torch import Tensor
 
+from mezzotint.attention.dispatched import attending_dispatched
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.session import AttentionSession
 
@@ -93,12 +94,14 @@ def attending(session: AttentionSession, networks: Iterable[object]) -> Iterator
     With `sdpa` nothing is touched: diffusers' own processors make the very same images. Where weights rest says
     nothing about where they compute, so that each call decides by its own queries.
     """
-    layers = [] if session.used == "sdpa" else [layer for network in networks for layer in _layers(network)]
+    networks = [] if session.used == "sdpa" else list(networks)
+    layers = [layer for network in networks for layer in _layers(network)]
     before = [layer.processor for layer in layers]
     for layer in layers:
         layer.processor = SessionProcessor(session)
     try:
-        yield
+        with attending_dispatched(session, networks):
+            yield
     finally:
         for layer, processor in zip(layers, before, strict=True):
             layer.processor = processor

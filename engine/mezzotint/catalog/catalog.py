@@ -20,7 +20,8 @@ from mezzotint.checkpoints.opening import Checkpoint, open_checkpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder
 from mezzotint.errors import ModelRefused, StorageError, UnknownModel, UsageError
-from mezzotint.families.detection import Detected, detect
+from mezzotint.families.detected import Detected
+from mezzotint.families.detection import detect
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.precision import parts_of, scheme_of
 from mezzotint.families.own_sampler import own_sampler

@@ -60,11 +60,22 @@ _PIXART = {
     "scheduler": _SCHEDULER,
 }
 
+_FLOW_SCHEDULER = _of("diffusers", "FlowMatchEulerDiscreteScheduler")
+_QWEN_TOKENIZER = _of("transformers", "Qwen2Tokenizer", "Qwen2TokenizerFast")
+_Z_IMAGE = {
+    "transformer": _of("diffusers", "ZImageTransformer2DModel"),
+    "vae": _VAE,
+    "text_encoder": _of("transformers", "Qwen3Model", "Qwen3ForCausalLM"),
+    "tokenizer": _QWEN_TOKENIZER,
+    "scheduler": _FLOW_SCHEDULER,
+}
+
 PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "StableDiffusionXLPipeline": _SDXL,
     "StableDiffusionXLImg2ImgPipeline": _SDXL,
     "PixArtAlphaPipeline": _PIXART,
     "PixArtSigmaPipeline": _PIXART,
+    "ZImagePipeline": _Z_IMAGE,
 }
 
 # Keys by which a config asks a library to run code that comes with the model.

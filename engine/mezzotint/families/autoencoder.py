@@ -1,9 +1,127 @@
-"""Between pixels and latents: AutoencoderKL with the scaling that its configuration states."""
+"""Between pixels and latents, for every class of autoencoder, with the scaling that its configuration states."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import torch
 
+from mezzotint.families.autoencoder_space import FLUX2_PATCH, latent_layout
 from mezzotint.families.family import Network
 from mezzotint.memory.tiling import SMALLEST_TILE, in_tiles
+
+if TYPE_CHECKING:
+    from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution
+
+
+class _Kl:
+    """AutoencoderKL: latents scaled by a factor, or by the mean and spread of each channel."""
+
+    def moments(self, vae: Network, pixels: torch.Tensor) -> torch.Tensor:
+        """Mean and log variance `(b, 2c, h, w)` of pixels `(b, 3, H, W)`."""
+        return vae.encode(pixels).latent_dist.parameters  # type: ignore[no-any-return]
+
+    def drawn(self, moments: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """Latents of those moments."""
+        latents: torch.Tensor = _posterior(moments).sample(generator)
+        return latents
+
+    def pixels(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
+        """What the decoder makes of its own latents."""
+        return vae.decode(latents, return_dict=False)[0]  # type: ignore[no-any-return]
+
+    def scaled(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
+        """The encoder's latents as they are sampled."""
+        statistics = _statistics(vae, latents)
+        if statistics is not None:
+            mean, std = statistics
+            return (latents - mean) * float(vae.config.scaling_factor) / std
+        shift = _shift(vae)
+        return float(vae.config.scaling_factor) * (latents - shift if shift else latents)
+
+    def unscaled(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
+        """Sampled latents as the decoder takes them."""
+        statistics = _statistics(vae, latents)
+        if statistics is not None:
+            mean, std = statistics
+            return latents * std / vae.config.scaling_factor + mean  # type: ignore[no-any-return]
+        latents = latents / vae.config.scaling_factor
+        shift = _shift(vae)
+        return latents + shift if shift else latents
+
+
+class _Flux2(_Kl):
+    """AutoencoderKLFlux2: patches of two by two, normalized by the running statistics that lie in its weights."""
+
+    def scaled(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
+        """The encoder's latents as they are sampled."""
+        mean, std = self._statistics(vae, latents)
+        return (torch.nn.functional.pixel_unshuffle(latents, FLUX2_PATCH) - mean) / std
+
+    def unscaled(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
+        """Sampled latents as the decoder takes them."""
+        mean, std = self._statistics(vae, latents)
+        return torch.nn.functional.pixel_shuffle(latents * std + mean, FLUX2_PATCH)
+
+    def _statistics(self, vae: Network, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        mean = vae.bn.running_mean.view(1, -1, 1, 1).to(like)
+        return mean, torch.sqrt(vae.bn.running_var.view(1, -1, 1, 1) + vae.config.batch_norm_eps).to(like)
+
+
+class _QwenImage(_Kl):
+    """AutoencoderKLQwenImage: made for films, given one frame."""
+
+    def moments(self, vae: Network, pixels: torch.Tensor) -> torch.Tensor:
+        """Mean and log variance `(b, 2c, h, w)` of pixels `(b, 3, H, W)`."""
+        return vae.encode(pixels[:, :, None]).latent_dist.parameters[:, :, 0]  # type: ignore[no-any-return]
+
+    def pixels(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
+        """What the decoder makes of its own latents."""
+        return vae.decode(latents[:, :, None], return_dict=False)[0][:, :, 0]  # type: ignore[no-any-return]
+
+    def scaled(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
+        """The encoder's latents as they are sampled."""
+        mean, inverse = self._statistics(vae, latents)
+        return (latents - mean) * inverse
+
+    def unscaled(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
+        """Sampled latents as the decoder takes them."""
+        mean, inverse = self._statistics(vae, latents)
+        return latents / inverse + mean
+
+    def _statistics(self, vae: Network, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Means and inverse spreads: multiplied and divided by as diffusers does, for the same last bits."""
+        mean, std = (torch.tensor(each) for each in (vae.config.latents_mean, vae.config.latents_std))
+        return mean.view(1, -1, 1, 1).to(like), 1.0 / std.view(1, -1, 1, 1).to(like)
+
+
+class _Dc(_Kl):
+    """AutoencoderDC (arXiv 2410.10733): one latent for each image, none is drawn."""
+
+    def moments(self, vae: Network, pixels: torch.Tensor) -> torch.Tensor:
+        """The latents themselves."""
+        return vae.encode(pixels).latent  # type: ignore[no-any-return]
+
+    def drawn(self, moments: torch.Tensor, generator: torch.Generator) -> torch.Tensor:  # noqa: ARG002  as _Kl has it
+        """Latents of those moments."""
+        return moments
+
+
+_KINDS: Mapping[str, _Kl] = {
+    "AutoencoderKLFlux2": _Flux2(),
+    "AutoencoderKLQwenImage": _QwenImage(),
+    "AutoencoderDC": _Dc(),
+}
+_KL = _Kl()
+
+
+def _kind(vae: Network) -> _Kl:
+    return _KINDS.get(type(vae).__name__, _KL)
+
+
+def _posterior(moments: torch.Tensor) -> "DiagonalGaussianDistribution":
+    from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution
+
+    return DiagonalGaussianDistribution(moments)
 
 
 def _statistics(vae: Network, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor] | None:
@@ -23,43 +141,29 @@ def encode_pixels(vae: Network, pixels: torch.Tensor, generator: torch.Generator
 
     `tile`: pixels of the side of the squares that are encoded one at a time; 0: the whole at once.
     """
-    pixels, side = pixels.to(vae.device, vae.dtype), _tile(vae, pixels, tile, gives=False)
+    kind, pixels = _kind(vae), pixels.to(vae.device, vae.dtype)
+    side = _tile(vae, pixels, tile, gives=False)
     if side:
-        from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution
-
-        moments = in_tiles(lambda x: vae.encode(x).latent_dist.parameters, pixels, side, takes=_factor(vae), gives=1)
-        posterior = DiagonalGaussianDistribution(moments.to(vae.dtype))
+        moments = in_tiles(lambda x: kind.moments(vae, x), pixels, side, takes=_factor(vae), gives=1).to(vae.dtype)
     else:
-        posterior = vae.encode(pixels).latent_dist
-    latents: torch.Tensor = posterior.sample(generator).float()
-    statistics = _statistics(vae, latents)
-    if statistics is not None:
-        mean, std = statistics
-        return (latents - mean) * float(vae.config.scaling_factor) / std
-    shift = _shift(vae)
-    return float(vae.config.scaling_factor) * (latents - shift if shift else latents)
+        moments = kind.moments(vae, pixels)
+    return kind.scaled(vae, kind.drawn(moments, generator).float())
 
 
 def decode_latents(vae: Network, latents: torch.Tensor, tile: int = 0) -> torch.Tensor:
     """Pixels `(b, 3, H, W)`, about -1..1, of latents `(b, c, h, w)`; `tile` as in encoding."""
-    latents = latents.to(vae.device, vae.dtype)
-    statistics = _statistics(vae, latents)
-    if statistics is not None:
-        mean, std = statistics
-        latents = latents * std / vae.config.scaling_factor + mean
-    else:
-        latents = latents / vae.config.scaling_factor
-        shift = _shift(vae)
-        latents = latents + shift if shift else latents
+    kind = _kind(vae)
+    latents = kind.unscaled(vae, latents.to(vae.device, vae.dtype))
     side = _tile(vae, latents, tile, gives=True)
     if side:
-        return in_tiles(lambda x: vae.decode(x, return_dict=False)[0], latents, side, takes=1, gives=_factor(vae))
-    return vae.decode(latents, return_dict=False)[0]  # type: ignore[no-any-return]
+        return in_tiles(lambda x: kind.pixels(vae, x), latents, side, takes=1, gives=_factor(vae))
+    return kind.pixels(vae, latents)
 
 
 def _factor(vae: Network) -> int:
-    """Pixels per latent pixel, along a side."""
-    return int(2 ** (len(vae.config.block_out_channels) - 1))
+    """Pixels per latent pixel of its own, along a side."""
+    factor = latent_layout({**vae.config, "_class_name": type(vae).__name__}).factor
+    return factor // FLUX2_PATCH if isinstance(_kind(vae), _Flux2) else factor
 
 
 def _tile(vae: Network, x: torch.Tensor, tile: int, *, gives: bool) -> int:

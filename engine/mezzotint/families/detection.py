@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mezzotint.checkpoints.folder import Component, FolderCheckpoint
@@ -10,8 +10,11 @@ from mezzotint.checkpoints.header import Header
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ModelRefused
+from mezzotint.families.detected import Detected
 from mezzotint.families.distilled import LcmUnet, Recipe, recipe_of
+from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.foreign import SUPPORTED, missing_parts, why_not_whole
+from mezzotint.families.known import FLOW_FAMILIES, family_of
 from mezzotint.families.loading.stored_layers import logical_header
 from mezzotint.protocol import ModelDefaults, PredictionType
 
@@ -23,19 +26,6 @@ _SCALES = ("scaled_fp8", ".scale_weight", ".weight_scale", ".comfy_quant", ".wei
 _LARGEST_SIDE = 4096  # latents
 _MOST_LEVELS = 8
 _TRUE = ("true", "1", "yes")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Detected:
-    """What a checkpoint is, and what it is best run with when nothing is said."""
-
-    family: str  # sdxl, pixart
-    variant: str  # sdxl: base, refiner, turbo, lightning, lcm; pixart: alpha, sigma
-    defaults: ModelDefaults
-    prediction_type: PredictionType
-    zero_terminal_snr: bool
-    sampler: str | None  # None: that of the checkpoint's own scheduler
-    schedule: str | None  # None: that of the checkpoint's own scheduler
 
 
 def detect(checkpoint: Checkpoint) -> Detected:
@@ -51,6 +41,8 @@ def _detect_folder(folder: FolderCheckpoint) -> Detected:
         found = _sdxl_folder(folder)
     elif folder.pipeline_class in _PIXART_PIPELINES:
         found = _pixart_folder(folder)
+    elif family := next((each for each in FLOW_FAMILIES if folder.pipeline_class in each.spec.pipelines), None):
+        found = family.detect(folder)
     else:
         raise _refused(folder.path, f"a model for {plain(folder.pipeline_class)} cannot be run. {SUPPORTED}")
     return _with_settings(found, folder)
@@ -156,8 +148,10 @@ def _folder_words(path: Path) -> str:
 def _with_settings(found: Detected, folder: FolderCheckpoint) -> Detected:
     """Put what the folder's mezzotint.json says over what was detected; its numbers were checked when it was read."""
     variant = folder.settings.get("variant", found.variant)
-    if variant not in _VARIANTS[found.family]:
-        known = ", ".join(_VARIANTS[found.family])
+    family = family_of(found.family)
+    variants = tuple(family.spec.variants) if isinstance(family, FlowFamily) else _VARIANTS[found.family]
+    if variant not in variants:
+        known = ", ".join(variants)
         raise _refused(folder.path, f"its variant is {plain(variant)}; {found.family} models are one of {known}.")
     said = folder.settings.get("defaults")
     defaults = said if isinstance(said, Mapping) else {}

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from mezzotint.checkpoints.opening import Checkpoint
-from mezzotint.families.detection import Detected
+from mezzotint.families.autoencoder_space import LatentLayout, latent_layout
+from mezzotint.families.detected import Detected
+from mezzotint.families.samplers import FlowSteps
 from mezzotint.families.text.prompt_cache import PromptCache
 from mezzotint.protocol import GuidancePasses, Sampling
 
@@ -52,8 +54,17 @@ class ModelSources:
     @property
     def vae_factor(self) -> int:
         """Pixels per latent, along a side."""
-        channels = self.components["vae"].config.get("block_out_channels")
-        return 1 << (len(channels) - 1 if isinstance(channels, list | tuple) else 3)
+        return self._latents.factor
+
+    @property
+    def latent_channels(self) -> int:
+        """Those of the latents that are sampled."""
+        return self._latents.channels
+
+    @property
+    def _latents(self) -> LatentLayout:
+        vae = self.components["vae"]
+        return latent_layout({**vae.config, "_class_name": vae.class_name})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,6 +102,7 @@ class Conditioning:
 
     guided: bool
     tensors: "dict[str, torch.Tensor]"
+    lengths: tuple[int, ...] = ()  # of the rows of `text` what is no padding; none: that is in the tensors, or nowhere
     sampling: Sampling = field(default_factory=Sampling)  # of the stage that it is for
 
 
@@ -135,6 +147,9 @@ class Family(Protocol):
 
     def multiple(self, sources: ModelSources) -> int:
         """The number of pixels that width and height must be multiples of."""
+
+    def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:
+        """How its own pipeline lays out the steps of a flow at a size in pixels; None: as the scheduler does alone."""
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Turn words into conditioning."""

@@ -10,6 +10,7 @@ from mezzotint.checkpoints.header import TensorSpec, read_header
 from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.weight_file import is_gguf
 from mezzotint.families.family import ComponentSource, ModelSources
+from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.original_names import layout_of, place
 from mezzotint.families.loading.routing import route
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from mezzotint.quantization.layouts.stored import StoredLayer
 
 CLIP_TOKENS = 77
-_ORDER = ("text_encoder", "text_encoder_2", "unet", "transformer", "vae")
+_ORDER = ("text_encoder", "text_encoder_2", "text_encoder_3", "unet", "transformer", "vae")
+_MASKED = {"T5EncoderModel", "Qwen3Model"}  # text encoders whose prompts are padded under a mask
 _WEIGHT = ".weight"
 _FLOATS = {"F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2"}
 
@@ -72,11 +74,13 @@ def graph_of(sources: ModelSources, component: str) -> str:
 def _tokens_for(sources: ModelSources, component: str) -> int:
     """Of prompts as a denoiser sees them, or as an encoder has them padded under a mask; 0 where neither is."""
     is_denoiser = component == family_of(sources.family).denoiser_component
-    masked = sources.components[component].class_name == "T5EncoderModel"
-    return _tokens(sources) if is_denoiser or masked else 0
+    return _tokens(sources) if is_denoiser or sources.components[component].class_name in _MASKED else 0
 
 
 def _tokens(sources: ModelSources) -> int:
+    family = family_of(sources.family)
+    if isinstance(family, FlowFamily):
+        return family.spec.max_tokens
     return MAX_TOKENS[sources.detected.variant] if sources.family == "pixart" else CLIP_TOKENS
 
 
@@ -91,22 +95,28 @@ def _component(
     known = known_graph(key) if use_shipped else None
     known = known or (kept.get(key) if kept else None)
     if known is None:
-        tokens = _tokens_for(sources, name)
-        known = _traced(sources.components[name], tokens, lambda part: on_progress(name, part))
+        known = _traced(sources, name, lambda part: on_progress(name, part))
         if kept is not None:
             kept.put(key, known)
     return known
 
 
-def _traced(source: ComponentSource, tokens: int, on_progress: Callable[[float], None]) -> ComponentFootprint:
+def _traced(sources: ModelSources, name: str, on_progress: Callable[[float], None]) -> ComponentFootprint:
     from mezzotint.families.loading.networks import empty_network
     from mezzotint.memory.footprints.component import component_footprint
 
+    source, family = sources.components[name], family_of(sources.family)
     network = empty_network(source)
     if hasattr(network, "tie_weights"):
         network.tie_weights()
+    asks = isinstance(family, FlowFamily) and name == family.denoiser_component
     return component_footprint(
-        network, name=source.name, class_name=source.class_name, tokens=tokens, on_progress=on_progress
+        network,
+        name=source.name,
+        class_name=source.class_name,
+        tokens=_tokens_for(sources, name),
+        call=family.traced_call(sources) if asks and isinstance(family, FlowFamily) else None,
+        on_progress=on_progress,
     )
 
 

@@ -7,7 +7,7 @@ from mezzotint.checkpoints.plain_text import plain
 
 SUPPORTED = (
     "What can be run: SDXL (base or refiner, also Turbo, Lightning and LCM) as a diffusers folder or as one whole "
-    "safetensors file, and PixArt-alpha or -Sigma as a diffusers folder."
+    "safetensors file, and PixArt-alpha, PixArt-Sigma and Z-Image as diffusers folders."
 )
 
 # The first pattern that any tensor's name matches decides, so that what is specific stands before what is general.

@@ -1,18 +1,24 @@
 """Classifier-free guidance (Ho and Salimans, arXiv 2207.12598)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import torch
 
 from mezzotint.families.family import Conditioning
-from mezzotint.families.text.conditionings import part_of
+from mezzotint.families.text.conditionings import half_of, part_of
 from mezzotint.protocol import GuidancePasses
 
-Ask = Callable[[torch.Tensor, Mapping[str, torch.Tensor]], torch.Tensor]  # a network, with a sample for each row
+Ask = Callable[[torch.Tensor, Conditioning], torch.Tensor]  # a network, with a sample for each row of the conditioning
+Combine = Callable[[torch.Tensor, float, float], torch.Tensor]  # `guide`, or what a family has in its place
 
 
 def guided_output(
-    ask: Ask, sample: torch.Tensor, conditioning: Conditioning, passes: GuidancePasses, at_once: int = 0
+    ask: Ask,
+    sample: torch.Tensor,
+    conditioning: Conditioning,
+    passes: GuidancePasses,
+    at_once: int = 0,
+    combine: Combine | None = None,
 ) -> torch.Tensor:
     """The guided output for a sample `(n, c, h, w)`: both halves in one pass, or one after the other in less memory.
 
@@ -22,18 +28,19 @@ def guided_output(
     if 0 < at_once < images:
         parts = [slice(first, first + at_once) for first in range(0, images, at_once)]
         return torch.cat(
-            [guided_output(ask, sample[part], part_of(conditioning, part, images), passes) for part in parts]
+            [
+                guided_output(ask, sample[part], part_of(conditioning, part, images), passes, combine=combine)
+                for part in parts
+            ]
         )
-    tensors = conditioning.tensors
     if not conditioning.guided:
-        return ask(sample, tensors).float()
+        return ask(sample, conditioning).float()
     if passes == "batched":
-        output = ask(torch.cat([sample] * 2), tensors).float()
+        output = ask(torch.cat([sample] * 2), conditioning).float()
     else:
-        halves = ({name: each[half : half + images] for name, each in tensors.items()} for half in (0, images))
-        output = torch.cat([ask(sample, half).float() for half in halves])
+        output = torch.cat([ask(sample, half_of(conditioning, half)).float() for half in (0, 1)])
     how = conditioning.sampling
-    return guide(output, how.guidance_scale or 0.0, how.guidance_rescale or 0.0)
+    return (combine or guide)(output, how.guidance_scale or 0.0, how.guidance_rescale or 0.0)
 
 
 def guide(output: torch.Tensor, scale: float, rescale: float) -> torch.Tensor:
@@ -42,7 +49,11 @@ def guide(output: torch.Tensor, scale: float, rescale: float) -> torch.Tensor:
     `rescale` is phi of arXiv 2305.08891, section 3.4: how much of the conditional output's spread is restored.
     """
     unconditional, conditional = output.chunk(2)
-    guided = unconditional + scale * (conditional - unconditional)
+    return restored(unconditional + scale * (conditional - unconditional), conditional, rescale)
+
+
+def restored(guided: torch.Tensor, conditional: torch.Tensor, rescale: float) -> torch.Tensor:
+    """A guided output `(b, c, h, w)` with some of the conditional one's spread."""
     if rescale <= 0.0:
         return guided
     axes = list(range(1, guided.ndim))

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.opening import Checkpoint
 from mezzotint.errors import ModelRefused, UsageError
-from mezzotint.families.detection import Detected
+from mezzotint.families.detected import Detected
 from mezzotint.families.loading.original_sdxl import scheduler_config
-from mezzotint.families.samplers import resolve_scheduler
+from mezzotint.families.samplers import FlowSteps, resolve_scheduler
 
 
 def own_sampler(checkpoint: Checkpoint, detected: Detected) -> tuple[str, str]:
@@ -19,6 +19,7 @@ def own_sampler(checkpoint: Checkpoint, detected: Detected) -> tuple[str, str]:
             schedule=detected.schedule,
             prediction_type=None,
             zero_terminal_snr=None,
+            flow=None if detected.prediction_type != "flow_prediction" else FlowSteps(),
         )
     except (ModelRefused, UsageError):
         return "", ""

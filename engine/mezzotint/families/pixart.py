@@ -1,12 +1,12 @@
 """PixArt: a diffusion transformer with cross-attention to T5's tokens (arXiv 2310.00426, 2403.04692)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.errors import ModelRefused
-from mezzotint.families.detection import Detected
+from mezzotint.families.detected import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, PromptInputs
 from mezzotint.families.loading.sources import folder_sources
 
@@ -43,6 +43,9 @@ class PixArt:
                 f"{sources.checkpoint.path}: patch_size is {str(patch)[:20]}; the configuration is damaged"
             )
         return sources.vae_factor * patch
+
+    def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> None:
+        """None: its scheduler lays out the steps alone."""
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Turn words into `text` `(k, n, d)`, `mask` `(k, n)` and, where trained with them, sizes; k of 1 or 2."""
@@ -91,7 +94,8 @@ class PixArt:
         # Attention of ours skips what lies beyond a length; diffusers' own knows the mask only.
         short = model.attention is not None and "lengths" in conditioning.tensors
 
-        def ask(rows: "torch.Tensor", tensors: "Mapping[str, torch.Tensor]") -> "torch.Tensor":
+        def ask(rows: "torch.Tensor", rows_of: Conditioning) -> "torch.Tensor":
+            tensors = rows_of.tensors
             output: torch.Tensor = model.networks["transformer"](
                 rows.to(model.dtype),
                 encoder_hidden_states=tensors["text"],

@@ -6,6 +6,7 @@ timesteps are within two of a thousand of theirs. `default` is the checkpoint's 
 """
 
 import inspect
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ class _Sampler:
 
 
 _MULTISTEP = "DPMSolverMultistepScheduler"
+_FLOW_EULER = "FlowMatchEulerDiscreteScheduler"
 _ODE: Mapping[str, object] = {"algorithm_type": "dpmsolver++", "solver_order": 2}
 _SDE: Mapping[str, object] = {"algorithm_type": "sde-dpmsolver++", "solver_order": 2}
 _UNCLIPPED = {"clip_sample": False}  # latents are not within -1..1
@@ -54,7 +56,7 @@ _NOISE_SAMPLERS: Mapping[str, _Sampler] = {
     "lcm": _Sampler("LCMScheduler", _DEFAULT, True, _UNCLIPPED),
 }
 _FLOW_SAMPLERS: Mapping[str, _Sampler] = {
-    "euler": _Sampler("FlowMatchEulerDiscreteScheduler", _DEFAULT | {"karras", "exponential"}),
+    "euler": _Sampler(_FLOW_EULER, _DEFAULT | {"karras", "exponential"}),
     "heun": _Sampler("FlowMatchHeunDiscreteScheduler", _DEFAULT),
     "dpmpp_2m": _Sampler(_MULTISTEP, _DEFAULT, settings=_ODE),
     "dpmpp_2m_sde": _Sampler(_MULTISTEP, _DEFAULT, settings=_SDE),
@@ -74,6 +76,14 @@ SAMPLERS = tuple(_NOISE_SAMPLERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FlowSteps:
+    """How a flow model's own pipeline lays out the steps of an image."""
+
+    sigmas: tuple[float, ...] | None = None  # before they are shifted; None: as the scheduler spaces them
+    mu: float | None = None  # log of the shift, where the scheduler's settings leave it to the image's size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedScheduler:
     """The diffusers class and settings of a sampler. Asked for again by its own names, it comes out the same."""
 
@@ -83,6 +93,7 @@ class ResolvedScheduler:
     schedule: str
     prediction_type: PredictionType
     zero_terminal_snr: bool
+    flow: FlowSteps | None = None
 
 
 def resolve_scheduler(
@@ -92,12 +103,15 @@ def resolve_scheduler(
     schedule: str | None,
     prediction_type: PredictionType | None,
     zero_terminal_snr: bool | None,
+    flow: FlowSteps | None = None,
 ) -> ResolvedScheduler:
     """The scheduler for what was asked; with nothing asked, the checkpoint's own class and settings unchanged.
 
+    `flow`: how the pipeline of a flow model lays out its steps; without it no shift can hang on the image's size.
+
     `UsageError` names the value that cannot work and those that can; `ModelRefused` a scheduler of no known kind.
     """
-    own = _Own.of(config)
+    own = _Own.of(config, flow)
     prediction = prediction_type or own.prediction_type
     name = sampler or own.name
     if name == own.name and own.can_predict(prediction):
@@ -116,6 +130,7 @@ def resolve_scheduler(
         schedule=schedule if schedule in _TRAILING else _schedule_of(settings),
         prediction_type=prediction,
         zero_terminal_snr=zero_snr,
+        flow=flow,
     )
 
 
@@ -136,10 +151,18 @@ def build_scheduler(resolved: ResolvedScheduler) -> Any:  # noqa: ANN401  # diff
         raise ModelRefused(f"The checkpoint's settings fit no {resolved.class_name}: {plain(error)}") from error
 
 
-def set_steps(scheduler: Any, steps: int, device: "torch.device | str" = "cpu") -> None:  # noqa: ANN401
+def set_steps(
+    scheduler: Any,  # noqa: ANN401
+    steps: int,
+    device: "torch.device | str" = "cpu",
+    flow: FlowSteps | None = None,
+) -> None:
     """Lay out the schedule; `UsageError` where the sampler cannot take so many steps (lcm: its distillation's)."""
+    laid: dict[str, object] = {}
+    if flow is not None and type(scheduler).__name__ == _FLOW_EULER:  # the others lay out their own, alike shifted
+        laid = {"mu": flow.mu} if flow.sigmas is None else {"mu": flow.mu, "sigmas": list(flow.sigmas)}
     try:
-        scheduler.set_timesteps(steps, device=device)
+        scheduler.set_timesteps(steps, device=device, **laid)
     except (ValueError, IndexError, ZeroDivisionError) as error:
         raise UsageError(f"{type(scheduler).__name__} cannot take {steps} steps: {plain(error)}") from error
     if float(scheduler.timesteps[-1]) < 0:  # trailing spacing counts down in floats, and some counts overshoot zero
@@ -157,11 +180,12 @@ class _Own:
     sampler: _Sampler
     settings: Mapping[str, object]
     prediction_type: PredictionType
+    shift: float  # of a flow, at the image's size
 
     @classmethod
-    def of(cls, config: Mapping[str, object]) -> "_Own":
+    def of(cls, config: Mapping[str, object], flow: FlowSteps | None) -> "_Own":
         class_name = str(config.get("_class_name"))
-        settings = checked_config(config)
+        settings = checked_config(config, by_size=flow is not None and class_name == _FLOW_EULER)
         prediction = _own_prediction(class_name, settings)
         table = _FLOW_SAMPLERS if prediction == "flow_prediction" else {**_NOISE_SAMPLERS, **_OWN_SAMPLERS}
         name = next((name for name, sampler in table.items() if _is(sampler, class_name, settings)), None)
@@ -175,7 +199,7 @@ class _Own:
         if not sampler.zero_snr:
             settings.pop(_ZERO_SNR, None)  # the class has no such setting, and diffusers passes over it
         schedules = sampler.schedules | {_schedule_of(settings)}
-        return cls(name, replace(sampler, schedules=schedules), settings, prediction)
+        return cls(name, replace(sampler, schedules=schedules), settings, prediction, _shift(settings, flow))
 
     def can_predict(self, prediction: PredictionType) -> bool:
         """Whether the same class and settings serve: flow has classes of its own."""
@@ -191,6 +215,14 @@ def _own_prediction(class_name: str, settings: Mapping[str, object]) -> Predicti
     if said == "epsilon":
         return "epsilon"
     raise ModelRefused(f"The checkpoint's scheduler {plain(class_name, 60)} predicts flow without use_flow_sigmas.")
+
+
+def _shift(settings: Mapping[str, object], flow: FlowSteps | None) -> float:
+    """That of a flow's sigmas; one that hangs on the image's size is e^mu (arXiv 2403.03206, 5.3.2)."""
+    if settings.get("use_dynamic_shifting") and flow is not None and flow.mu is not None:
+        return math.exp(flow.mu) if settings.get("time_shift_type", "exponential") == "exponential" else flow.mu
+    said = settings.get("shift", settings.get("flow_shift", 1.0))
+    return float(said) if isinstance(said, int | float) else 1.0
 
 
 def _is(sampler: _Sampler, class_name: str, settings: Mapping[str, object]) -> bool:
@@ -224,9 +256,8 @@ def _offered(name: str, prediction: PredictionType) -> _Sampler:
 def _moved(own: _Own, chosen: _Sampler, prediction: PredictionType) -> dict[str, object]:
     """The checkpoint's settings for another class: the noise stays, sigmas that the class has not are dropped."""
     if prediction == "flow_prediction":
-        shift = own.settings.get("shift", own.settings.get("flow_shift", 1.0))
         train = own.settings.get("num_train_timesteps", 1000)
-        flow = {"num_train_timesteps": train, "shift": shift, "flow_shift": shift}
+        flow = {"num_train_timesteps": train, "shift": own.shift, "flow_shift": own.shift}
         settings = {**flow, "use_flow_sigmas": True, "prediction_type": prediction}
     elif own.prediction_type == "flow_prediction" and "beta_start" not in own.settings:
         raise UsageError(f"Prediction type '{prediction}' cannot work here: the checkpoint is a flow model, no betas.")

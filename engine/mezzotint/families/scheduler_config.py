@@ -22,6 +22,7 @@ _CHOICES = {
     "interpolation_type": {"linear", "log_linear"},
     "final_sigmas_type": {"zero", "sigma_min"},
     "variance_type": {"fixed_small", "fixed_small_log", "fixed_large", "fixed_large_log"},  # networks here learn none
+    "time_shift_type": {"exponential", "linear"},
     "algorithm_type": {"dpmsolver", "dpmsolver++", "sde-dpmsolver", "sde-dpmsolver++", "deis"},
 }
 _RANGES = {
@@ -31,6 +32,10 @@ _RANGES = {
     "beta_end": (1e-9, 0.999),
     "shift": (1e-3, 1e3),
     "flow_shift": (1e-3, 1e3),
+    "base_shift": (1e-3, 1e2),
+    "max_shift": (1e-3, 1e2),
+    "base_image_seq_len": (1, 2**20),
+    "max_image_seq_len": (1, 2**20),
     "solver_order": (1, 3),
     "steps_offset": (0, 10),
     "sigma_min": (1e-6, 1e6),
@@ -47,13 +52,20 @@ _UNREADABLE: Mapping[str, Callable[[object], bool]] = {
     "thresholding": bool,  # of pixels; latents are no pixels
     "scale_factors": bool,
 }
+_BY_SIZE = {"use_dynamic_shifting", "shift_terminal"}
 
 
-def checked_config(config: Mapping[str, object]) -> dict[str, object]:
-    """The settings that a scheduler is built from, without those that begin with an underscore; or `ModelRefused`."""
+def checked_config(config: Mapping[str, object], *, by_size: bool = False) -> dict[str, object]:
+    """The settings that a scheduler is built from, without those that begin with an underscore; or `ModelRefused`.
+
+    `by_size`: the pipeline tells the scheduler how far to shift its noise for an image's size.
+    """
     settings = {key: value for key, value in config.items() if not key.startswith("_")}
     for key, value in settings.items():
-        _check(key, value)
+        if not (by_size and key in _BY_SIZE):
+            _check(key, value)
+        elif not isinstance(value, bool | int | float) and value is not None:
+            raise _refused(key, value, "true, false or a number")
     betas = settings.get("trained_betas")
     if betas is not None:
         _check_betas(betas, settings.get("num_train_timesteps", 1000))

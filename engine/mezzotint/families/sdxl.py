@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
-from mezzotint.families.detection import Detected
+from mezzotint.families.detected import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, PromptInputs
 from mezzotint.families.loading.sources import folder_sources, single_file_sources
 
@@ -38,6 +38,9 @@ class Sdxl:
     def multiple(self, sources: ModelSources) -> int:
         """The number of pixels that width and height must be multiples of."""
         return sources.vae_factor
+
+    def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> None:
+        """None: its scheduler lays out the steps alone."""
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Turn words into `text` `(k, n, d)`, `pooled` `(k, d)` and `time_ids` `(k, 6 or 5)`, k of 1 or 2."""
@@ -84,7 +87,8 @@ class Sdxl:
         """The U-Net's guided output for a scaled sample `(n, c, h, w)`, of the same shape."""
         from mezzotint.families.guidance import guided_output
 
-        def ask(rows: "torch.Tensor", tensors: "Mapping[str, torch.Tensor]") -> "torch.Tensor":
+        def ask(rows: "torch.Tensor", rows_of: Conditioning) -> "torch.Tensor":
+            tensors = rows_of.tensors
             return model.networks["unet"](  # type: ignore[no-any-return]
                 rows.to(model.dtype),
                 timestep,

@@ -19,6 +19,7 @@ from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ImageRefused, MezzotintError
 from mezzotint.families.detection import detect
 from mezzotint.families.foreign import kind_of_file
+from mezzotint.families.known import FLOW_FAMILIES
 from mezzotint.families.lora.file import open_lora
 from mezzotint.images.comfyui import is_graph
 from mezzotint.images.metadata import read_metadata
@@ -37,7 +38,7 @@ _PROGRAMS = {
     "swarmui": "SwarmUI",
     "fooocus": "Fooocus",
 }
-_FAMILIES = {"sdxl": "SDXL", "pixart": "PixArt"}
+_FAMILIES = {"sdxl": "SDXL", "pixart": "PixArt", **{each.name: each.spec.title for each in FLOW_FAMILIES}}
 
 Found = tuple[DroppedKind, str]
 

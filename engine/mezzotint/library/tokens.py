@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mezzotint.catalog.catalog import FoundModel
 from mezzotint.errors import UsageError
 from mezzotint.families.family import ComponentSource, ModelSources
+from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.known import family_of
 from mezzotint.families.lora.prompt_tags import without_lora_tags
 from mezzotint.families.pixart import MAX_TOKENS
@@ -55,7 +56,11 @@ class TokenCounter:
         more = len(prompt) > PROMPT_LIMIT
         prompt = without_lora_tags(prompt[:PROMPT_LIMIT])
         if known.sources.family == "pixart":
-            return _t5_counts(prompt, known, more)
+            most = MAX_TOKENS[known.sources.detected.variant] - 1  # the last is the mark of the end
+            return _plain_counts(prompt.lower().strip(), "{prompt}", most, known, more)
+        family = family_of(known.sources.family)
+        if isinstance(family, FlowFamily):
+            return _plain_counts(prompt, family.spec.template, family.spec.max_tokens, known, more)
         return _clip_counts(prompt, known, more)
 
     def forget(self) -> None:
@@ -128,14 +133,14 @@ def _ids(tokenizer: TextTokenizer, text: str) -> list[int]:
     return list(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
-# ---- T5: what is beyond the limit is cut
+# ---- the others: what is beyond the limit is cut
 
 
-def _t5_counts(prompt: str, known: _Known, more: bool) -> tuple[TokenCount, ...]:
-    limit = MAX_TOKENS[known.sources.detected.variant] - 1  # the last is the mark of the end
+def _plain_counts(prompt: str, template: str, most: int, known: _Known, more: bool) -> tuple[TokenCount, ...]:
     counts = []
     for name, tokenizer in known.tokenizers.items():
-        tokens = len(_ids(tokenizer, prompt.lower().strip()))
+        around = len(_ids(tokenizer, template.format(prompt="")))
+        tokens, limit = len(_ids(tokenizer, template.format(prompt=prompt))) - around, most - around
         cut = max(0, tokens - limit)
         counts.append(
             TokenCount(encoder=name, tokens=tokens, limit=limit, chunks=1, cut=cut, honours_weights=False, more=more)

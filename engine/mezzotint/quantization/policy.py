@@ -30,9 +30,13 @@ _KEPT = {
     "CLIPTextModel": r"",
     "CLIPTextModelWithProjection": r"text_projection",
     "T5EncoderModel": r"",
+    "Qwen3Model": r"embed_tokens",
 }
+_TRANSFORMER = "Transformer2DModel"  # how the names of classes end whose blocks lie in lists
+_OUTSIDE_BLOCKS = r"(?!.*\.\d+\.).*"
 _LAYER_OF_ENCODER = re.compile(r"(?:.*\.)?(?:layers|block)\.(\d+)\..*")
-_WORDS = re.compile(r".*\.attn2\.to_[kv]")
+# Of these the weights are rounded and the inputs never: words, and the one token that time and size become.
+_PLAIN_INPUTS = re.compile(r".*\.attn2\.to_[kv]|.*(modulation|_mod|norm\d?(_context)?\.linear)(\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +68,17 @@ class Choice:
 
 def can_quantize(class_name: str) -> bool:
     """Whether there is a list of what to keep for networks of that class."""
-    return class_name in _KEPT
+    return _kept(class_name) is not None
+
+
+def _kept(class_name: str) -> str | None:
+    """Names of layers that stay as they are; None: nothing is known of the class."""
+    return _KEPT.get(class_name, _OUTSIDE_BLOCKS if class_name.endswith(_TRANSFORMER) else None)
 
 
 def formats_for(class_name: str, layers: tuple[LayerShape, ...], choice: Choice) -> Mapping[str, Format]:
     """The format of each layer that is quantized, by its name; ModelRefused when the scheme fits none of them."""
-    if class_name not in _KEPT:
+    if not can_quantize(class_name):
         known = ", ".join(_KEPT)
         raise ModelRefused(f"networks of the class {class_name} cannot be quantized; these can: {known}")
     formats = dict(_chosen(class_name, layers, choice))
@@ -82,7 +91,7 @@ def formats_for(class_name: str, layers: tuple[LayerShape, ...], choice: Choice)
 
 
 def _chosen(class_name: str, layers: tuple[LayerShape, ...], choice: Choice) -> Iterator[tuple[str, Format]]:
-    kept = re.compile(_KEPT[class_name])
+    kept = re.compile(_kept(class_name) or "")
     depth = max((number for layer in layers if (number := _number(layer.name)) is not None), default=0) + 1
     for layer in layers:
         if kept.fullmatch(layer.name) or (_is_encoder(class_name) and _is_end(layer.name, depth)):
@@ -107,7 +116,7 @@ def _candidates(layer: LayerShape, choice: Choice) -> Iterator[Format]:
         yield Int8(dynamic=False)
         return
     group = best_group(layer.shape[1]) if choice.rotate else 0
-    dynamic = choice.scheme != "int8-weight" and not _WORDS.fullmatch(layer.name)
+    dynamic = choice.scheme != "int8-weight" and not _PLAIN_INPUTS.fullmatch(layer.name)
     if choice.scheme == "int4":
         yield Nf4(double=choice.double)
     if choice.scheme == "int4-lowrank":
@@ -138,7 +147,7 @@ def _own(layer: LayerShape, choice: Choice) -> Format:
 
 
 def _is_encoder(class_name: str) -> bool:
-    return class_name.startswith(("CLIP", "T5"))
+    return class_name.startswith(("CLIP", "T5", "Qwen"))
 
 
 def _is_end(name: str, depth: int) -> bool:

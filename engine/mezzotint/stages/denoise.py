@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -14,6 +14,7 @@ from mezzotint.attention.session import finite
 from mezzotint.errors import Cancelled, MezzotintError
 from mezzotint.families.family import Conditioning, Family, LoadedModel, Scheduler
 from mezzotint.families.noise_levels import denoised
+from mezzotint.families.text.conditionings import half_of
 from mezzotint.protocol import IsCancelled
 from mezzotint.stages.images.latent_mask import LatentMask
 from mezzotint.stages.sampler_state import Generators, SamplerState
@@ -103,8 +104,7 @@ def _of_steps(conditioning: Conditioning, schedule: StageSchedule) -> list[Condi
     timesteps, interval = schedule.timesteps.tolist(), conditioning.sampling.cfg_interval
     if interval is None or not conditioning.guided:
         return [conditioning] * len(timesteps)
-    halves = {name: each.chunk(2)[1] for name, each in conditioning.tensors.items()}
-    plain = replace(conditioning, guided=False, tensors=halves)
+    plain = half_of(conditioning, 1)
     done = (1 - timestep / schedule.scheduler.config.num_train_timesteps for timestep in timesteps)
     return [conditioning if interval[0] <= part <= interval[1] else plain for part in done]
 

@@ -271,8 +271,7 @@ class Pipeline:
             fitted = fit(init, stage.width, stage.height, Image.Resampling.LANCZOS)
             return add_noise(schedule, self._to_latents(model, fitted, generator), generator)
         factor = stage.sources.vae_factor
-        channels = model.networks[stage.family.denoiser_component].config.in_channels
-        shape = (1, channels, stage.height // factor, stage.width // factor)
+        shape = (1, stage.sources.latent_channels, stage.height // factor, stage.width // factor)
         return initial_noise(schedule, shape, generator, model.device)
 
     def _keep(

@@ -42,8 +42,8 @@ def plan_schedule(
 ) -> StageSchedule:
     """Take all of the schedule, its last `strength` of steps, or what the schedule before has left; up to `until`."""
     scheduler, in_ram = build_scheduler(setup.scheduler), build_scheduler(setup.scheduler)
-    set_steps(scheduler, setup.sampling.steps, device)
-    set_steps(in_ram, setup.sampling.steps)
+    set_steps(scheduler, setup.sampling.steps, device, setup.scheduler.flow)
+    set_steps(in_ram, setup.sampling.steps, flow=setup.scheduler.flow)
     order = int(scheduler.order)
     begin = 0
     if strength is not None:
@@ -141,6 +141,8 @@ def add_noise(schedule: StageSchedule, clean: torch.Tensor, generator: torch.Gen
 def noised(schedule: StageSchedule, clean: torch.Tensor, noise: torch.Tensor, index: int) -> torch.Tensor:
     """Clean latents with that noise `(1, c, h, w)`, at the level of a step, from 0, or where the last step ends."""
     clean_share, noise_share = _mix(schedule, index)
+    if state_convention(schedule.levels) == "flow":
+        return noise_share * noise + clean_share * clean  # as diffusers has it: the first decides the strides
     return clean_share * clean + noise_share * noise
 
 

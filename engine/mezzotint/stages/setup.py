@@ -12,7 +12,7 @@ from mezzotint.families.family import Family, ModelSources
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.sources import with_weights
 from mezzotint.families.lora.prompt_tags import without_lora_tags
-from mezzotint.families.samplers import ResolvedScheduler, own_prediction, resolve_scheduler
+from mezzotint.families.samplers import FlowSteps, ResolvedScheduler, own_prediction, resolve_scheduler
 from mezzotint.option import declared
 from mezzotint.options import OPTIONS
 from mezzotint.protocol import (
@@ -167,11 +167,12 @@ def _set_up_stage(
     _check_clip_skip(sampling.clip_skip or 0, sources)
     if request.embeddings and not family.honours_embeddings:
         raise UsageError(f"{found.info.id} is of the family {family.name}, which takes no embeddings; leave them out")
-    scheduler = _scheduler(sampling, sources)
     width, height = _stage_size(stage, transition, before, family.multiple(sources), sources, given)
     check_size(width, height, family.multiple(sources))
     continues = before is not None and transition is not None and transition.strength is None
     steps = before.sampling.steps if continues and before else detected.defaults.steps
+    flow = family.flow_steps(sources, width, height, steps if sampling.steps is None else sampling.steps)
+    scheduler = _scheduler(sampling, sources, flow)
     return StageSetup(
         found=found,
         family=family,
@@ -232,7 +233,7 @@ def _check_clip_skip(clip_skip: int, sources: ModelSources) -> None:
         raise UsageError(f"clip skip {clip_skip} is outside 0..{most}, the layers that this model's encoders can skip")
 
 
-def _scheduler(sampling: Sampling, sources: ModelSources) -> ResolvedScheduler:
+def _scheduler(sampling: Sampling, sources: ModelSources, flow: FlowSteps | None) -> ResolvedScheduler:
     detected = sources.detected
     own_type = own_prediction(sources.scheduler)
     own_zero_snr = bool(sources.scheduler.get("rescale_betas_zero_snr", False))
@@ -246,6 +247,7 @@ def _scheduler(sampling: Sampling, sources: ModelSources) -> ResolvedScheduler:
         schedule=schedule,
         prediction_type=None if prediction == own_type else prediction,
         zero_terminal_snr=None if zero_snr == own_zero_snr else zero_snr,
+        flow=flow,
     )
 
 

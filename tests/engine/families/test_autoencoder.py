@@ -18,7 +18,8 @@ class Identity:
         self.config = SimpleNamespace(**{"scaling_factor": 0.5} | config)
 
     def encode(self, pixels):
-        return SimpleNamespace(latent_dist=SimpleNamespace(sample=lambda generator: pixels))
+        certain = torch.cat([pixels, torch.full_like(pixels, -30)], dim=1)  # the least variance that is drawn with
+        return SimpleNamespace(latent_dist=SimpleNamespace(parameters=certain))
 
     def decode(self, latents, return_dict):
         return (latents,)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mezzotint.families.family import Conditioning
 from mezzotint.families.guidance import guidance_embedding, guide, guided_output
-from mezzotint.families.text.conditionings import joined
+from mezzotint.families.text.conditionings import half_of, joined
 from mezzotint.protocol import Sampling
 
 
@@ -45,9 +45,9 @@ def test_the_same_embedding_as_diffusers(dim):
     torch.testing.assert_close(guidance_embedding(7.5, dim, torch.float32), theirs)
 
 
-def network(rows, tensors):
+def network(rows, said):
     """Something of every row's own."""
-    return rows * tensors["text"].mean(dim=(1, 2))[:, None, None, None] + rows.flip(-1)
+    return rows * said.tensors["text"].mean(dim=(1, 2))[:, None, None, None] + rows.flip(-1)
 
 
 def conditioning(*, guided, rescale=0.0, seed=1):
@@ -62,7 +62,7 @@ def test_one_half_after_the_other_is_the_same(rescale):
     sample, said = halves()[:1], conditioning(guided=True, rescale=rescale)
     both = guided_output(network, sample, said, "batched")
     torch.testing.assert_close(guided_output(network, sample, said, "sequential"), both)
-    assert both.shape == sample.shape and not torch.equal(both, network(sample, {"text": said.tensors["text"][1:]}))
+    assert both.shape == sample.shape and not torch.equal(both, network(sample, half_of(said, 1)))
 
 
 def test_rows_of_each_pass():
@@ -70,7 +70,7 @@ def test_rows_of_each_pass():
     for passes, rows in seen.items():
 
         def noted(x, t, rows=rows):
-            rows.append((len(x), len(t["text"])))
+            rows.append((len(x), len(t.tensors["text"])))
             return x
 
         guided_output(
@@ -85,7 +85,7 @@ def test_rows_of_each_pass():
 @pytest.mark.parametrize("passes", ["batched", "sequential"])
 def test_unguided_samples_are_asked_once(passes):
     sample, said = halves()[:1], conditioning(guided=False)
-    torch.testing.assert_close(guided_output(network, sample, said, passes), network(sample, said.tensors))
+    torch.testing.assert_close(guided_output(network, sample, said, passes), network(sample, said))
 
 
 @given(
@@ -99,10 +99,10 @@ def test_pictures_together_are_guided_as_each_is_alone(pictures, at_once, passes
     said = [conditioning(guided=guided, rescale=0.5, seed=seed) for seed in range(pictures)]
     rows = []
 
-    def ask(x, tensors):
+    def ask(x, asked):
         rows.append(len(x))
-        assert len(tensors["text"]) == len(x)
-        return network(x, tensors)
+        assert len(asked.tensors["text"]) == len(x)
+        return network(x, asked)
 
     together = guided_output(ask, sample, joined(said), passes, at_once)
     most = (at_once or pictures) * (2 if guided and passes == "batched" else 1)

@@ -10,12 +10,12 @@ import torch
 from mezzotint.checkpoints.weight_file import read_weights, weight_specs
 from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.family import ComponentSource, LoadedModel, Network, Tokenizer
+from mezzotint.families.loading.empty_weights import empty_weights
 from mezzotint.families.loading.on_disk import OnDisk
 from mezzotint.families.loading.one_process import tell_transformers
 from mezzotint.families.loading.original_names import Placement
 from mezzotint.families.loading.quantized_cache import QuantizedCache, discard_entry, take_entry
 from mezzotint.families.loading.routing import route
-from mezzotint.families.loading.skip_init import SkipInit
 from mezzotint.families.loading.stored_layers import StoredLayers
 from mezzotint.families.loading.weight_loader import WeightLoader
 from mezzotint.memory.shortage import is_ram_shortage
@@ -176,12 +176,10 @@ def component_dtype(source: ComponentSource, dtype: torch.dtype) -> torch.dtype:
 
 def empty_network(source: ComponentSource) -> Network:
     """A network without weights, of a component's configuration; ModelRefused when that describes none."""
-    import accelerate
-
     tell_transformers()
     _check_numbers(source.config, source.name)
     try:
-        with accelerate.init_empty_weights(include_buffers=False), SkipInit():
+        with empty_weights():
             return _construct(source)
     except Exception as error:
         if is_ram_shortage(error):

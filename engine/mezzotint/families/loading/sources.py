@@ -11,13 +11,17 @@ from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.weight_file import weight_specs
 from mezzotint.errors import ModelRefused
-from mezzotint.families.detection import Detected
+from mezzotint.families.autoencoder_space import latent_layout
+from mezzotint.families.detected import Detected
 from mezzotint.families.family import ComponentSource, ModelSources
 from mezzotint.families.loading.original_names import layout_of, place
 from mezzotint.families.loading.original_sdxl import PIPELINE_SETTINGS, TOKENIZERS, component_configs, is_refiner
 from mezzotint.families.loading.stored_layers import logical_header
 
-_RENAMED_CLASSES = {"Transformer2DModel": "PixArtTransformer2DModel"}  # what PixArt's first files still say
+_RENAMED_CLASSES = {
+    "Transformer2DModel": "PixArtTransformer2DModel",  # what PixArt's first files still say
+    "Qwen3ForCausalLM": "Qwen3Model",  # no next word is wanted
+}
 
 
 def folder_sources(checkpoint: FolderCheckpoint, detected: Detected, needed: Sequence[str]) -> ModelSources:
@@ -42,12 +46,14 @@ def folder_sources(checkpoint: FolderCheckpoint, detected: Detected, needed: Seq
 
 def _check_fit(checkpoint: FolderCheckpoint, components: Mapping[str, ComponentSource]) -> None:
     """Parts of unlike models would fail only after minutes of work."""
-    channels = components["vae"].config.get("latent_channels", 4)
+    vae = components["vae"]
+    channels = latent_layout({**vae.config, "_class_name": vae.class_name}).channels
     for name in ("unet", "transformer"):
-        if name in components and components[name].config.get("in_channels", 4) != channels:
+        found = components[name].config.get("in_channels", 4) if name in components else channels
+        if found not in (channels, 4 * channels):  # where the latents come in patches of two by two
             raise ModelRefused(
-                f"{checkpoint.path}: {name} takes {components[name].config.get('in_channels')} channels, its vae makes "
-                f"{channels}; the parts belong to different models"
+                f"{checkpoint.path}: {name} takes {found} channels, its vae makes {channels}; the parts belong to "
+                "different models"
             )
 
 

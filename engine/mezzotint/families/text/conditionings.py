@@ -7,11 +7,15 @@ import torch
 
 from mezzotint.families.family import Conditioning
 
+TEXT = "text"  # the tensor of a conditioning whose rows may be of unlike lengths
+
 
 def shape_of(conditioning: Conditioning) -> Hashable:
     """Equal for what can be joined: longer words, or ones whose padding is told otherwise, make other tensors."""
-    tensors = tuple((name, each.shape, each.dtype) for name, each in sorted(conditioning.tensors.items()))
-    return conditioning.guided, conditioning.sampling, tensors
+    tensors = tuple(
+        (name, _joinable(name, each, conditioning), each.dtype) for name, each in sorted(conditioning.tensors.items())
+    )
+    return conditioning.guided, conditioning.sampling, bool(conditioning.lengths), tensors
 
 
 def joined(conditionings: Sequence[Conditioning]) -> Conditioning:
@@ -20,22 +24,47 @@ def joined(conditionings: Sequence[Conditioning]) -> Conditioning:
     if len(conditionings) == 1:
         return first
     halves = 2 if first.guided else 1
+    longest = max((max(each.lengths) for each in conditionings if each.lengths), default=0)
+    padded = [_padded(each, longest) for each in conditionings]
     tensors = {
-        name: torch.cat([each.tensors[name].chunk(halves)[half] for half in range(halves) for each in conditionings])
+        name: torch.cat([each[name].chunk(halves)[half] for half in range(halves) for each in padded])
         for name in first.tensors
     }
-    return replace(first, tensors=tensors)
+    lengths = tuple(length for half in range(halves) for each in conditionings for length in _half(each, half, halves))
+    return replace(first, tensors=tensors, lengths=lengths)
 
 
 def part_of(conditioning: Conditioning, part: slice, images: int) -> Conditioning:
     """That of some of the images that it was joined from."""
+    halves = [slice(half, half + images) for half in ((0, images) if conditioning.guided else (0,))]
+    tensors = {name: torch.cat([each[half][part] for half in halves]) for name, each in conditioning.tensors.items()}
+    lengths = tuple(length for half in halves for length in conditioning.lengths[half][part])
+    return replace(conditioning, tensors=tensors, lengths=lengths)
 
-    def rows(tensor: torch.Tensor) -> torch.Tensor:
-        if not conditioning.guided:
-            return tensor[part]
-        return torch.cat([half[part] for half in torch.split(tensor, images)])
 
-    return replace(conditioning, tensors={name: rows(each) for name, each in conditioning.tensors.items()})
+def half_of(conditioning: Conditioning, half: int) -> Conditioning:
+    """That of all negative prompts, 0, or of all prompts, 1."""
+    tensors = {name: each.chunk(2)[half] for name, each in conditioning.tensors.items()}
+    return replace(conditioning, guided=False, tensors=tensors, lengths=_half(conditioning, half, 2))
+
+
+def _half(conditioning: Conditioning, half: int, halves: int) -> tuple[int, ...]:
+    rows = len(conditioning.lengths) // halves
+    return conditioning.lengths[half * rows : (half + 1) * rows]
+
+
+def _joinable(name: str, tensor: torch.Tensor, conditioning: Conditioning) -> tuple[int, ...]:
+    """The shape of a tensor, but for the length of words whose padding can be told."""
+    shape = tuple(tensor.shape)
+    return (shape[0], *shape[2:]) if conditioning.lengths and name == TEXT else shape
+
+
+def _padded(conditioning: Conditioning, length: int) -> dict[str, torch.Tensor]:
+    text = conditioning.tensors.get(TEXT)
+    if not conditioning.lengths or text is None or text.shape[1] >= length:
+        return conditioning.tensors
+    shape = (text.shape[0], length - text.shape[1], *text.shape[2:])
+    return {**conditioning.tensors, TEXT: torch.cat([text, text.new_zeros(shape)], dim=1)}
 
 
 def moved(conditioning: Conditioning, device: torch.device) -> Conditioning:

@@ -8,7 +8,7 @@ from torch import nn
 from mezzotint.acceleration.text_cache import kept_width
 from mezzotint.memory.blocks import blocks_of
 from mezzotint.memory.footprints.footprint import ComponentFootprint, Law, Role
-from mezzotint.memory.footprints.forward_calls import can_trace, is_text, used_part
+from mezzotint.memory.footprints.forward_calls import Call, can_trace, is_text, used_part
 from mezzotint.memory.footprints.tracing import trace
 from mezzotint.memory.footprints.weight_bytes import weight_bytes
 
@@ -19,9 +19,12 @@ def component_footprint(
     name: str,
     class_name: str,
     tokens: int,
+    call: Call | None = None,
     on_progress: Callable[[float], None] = lambda _: None,
 ) -> ComponentFootprint:
     """Count its weights and trace it; the network, whose weights have no memory, is used up by that.
+
+    `call`: how it is asked; None: as networks of its class are.
 
     Blocks stand in the order in which they run. Those that no pass goes through are part of what lies outside, as are
     all of an autoencoder, which is never streamed: its activations are many times its weights.
@@ -34,8 +37,8 @@ def component_footprint(
     counted = weight_bytes(part, class_name, tuple(block.removeprefix(lead) for block in inside))
     sizes = {lead + block.name: replace(block, name=lead + block.name) for block in counted.blocks}
     live, work, order = Law(), Law(), tuple(sizes)
-    if can_trace(class_name):
-        traced = trace(network, class_name, tokens, on_progress)
+    if call is not None or can_trace(class_name):
+        traced = trace(network, class_name, tokens, on_progress, call=call)
         live, work, order = traced.live, traced.work, tuple(block for block in traced.order if block in sizes)
     kept = kept_width(part) if role_of(class_name) == "denoiser" else 0
     idle = [sizes[block].bytes for block in sizes if block not in order]

@@ -27,7 +27,7 @@ def is_text(class_name: str) -> bool:
     return class_name in _TEXTS
 
 
-def call(network: Network, class_name: str, size: int, batch: int, tokens: int) -> object:
+def known_call(class_name: str, network: Network, size: int, batch: int, tokens: int) -> object:
     """One forward pass; of an autoencoder: decoding. `size` is a side in latent pixels, or a number of tokens.
 
     `tokens` are those of a prompt that a denoiser is given. For a text encoder: those that prompts are padded to, with
@@ -169,11 +169,19 @@ def _qwen_text(network: Network, tokens: int, batch: int, _: int) -> object:
     )
 
 
+def _qwen3(network: Network, tokens: int, batch: int, padded: int) -> object:
+    mask = _mask(network, batch, tokens).bool() if padded else None
+    return network(
+        input_ids=_integers(network, batch, tokens), attention_mask=mask, output_hidden_states=True, use_cache=False
+    )
+
+
 _TEXTS: Mapping[str, Call] = {
     "CLIPTextModel": _clip,
     "CLIPTextModelWithProjection": _clip,
     "T5EncoderModel": _t5,
     "Qwen2_5_VLForConditionalGeneration": _qwen_text,
+    "Qwen3Model": _qwen3,
 }
 _IMAGES: Mapping[str, Call] = {
     "UNet2DConditionModel": _unet,

@@ -13,7 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from mezzotint.memory.blocks import blocks_of, order_of
 from mezzotint.memory.footprints.fitting import Point, fit
 from mezzotint.memory.footprints.footprint import Law
-from mezzotint.memory.footprints.forward_calls import LENGTHS, call, is_text, longest, sides_of
+from mezzotint.memory.footprints.forward_calls import LENGTHS, Call, is_text, known_call, longest, sides_of
 from mezzotint.memory.footprints.live_memory import counted
 
 HALF = torch.bfloat16  # of 16 bits, and with float16's code paths but for the guards against its overflow
@@ -29,15 +29,24 @@ class Traced:
 
 
 def trace(
-    network: nn.Module, class_name: str, tokens: int, on_progress: Callable[[float], None] = lambda _: None
+    network: nn.Module,
+    class_name: str,
+    tokens: int,
+    on_progress: Callable[[float], None] = lambda _: None,
+    *,
+    call: Call | None = None,
 ) -> Traced:
-    """Trace a network that has no weights and is used up by it; `on_progress` hears the part that is done."""
+    """Trace a network that has no weights and is used up by it; `on_progress` hears the part that is done.
+
+    `call`: how it is asked; None: as networks of its class are.
+    """
+    asked = call or functools.partial(known_call, class_name)
     order: list[str] = []
     live, work = [], []
     with _fake(network):
         sizes = _sizes(network, class_name, tokens)
         for index, (size, batch) in enumerate(sizes):
-            run = functools.partial(call, network, class_name, size, batch, tokens)
+            run = functools.partial(asked, network, size, batch, tokens)
             with counted() as memory:
                 order += order_of(network, () if order else blocks_of(network), run)
             positions = size if is_text(class_name) else size * size
@@ -53,7 +62,7 @@ def peak_of(network: nn.Module, class_name: str, sizes: Sequence[tuple[int, int]
     with _fake(network):
         for size, batch in sizes:
             with counted() as memory:
-                call(network, class_name, size, batch, tokens)
+                known_call(class_name, network, size, batch, tokens)
             positions = size if is_text(class_name) else size * size
             points.append(Point(positions=positions, batch=batch, value=memory.peak))
     return points

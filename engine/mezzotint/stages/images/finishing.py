@@ -64,7 +64,7 @@ def finish(
     given = _pictures(picture, cancelled)
     setup = set_up(_last_stage(picture.record.request), find, default_model, _no_image)
     stage = setup.stages[0]
-    channels = stage.sources.components["vae"].config.get("latent_channels", 4)
+    channels = stage.sources.latent_channels
     if latents.shape[1] != channels:
         raise ImageRefused(f"{path} has latents of {latents.shape[1]} channels; {stage.found.info.id} has {channels}")
     picture = replace(picture, path=_target(request, picture))

@@ -22,12 +22,13 @@ class Linear:
     def encode(self, pixels):
         small = torch.nn.functional.avg_pool2d(pixels, 8)
         latents = torch.einsum("bchw,cd->bdhw", small, MIX) + 0.25
-        return SimpleNamespace(latent_dist=SimpleNamespace(sample=lambda generator: latents))
+        certain = torch.cat([latents, torch.full_like(latents, -30)], dim=1)  # the least variance that is drawn with
+        return SimpleNamespace(latent_dist=SimpleNamespace(parameters=certain))
 
 
 def latents_of(colour):
     vae, pixels = Linear(), torch.tensor(colour).view(1, 3, 1, 1).expand(1, 3, 64, 64) / 127.5 - 1
-    return vae.encode(pixels).latent_dist.sample(None) * vae.config.scaling_factor
+    return vae.encode(pixels).latent_dist.parameters.chunk(2, dim=1)[0] * vae.config.scaling_factor
 
 
 def test_colours_come_back():

@@ -1,0 +1,201 @@
+"""A family of flow-matching transformers, of its description and what it says of words, latents and a call."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.folder import FolderCheckpoint
+from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
+from mezzotint.errors import ModelRefused
+from mezzotint.families.detected import Detected
+from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network, PromptInputs
+from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.families.loading.sources import folder_sources
+from mezzotint.families.samplers import FlowSteps
+
+if TYPE_CHECKING:
+    import torch
+
+MAX_PATCH = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What a text encoder made of one prompt."""
+
+    text: "torch.Tensor"  # (1, n, d)
+    length: int | None = None  # tokens that are no padding, where the network has to be told
+    others: "Mapping[str, torch.Tensor]" = field(default_factory=dict)  # (1, ...) each
+
+
+class FlowFamily(ABC):
+    """Has what `Family` asks for; a family adds `words`, `ask` and `blank`, and what of the rest is its own."""
+
+    spec: FlowSpec
+    denoiser_component = "transformer"
+    honours_weights = False
+    honours_embeddings = False
+    honours_clip_skip = False
+
+    @property
+    def name(self) -> str:
+        """The name that detection uses."""
+        return self.spec.name
+
+    # ---- what a family has to say
+
+    @abstractmethod
+    def words(self, model: LoadedModel, prompt: str) -> Words:
+        """What the text encoders make of a prompt."""
+
+    @abstractmethod
+    def ask(
+        self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
+    ) -> "torch.Tensor":
+        """The velocity `(n, c, h, w)` that the network sees in latents of that shape at a timestep `(n,)` of 1000."""
+
+    @abstractmethod
+    def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
+        """The shapes of a conditioning of so many tokens, for a network that is traced without words."""
+
+    # ---- what most have in common
+
+    def detect(self, folder: FolderCheckpoint) -> Detected:
+        """Which variant a folder is, and what it is best run with."""
+        variant = self.variant(folder)
+        return Detected(
+            family=self.name,
+            variant=variant,
+            defaults=self.spec.variants[variant],
+            prediction_type="flow_prediction",
+            zero_terminal_snr=False,
+            sampler=None,
+            schedule=None,
+        )
+
+    def variant(self, folder: FolderCheckpoint) -> str:  # noqa: ARG002  for families of several
+        """One of the description's."""
+        return next(iter(self.spec.variants))
+
+    def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
+        """Name the parts of a checkpoint; ModelRefused when one is missing."""
+        if isinstance(checkpoint, FileCheckpoint):
+            raise ModelRefused(
+                f"{checkpoint.path}: {self.spec.title} is read from diffusers folders, not from one file"
+            )
+        found = folder_sources(checkpoint, detected, self.spec.components)
+        if self.spec.text_layers is None:
+            return found
+        return _cut(found, self.spec.text_layers)
+
+    def multiple(self, sources: ModelSources) -> int:
+        """The number of pixels that width and height must be multiples of."""
+        return sources.vae_factor * self.spec.patch
+
+    def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:
+        """Sigmas from 1 down to 1 / steps, and the shift for an image's tokens."""
+        import numpy as np
+
+        side = self.multiple(sources)
+        tokens = (width // side) * (height // side)
+        sigmas = tuple(float(sigma) for sigma in np.linspace(1.0, 1 / steps, steps))
+        return FlowSteps(sigmas=sigmas, mu=self.mu(sources.scheduler, tokens, steps))
+
+    def mu(self, scheduler: Mapping[str, object], tokens: int, steps: int) -> float:  # noqa: ARG002  for some
+        """Log of the shift of the noise: a line through two sizes of images, as the scheduler's settings have it."""
+        low, high = _number(scheduler, "base_image_seq_len", 256), _number(scheduler, "max_image_seq_len", 4096)
+        least, most = _number(scheduler, "base_shift", 0.5), _number(scheduler, "max_shift", 1.15)
+        slope = (most - least) / (high - low) if high != low else 0.0
+        return tokens * slope + (least - slope * low)
+
+    def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
+        """Turn words into conditioning: `text` `(k, n, d)` and what else the family has, k of 1 or 2."""
+        import torch
+
+        guided = self.spec.guidance == "true" and inputs.guidance_scale > 1
+        prompts = [inputs.negative_prompt, inputs.prompt] if guided else [inputs.prompt]
+        rows = [self.words(model, prompt) for prompt in prompts]
+        longest = max(row.text.shape[1] for row in rows)
+        text = torch.cat([torch.nn.functional.pad(row.text, (0, 0, 0, longest - row.text.shape[1])) for row in rows])
+        tensors = {"text": text} | {name: torch.cat([row.others[name] for row in rows]) for name in rows[0].others}
+        if self.spec.guidance == "embedded":
+            tensors["guidance"] = torch.full((1,), inputs.guidance_scale, dtype=torch.float32)
+        return Conditioning(
+            guided=guided,
+            tensors={
+                name: each.to(model.device, self.number_format(name, each, model)) for name, each in tensors.items()
+            },
+            lengths=tuple(row.length for row in rows if row.length is not None),
+        )
+
+    def number_format(self, name: str, tensor: "torch.Tensor", model: LoadedModel) -> "torch.dtype":  # noqa: ARG002
+        """What a tensor of the conditioning is kept in: the model's format, where it is no mask."""
+        return model.dtype if tensor.is_floating_point() else tensor.dtype
+
+    def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
+        """That of several images, which are denoised together, of conditionings of one shape."""
+        from mezzotint.families.text.conditionings import joined
+
+        return joined(conditionings)
+
+    def predict(
+        self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
+    ) -> "torch.Tensor":
+        """The transformer's guided velocity for a sample `(n, c, h, w)`, of the same shape."""
+        from mezzotint.families.guidance import guided_output
+
+        network = model.networks[self.denoiser_component]
+
+        def asked(rows: "torch.Tensor", conditioning: Conditioning) -> "torch.Tensor":
+            return self.ask(network, rows.to(model.dtype), timestep.to(rows.device).expand(rows.shape[0]), conditioning)
+
+        passes = model.passes if self.spec.halves_together else "sequential"
+        return guided_output(asked, sample, conditioning, passes, model.at_once, self.guide)
+
+    def traced_call(self, sources: ModelSources) -> "Callable[[Network, int, int, int], object]":
+        """How the network is asked without words or latents, by a side in latents, rows and tokens, to be traced."""
+        import torch
+
+        config, channels = sources.components[self.denoiser_component].config, sources.latent_channels
+
+        def call(network: Network, side: int, rows: int, tokens: int) -> object:
+            like = next(network.parameters())
+
+            def numbers(*shape: int) -> torch.Tensor:
+                return torch.empty(shape, dtype=like.dtype, device=like.device)
+
+            tensors = {name: numbers(*shape) for name, shape in self.blank(config, rows, tokens).items()}
+            conditioning = Conditioning(guided=False, tensors=tensors, lengths=(tokens,) * rows)
+            return self.ask(network, numbers(rows, channels, side, side), numbers(rows), conditioning)
+
+        return call
+
+    def guide(self, output: "torch.Tensor", scale: float, rescale: float) -> "torch.Tensor":
+        """Combine `(2b, c, h, w)`, unconditional half first, into `(b, c, h, w)`."""
+        from mezzotint.families.guidance import guide
+
+        return guide(output, scale, rescale)
+
+
+def guided_from_prompt(output: "torch.Tensor", scale: float, rescale: float) -> "torch.Tensor":
+    """The same as `guide`, counted from the conditional half: p + (scale - 1) (p - n), for the same last bits."""
+    from mezzotint.families.guidance import restored
+
+    unconditional, conditional = output.chunk(2)
+    return restored(conditional + (scale - 1) * (conditional - unconditional), conditional, rescale)
+
+
+def _cut(sources: ModelSources, layers: int) -> ModelSources:
+    """Without the layers of the text encoder that nothing is taken from."""
+    encoder = sources.components["text_encoder"]
+    said = encoder.config.get("num_hidden_layers")
+    if not isinstance(said, int) or said <= layers:
+        return sources
+    config = {**encoder.config, "num_hidden_layers": layers}
+    return replace(sources, components={**sources.components, "text_encoder": replace(encoder, config=config)})
+
+
+def _number(settings: Mapping[str, object], key: str, usual: float) -> float:
+    said = settings.get(key)
+    return float(said) if isinstance(said, int | float) else usual

@@ -1,0 +1,26 @@
+"""The description of a family of flow-matching transformers: all of it that is no code."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from mezzotint.protocol import ModelDefaults
+
+Guidance = Literal["true", "embedded"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowSpec:
+    """What one family is, and what its models are best run with."""
+
+    name: str  # as detection and files have it
+    title: str  # as people know it
+    pipelines: tuple[str, ...]  # that a folder may name
+    components: tuple[str, ...]  # that its pipelines cannot do without
+    variants: Mapping[str, ModelDefaults]  # what each is run with when nothing is said
+    max_tokens: int  # of a prompt in its template
+    template: str = "{prompt}"  # what the words are read in; one that comes with a model is a program, and none is run
+    patch: int = 2  # latents that are one token, along a side
+    guidance: Guidance = "true"  # with negative prompts, or a scale that the network is told
+    halves_together: bool = True  # whether one pass can have prompts and negative prompts of unlike lengths
+    text_layers: int | None = None  # of the text encoder, that are used; None: all

@@ -1,0 +1,86 @@
+"""Z-Image and Z-Image-Turbo: Qwen3 reads the words, and one stream of blocks sees them beside the image."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.folder import FolderCheckpoint
+from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
+from mezzotint.families.flow.family import FlowFamily, Words, guided_from_prompt
+from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.families.samplers import FlowSteps
+from mezzotint.protocol import ModelDefaults
+
+if TYPE_CHECKING:
+    import torch
+
+TURBO_SHIFT = 3.0  # of Turbo's noise; Base has 6
+
+
+class ZImage(FlowFamily):
+    """Turbo, distilled to eight steps without guidance, and Base."""
+
+    spec = FlowSpec(
+        name="z-image",
+        title="Z-Image",
+        pipelines=("ZImagePipeline",),
+        components=("transformer", "vae", "text_encoder", "tokenizer"),
+        variants={
+            "turbo": ModelDefaults(width=1024, height=1024, steps=9, guidance_scale=1.0),
+            "base": ModelDefaults(width=1024, height=1024, steps=50, guidance_scale=5.0),
+        },
+        max_tokens=512,
+        template="<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n",  # Qwen3's, with thinking
+    )
+
+    def variant(self, folder: FolderCheckpoint) -> str:
+        """By its shift: the shapes of both are the same."""
+        shift = folder.components["scheduler"].config.get("shift", TURBO_SHIFT)
+        return "turbo" if isinstance(shift, int | float) and shift <= TURBO_SHIFT else "base"
+
+    def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:  # noqa: ARG002
+        """Sigmas as its pipeline has them, to the last bit; the shift is one for all sizes."""
+        import torch
+
+        return FlowSteps(sigmas=tuple(torch.linspace(1.0, 1 / steps, steps).tolist()))
+
+    def words(self, model: LoadedModel, prompt: str) -> Words:
+        """The last layer but one of Qwen3, of the words alone."""
+        import torch
+
+        tokenizer, encoder = model.tokenizers["tokenizer"], model.networks["text_encoder"]
+        read = tokenizer(
+            [self.spec.template.format(prompt=prompt)],
+            padding="max_length",
+            max_length=self.spec.max_tokens,
+            truncation=True,
+            return_tensors="pt",
+        )
+        length = int(read.attention_mask.sum())
+        with torch.no_grad():
+            states = encoder(
+                input_ids=read.input_ids.to(encoder.device),
+                attention_mask=read.attention_mask.to(encoder.device).bool(),
+                output_hidden_states=True,
+            ).hidden_states
+        mask = read.attention_mask[0].bool()
+        return Words(text=states[-2][:, mask.to(encoder.device)], length=length)
+
+    def ask(
+        self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
+    ) -> "torch.Tensor":
+        """The network counts time from noise to image, and looks the other way."""
+        import torch
+
+        lengths = conditioning.lengths or (conditioning.tensors["text"].shape[1],) * rows.shape[0]
+        words = [text[:length] for text, length in zip(conditioning.tensors["text"], lengths, strict=True)]
+        seen = network(list(rows.unsqueeze(2).unbind(0)), (1000 - timestep) / 1000, words, return_dict=False)[0]
+        return -torch.stack([each.float() for each in seen]).squeeze(2)
+
+    def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
+        """Words of Qwen3's width."""
+        width = config.get("cap_feat_dim")
+        return {"text": (rows, tokens, width if isinstance(width, int) else 2560)}
+
+    def guide(self, output: "torch.Tensor", scale: float, rescale: float) -> "torch.Tensor":
+        """Counted from the prompt's half, as its pipeline does."""
+        return guided_from_prompt(output, scale, rescale)

@@ -1,0 +1,65 @@
+"""Images by the engine and by the pipelines of diffusers, of one small flow model, for tests that compare them."""
+
+import copy
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.engine import Engine
+from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, ModelRef, Output, Sampling, Stage
+
+PROMPT, NEGATIVE, SEED, SIDE = "a red house by the sea at dusk", "rain", 7, 64
+
+
+def request_of(
+    model: Path, folder: Path, *, init: Path | None = None, side: int = SIDE, **fields: Any
+) -> GenerateRequest:
+    """For one image of a model's folder or file; `fields` are those of `Sampling` or of the request."""
+    of_sampling = {one.name for one in dataclasses.fields(Sampling)}
+    sampling = Sampling(**{name: value for name, value in fields.items() if name in of_sampling})
+    given = {name: value for name, value in fields.items() if name not in of_sampling}
+    stage = Stage(model=ModelRef(id=str(model)), width=side, height=side, sampling=sampling)
+    usual: dict[str, Any] = {
+        "prompt": PROMPT,
+        "seed": SEED,
+        "attention": "sdpa",
+        "dtype": "float32",
+        "images": () if init is None else (ImageInput(path=str(init)),),
+        "output": Output(path=str(folder / "ours.png"), overwrite=True),
+    }
+    return GenerateRequest(cascade=Cascade(stages=(stage,)), **usual | given)
+
+
+def ours(model: Path, folder: Path, **fields: Any) -> np.ndarray:
+    """The engine's image of such a request."""
+    result = Engine(Catalog.standard()).generate(request_of(model, folder, **fields), lambda _: None, lambda: False)
+    return np.array(Image.open(result.images[0].path))
+
+
+def pipeline(name: str, folder: Path) -> Any:
+    """One of diffusers', whose networks have weights in memory of their own: mapped files lie unaligned."""
+    import diffusers
+
+    made = getattr(diffusers, name).from_pretrained(folder, torch_dtype=torch.float32)
+    for part, network in made.components.items():
+        if isinstance(network, torch.nn.Module):
+            setattr(made, part, copy.deepcopy(network))
+    made.set_progress_bar_config(disable=True)
+    return made
+
+
+def generator() -> torch.Generator:
+    """Of the one seed."""
+    return torch.Generator("cpu").manual_seed(SEED)
+
+
+def same(theirs: Image.Image, mine: np.ndarray, *, apart: int = 0) -> None:
+    """Bit for bit, or a few shades apart, and no grey."""
+    expected = np.array(theirs.convert("RGB"))
+    assert expected.std() > 1
+    np.testing.assert_allclose(expected.astype(int), mine.astype(int), rtol=0, atol=apart)

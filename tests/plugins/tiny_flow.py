@@ -1,0 +1,84 @@
+"""What small random flow models for tests have in common: tokenizers learned on the spot, encoders, autoencoders."""
+
+from typing import Any
+
+SENTENCES = (
+    "a red house by the sea at dusk",
+    "two green hills under a dark blue sky with small white clouds",
+    "a yellow boat on a grey lake, in the rain, at night",
+    'nothing but snow (and a fox:1.2) [quick] "brown" 0123456789 !?;',
+    "user assistant system think Describe the image",
+)
+TOKENS = 600
+_CHAT = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<think>", "</think>",
+         "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|vision_pad|>", "<|video_pad|>")  # fmt: skip
+_TEMPLATE = (
+    "{%- for m in messages %}"
+    "{{- '<|im_start|>' + m.role + '\n' }}"
+    "{%- if m.content is string %}{{- m.content }}"
+    "{%- else %}{%- for part in m.content %}{{- part.text }}{%- endfor %}{%- endif %}"
+    "{{- '<|im_end|>' + '\n' }}"
+    "{%- endfor %}"
+    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}"
+    "{%- if enable_thinking is defined and enable_thinking is false %}{{- '<think>\n\n</think>\n\n' }}{%- endif %}"
+    "{%- endif %}"
+)
+
+
+def qwen_tokenizer() -> Any:
+    """A byte-level tokenizer with Qwen's special tokens and its way with them."""
+    import json
+
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import Qwen2Tokenizer
+
+    learner = Tokenizer(models.BPE())
+    learner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    learner.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=TOKENS - len(_CHAT), initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+    )
+    learner.train_from_iterator(SENTENCES, trainer)
+    learned = json.loads(learner.to_str())["model"]
+    merges = [tuple(pair) if isinstance(pair, list) else tuple(pair.split(" ")) for pair in learned["merges"]]
+    tokenizer = Qwen2Tokenizer(vocab=learned["vocab"], merges=merges)
+    tokenizer.add_special_tokens({"additional_special_tokens": list(_CHAT[1:])})
+    tokenizer.chat_template = _TEMPLATE
+    return tokenizer
+
+
+def qwen3(*, layers: int = 4, width: int = 32, head: bool = False) -> Any:
+    """A language model of Qwen3's kind."""
+    from transformers import Qwen3Config, Qwen3ForCausalLM, Qwen3Model
+
+    config = Qwen3Config(
+        vocab_size=TOKENS,
+        hidden_size=width,
+        intermediate_size=48,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=8,
+        max_position_embeddings=2048,
+        tie_word_embeddings=True,
+    )
+    return (Qwen3ForCausalLM if head else Qwen3Model)(config).eval()
+
+
+def kl_autoencoder(channels: int = 16) -> Any:
+    """An AutoencoderKL as FLUX.1's is, eight pixels to a latent."""
+    from diffusers import AutoencoderKL
+
+    return AutoencoderKL(
+        block_out_channels=(8, 8, 16, 16),
+        down_block_types=("DownEncoderBlock2D",) * 4,
+        up_block_types=("UpDecoderBlock2D",) * 4,
+        layers_per_block=1,
+        latent_channels=channels,
+        norm_num_groups=4,
+        sample_size=64,
+        scaling_factor=0.3611,
+        shift_factor=0.1159,
+        use_quant_conv=False,
+        use_post_quant_conv=False,
+    ).eval()
