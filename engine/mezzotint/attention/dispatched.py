@@ -1,4 +1,4 @@
-"""Our attention in the newer transformers of diffusers, all of which attend by one function, `dispatch_attention_fn`."""
+"""Our attention in the newer transformers of diffusers, which all attend by `dispatch_attention_fn`."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
