@@ -5,6 +5,7 @@ import torch
 from fake_card.install import fake_card
 from fake_card.state import Hazard
 from streamed_networks import case
+from torch.utils._device import _device_constructors
 
 CUDA = torch.device("cuda:0")
 
@@ -260,3 +261,11 @@ def test_without_it_there_is_no_card():
         assert torch.cuda.is_available()
     assert not torch.cuda.is_available()
     assert torch.cuda.device_count() == 0
+
+
+def test_networks_without_numbers_are_built_after_it_as_before():
+    _device_constructors.cache_clear()
+    with fake_card(), torch.device("meta"):
+        assert torch.empty(1).is_meta
+    with torch.device("meta"):
+        assert torch.empty(1).is_meta

@@ -14,6 +14,7 @@ from fake_card import operations
 from fake_card.clocks import Stream
 from fake_card.cuda_module import replacements
 from fake_card.state import KINDS, Card, Device, card
+from torch.utils._device import _device_constructors
 
 _KINDS_OF_DEVICE = 21  # c10::COMPILE_TIME_MAX_DEVICE_TYPES
 _PRIVATE = 20  # c10::DeviceType::PrivateUse1
@@ -48,6 +49,7 @@ def fake_card(
     card.kind = KINDS[device_type]
     if device_type not in _registered:
         _registered[device_type] = [_put_guard(), *operations.register(device_type.upper())]
+    _device_constructors()  # torch keeps the functions that it finds when it is first asked: its own, not ours
     card.session += 1
     card.devices = [Device(index) for index in range(count)]
     for device in card.devices:
