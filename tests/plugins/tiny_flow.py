@@ -60,6 +60,7 @@ def qwen3(*, layers: int = 4, width: int = 32, head: bool = False) -> Any:
         num_key_value_heads=2,
         head_dim=8,
         max_position_embeddings=2048,
+        rope_parameters={"rope_type": "default", "rope_theta": 1000000.0},
         tie_word_embeddings=True,
     )
     return (Qwen3ForCausalLM if head else Qwen3Model)(config).eval()
@@ -70,12 +71,11 @@ def kl_autoencoder(channels: int = 16) -> Any:
     from diffusers import AutoencoderKL
 
     return AutoencoderKL(
-        block_out_channels=(8, 8, 16, 16),
+        block_out_channels=(32, 32, 32, 32),
         down_block_types=("DownEncoderBlock2D",) * 4,
         up_block_types=("UpDecoderBlock2D",) * 4,
         layers_per_block=1,
         latent_channels=channels,
-        norm_num_groups=4,
         sample_size=64,
         scaling_factor=0.3611,
         shift_factor=0.1159,

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from original_files import joined, language_model, ldm_vae, weights
 from tiny_flow import kl_autoencoder, qwen3, qwen_tokenizer
 
 
@@ -44,3 +45,28 @@ def transformer(**others: object) -> Any:
         for parameter in network.parameters():
             parameter.normal_(std=0.1) if parameter.ndim < 2 else None
     return network.eval()
+
+
+def original_transformer(folder: Path) -> dict[str, Any]:
+    """The transformer of a folder under its first names."""
+    parts = (".attention.to_q.", ".attention.to_k.", ".attention.to_v.")
+    whole = joined(weights(folder, "transformer"), parts, ".attention.qkv.")
+    renames = {
+        "all_x_embedder.2-1.": "x_embedder.",
+        "all_final_layer.2-1.": "final_layer.",
+        ".attention.to_out.0.": ".attention.out.",
+        ".attention.norm_q.": ".attention.q_norm.",
+        ".attention.norm_k.": ".attention.k_norm.",
+    }
+    for new, old in renames.items():
+        whole = {name.replace(new, old): each for name, each in whole.items()}
+    return whole
+
+
+def split_files(folder: Path) -> dict[str, dict[str, Any]]:
+    """By the names that they have in ComfyUI's folders."""
+    return {
+        "diffusion_models/z_image_turbo_bf16.safetensors": original_transformer(folder),
+        "text_encoders/qwen_3_4b.safetensors": language_model(folder),
+        "vae/ae.safetensors": ldm_vae(folder),
+    }

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from mezzotint.catalog.huggingface import PREFIX, scan_cache, snapshot_of
 from mezzotint.catalog.ids import with_ids
+from mezzotint.catalog.other_programs import part_folders
+from mezzotint.catalog.parts import with_parts
 from mezzotint.catalog.place import Candidate, Found, Layout, Place, Source, at_home
 from mezzotint.catalog.places import Places, all_places, standard_places
 from mezzotint.catalog.scan import scan
@@ -64,9 +66,9 @@ class Catalog:
 
         Those that the person has taken off the list are left out, unless `hidden`.
         """
-        off = self._places.hidden
+        off, folders = self._places.hidden, self._part_folders()
         return tuple(
-            replace(_listed(identity, candidate), hidden=_is_hidden(identity, candidate, off))
+            replace(_listed(identity, candidate, folders), hidden=_is_hidden(identity, candidate, off))
             for identity, candidate in self._look()[0].items()
             if hidden or not _is_hidden(identity, candidate, off)
         )
@@ -76,8 +78,8 @@ class Catalog:
         real = os.path.realpath(path)
         for identity, candidate in self._look()[0].items():
             if os.path.realpath(candidate.path) == real:
-                return _listed(identity, candidate)
-        return _listed(str(path), _apart(path))
+                return _listed(identity, candidate, self._part_folders())
+        return _listed(str(path), _apart(path), self._part_folders())
 
     def where(self, ref: ModelRef) -> tuple[str, Path]:
         """The id and place of a model, be it damaged or not; UnknownModel when there is none."""
@@ -99,10 +101,10 @@ class Catalog:
         candidates, _ = self._look()
         identity = _match(ref.id, candidates)
         if identity is not None:
-            return _open(identity, candidates[identity])
+            return _open(identity, candidates[identity], self._part_folders())
         path = _path_of(ref.id)
         if path is not None:
-            return _open_as(str(path), path, "path")
+            return _open_as(str(path), path, "path", self._part_folders())
         raise UnknownModel(_unknown(ref.id, at_home(Path(ref.id)), candidates))
 
     def inspect(self, ref: ModelRef) -> ModelInfo:
@@ -114,6 +116,9 @@ class Catalog:
     def default(self) -> ModelRef:
         """The bundled model that works on a fresh machine."""
         return ModelRef(id=DEFAULT_MODEL)
+
+    def _part_folders(self) -> tuple[Path, ...]:
+        return tuple(folder for path in self._places.named for folder in part_folders(path))
 
     def _look(self) -> tuple[dict[str, Candidate], tuple[str, ...]]:
         places, notices = all_places(self._places)
@@ -147,9 +152,9 @@ def _with_own_name(candidate: Candidate) -> Candidate:
     return replace(candidate, name=str(name))
 
 
-def _listed(identity: str, candidate: Candidate) -> ModelInfo:
+def _listed(identity: str, candidate: Candidate, folders: Sequence[Path]) -> ModelInfo:
     try:
-        return _open(identity, candidate).info
+        return _open(identity, candidate, folders).info
     except (ModelRefused, StorageError) as error:
         return ModelInfo(
             id=identity,
@@ -171,8 +176,8 @@ def _bytes_of_file(path: Path) -> int:
         return 0
 
 
-def _open(identity: str, candidate: Candidate) -> FoundModel:
-    return _open_as(identity, candidate.path, candidate.source)
+def _open(identity: str, candidate: Candidate, folders: Sequence[Path]) -> FoundModel:
+    return _open_as(identity, candidate.path, candidate.source, folders)
 
 
 def _path_of(words: str) -> Path | None:
@@ -190,9 +195,10 @@ def _apart(path: Path) -> Candidate:
     return Candidate(path=path, layout=layout, source="path", name=path.name, long_name=path.name)
 
 
-def _open_as(identity: str, path: Path, source: Source) -> FoundModel:
+def _open_as(identity: str, path: Path, source: Source, folders: Sequence[Path]) -> FoundModel:
     checkpoint = open_checkpoint(path)
     detected = detect(checkpoint)
+    checkpoint = with_parts(checkpoint, detected, folders)
     sampler, schedule = own_sampler(checkpoint, detected)
     info = ModelInfo(
         id=identity,

@@ -1,7 +1,9 @@
 """Where A1111, Forge and ComfyUI keep their checkpoints, so that nobody has to store a model twice."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from mezzotint.catalog.parts import PART_FOLDERS, TRANSFORMER_FOLDERS
 from mezzotint.catalog.place import Place, at_home
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited
@@ -11,7 +13,8 @@ EXTRA_PATHS_FILE = "extra_model_paths.yaml"
 MAX_EXTRA_PATHS = 64 * 2**10
 _MAX_BRACKETS = 100  # paths need none, and the time to read nested ones grows with the cube of their number
 MAX_FOLDERS = 200
-_KINDS = ("checkpoints", "diffusers")  # of the many kinds that the file names, those that hold whole models
+# Of the many kinds that the file names those that hold whole models, or transformers whose parts lie elsewhere.
+_KINDS = ("checkpoints", "diffusers", *TRANSFORMER_FOLDERS)
 _USUAL_HOMES = (
     "ComfyUI",
     "Documents/ComfyUI",
@@ -42,21 +45,12 @@ def places_of_tree(folder: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
 
 def places_of_file(path: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
     """The checkpoint folders that an extra_model_paths.yaml names, and what could not be understood."""
-    import yaml
-
-    try:
-        content = read_limited(path, MAX_EXTRA_PATHS)
-        brackets = content.count(b"[") + content.count(b"{")
-        if brackets > _MAX_BRACKETS:
-            return (), (f"{plain(path, 300)}: {brackets} opening brackets, where at most {_MAX_BRACKETS} are read",)
-        document = yaml.safe_load(content)
-    except (ModelRefused, StorageError) as error:
-        return (), (str(error),)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return (), (f"{plain(path, 300)}: not proper YAML: {plain(error)}",)
-    if not isinstance(document, dict):
-        return (), (f"{plain(path, 300)}: no sections in it",)
-    folders = [folder for section in document.values() if isinstance(section, dict) for folder in _named(path, section)]
+    document, problem = _document(path)
+    if problem:
+        return (), (problem,)
+    folders = [
+        folder for section in document.values() if isinstance(section, dict) for folder in _named(path, section, _KINDS)
+    ]
     unique = list(dict.fromkeys(folders))[:MAX_FOLDERS]
     missing = tuple(
         f"{plain(path, 300)} names {plain(folder, 300)}, which is not there"
@@ -64,6 +58,35 @@ def places_of_file(path: Path) -> tuple[tuple[Place, ...], tuple[str, ...]]:
         if not is_folder(folder)
     )
     return tuple(Place(path=folder, source="comfyui") for folder in unique if is_folder(folder)), missing
+
+
+def _document(path: Path) -> tuple[dict[object, object], str]:
+    """The sections of such a file, or what is wrong with it."""
+    import yaml
+
+    try:
+        content = read_limited(path, MAX_EXTRA_PATHS)
+        brackets = content.count(b"[") + content.count(b"{")
+        if brackets > _MAX_BRACKETS:
+            return {}, f"{plain(path, 300)}: {brackets} opening brackets, where at most {_MAX_BRACKETS} are read"
+        document = yaml.safe_load(content)
+    except (ModelRefused, StorageError) as error:
+        return {}, str(error)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return {}, f"{plain(path, 300)}: not proper YAML: {plain(error)}"
+    if not isinstance(document, dict):
+        return {}, f"{plain(path, 300)}: no sections in it"
+    return document, ""
+
+
+def part_folders(path: Path) -> tuple[Path, ...]:
+    """Where a program, or its extra_model_paths.yaml, keeps text encoders and autoencoders."""
+    file = path if is_file(path) else path / EXTRA_PATHS_FILE
+    document = _document(file)[0] if is_file(file) and file.suffix.lower() in (".yaml", ".yml") else {}
+    named = [folder for section in document.values() if isinstance(section, dict)
+             for folder in _named(file, section, PART_FOLDERS)]  # fmt: skip
+    own = [models / name for models in (path, path / "models") for name in PART_FOLDERS]
+    return tuple(folder for folder in dict.fromkeys((*named, *own)) if is_folder(folder))[:MAX_FOLDERS]
 
 
 def _own_places(folder: Path) -> tuple[Place, ...]:
@@ -74,14 +97,15 @@ def _own_places(folder: Path) -> tuple[Place, ...]:
         Place(path=models / "Stable-diffusion", source="a1111"),
         Place(path=models / "checkpoints", source="comfyui"),
         Place(path=models / "diffusers", source="comfyui"),
+        *(Place(path=models / name, source="comfyui") for name in TRANSFORMER_FOLDERS),
     )
     return tuple(place for place in places if is_folder(place.path))
 
 
-def _named(path: Path, section: dict[object, object]) -> list[Path]:
+def _named(path: Path, section: dict[object, object], kinds: Sequence[str]) -> list[Path]:
     """The folders of one section; relative ones lie below its base_path, or else beside the file."""
     base = section.get("base_path")
     start = path.parent / at_home(Path(base)) if isinstance(base, str) else path.parent
-    values = [section.get(kind) for kind in _KINDS]
+    values = [section.get(kind) for kind in kinds]
     lines = [line.strip() for value in values if isinstance(value, str) for line in value.split("\n")]
     return [start / line for line in lines if line and "\0" not in line]

@@ -1,6 +1,7 @@
 """The one door to a model on disk, whatever its layout."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mezzotint.checkpoints.folder import FolderCheckpoint, open_folder
@@ -13,11 +14,12 @@ from mezzotint.errors import ModelRefused
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCheckpoint:
-    """A model in one safetensors file."""
+    """A model in one safetensors file, or one network of it whose other parts lie in files of their own."""
 
     path: Path
     header: Header
     bytes: int
+    parts: Mapping[str, Path] = field(default_factory=dict)  # by component: files that were found to fit
 
 
 Checkpoint = FolderCheckpoint | FileCheckpoint

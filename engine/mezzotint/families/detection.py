@@ -175,6 +175,9 @@ def _text(value: object) -> str | None:
 
 def _detect_file(file: FileCheckpoint) -> Detected:
     header = logical_header(file.header)
+    for family in FLOW_FAMILIES:
+        if family.original is not None and family.original.prefix_in(header.tensors) is not None:
+            return family.detect(file)
     if missing := missing_parts(header.tensors):
         raise _refused(file.path, f"{why_not_whole(header.tensors, missing)} {SUPPORTED}")
     if scaled := next((name for name in header.tensors if name.endswith(_SCALES)), None):

@@ -1,6 +1,6 @@
 """What a model family supplies: where its weights are, how words become conditioning, how a network is asked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import torch
 
     from mezzotint.attention.session import AttentionSession
+    from mezzotint.families.loading.original_names import Form
     from mezzotint.families.lora.adapters import Adapters
     from mezzotint.memory.host import Source
     from mezzotint.quantization.policy import Choice
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 Network: TypeAlias = Any
 Tokenizer: TypeAlias = Any
 Scheduler: TypeAlias = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Original:
+    """A network's naming in a file of its first publication."""
+
+    prefix: str  # of all its tensors
+    place: Callable[[str], tuple[tuple[str, "Form"], ...]]  # a name without it to parameters, and what part each is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +47,7 @@ class ComponentSource:
     files: tuple[Path, ...]  # of weights; none for a tokenizer
     bytes: int  # of weights
     replaced: bool = False  # its weights come from a file of their own, in whatever naming
+    original: "Original | None" = None  # what its tensors are called in files that are not diffusers'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -187,6 +187,9 @@ class _Inside(Collection[str]):
 
 def _belonging(sources: ModelSources, component: str, tensors: Collection[str]) -> set[str]:
     """The tensors of files that are part of a component."""
+    original = sources.components[component].original
+    if original is not None:
+        return {name for name in tensors if name.startswith(original.prefix)}
     if not isinstance(sources.checkpoint, FileCheckpoint) or sources.components[component].replaced:
         return set(tensors)
     layout = layout_of(tensors)

@@ -6,6 +6,8 @@ from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.opening import Checkpoint
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.detected import Detected
+from mezzotint.families.flow.family import FlowFamily
+from mezzotint.families.known import family_of
 from mezzotint.families.loading.original_sdxl import scheduler_config
 from mezzotint.families.samplers import FlowSteps, resolve_scheduler
 
@@ -29,4 +31,7 @@ def own_sampler(checkpoint: Checkpoint, detected: Detected) -> tuple[str, str]:
 def _config(checkpoint: Checkpoint, detected: Detected) -> Mapping[str, object]:
     if isinstance(checkpoint, FolderCheckpoint):
         return checkpoint.components["scheduler"].config
+    family = family_of(detected.family)
+    if isinstance(family, FlowFamily):
+        return family.spec.scheduler.get(detected.variant, {})
     return scheduler_config(detected.prediction_type, detected.zero_terminal_snr)

@@ -10,7 +10,16 @@ from mezzotint.checkpoints.regular_file import is_file, read_limited
 from mezzotint.checkpoints.strict_json import parse_json_object, read_json_object
 from mezzotint.errors import ModelRefused
 from mezzotint.families.family import ComponentSource
-from mezzotint.families.tokenizers import END, START, clip_merges, clip_vocabulary
+from mezzotint.families.tokenizers import (
+    END,
+    QWEN_MARKS,
+    QWEN_SPECIAL,
+    START,
+    clip_merges,
+    clip_vocabulary,
+    qwen_merges,
+    qwen_vocabulary,
+)
 
 if TYPE_CHECKING:
     from tokenizers import AddedToken
@@ -32,6 +41,10 @@ _CLIP_SPECIAL = {"unk_token": END, "bos_token": START, "eos_token": END, "pad_to
 _T5_SPECIAL = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
 _T5_UNKNOWN = 2  # its id
 _CLIP_WORDS = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+_QWEN_WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
 _T5_EXTRA_IDS = 100
 _MOST_EXTRA_IDS = 10_000
 
@@ -40,7 +53,9 @@ def read_tokenizer(source: ComponentSource) -> TextTokenizer:
     """The tokenizer that the model's files describe; ModelRefused when they describe none."""
     try:
         if source.folder is None:
-            return _bundled_clip(source.config)
+            return _bundled_qwen() if source.class_name.startswith("Qwen2") else _bundled_clip(source.config)
+        if source.class_name.startswith("Qwen2"):
+            return _whole(source)
         if source.class_name.startswith("CLIP"):
             return _clip(source.folder, source.config)
         return _whole(source) if source.class_name == "PreTrainedTokenizerFast" else _t5(source.folder, source.config)
@@ -63,6 +78,21 @@ def stamps(folder: Path | None) -> tuple[tuple[str, int, int], ...]:
 
 
 # ---- CLIP: byte pairs under lower case
+
+
+def _bundled_qwen() -> TextTokenizer:
+    """Qwen's, of bundled data."""
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+    tokenizer = Tokenizer(models.BPE(vocab=qwen_vocabulary(), merges=list(qwen_merges())))
+    tokenizer.normalizer = normalizers.NFC()
+    words = pre_tokenizers.Split(Regex(_QWEN_WORDS), behavior="isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [words, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
+    tokenizer.add_special_tokens([*QWEN_SPECIAL])
+    tokenizer.add_tokens([*QWEN_MARKS])
+    return tokenizer
 
 
 def _bundled_clip(config: Mapping[str, object]) -> TextTokenizer:

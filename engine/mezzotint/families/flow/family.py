@@ -3,19 +3,23 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
-from mezzotint.errors import ModelRefused
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network, PromptInputs
+from mezzotint.families.flow.files import file_sources
 from mezzotint.families.flow.spec import FlowSpec
 from mezzotint.families.loading.sources import folder_sources
 from mezzotint.families.samplers import FlowSteps
 
 if TYPE_CHECKING:
     import torch
+
+    from mezzotint.families.flow.original import OriginalNetwork
+    from mezzotint.families.flow.parts import PartNeeded
 
 MAX_PATCH = 16
 
@@ -61,9 +65,16 @@ class FlowFamily(ABC):
 
     # ---- what most have in common
 
-    def detect(self, folder: FolderCheckpoint) -> Detected:
-        """Which variant a folder is, and what it is best run with."""
-        variant = self.variant(folder)
+    original: "OriginalNetwork | None" = None  # the transformer in files of its own; None: only folders are read
+    needs: "tuple[PartNeeded, ...]" = ()  # beside such a file
+    bundled_tokenizers: Mapping[str, str] = MappingProxyType({})  # component to class, where no file has them
+
+    def detect(self, checkpoint: Checkpoint) -> Detected:
+        """Which variant a folder or file is, and what it is best run with."""
+        if isinstance(checkpoint, FileCheckpoint):
+            variant = self.variant_of_file(checkpoint)
+        else:
+            variant = self.variant(checkpoint)
         return Detected(
             family=self.name,
             variant=variant,
@@ -74,6 +85,11 @@ class FlowFamily(ABC):
             schedule=None,
         )
 
+    def variant_of_file(self, file: FileCheckpoint) -> str:
+        """One of the description's, by the words of the file's name: the shapes of all are the same."""
+        words = file.path.stem.lower()
+        return next((name for name in self.spec.variants if name in words), next(iter(self.spec.variants)))
+
     def variant(self, folder: FolderCheckpoint) -> str:  # noqa: ARG002  for families of several
         """One of the description's."""
         return next(iter(self.spec.variants))
@@ -81,10 +97,9 @@ class FlowFamily(ABC):
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
         """Name the parts of a checkpoint; ModelRefused when one is missing."""
         if isinstance(checkpoint, FileCheckpoint):
-            raise ModelRefused(
-                f"{checkpoint.path}: {self.spec.title} is read from diffusers folders, not from one file"
-            )
-        found = folder_sources(checkpoint, detected, self.spec.components)
+            found = file_sources(self, checkpoint, detected)
+        else:
+            found = folder_sources(checkpoint, detected, self.spec.components)
         if self.spec.text_layers is None:
             return found
         return _cut(found, self.spec.text_layers)

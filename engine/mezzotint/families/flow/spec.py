@@ -1,7 +1,7 @@
 """The description of a family of flow-matching transformers: all of it that is no code."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from mezzotint.protocol import ModelDefaults
@@ -23,4 +23,5 @@ class FlowSpec:
     patch: int = 2  # latents that are one token, along a side
     guidance: Guidance = "true"  # with negative prompts, or a scale that the network is told
     halves_together: bool = True  # whether one pass can have prompts and negative prompts of unlike lengths
+    scheduler: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # of variants, where a file has none
     text_layers: int | None = None  # of the text encoder, that are used; None: all

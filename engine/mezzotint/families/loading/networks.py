@@ -255,10 +255,12 @@ def _contents(source: ComponentSource) -> str:
 def _read_tokenizer(source: ComponentSource) -> Tokenizer:
     import transformers
 
-    from mezzotint.families.tokenizers import clip_tokenizer
+    from mezzotint.families import tokenizers
 
+    if source.folder is None and source.class_name.startswith("Qwen2"):
+        return tokenizers.qwen_tokenizer()
     if source.folder is None:
-        return clip_tokenizer(pad_token=str(source.config["pad_token"]))
+        return tokenizers.clip_tokenizer(pad_token=str(source.config["pad_token"]))
     try:
         tokenizer_class = getattr(transformers, source.class_name)
         return tokenizer_class.from_pretrained(str(source.folder), local_files_only=True)

@@ -53,6 +53,12 @@ def parts_of(sources: ModelSources) -> tuple[ModelPart, ...]:
 
 def _owners(sources: ModelSources, files: tuple[Path, ...], tensors: Mapping[str, TensorSpec]) -> dict[str, set[str]]:
     """The components that each tensor is part of."""
+    originals = {name: part.original for name, part in sources.components.items() if part.files == files}
+    if any(originals.values()):
+        return {
+            tensor: {name for name, found in originals.items() if found and tensor.startswith(found.prefix)}
+            for tensor in tensors
+        }
     if not isinstance(sources.checkpoint, FileCheckpoint):
         owners = {name for name, part in sources.components.items() if part.files == files}
         return dict.fromkeys(tensors, owners)

@@ -7,7 +7,7 @@ from pathlib import Path
 from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.weight_file import weight_specs
-from mezzotint.families.family import ModelSources
+from mezzotint.families.family import ComponentSource, ModelSources
 from mezzotint.families.loading.original_names import UNET, Placement, layout_of, place
 
 Names = Mapping[str, Collection[str]]  # of the parameters of each component
@@ -21,6 +21,8 @@ def route(sources: ModelSources, components: Sequence[str], names: Names) -> dic
     """From each tensor name in the components' files to the parameters it fills; tensors of no use are left out."""
     if len(components) == 1 and sources.components[components[0]].replaced:
         return _route_replaced(sources.components[components[0]].files, components[0], names)
+    if any(sources.components[name].original for name in components):
+        return _route_original([sources.components[name] for name in components], names)
     if isinstance(sources.checkpoint, FileCheckpoint):
         return _route_single_file(sources.checkpoint, names)
     (component,) = components
@@ -47,6 +49,21 @@ def _route_replaced(files: Sequence[Path], component: str, names: Names) -> dict
         whole = tuple(part for part in placed if part is not None and part.component == component)
         if whole:
             routed[tensor] = whole
+    return routed
+
+
+def _route_original(components: Sequence[ComponentSource], names: Names) -> dict[str, tuple[Placement, ...]]:
+    """Networks in files with the names of their first publication, each behind a prefix of its own."""
+    routed: dict[str, tuple[Placement, ...]] = {}
+    for source in components:
+        found = source.original
+        for tensor in (name for path in source.files for name in weight_specs(path)):
+            if found is not None and tensor.startswith(found.prefix):
+                placed = found.place(tensor.removeprefix(found.prefix))
+                parts = [Placement(component=source.name, name=name, form=form) for name, form in placed]
+                known = tuple(part for part in parts if part.name in names[source.name])
+                if known:
+                    routed[tensor] = (*routed.get(tensor, ()), *known)
     return routed
 
 

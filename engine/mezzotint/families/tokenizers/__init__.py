@@ -6,9 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from transformers import CLIPTokenizer
+    from transformers import CLIPTokenizer, Qwen2Tokenizer
 
 _MERGES_FILE = Path(__file__).parent / "clip" / "bpe_simple_vocab_16e6.txt.gz"
+_QWEN_FILE = Path(__file__).parent / "qwen" / "merges.txt.gz"
+QWEN_LONGEST = 131_072  # tokens
+# In the order of their ids from 151,643 on, as tokenizer_config.json of Qwen3-4B has them (Apache 2.0).
+QWEN_SPECIAL = (
+    "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|object_ref_start|>", "<|object_ref_end|>", "<|box_start|>",
+    "<|box_end|>", "<|quad_start|>", "<|quad_end|>", "<|vision_start|>", "<|vision_end|>", "<|vision_pad|>",
+    "<|image_pad|>", "<|video_pad|>",
+)  # fmt: skip
+QWEN_MARKS = (
+    "<tool_call>", "</tool_call>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|repo_name|>",
+    "<|file_sep|>", "<tool_response>", "</tool_response>", "<think>", "</think>",
+)  # fmt: skip
 _WORD_END = "</w>"
 _MAX_TOKENS = 77  # positions of every CLIP text encoder
 START = "<|startoftext|>"
@@ -31,6 +43,31 @@ def clip_tokenizer(*, pad_token: str) -> "CLIPTokenizer":
         pad_token=pad_token,
         model_max_length=_MAX_TOKENS,
     )
+
+
+def qwen_tokenizer() -> "Qwen2Tokenizer":
+    """That of Qwen2, Qwen2.5 and Qwen3, which is one but for the special tokens that were added."""
+    from transformers import Qwen2Tokenizer
+
+    tokenizer = Qwen2Tokenizer(vocab=qwen_vocabulary(), merges=list(qwen_merges()), model_max_length=QWEN_LONGEST)
+    tokenizer.add_special_tokens({"additional_special_tokens": list(QWEN_SPECIAL[1:])})
+    tokenizer.add_tokens(list(QWEN_MARKS))
+    return tokenizer
+
+
+@cache
+def qwen_merges() -> tuple[tuple[str, str], ...]:
+    """Qwen's merges, the most frequent first."""
+    with gzip.open(_QWEN_FILE, "rt", encoding="utf-8", newline="\n") as file:
+        next(file)  # the version
+        pairs = (line.rstrip("\n").split(" ") for line in file)
+        return tuple((first, second) for first, second in pairs)
+
+
+def qwen_vocabulary() -> dict[str, int]:
+    """Qwen's tokens and their ids: bytes, merges in their order, the token that ends a text."""
+    tokens = [*byte_letters(), *(first + second for first, second in qwen_merges()), QWEN_SPECIAL[0]]
+    return {token: index for index, token in enumerate(tokens)}
 
 
 @cache

@@ -1,23 +1,34 @@
 """Z-Image and Z-Image-Turbo: Qwen3 reads the words, and one stream of blocks sees them beside the image."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
 from mezzotint.families.flow.family import FlowFamily, Words, guided_from_prompt
+from mezzotint.families.flow.parts import AE, QWEN3_4B
 from mezzotint.families.flow.spec import FlowSpec
 from mezzotint.families.samplers import FlowSteps
+from mezzotint.families.z_image.names import TRANSFORMER
 from mezzotint.protocol import ModelDefaults
 
 if TYPE_CHECKING:
     import torch
 
-TURBO_SHIFT = 3.0  # of Turbo's noise; Base has 6
+TURBO_SHIFT, BASE_SHIFT = 3.0, 6.0  # of the noise
+
+
+def _scheduler(shift: float) -> Mapping[str, object]:
+    return {"_class_name": "FlowMatchEulerDiscreteScheduler", "num_train_timesteps": 1000, "shift": shift}
 
 
 class ZImage(FlowFamily):
     """Turbo, distilled to eight steps without guidance, and Base."""
+
+    original = TRANSFORMER
+    needs = (QWEN3_4B, AE)
+    bundled_tokenizers = MappingProxyType({"tokenizer": "Qwen2Tokenizer"})
 
     spec = FlowSpec(
         name="z-image",
@@ -28,6 +39,7 @@ class ZImage(FlowFamily):
             "turbo": ModelDefaults(width=1024, height=1024, steps=9, guidance_scale=1.0),
             "base": ModelDefaults(width=1024, height=1024, steps=50, guidance_scale=5.0),
         },
+        scheduler={name: _scheduler(shift) for name, shift in (("turbo", TURBO_SHIFT), ("base", BASE_SHIFT))},
         max_tokens=512,
         template="<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n",  # Qwen3's, with thinking
     )

@@ -1,0 +1,82 @@
+"""The text encoder and autoencoder for a transformer that lies in a file of its own, as in ComfyUI's folders."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from mezzotint.catalog.place import Place
+from mezzotint.catalog.scan import scan
+from mezzotint.checkpoints.header import read_header
+from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
+from mezzotint.errors import ModelRefused, StorageError
+from mezzotint.families.detected import Detected
+from mezzotint.families.family import ComponentSource
+from mezzotint.families.flow.family import FlowFamily
+from mezzotint.families.flow.files import fits, part_of_file, usual_name
+from mezzotint.families.flow.parts import PartNeeded
+from mezzotint.families.known import family_of
+
+TRANSFORMER_FOLDERS = ("diffusion_models", "unet")  # of ComfyUI
+PART_FOLDERS = ("text_encoders", "clip", "vae")
+_MOST_FILES = 500  # that are looked at for one transformer
+
+
+def with_parts(checkpoint: Checkpoint, detected: Detected, folders: Sequence[Path] = ()) -> Checkpoint:
+    """A transformer's file with the files that fit it, from its own folder, from ComfyUI's beside that, and `folders`.
+
+    ModelRefused names what is not found, by the usual name of its file.
+    """
+    family = family_of(detected.family)
+    if not isinstance(checkpoint, FileCheckpoint) or not isinstance(family, FlowFamily) or family.original is None:
+        return checkpoint
+    denoiser = part_of_file(family.denoiser_component, family.original, checkpoint.header)
+    if denoiser is None:
+        return checkpoint
+    files = list(_files((*_near(checkpoint.path), *folders)))
+    parts = {
+        needed.component: found
+        for needed in family.needs
+        if (found := _found(needed, checkpoint, denoiser, files)) is not None
+    }
+    whole = replace(checkpoint, parts=parts)
+    family.sources(whole, detected)
+    return whole
+
+
+def _found(
+    needed: PartNeeded, checkpoint: FileCheckpoint, denoiser: ComponentSource, files: Sequence[Path]
+) -> Path | None:
+    """The file of its usual name, or else the first that fits; None: the transformer's own holds it, or none does."""
+    if part_of_file(needed.component, needed.network, checkpoint.header) is not None:
+        return None
+    usual = usual_name(needed, denoiser)
+    return next(
+        (path for path in sorted(files, key=lambda path: path.name != usual) if _is(path, needed, denoiser)), None
+    )
+
+
+def _is(path: Path, needed: PartNeeded, denoiser: ComponentSource) -> bool:
+    with suppress(ModelRefused, StorageError):
+        part = part_of_file(needed.component, needed.network, read_header(path))
+        return part is not None and fits(needed, part, denoiser)
+    return False
+
+
+def _near(path: Path) -> Iterator[Path]:
+    """The folder of a file, and those for its parts in the tree that it lies in."""
+    yield path.parent
+    models = next(
+        (folder.parent for folder in path.parents if folder.name in (*TRANSFORMER_FOLDERS, "checkpoints")), None
+    )
+    if models is not None:
+        yield from (models / name for name in PART_FOLDERS)
+
+
+def _files(folders: Sequence[Path]) -> Iterator[Path]:
+    left = _MOST_FILES
+    for folder in dict.fromkeys(folders):
+        for candidate in scan(Place(path=folder, source="folder")).candidates if folder.is_dir() else ():
+            if left and candidate.layout == "file" and candidate.path.suffix.lower() == ".safetensors":
+                left -= 1
+                yield candidate.path

@@ -1,0 +1,110 @@
+"""The parts of a flow model whose networks lie in files of their own, or all in one."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from mezzotint.checkpoints.header import Header, read_header
+from mezzotint.checkpoints.opening import FileCheckpoint
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import ModelRefused
+from mezzotint.families.detected import Detected
+from mezzotint.families.family import ComponentSource, ModelSources, Original
+from mezzotint.families.loading.stored_layers import logical_header
+
+if TYPE_CHECKING:
+    from mezzotint.families.flow.original import OriginalNetwork
+    from mezzotint.families.flow.parts import PartNeeded
+    from mezzotint.families.flow.spec import FlowSpec
+
+
+class FiledFamily(Protocol):
+    """What is asked of a family here."""
+
+    spec: "FlowSpec"
+    denoiser_component: str
+    original: "OriginalNetwork | None"
+    needs: "tuple[PartNeeded, ...]"
+    bundled_tokenizers: Mapping[str, str]
+
+
+def file_sources(family: FiledFamily, checkpoint: FileCheckpoint, detected: Detected) -> ModelSources:
+    """The parts of a model by a transformer's file; ModelRefused names what is missing, and where it is to be had."""
+    if family.original is None:
+        raise ModelRefused(f"{checkpoint.path}: {family.spec.title} is read from diffusers folders, not from one file")
+    denoiser = part_of_file(family.denoiser_component, family.original, checkpoint.header)
+    if denoiser is None:
+        raise ModelRefused(f"{plain(checkpoint.path, 300)}: no transformer of {family.spec.title}")
+    components = {family.denoiser_component: denoiser}
+    for needed in family.needs:
+        components[needed.component] = _needed(needed, checkpoint, denoiser)
+    for name, class_name in family.bundled_tokenizers.items():
+        components[name] = ComponentSource(
+            name=name, library="transformers", class_name=class_name, config={}, folder=None, files=(), bytes=0
+        )
+    return ModelSources(
+        family=family.spec.name,
+        detected=detected,
+        checkpoint=checkpoint,
+        components=components,
+        scheduler=family.spec.scheduler[detected.variant],
+        settings={},
+    )
+
+
+def part_of_file(component: str, network: "OriginalNetwork", header: Header) -> ComponentSource | None:
+    """A network that a file holds; None: it does not. ModelRefused where its shapes make no sense."""
+    whole = logical_header(header)
+    prefix = network.prefix_in(whole.tensors)
+    if prefix is None:
+        return None
+    specs = {name.removeprefix(prefix): spec for name, spec in whole.tensors.items() if name.startswith(prefix)}
+    try:
+        config = network.config({name: spec.shape for name, spec in specs.items()})
+    except (KeyError, IndexError, ValueError, ZeroDivisionError) as error:
+        raise ModelRefused(
+            f"{plain(header.path, 300)}: not laid out as {network.name} is ({plain(error, 80)}); "
+            "the file is damaged, or of another model"
+        ) from None
+    return ComponentSource(
+        name=component,
+        library=network.library,
+        class_name=network.class_name,
+        config=config,
+        folder=None,
+        files=(header.path,),
+        bytes=sum(spec.end - spec.start for name, spec in header.tensors.items() if name.startswith(prefix)),
+        original=Original(prefix=prefix, place=network.place),
+    )
+
+
+def fits(needed: "PartNeeded", part: ComponentSource, denoiser: ComponentSource) -> bool:
+    """Whether what a part gives is what the transformer takes."""
+    return not needed.width or part.config.get("hidden_size") == denoiser.config.get(needed.width)
+
+
+def usual_name(needed: "PartNeeded", denoiser: ComponentSource) -> str:
+    """What the file of a part is usually called, for this transformer."""
+    width = denoiser.config.get(needed.width) if needed.width else None
+    return next((name for wanted, name in needed.usual if wanted in (width, None)), needed.usual[0][1])
+
+
+def _needed(needed: "PartNeeded", checkpoint: FileCheckpoint, denoiser: ComponentSource) -> ComponentSource:
+    path = checkpoint.parts.get(needed.component, checkpoint.path)
+    part = part_of_file(needed.component, needed.network, _header(path, checkpoint))
+    name = usual_name(needed, denoiser)
+    if part is None:
+        raise ModelRefused(
+            f"{plain(checkpoint.path, 300)} is a transformer alone, and {needed.network.name} was not found that fits "
+            f"it: put {name} beside it, or into ComfyUI's folder for such files; get it from {needed.where}"
+        )
+    if not fits(needed, part, denoiser):
+        raise ModelRefused(
+            f"{plain(path, 300)} gives text of width {part.config.get('hidden_size')}, and the transformer takes "
+            f"{denoiser.config.get(needed.width)}: it is of another model; {name} fits"
+        )
+    return part
+
+
+def _header(path: Path, checkpoint: FileCheckpoint) -> Header:
+    return checkpoint.header if path == checkpoint.path else read_header(path)

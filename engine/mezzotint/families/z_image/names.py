@@ -1,0 +1,60 @@
+"""Z-Image's transformer as it was first published, and as ComfyUI's files have it."""
+
+from collections.abc import Mapping
+
+from mezzotint.families.flow.original import (
+    DENOISER_PREFIXES,
+    OriginalNetwork,
+    Parameters,
+    Shapes,
+    count,
+    renamed,
+)
+
+_RENAMES = (
+    (r"^x_embedder\.", "all_x_embedder.2-1."),
+    (r"^final_layer\.", "all_final_layer.2-1."),
+    (r"\.attention\.out\.", ".attention.to_out.0."),
+    (r"\.attention\.([qk])_norm\.", r".attention.norm_\1."),
+)
+_JOINED = {".attention.qkv.": (".attention.to_q.", ".attention.to_k.", ".attention.to_v.")}
+_PATCH = 2
+
+
+def _config(shapes: Shapes) -> Mapping[str, object]:
+    """The rest is as Z-Image-Turbo's transformer/config.json has it."""
+    width, patch = shapes["x_embedder.weight"]
+    head = shapes["layers.0.attention.q_norm.weight"][0]
+    return {
+        "_class_name": "ZImageTransformer2DModel",
+        "all_patch_size": [_PATCH],
+        "all_f_patch_size": [1],
+        "in_channels": patch // _PATCH**2,
+        "dim": width,
+        "n_layers": count(shapes, r"layers\.(\d+)\."),
+        "n_refiner_layers": count(shapes, r"noise_refiner\.(\d+)\."),
+        "n_heads": width // head,
+        "n_kv_heads": width // head,
+        "norm_eps": 1e-5,
+        "qk_norm": True,
+        "cap_feat_dim": shapes["cap_embedder.1.weight"][1],
+        "rope_theta": 256.0,
+        "t_scale": 1000.0,
+        "axes_dims": [head // 4, head * 3 // 8, head * 3 // 8],
+        "axes_lens": [1536, 512, 512],
+    }
+
+
+def _place(name: str) -> Parameters:
+    return () if name == "norm_final.weight" else renamed(name, _RENAMES, _JOINED)
+
+
+TRANSFORMER = OriginalNetwork(
+    name="Z-Image's transformer",
+    library="diffusers",
+    class_name="ZImageTransformer2DModel",
+    marks=(r"cap_embedder\.1\.weight$", r"noise_refiner\.0\.attention\.qkv\.weight$", r"x_embedder\.weight$"),
+    prefixes=DENOISER_PREFIXES,
+    config=_config,
+    place=_place,
+)

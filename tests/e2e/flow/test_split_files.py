@@ -1,0 +1,81 @@
+"""Models from the files that people have: as ComfyUI lays them out, all in one, and what is missing or does not fit."""
+
+import numpy as np
+import pytest
+import tiny_z_image
+import torch
+from flow_parity import ours
+from original_files import write, write_split
+from tiny_flow import qwen_tokenizer
+
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.errors import ModelRefused
+from mezzotint.families import tokenizers
+from mezzotint.protocol import ModelRef
+
+FAMILIES = {"z-image": (tiny_z_image.write_tiny_z_image, tiny_z_image.split_files)}
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def model(request, tmp_path_factory):
+    """A diffusers folder, and its files by the names that they have in ComfyUI's folders."""
+    build, split = FAMILIES[request.param]
+    folder = build(tmp_path_factory.mktemp(request.param) / "folder-turbo")
+    return folder, split(folder)
+
+
+@pytest.fixture(autouse=True)
+def small_vocabulary(monkeypatch):
+    """The bundled vocabularies are a hundred times larger than all the rest of such a model."""
+    monkeypatch.setattr(tokenizers, "qwen_tokenizer", qwen_tokenizer)
+
+
+def test_split_files_make_the_very_image_of_the_folder(model, tmp_path):
+    folder, files = model
+    transformer = write_split(tmp_path / "models", files)
+    np.testing.assert_array_equal(ours(folder, tmp_path, steps=2), ours(transformer, tmp_path, steps=2))
+
+
+def test_one_file_makes_it_too(model, tmp_path):
+    folder, files = model
+    transformer, encoder, vae = files.values()
+    whole = {f"model.diffusion_model.{name}": each for name, each in transformer.items()}
+    whole |= {f"text_encoders.qwen3_4b.transformer.{name}": each for name, each in encoder.items()}
+    whole |= {f"vae.{name}": each for name, each in vae.items()}
+    file = write(tmp_path / "checkpoints" / "all-turbo.safetensors", whole)
+    np.testing.assert_array_equal(ours(folder, tmp_path, steps=2), ours(file, tmp_path, steps=2))
+
+
+def test_by_its_file_name_alone(model, tmp_path, monkeypatch):
+    _, files = model
+    transformer = write_split(tmp_path / "models", files)
+    monkeypatch.setenv("MEZZOTINT_MODEL_PATH", str(tmp_path / "models"))
+    found = Catalog.standard().find(ModelRef(id=transformer.name))
+    assert found.info.path == str(transformer) and found.info.problem is None
+
+
+def test_what_is_missing_is_named_as_its_file_is_usually_called(model, tmp_path):
+    _, files = model
+    for missing in list(files)[1:]:
+        kept = {name: each for name, each in files.items() if name != missing}
+        transformer = write_split(tmp_path / missing.replace("/", "-"), kept)
+        with pytest.raises(ModelRefused, match=missing.rpartition("/")[2]):
+            Catalog.standard().find(ModelRef(id=str(transformer)))
+
+
+def test_an_encoder_of_another_width_is_passed_over(model, tmp_path):
+    _, files = model
+    name = list(files)[1]
+    wide = {key: torch.cat([each, each], dim=-1) if each.ndim == 2 else each for key, each in files[name].items()}
+    transformer = write_split(tmp_path / "models", {**files, name: wide})
+    with pytest.raises(ModelRefused, match="was not found that fits"):
+        Catalog.standard().find(ModelRef(id=str(transformer)))
+
+
+def test_a_file_with_odd_shapes_is_refused(model, tmp_path):
+    _, files = model
+    name = next(iter(files))
+    odd = {key: each for key, each in files[name].items() if "layers.0." not in key}
+    transformer = write_split(tmp_path / "models", {**files, name: odd})
+    with pytest.raises(ModelRefused, match="not laid out as"):
+        Catalog.standard().find(ModelRef(id=str(transformer)))

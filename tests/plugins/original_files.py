@@ -1,0 +1,59 @@
+"""Small flow models as files under the names of their first publication: split as ComfyUI has them, or all in one."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tiny_sdxl import vae_name
+
+Tensors = Mapping[str, Any]
+_VAE_LEVELS = 4
+
+
+def weights(folder: Path, component: str) -> dict[str, Any]:
+    """All tensors of a component of a diffusers folder."""
+    from safetensors.torch import load_file
+
+    return {name: each for path in (folder / component).glob("*.safetensors") for name, each in load_file(path).items()}
+
+
+def joined(tensors: Tensors, parts: tuple[str, str, str], whole: str) -> dict[str, Any]:
+    """With queries, keys and values in one, `parts` of each name being `whole` then."""
+    import torch
+
+    made: dict[str, Any] = {}
+    for name, tensor in tensors.items():
+        if parts[0] in name:
+            three = [tensors[name.replace(parts[0], part)] for part in parts]
+            made[name.replace(parts[0], whole)] = torch.cat(three)
+        elif not any(part in name for part in parts[1:]):
+            made[name] = tensor
+    return made
+
+
+def ldm_vae(folder: Path) -> dict[str, Any]:
+    """An AutoencoderKL under the names of latent diffusion."""
+    return {
+        vae_name(name, _VAE_LEVELS): tensor[:, :, None, None] if tensor.ndim == 2 else tensor
+        for name, tensor in weights(folder, "vae").items()
+    }
+
+
+def language_model(folder: Path, component: str = "text_encoder") -> dict[str, Any]:
+    """A language model as transformers saves it with its head."""
+    return {"model." + name.removeprefix("model."): each for name, each in weights(folder, component).items()}
+
+
+def write(path: Path, tensors: Tensors, metadata: Mapping[str, str] | None = None) -> Path:
+    """A safetensors file, in a folder that is made."""
+    from safetensors.torch import save_file
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file({name: each.contiguous() for name, each in tensors.items()}, path, metadata=dict(metadata or {}))
+    return path
+
+
+def write_split(models: Path, files: Mapping[str, Tensors]) -> Path:
+    """Files in ComfyUI's folders: `diffusion_models/NAME` to its tensors; gives the first."""
+    first, *_ = [write(models / name, tensors) for name, tensors in files.items()]
+    return first
