@@ -44,6 +44,37 @@ def language_model(folder: Path, component: str = "text_encoder") -> dict[str, A
     return {"model." + name.removeprefix("model."): each for name, each in weights(folder, component).items()}
 
 
+def in_fp8(tensors: Tensors, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """With the layers of blocks in 8-bit floats, as files of a `kind` have them, and the same dequantized.
+
+    Kinds: `bare` without scales, `scaled` as older files, `told` with a description as newer ones have it.
+    """
+    import torch
+
+    from mezzotint.quantization.fp8 import Fp8
+    from mezzotint.quantization.layouts.layout import described_as
+
+    made, plain = {}, {}
+    if kind == "scaled":
+        made["scaled_fp8"] = torch.zeros(2, dtype=torch.float8_e4m3fn)
+    for name, tensor in tensors.items():
+        layer = name.removesuffix(".weight")
+        made[name] = plain[name] = tensor
+        if tensor.ndim != 2 or layer == name or "." not in layer:
+            continue
+        parts = Fp8().quantize(tensor)
+        if kind == "bare":
+            parts = {"weight": tensor.to(torch.float8_e4m3fn), "weight_scale": torch.ones(1)}
+        made[name], plain[name] = parts["weight"], Fp8().dequantize(parts, tensor.shape, torch.float32)
+        if kind == "scaled":
+            made[f"{layer}.scale_weight"] = parts["weight_scale"].reshape(())
+            made[f"{layer}.scale_input"] = torch.ones(())
+        elif kind == "told":
+            made[f"{layer}.weight_scale"] = parts["weight_scale"].reshape(())
+            made[f"{layer}.comfy_quant"] = described_as('{"format": "float8_e4m3fn"}')
+    return made, plain
+
+
 def write(path: Path, tensors: Tensors, metadata: Mapping[str, str] | None = None) -> Path:
     """A safetensors file, in a folder that is made."""
     from safetensors.torch import save_file

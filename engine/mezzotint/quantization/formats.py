@@ -83,7 +83,7 @@ class Int8:
     def fits(self, shape: tuple[int, ...]) -> str | None:
         """Why a weight of that shape cannot be quantized so; None: it can."""
         if self.dynamic or self.group or len(shape) != 4:
-            return _misfit(shape, self.group)
+            return misfit(shape, self.group)
         return None if all(shape) else "its weight is empty"
 
     def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
@@ -95,7 +95,7 @@ class Int8:
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  as Format has it
         """Round each output's row."""
-        rows, scale = quantize_rows(rotate(_checked(weight).flatten(1), self.group))
+        rows, scale = quantize_rows(rotate(checked(weight).flatten(1), self.group))
         return {"weight": rows.view(weight.shape), "weight_scale": scale}
 
     def dequantize(self, tensors: Tensors, shape: torch.Size, dtype: torch.dtype) -> Tensor:
@@ -123,7 +123,7 @@ class Nf4:
 
     def fits(self, shape: tuple[int, ...]) -> str | None:
         """Why a weight of that shape cannot be quantized so; None: it can."""
-        return _misfit(shape, group=0)
+        return misfit(shape, group=0)
 
     def described(self, shape: tuple[int, ...]) -> dict[str, Described]:
         """The tensors that stand for a weight of that shape."""
@@ -140,7 +140,7 @@ class Nf4:
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:  # noqa: ARG002  as Format has it
         """Round each block."""
-        packed, largest = quantize_nf4(_checked(weight))
+        packed, largest = quantize_nf4(checked(weight))
         if not self.double:
             return {"weight": packed, "absmax": largest}
         nested = nest(largest)
@@ -178,7 +178,7 @@ class LowRank4:
 
     def fits(self, shape: tuple[int, ...]) -> str | None:
         """Why a weight of that shape cannot be quantized so; None: it can."""
-        why = _misfit(shape, self.group)
+        why = misfit(shape, self.group)
         if why is None and shape[1] % GROUP:
             return f"{shape[1]} columns are no multiple of {GROUP}, which share a scale"
         return why
@@ -196,7 +196,7 @@ class LowRank4:
 
     def quantize(self, weight: Tensor, balance: Tensor | None = None) -> dict[str, Tensor]:
         """Split off the branch, round the rest."""
-        weight = _checked(weight)
+        weight = checked(weight)
         factors = split_low_rank(weight, self.rank, self._rounded, balance)
         down, up = (factor.half() for factor in factors)
         rest = weight - up.float() @ down.float()
@@ -239,7 +239,8 @@ def integer_product(x: Tensor, weight: Tensor, weight_scale: Tensor, group: int)
     return (whole * scale * weight_scale.T).to(x.dtype).view(*x.shape[:-1], weight.shape[0])
 
 
-def _misfit(shape: tuple[int, ...], group: int) -> str | None:
+def misfit(shape: tuple[int, ...], group: int) -> str | None:
+    """Why a weight cannot be that of a linear layer, whose columns are rotated in groups; None: it can."""
     if len(shape) != 2:
         return f"its weight has {len(shape)} dimensions, and layers of this kind have 2"
     if not all(shape):
@@ -249,8 +250,8 @@ def _misfit(shape: tuple[int, ...], group: int) -> str | None:
     return None
 
 
-def _checked(weight: Tensor) -> Tensor:
-    """The weight in float32."""
+def checked(weight: Tensor) -> Tensor:
+    """The weight in float32; ModelRefused where a number of it cannot be."""
     weight = weight.float()
     low, high = (float(end) for end in torch.aminmax(weight))
     if not -_LARGEST_NUMBER <= low <= high <= _LARGEST_NUMBER:  # nor is NaN

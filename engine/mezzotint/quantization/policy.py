@@ -71,6 +71,12 @@ def can_quantize(class_name: str) -> bool:
     return _kept(class_name) is not None
 
 
+def keeps(class_name: str, layer: str) -> bool:
+    """Whether a layer stays as it is, in networks of a class of which something is known."""
+    kept = _kept(class_name)
+    return kept is not None and re.fullmatch(kept, layer) is not None
+
+
 def _kept(class_name: str) -> str | None:
     """Names of layers that stay as they are; None: nothing is known of the class."""
     return _KEPT.get(class_name, _OUTSIDE_BLOCKS if class_name.endswith(_TRANSFORMER) else None)

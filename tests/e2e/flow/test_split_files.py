@@ -5,7 +5,7 @@ import pytest
 import tiny_z_image
 import torch
 from flow_parity import ours
-from original_files import write, write_split
+from original_files import in_fp8, write, write_split
 from tiny_flow import qwen_tokenizer
 
 from mezzotint.catalog.catalog import Catalog
@@ -44,6 +44,18 @@ def test_one_file_makes_it_too(model, tmp_path):
     whole |= {f"vae.{name}": each for name, each in vae.items()}
     file = write(tmp_path / "checkpoints" / "all-turbo.safetensors", whole)
     np.testing.assert_array_equal(ours(folder, tmp_path, steps=2), ours(file, tmp_path, steps=2))
+
+
+@pytest.mark.parametrize("kind", ["bare", "scaled", "told"])
+def test_floats_of_8_bits_are_what_they_stand_for(model, tmp_path, kind):
+    _, files = model
+    made = [in_fp8(files[name], kind) for name in files if not name.startswith("vae/")]
+    images = []
+    for which in (0, 1):
+        changed = dict(zip(files, (each[which] for each in made), strict=False))
+        transformer = write_split(tmp_path / str(which), {**files, **changed})
+        images.append(ours(transformer, tmp_path, steps=2))
+    np.testing.assert_array_equal(*images)
 
 
 def test_by_its_file_name_alone(model, tmp_path, monkeypatch):

@@ -207,8 +207,7 @@ def test_how_files_say_what_they_predict(checkpoint, prediction, zero_snr):
         (file(channels=9), "an inpainting SDXL model"),
         (file(extra=["edm_mean", "edm_std"]), "EDM noise"),
         (file("sdxl_lightning_1step_x0.safetensors"), r"predict the image \(x0\)"),
-        (file(extra=[UNET + "out.2.scale_weight"]), "already quantized"),
-        (file(extra=["scaled_fp8"]), "already quantized"),
+        (file(extra=[UNET + "out.2.weight_scale"]), "already quantized"),
     ],
 )
 def test_files_that_are_refused(checkpoint, message):

@@ -7,7 +7,7 @@ from mezzotint.library.tokenizer_files import _bundled_qwen
 
 TEXTS = [
     "<|im_start|>user\nHello world, it's 1234 <|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
-    "süß 你好 😀  two   spaces\n\n\tand a tab’s end ",
+    "süß 你好 😀  two   spaces\n\n\tand a tab's end ",
     "",
 ]
 

@@ -5,14 +5,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from mezzotint.families.loading.original_names import Form
+from mezzotint.families.loading.original_names import THIRDS, Form
 
 Shapes: TypeAlias = Mapping[str, tuple[int, ...]]  # of the tensors of one network, without their prefix
 Parameters: TypeAlias = tuple[tuple[str, Form], ...]  # of the network: names, and what part of the tensor each is
 
 MOST_BLOCKS = 1000
 DENOISER_PREFIXES = ("model.diffusion_model.", "model.model.", "net.", "")
-THIRDS: tuple[Form, ...] = ("query", "key", "value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ SECOND_ENCODER = "conditioner.embedders.1.model."
 REFINER_ENCODER = "conditioner.embedders.0.model."
 
 Form = Literal["whole", "query", "key", "value", "transposed", "matrix"]
+THIRDS: tuple[Form, ...] = ("query", "key", "value")  # of the rows of what holds all three
 
 _UNET_ENDS = {
     "time_embed.0": "time_embedding.linear_1",
@@ -79,7 +80,7 @@ class Placement:
         """The parameter out of the file's tensor: a third of its rows, its transpose, its first two axes."""
         match self.form:
             case "query" | "key" | "value":
-                return tensor.chunk(3)[("query", "key", "value").index(self.form)]
+                return tensor.chunk(3)[THIRDS.index(self.form)]
             case "transposed":
                 return tensor.T.contiguous()
             case "matrix":  # a 1x1 convolution that is a linear layer today

@@ -24,7 +24,8 @@ def scheme_of(checkpoint: Checkpoint) -> str:
     if isinstance(checkpoint, FileCheckpoint):
         kinds = {name[name.rfind(".") :] for name in checkpoint.header.tensors}
         found = next((scheme for mark, scheme in _MARKS.items() if mark in kinds), "")
-        return found or ("int8" if "_quantization_metadata" in checkpoint.header.metadata else "")
+        floats = any(spec.dtype == "F8_E4M3" for spec in checkpoint.header.tensors.values())
+        return "fp8" if floats else found or ("int8" if "_quantization_metadata" in checkpoint.header.metadata else "")
     return next(filter(None, (_scheme_of_part(checkpoint, name) for name in _DENOISERS)), "")
 
 

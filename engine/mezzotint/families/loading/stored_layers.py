@@ -1,6 +1,6 @@
 """Layers that are quantized in their files, put together as their tensors come by."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,25 @@ class WholeLayer:
     shape: tuple[int, ...]  # of the weight
     tensors: "Tensors"
     bytes: int  # in the file
+
+
+def rows_of(whole: WholeLayer, part: int, parts: int) -> WholeLayer:
+    """One of some equal parts of a layer's rows; ModelRefused where the format shares something between rows."""
+    from mezzotint.errors import ModelRefused
+    from mezzotint.quantization.formats import Int8
+    from mezzotint.quantization.fp8 import Fp8
+
+    if not isinstance(whole.format, Int8 | Fp8) or whole.shape[0] % parts:
+        raise ModelRefused(
+            f"{whole.weight_name} holds queries, keys and values in one, quantized as {whole.format.scheme}, which "
+            "cannot be taken apart; get the model in float16, bfloat16, fp8 or int8"
+        )
+    rows = whole.shape[0]
+    tensors = {
+        name: each.chunk(parts)[part].contiguous() if each.ndim and each.shape[0] == rows else each
+        for name, each in whole.tensors.items()
+    }
+    return replace(whole, tensors=tensors, shape=(rows // parts, *whole.shape[1:]), bytes=whole.bytes // parts)
 
 
 class StoredLayers:
@@ -94,8 +113,9 @@ def find_layers(files: Sequence[Path]) -> "dict[str, StoredLayer]":
     return find_stored_layers(tensors, metadata, _descriptions(files, tensors).__getitem__)
 
 
-def _has_quantized(tensors: Iterable[str], metadata: Mapping[str, str]) -> bool:
-    return "_quantization_metadata" in metadata or any(map(_says_quantized, tensors))
+def _has_quantized(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str]) -> bool:
+    floats = any(spec.dtype == "F8_E4M3" for spec in tensors.values())
+    return floats or "_quantization_metadata" in metadata or any(map(_says_quantized, tensors))
 
 
 def _says_quantized(name: str) -> bool:

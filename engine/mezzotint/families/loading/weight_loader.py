@@ -1,19 +1,21 @@
 """A network's weights as they arrive: each put where it belongs, and quantized there and then where that was chosen."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from mezzotint.errors import ModelRefused
 from mezzotint.families.family import ComponentSource, Network
-from mezzotint.families.loading.original_names import Placement
+from mezzotint.families.loading.original_names import THIRDS, Placement
 from mezzotint.families.loading.quantized_entry import PlannedLayer, QuantizedEntry
-from mezzotint.families.loading.stored_layers import WholeLayer
+from mezzotint.families.loading.stored_layers import WholeLayer, rows_of
 from mezzotint.memory.host import Source
 from mezzotint.quantization.formats import Format, Tensors
+from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.layers import buffer_name
-from mezzotint.quantization.policy import Choice, formats_for
+from mezzotint.quantization.policy import Choice, formats_for, keeps
 from mezzotint.quantization.swap import layers_of, quantized_layers, swap_in
 
 _WEIGHT = ".weight"
@@ -92,8 +94,14 @@ class WeightLoader:
 
     def put_quantized(self, placed: Placement, whole: WholeLayer, file: Path) -> None:
         """Take in a layer that is quantized in its file; ModelRefused when the network has no such layer."""
+        if placed.form in THIRDS:
+            whole, placed = rows_of(whole, THIRDS.index(placed.form), 3), replace(placed, form="whole")
         layer = placed.name.removesuffix(_WEIGHT)
         shape = self._layers.get(layer)
+        loose = shape is None or keeps(self.source.class_name, layer)  # an embedding, or what networks look into
+        if loose and isinstance(whole.format, Fp8):
+            self.put(placed, whole.format.dequantize(whole.tensors, torch.Size(whole.shape), self.dtype), file)
+            return
         if shape is None or placed.form != "whole" or whole.format.fits(shape) is not None:
             raise ModelRefused(f"{file}: {placed.name} is quantized, which cannot be for that layer")
         if whole.shape != shape:

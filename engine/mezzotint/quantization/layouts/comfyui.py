@@ -13,10 +13,12 @@ from torch import Tensor
 from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import Format, Int8
+from mezzotint.quantization.fp8 import Fp8, decoded
 from mezzotint.quantization.layouts.layout import Parsed, Specs, described_as, flag, refused, spec_of
 from mezzotint.quantization.rotation import GROUPS
 
 FORMAT = "int8_tensorwise"
+FP8_FORMAT = "float8_e4m3fn"
 _METADATA = "_quantization_metadata"
 _VERSION = "1.0"
 _USUAL_GROUP = 256
@@ -29,8 +31,10 @@ class ComfyUiLayout:
 
     def parse(self, layer: str, description: Mapping[str, object], tensors: Specs) -> Parsed:
         """Understand a description; ModelRefused when it makes no sense."""
+        if description.get("format") == FP8_FORMAT:
+            return fp8_layer(layer, f"{layer}.weight_scale", tensors)
         if description.get("format") != FORMAT:
-            raise refused(layer, "format", description.get("format"), FORMAT)
+            raise refused(layer, "format", description.get("format"), f"{FORMAT} or {FP8_FORMAT}")
         group = description.get("convrot_groupsize", _USUAL_GROUP) if flag(layer, description, "convrot") else 0
         if type(group) is not int or group not in (0, *GROUPS):
             raise refused(layer, "convrot_groupsize", group, f"one of {', '.join(map(str, GROUPS))}")
@@ -44,8 +48,10 @@ class ComfyUiLayout:
         dynamic = not flag(layer, description, "full_precision_matrix_mult") and len(weight.shape) == 2
         return Parsed(format=Int8(dynamic=dynamic, group=group), shape=weight.shape, names=names)
 
-    def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:  # noqa: ARG002
+    def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The format's tensors."""
+        if isinstance(format_, Fp8):
+            return decoded(parts)
         weight, scale = parts["weight"], parts["weight_scale"]
         if not scale.is_floating_point():
             raise refused(layer, "the type of its weight_scale is", scale.dtype, "a floating-point format")
@@ -64,8 +70,23 @@ class ComfyUiLayout:
         return {**encoded, layer + self.mark: described_as(json.dumps(description_of(format_)))}
 
 
+def fp8_layer(layer: str, scale: str | None, tensors: Specs) -> Parsed:
+    """A layer of 8-bit floats whose scale is that tensor; None: it has none. ModelRefused when it makes no sense."""
+    weight = spec_of(layer, f"{layer}.weight", tensors)
+    if weight.dtype != "F8_E4M3" or len(weight.shape) != 2:
+        raise refused(layer, "its weight is", f"{weight.dtype} {weight.shape}", "F8_E4M3 of 2 dimensions")
+    names = {"weight": f"{layer}.weight"}
+    if scale is not None:
+        if (found := spec_of(layer, scale, tensors)).shape not in {(), (1,), (1, 1)}:
+            raise refused(layer, "the shape of its scale is", found.shape, "a single number")
+        names["weight_scale"] = scale
+    return Parsed(format=Fp8(), shape=weight.shape, names=names)
+
+
 def description_of(format_: Format) -> dict[str, object]:
     """What is said of a layer."""
+    if isinstance(format_, Fp8):
+        return {"format": FP8_FORMAT}
     if not isinstance(format_, Int8):
         raise TypeError(f"{format_} is no format of ComfyUI's")
     told: dict[str, object] = {"format": FORMAT}

@@ -15,12 +15,13 @@ from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
 from mezzotint.quantization.layouts.bitsandbytes import BitsAndBytesLayout, diffusers_config
-from mezzotint.quantization.layouts.comfyui import ComfyUiLayout, from_metadata, to_metadata
+from mezzotint.quantization.layouts.comfyui import ComfyUiLayout, fp8_layer, from_metadata, to_metadata
 from mezzotint.quantization.layouts.layout import MARK, Layout, Parsed
 from mezzotint.quantization.layouts.own import OwnLayout
 
 Read = Callable[[str], Tensor]
 LARGEST_DESCRIPTION = 4096  # bytes
+FP8 = "F8_E4M3"
 _COMFYUI, _OWN, _BITSANDBYTES = ComfyUiLayout(), OwnLayout(), BitsAndBytesLayout()
 _LAYOUTS: tuple[Layout, ...] = (_COMFYUI, _OWN, _BITSANDBYTES)
 
@@ -53,10 +54,22 @@ def _found(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str], read:
     for layer, told in told_at_once.items():
         if f"{layer}.weight" in tensors:
             yield _checked(layer, _COMFYUI.parse(layer, told, tensors), tensors, None)
+    yield from _floats(tensors)
     for name in tensors:
         kind = name.rpartition(".")[2]
         if kind == "SCB" or (".quant_state." in name and not name.endswith(_BITSANDBYTES.mark)):
             raise ModelRefused(f"{plain(name, 200)}: layers of the kind {plain(kind, 40)} cannot be read; nf4 can")
+
+
+def _floats(tensors: Mapping[str, TensorSpec]) -> Iterator[StoredLayer]:
+    """Layers of 8-bit floats that no description tells of: with a scale beside them, or without one."""
+    for name, spec in tensors.items():
+        layer = name.removesuffix(".weight")
+        if spec.dtype != FP8 or len(spec.shape) != 2 or layer == name or f"{layer}{_COMFYUI.mark}" in tensors:
+            continue
+        scales = (f"{layer}.scale_weight", f"{layer}.weight_scale")
+        scale = next((each for each in scales if each in tensors), None)
+        yield _checked(layer, fp8_layer(layer, scale, tensors), tensors, None)
 
 
 def _description(name: str, tensors: Mapping[str, TensorSpec], read: Read) -> dict[str, object]:
@@ -90,9 +103,16 @@ def decode_layer(layer: StoredLayer, parts: Mapping[str, Tensor]) -> dict[str, T
                 f"the quantized layer {plain(layer.name, 200)}: its {name} is {found.dtype} {tuple(found.shape)}, "
                 f"and {wanted.dtype} {wanted.shape} is needed; the file is damaged"
             )
-        if found.is_floating_point() and not bool(torch.isfinite(found).all()):
+        if found.is_floating_point() and not _finite(found):
             raise ModelRefused(f"the quantized layer {plain(layer.name, 200)}: its {name} is not finite")
     return tensors
+
+
+def _finite(tensor: Tensor) -> bool:
+    """Whether all numbers are; of 8-bit floats, which torch does not ask that, all but one code are."""
+    if tensor.dtype == torch.float8_e4m3fn:
+        return not bool((tensor.view(torch.uint8) & 0x7F == 0x7F).any())
+    return bool(torch.isfinite(tensor).all())
 
 
 def encode_layer(

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from mezzotint.dispatch.library import Preparation
 from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
+from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.linear import Branch, QuantizedWeight, wants_gradients, with_branch
 
 _ARGUMENTS = (
@@ -23,6 +24,7 @@ _ARGUMENTS = (
 _KINDS: Mapping[str, Callable[..., Format]] = {
     "int8": lambda dynamic, group: Int8(dynamic=bool(dynamic), group=group),
     "nf4": lambda double: Nf4(double=bool(double)),
+    "fp8": Fp8,
     "lowrank4": lambda rank, group, dynamic: LowRank4(rank=rank, group=group, dynamic=bool(dynamic)),
 }
 
@@ -85,6 +87,8 @@ def _told(format_: Format) -> tuple[str, list[int]]:
         return "lowrank4", [format_.rank, format_.group, int(format_.dynamic)]
     if isinstance(format_, Nf4):
         return "nf4", [int(format_.double)]
+    if isinstance(format_, Fp8):
+        return "fp8", []
     raise TypeError(f"{format_} is no format that compiled code knows")
 
 

@@ -167,7 +167,7 @@ PLAIN, ROTATED, SINGLE, DOUBLE, OURS = INT8[0], INT8[1], Nf4(double=False), Nf4(
 @pytest.mark.parametrize(
     ("format_", "changes", "why"),
     [
-        (PLAIN, {"format": "float8_e4m3fn"}, "format float8_e4m3fn; what can be read is int8_tensorwise"),
+        (PLAIN, {"format": "mxfp8"}, "format mxfp8; what can be read is int8_tensorwise or float8_e4m3fn"),
         (PLAIN, {"format": None}, "format None"),
         (PLAIN, {"format": ["int8_tensorwise"]}, "format"),
         (PLAIN, {"convrot": "false"}, "convrot false; what can be read is true or false"),

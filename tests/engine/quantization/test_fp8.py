@@ -1,0 +1,59 @@
+"""Weights of 8-bit floats: what they stand for, and files that cannot be what they say."""
+
+import pytest
+import torch
+from quantized_weights import seeded
+from safetensors.torch import save_file
+
+from mezzotint.errors import ModelRefused
+from mezzotint.families.loading.stored_layers import StoredLayers, WholeLayer, find_layers, rows_of
+from mezzotint.quantization.formats import Nf4
+from mezzotint.quantization.fp8 import LARGEST, Fp8
+
+
+def test_the_error_is_that_of_three_bits():
+    weight = seeded(32, 48)
+    tensors = Fp8().quantize(weight)
+    assert float(tensors["weight"].float().abs().max()) == LARGEST
+    back = Fp8().dequantize(tensors, weight.shape, torch.float32)
+    assert float((back - weight).abs().max()) <= float(weight.abs().max()) / 16
+    x = seeded(3, 48, seed=1)
+    torch.testing.assert_close(Fp8().product(x, tensors, weight.shape), x @ back.T)
+    for name, wanted in Fp8().described((32, 48)).items():
+        assert (tuple(tensors[name].shape), tensors[name].dtype) == (wanted.shape, wanted.dtype)
+
+
+def test_thirds_of_rows_are_the_thirds_of_the_weight():
+    weight = seeded(12, 8)
+    whole = WholeLayer(weight_name="qkv.weight", format=Fp8(), shape=(12, 8), tensors=Fp8().quantize(weight), bytes=100)
+    parts = [rows_of(whole, part, 3) for part in range(3)]
+    back = [Fp8().dequantize(part.tensors, torch.Size(part.shape), torch.float32) for part in parts]
+    assert torch.equal(torch.cat(back), Fp8().dequantize(whole.tensors, weight.shape, torch.float32))
+    with pytest.raises(ModelRefused, match="cannot be taken apart"):
+        rows_of(WholeLayer(weight_name="q", format=Nf4(), shape=(12, 8), tensors={}, bytes=1), 0, 3)
+
+
+def floats(*shape):
+    return seeded(*shape).to(torch.float8_e4m3fn)
+
+
+@pytest.mark.parametrize(
+    ("tensors", "why"),
+    [
+        ({"a.weight": floats(4, 4), "a.scale_weight": torch.ones(4)}, "the shape of its scale"),
+        ({"a.weight": torch.full((4, 4), 0x7F, dtype=torch.uint8).view(torch.float8_e4m3fn)}, "not finite"),
+        ({"a.weight": floats(4, 4), "a.scale_weight": torch.tensor(float("nan"))}, "not finite"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path, tensors, why):
+    save_file(tensors, tmp_path / "bad.safetensors")
+    with pytest.raises(ModelRefused, match=why):
+        layers = StoredLayers([tmp_path / "bad.safetensors"])
+        for name, tensor in tensors.items():
+            layers.take(name, tensor)
+
+
+def test_only_weights_of_two_dimensions_are_layers(tmp_path):
+    tensors = {"a.weight": floats(4, 4), "b.weight": floats(4), "c.weight": floats(4, 4, 1, 1), "d.bias": floats(4, 4)}
+    save_file(tensors, tmp_path / "some.safetensors")
+    assert list(find_layers([tmp_path / "some.safetensors"])) == ["a"]
