@@ -84,6 +84,48 @@ def write(path: Path, tensors: Tensors, metadata: Mapping[str, str] | None = Non
     return path
 
 
+def write_gguf(path: Path, tensors: Tensors, kind: str = "F16", architecture: str = "") -> dict[str, Any]:
+    """A GGUF whose matrices of blocks are packed as `kind`; gives what it is dequantized to."""
+    import torch
+    from gguf import GGMLQuantizationType, GGUFWriter
+    from gguf.quants import dequantize, quantize
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    writer, plain, packed = GGUFWriter(path, architecture or "flow"), {}, GGMLQuantizationType[kind]
+    for name, tensor in tensors.items():
+        array = tensor.float().numpy()
+        if tensor.ndim == 2 and tensor.shape[1] % 32 == 0:
+            data = quantize(array, packed)
+            writer.add_tensor(name, data, raw_dtype=packed)
+            plain[name] = torch.from_numpy(dequantize(data, packed).reshape(array.shape).copy())
+        else:
+            writer.add_tensor(name, array.reshape(-1) if array.shape[0] == 1 else array)
+            plain[name] = tensor
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return plain
+
+
+def llama_names(tensors: Tensors) -> dict[str, Any]:
+    """A language model's tensors as llama.cpp names them."""
+    renames = {
+        "model.embed_tokens.": "token_embd.",
+        "model.norm.": "output_norm.",
+        "model.layers.": "blk.",
+        "self_attn.o_proj": "attn_output",
+        "input_layernorm": "attn_norm",
+        "post_attention_layernorm": "ffn_norm",
+        **{f"self_attn.{part}_proj": f"attn_{part}" for part in "qkv"},
+        **{f"self_attn.{part}_norm": f"attn_{part}_norm" for part in "qk"},
+        **{f"mlp.{part}_proj": f"ffn_{part}" for part in ("gate", "up", "down")},
+    }
+    for theirs, llama in renames.items():
+        tensors = {name.replace(theirs, llama): each for name, each in tensors.items()}
+    return dict(tensors)
+
+
 def write_split(models: Path, files: Mapping[str, Tensors]) -> Path:
     """Files in ComfyUI's folders: `diffusion_models/NAME` to its tensors; gives the first."""
     first, *_ = [write(models / name, tensors) for name, tensors in files.items()]

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from mezzotint.catalog.place import Place
 from mezzotint.catalog.scan import scan
-from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
+from mezzotint.checkpoints.weight_file import weight_header
 from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import ComponentSource
 from mezzotint.families.flow.family import FlowFamily
-from mezzotint.families.flow.files import fits, part_of_file, usual_name
+from mezzotint.families.flow.files import fits, part_needed, part_of_file, usual_name
 from mezzotint.families.flow.parts import PartNeeded
 from mezzotint.families.known import family_of
 
@@ -48,7 +48,7 @@ def _found(
     needed: PartNeeded, checkpoint: FileCheckpoint, denoiser: ComponentSource, files: Sequence[Path]
 ) -> Path | None:
     """The file of its usual name, or else the first that fits; None: the transformer's own holds it, or none does."""
-    if part_of_file(needed.component, needed.network, checkpoint.header) is not None:
+    if part_needed(needed, checkpoint.header) is not None:
         return None
     usual = usual_name(needed, denoiser)
     return next(
@@ -58,7 +58,7 @@ def _found(
 
 def _is(path: Path, needed: PartNeeded, denoiser: ComponentSource) -> bool:
     with suppress(ModelRefused, StorageError):
-        part = part_of_file(needed.component, needed.network, read_header(path))
+        part = part_needed(needed, weight_header(path))
         return part is not None and fits(needed, part, denoiser)
     return False
 
@@ -77,6 +77,6 @@ def _files(folders: Sequence[Path]) -> Iterator[Path]:
     left = _MOST_FILES
     for folder in dict.fromkeys(folders):
         for candidate in scan(Place(path=folder, source="folder")).candidates if folder.is_dir() else ():
-            if left and candidate.layout == "file" and candidate.path.suffix.lower() == ".safetensors":
+            if left and candidate.layout == "file" and candidate.path.suffix.lower() in (".safetensors", ".gguf"):
                 left -= 1
                 yield candidate.path

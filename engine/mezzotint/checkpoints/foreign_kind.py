@@ -22,11 +22,16 @@ def foreign_kind(start: bytes) -> str | None:
     if len(start) > 2 and start[0] == 0x80 and start[1] in (2, 3, 4, 5) and start[2] in _PICKLE_OPCODES:
         return pickle_advice()
     if start.startswith(b"GGUF"):
-        return (
-            "a GGUF file, which holds one network and no whole model: under a name that ends in .gguf it goes into its "
-            "model with `--weights FILE`"
-        )
+        return gguf_advice()
     return _plain_kind(start, text)
+
+
+def gguf_advice() -> str:
+    """What a network alone in a GGUF is good for, where its other parts are not found by themselves."""
+    return (
+        "a GGUF file, which holds one network and no whole model: under a name that ends in .gguf it goes into its "
+        "model with `--weights FILE`"
+    )
 
 
 def pickle_advice() -> str:

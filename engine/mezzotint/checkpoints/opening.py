@@ -6,15 +6,16 @@ from pathlib import Path
 
 from mezzotint.checkpoints.folder import FolderCheckpoint, open_folder
 from mezzotint.checkpoints.foreign_kind import is_pickle_name, pickle_advice
-from mezzotint.checkpoints.header import Header, read_header
+from mezzotint.checkpoints.header import Header
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_folder
+from mezzotint.checkpoints.weight_file import weight_header
 from mezzotint.errors import ModelRefused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCheckpoint:
-    """A model in one safetensors file, or one network of it whose other parts lie in files of their own."""
+    """A model in one file, or one network of it whose other parts lie in files of their own."""
 
     path: Path
     header: Header
@@ -30,7 +31,7 @@ def open_checkpoint(path: Path) -> Checkpoint:
     if is_folder(path):
         return open_folder(path)
     try:
-        header = read_header(path)
+        header = weight_header(path)
     except ModelRefused:
         if is_pickle_name(path):
             raise ModelRefused(f"{plain(path, 300)}: {pickle_advice()}") from None

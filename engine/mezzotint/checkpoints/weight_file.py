@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.gguf_header import read_gguf_header
-from mezzotint.checkpoints.header import read_header
+from mezzotint.checkpoints.header import Header, TensorSpec, read_header
 from mezzotint.checkpoints.read import read_tensors
 
 if TYPE_CHECKING:
@@ -37,6 +37,19 @@ def weight_specs(path: Path) -> dict[str, WeightSpec]:
         name: WeightSpec(shape=each.shape, bytes=each.end - each.start)
         for name, each in read_header(path).tensors.items()
     }
+
+
+def weight_header(path: Path) -> Header:
+    """A file's header, whatever its container; packed tensors have the shapes that they are dequantized to."""
+    if not is_gguf(path):
+        return read_header(path)
+    found = read_gguf_header(path)
+    tensors = {
+        name: TensorSpec(dtype=each.type, shape=each.shape, start=each.start, end=each.end)
+        for name, each in found.tensors.items()
+    }
+    metadata = {key: value for key, value in found.metadata.items() if isinstance(value, str)}
+    return Header(path=path, tensors=tensors, metadata=metadata, bytes=found.bytes)
 
 
 def read_weights(

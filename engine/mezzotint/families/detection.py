@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from mezzotint.checkpoints.folder import Component, FolderCheckpoint
+from mezzotint.checkpoints.foreign_kind import gguf_advice
 from mezzotint.checkpoints.header import Header
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.weight_file import is_gguf
 from mezzotint.errors import ModelRefused
 from mezzotint.families.detected import Detected
 from mezzotint.families.distilled import LcmUnet, Recipe, recipe_of
@@ -178,6 +180,8 @@ def _detect_file(file: FileCheckpoint) -> Detected:
     for family in FLOW_FAMILIES:
         if family.original is not None and family.original.prefix_in(header.tensors) is not None:
             return family.detect(file)
+    if is_gguf(file.path):
+        raise _refused(file.path, gguf_advice())
     if missing := missing_parts(header.tensors):
         raise _refused(file.path, f"{why_not_whole(header.tensors, missing)} {SUPPORTED}")
     if scaled := next((name for name in header.tensors if name.endswith(_SCALES)), None):

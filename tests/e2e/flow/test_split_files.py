@@ -5,7 +5,7 @@ import pytest
 import tiny_z_image
 import torch
 from flow_parity import ours
-from original_files import in_fp8, write, write_split
+from original_files import in_fp8, llama_names, write, write_gguf, write_split
 from tiny_flow import qwen_tokenizer
 
 from mezzotint.catalog.catalog import Catalog
@@ -56,6 +56,28 @@ def test_floats_of_8_bits_are_what_they_stand_for(model, tmp_path, kind):
         transformer = write_split(tmp_path / str(which), {**files, **changed})
         images.append(ours(transformer, tmp_path, steps=2))
     np.testing.assert_array_equal(*images)
+
+
+def test_packed_in_gguf_files(model, tmp_path):
+    _, files = model
+    names = list(files)
+    packed = {names[0]: files[names[0]], names[1]: llama_names(files[names[1]])}
+    plain = {}
+    for name, tensors in packed.items():
+        path = tmp_path / "packed" / name.replace(".safetensors", ".gguf")
+        plain[name] = write_gguf(path, tensors, "Q8_0")
+    write(tmp_path / "packed" / names[2], files[names[2]])
+    back = dict(zip(packed[names[1]], files[names[1]], strict=True))
+    plain[names[1]] = {back[name]: each for name, each in plain[names[1]].items()}
+    transformer = write_split(tmp_path / "plain", {**files, **plain})
+    mine = ours(tmp_path / "packed" / names[0].replace(".safetensors", ".gguf"), tmp_path, steps=2)
+    np.testing.assert_array_equal(ours(transformer, tmp_path, steps=2), mine)
+
+
+def test_a_gguf_of_another_network_is_told_its_way_in(tmp_path):
+    write_gguf(tmp_path / "unet.gguf", {"input_blocks.0.0.weight": torch.ones(4, 32)})
+    with pytest.raises(ModelRefused, match=r"a GGUF file, .* into its model with `--weights FILE`"):
+        Catalog.standard().find(ModelRef(id=str(tmp_path / "unet.gguf")))
 
 
 def test_by_its_file_name_alone(model, tmp_path, monkeypatch):

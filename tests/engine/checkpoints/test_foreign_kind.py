@@ -17,7 +17,7 @@ def test_text_in_a_message_stays_one_line(tmp_path, start):
 
 def test_a_gguf_is_told_its_way_in(tmp_path):
     """With which tests/e2e/test_replaced_weights.py makes images."""
-    path = tmp_path / "model.gguf"
+    path = tmp_path / "model.safetensors"
     path.write_bytes(b"GGUF" + bytes(60))
     with pytest.raises(ModelRefused, match=r"a GGUF file, .* into its model with `--weights FILE`"):
         open_checkpoint(path)

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from mezzotint.checkpoints.header import Header, read_header
+from mezzotint.checkpoints.header import Header
 from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.weight_file import weight_header
 from mezzotint.errors import ModelRefused
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import ComponentSource, ModelSources, Original
@@ -78,6 +79,12 @@ def part_of_file(component: str, network: "OriginalNetwork", header: Header) -> 
     )
 
 
+def part_needed(needed: "PartNeeded", header: Header) -> ComponentSource | None:
+    """The network that is needed, in whichever naming a file has it; None: it does not hold it."""
+    found = (part_of_file(needed.component, network, header) for network in needed.networks)
+    return next((part for part in found if part is not None), None)
+
+
 def fits(needed: "PartNeeded", part: ComponentSource, denoiser: ComponentSource) -> bool:
     """Whether what a part gives is what the transformer takes."""
     return not needed.width or part.config.get("hidden_size") == denoiser.config.get(needed.width)
@@ -91,12 +98,12 @@ def usual_name(needed: "PartNeeded", denoiser: ComponentSource) -> str:
 
 def _needed(needed: "PartNeeded", checkpoint: FileCheckpoint, denoiser: ComponentSource) -> ComponentSource:
     path = checkpoint.parts.get(needed.component, checkpoint.path)
-    part = part_of_file(needed.component, needed.network, _header(path, checkpoint))
+    part = part_needed(needed, _header(path, checkpoint))
     name = usual_name(needed, denoiser)
     if part is None:
         raise ModelRefused(
-            f"{plain(checkpoint.path, 300)} is a transformer alone, and {needed.network.name} was not found that fits "
-            f"it: put {name} beside it, or into ComfyUI's folder for such files; get it from {needed.where}"
+            f"{plain(checkpoint.path, 300)} is a transformer alone, and {needed.networks[0].name} was not found that "
+            f"fits it: put {name} beside it, or into ComfyUI's folder for such files; get it from {needed.where}"
         )
     if not fits(needed, part, denoiser):
         raise ModelRefused(
@@ -107,4 +114,4 @@ def _needed(needed: "PartNeeded", checkpoint: FileCheckpoint, denoiser: Componen
 
 
 def _header(path: Path, checkpoint: FileCheckpoint) -> Header:
-    return checkpoint.header if path == checkpoint.path else read_header(path)
+    return checkpoint.header if path == checkpoint.path else weight_header(path)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mezzotint.families.flow.original import OriginalNetwork, Parameters, Shapes, count
+from mezzotint.families.flow.original import OriginalNetwork, Parameters, Shapes, count, renamed
 from mezzotint.families.loading.original_names import VAE, Layout, place
 
 
@@ -12,7 +12,7 @@ class PartNeeded:
     """What a transformer cannot do without, and what people's files of it are usually called."""
 
     component: str
-    network: OriginalNetwork
+    networks: tuple[OriginalNetwork, ...]  # in the namings that there are; the first is the usual one
     width: str = ""  # the transformer's setting that has to be the width of what this gives
     usual: tuple[tuple[object, str], ...]  # file names by that width; None: any
     where: str  # to get it
@@ -54,6 +54,37 @@ QWEN3 = OriginalNetwork(
     prefixes=("model.", "", "text_encoders.qwen3_4b.transformer.model.", "text_encoders.qwen3_8b.transformer.model."),
     config=_qwen3_config,
     place=_qwen3_place,
+)
+
+
+_GGUF_NAMES = (
+    (r"^token_embd\.", "embed_tokens."),
+    (r"^output_norm\.", "norm."),
+    (r"^blk\.", "layers."),
+    (r"\.attn_([qkv])\.", r".self_attn.\1_proj."),
+    (r"\.attn_output\.", ".self_attn.o_proj."),
+    (r"\.attn_([qk])_norm\.", r".self_attn.\1_norm."),
+    (r"\.attn_norm\.", ".input_layernorm."),
+    (r"\.ffn_norm\.", ".post_attention_layernorm."),
+    (r"\.ffn_(gate|up|down)\.", r".mlp.\1_proj."),
+)
+
+
+def _qwen3_gguf_config(shapes: Shapes) -> Mapping[str, object]:
+    return _qwen3_config({renamed(name, _GGUF_NAMES)[0][0]: shape for name, shape in shapes.items()})
+
+
+def _qwen3_gguf_place(name: str) -> Parameters:
+    return () if name == "output.weight" else renamed(name, _GGUF_NAMES)
+
+
+QWEN3_GGUF = OriginalNetwork(
+    name="a text encoder of Qwen3 as llama.cpp names it",
+    library="transformers",
+    class_name="Qwen3Model",
+    marks=(r"blk\.0\.attn_q_norm\.weight$", r"token_embd\.weight$", r"output_norm\.weight$"),
+    config=_qwen3_gguf_config,
+    place=_qwen3_gguf_place,
 )
 
 
@@ -102,14 +133,14 @@ FLUX_VAE = OriginalNetwork(
 
 QWEN3_4B = PartNeeded(
     component="text_encoder",
-    network=QWEN3,
+    networks=(QWEN3, QWEN3_GGUF),
     width="cap_feat_dim",
     usual=((2560, "qwen_3_4b.safetensors"),),
     where="https://huggingface.co/Comfy-Org/z_image_turbo, folder split_files/text_encoders",
 )
 AE = PartNeeded(
     component="vae",
-    network=FLUX_VAE,
+    networks=(FLUX_VAE,),
     usual=((None, "ae.safetensors"),),
     where="https://huggingface.co/Comfy-Org/z_image_turbo, folder split_files/vae",
 )

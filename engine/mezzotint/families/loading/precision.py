@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mezzotint.checkpoints.folder import FolderCheckpoint
-from mezzotint.checkpoints.header import TensorSpec, read_header
+from mezzotint.checkpoints.header import TensorSpec
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
+from mezzotint.checkpoints.weight_file import weight_header
 from mezzotint.families.family import ModelSources
 from mezzotint.families.loading.original_names import layout_of, place
 from mezzotint.families.loading.stored_layers import find_layers
@@ -43,7 +44,7 @@ def parts_of(sources: ModelSources) -> tuple[ModelPart, ...]:
     counted: dict[str, Counter[str]] = {name: Counter() for name, part in sources.components.items() if part.files}
     sizes: Counter[str] = Counter()
     for files in dict.fromkeys(sources.components[name].files for name in counted):
-        tensors = {name: spec for path in files for name, spec in read_header(path).tensors.items()}
+        tensors = {name: spec for path in files for name, spec in weight_header(path).tensors.items()}
         owner = _owners(sources, files, tensors)
         for name, precision, size in _layers(files, tensors):
             for component in owner.get(name, ()):

@@ -164,8 +164,8 @@ def moved(tensor: torch.Tensor, dtype: torch.dtype, device: torch.device) -> tor
 def _checked(part: torch.Tensor, shape: torch.Size, placed: Placement, file: Path) -> torch.Tensor:
     if part.shape == shape:
         return part
-    if part.shape[: len(shape)] == shape and part.numel() == shape.numel():
-        return part.reshape(shape)  # a linear layer written as a 1x1 convolution
+    if [side for side in part.shape if side != 1] == [side for side in shape if side != 1]:
+        return part.reshape(shape)  # a linear layer written as a 1x1 convolution, a row without its first side
     raise ModelRefused(
         f"{file}: tensor {placed.name} of {placed.component} has shape {tuple(part.shape)}, "
         f"its configuration says {tuple(shape)}; the file belongs to another model"
