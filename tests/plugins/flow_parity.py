@@ -41,6 +41,14 @@ def ours(model: Path, folder: Path, **fields: Any) -> np.ndarray:
     return np.array(Image.open(result.images[0].path))
 
 
+def words_matter(model: Path, folder: Path) -> None:
+    """Other words, and negative ones, change the image: without that nothing is compared where images are."""
+    plain = ours(model, folder, steps=2).astype(int)
+    others = {"prompt": "two green hills under a dark blue sky"}, {"guidance_scale": 4.0, "negative_prompt": NEGATIVE}
+    for fields in others:
+        assert np.abs(ours(model, folder, steps=2, **fields) - plain).mean() > 1
+
+
 def pipeline(name: str, folder: Path) -> Any:
     """One of diffusers', whose networks have weights in memory of their own: mapped files lie unaligned."""
     import diffusers

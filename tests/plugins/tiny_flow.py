@@ -47,6 +47,16 @@ def qwen_tokenizer() -> Any:
     return tokenizer
 
 
+def lively(network: Any) -> Any:
+    """With larger numbers than networks begin with: else words and layers change no pixel, and tests prove nothing."""
+    import torch
+
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.mul_(3) if parameter.ndim > 1 else parameter.normal_()
+    return network.eval()
+
+
 def qwen3(*, layers: int = 4, width: int = 32, head: bool = False) -> Any:
     """A language model of Qwen3's kind."""
     from transformers import Qwen3Config, Qwen3ForCausalLM, Qwen3Model

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from original_files import joined, language_model, ldm_vae, weights
-from tiny_flow import kl_autoencoder, qwen3, qwen_tokenizer
+from tiny_flow import kl_autoencoder, lively, qwen3, qwen_tokenizer
 
 
 def write_tiny_z_image(folder: Path, *, seed: int = 0, shift: float = 3.0) -> Path:
@@ -25,8 +25,7 @@ def write_tiny_z_image(folder: Path, *, seed: int = 0, shift: float = 3.0) -> Pa
 
 
 def transformer(**others: object) -> Any:
-    """One of Z-Image's kind, whose last layer sees its input."""
-    import torch
+    """One of Z-Image's kind."""
     from diffusers import ZImageTransformer2DModel
 
     network = ZImageTransformer2DModel(
@@ -41,10 +40,7 @@ def transformer(**others: object) -> Any:
         axes_lens=[512, 64, 64],
         **others,
     )
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.normal_(std=0.1) if parameter.ndim < 2 else None
-    return network.eval()
+    return lively(network)
 
 
 def original_transformer(folder: Path) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Z-Image: bit for bit what the pipelines of diffusers make."""
 
 import pytest
-from flow_parity import NEGATIVE, PROMPT, SIDE, generator, ours, pipeline, same
+from flow_parity import NEGATIVE, PROMPT, SIDE, generator, ours, pipeline, same, words_matter
 from PIL import Image
 from tiny_z_image import write_tiny_z_image
 
@@ -11,6 +11,10 @@ pytestmark = pytest.mark.usefixtures("every_device")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return write_tiny_z_image(tmp_path_factory.mktemp("z") / "Z-Image-Turbo")
+
+
+def test_words_matter(folder, tmp_path):
+    words_matter(folder, tmp_path)
 
 
 def test_turbo(folder, tmp_path):

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeAlias
 
 from mezzotint.families.loading.original_names import THIRDS, Form
@@ -23,8 +24,23 @@ class OriginalNetwork:
     class_name: str
     marks: tuple[str, ...]  # patterns of tensors that every file of it has
     config: Callable[[Shapes], Mapping[str, object]]  # by shapes; KeyError, IndexError or ValueError: another kind
-    place: Callable[[str], Parameters]  # what a tensor fills; nothing: it is not used
+    renames: Sequence[tuple[str, str]] = ()  # patterns of its names and what they become, one after the other
+    joined: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)  # ends of names that hold three in one
+    dropped: tuple[str, ...] = ()  # beginnings of names that are not used
+    placed: Callable[[str], Parameters] | None = None  # in the place of these three, where patterns say too little
     prefixes: tuple[str, ...] = ("",)  # what the names may begin with, where it is not alone
+
+    def place(self, name: str) -> Parameters:
+        """What a tensor fills, by its name without the prefix; nothing: it is not used."""
+        if self.placed is not None:
+            return self.placed(name)
+        return () if name.startswith(self.dropped) and self.dropped else renamed(name, self.renames, self.joined)
+
+    def place_flat(self, layer: str) -> Parameters:
+        """The same for a layer whose path is written with underscores, as those of some LoRAs are."""
+        renames = [(pattern.replace(r"\.", "_"), new.replace(".", "_")) for pattern, new in self.renames]
+        joined = {flat(old): tuple(map(flat, parts)) for old, parts in self.joined.items()}
+        return tuple((name.rstrip("_"), form) for name, form in renamed(f"{layer}_", renames, joined))
 
     def prefix_in(self, names: Collection[str]) -> str | None:
         """What its tensors' names begin with in a file; None: it is not there."""
@@ -35,13 +51,18 @@ class OriginalNetwork:
         return None
 
 
+def flat(path: str) -> str:
+    """A path with underscores."""
+    return path.replace(".", "_")
+
+
 def renamed(
-    name: str, renames: Sequence[tuple[str, str]], joined: Mapping[str, tuple[str, ...]] | None = None
+    name: str, renames: Sequence[tuple[str, str]], joined: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 ) -> Parameters:
     """A tensor's name by patterns and what they become, one after the other; `joined` ends hold three in one."""
     for pattern, new in renames:
         name = re.sub(pattern, new, name)
-    for old, parts in (joined or {}).items():
+    for old, parts in joined.items():
         if old in name:
             return tuple((name.replace(old, part), form) for part, form in zip(parts, THIRDS, strict=True))
     return ((name, "whole"),)

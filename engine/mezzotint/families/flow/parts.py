@@ -42,10 +42,6 @@ def _qwen3_config(shapes: Shapes) -> Mapping[str, object]:
     }
 
 
-def _qwen3_place(name: str) -> Parameters:
-    return () if name.startswith("lm_head.") else ((name, "whole"),)
-
-
 QWEN3 = OriginalNetwork(
     name="a text encoder of Qwen3",
     library="transformers",
@@ -53,7 +49,7 @@ QWEN3 = OriginalNetwork(
     marks=(r"layers\.0\.self_attn\.q_norm\.weight$", r"embed_tokens\.weight$", r"norm\.weight$"),
     prefixes=("model.", "", "text_encoders.qwen3_4b.transformer.model.", "text_encoders.qwen3_8b.transformer.model."),
     config=_qwen3_config,
-    place=_qwen3_place,
+    dropped=("lm_head.",),
 )
 
 
@@ -74,17 +70,14 @@ def _qwen3_gguf_config(shapes: Shapes) -> Mapping[str, object]:
     return _qwen3_config({renamed(name, _GGUF_NAMES)[0][0]: shape for name, shape in shapes.items()})
 
 
-def _qwen3_gguf_place(name: str) -> Parameters:
-    return () if name == "output.weight" else renamed(name, _GGUF_NAMES)
-
-
 QWEN3_GGUF = OriginalNetwork(
     name="a text encoder of Qwen3 as llama.cpp names it",
     library="transformers",
     class_name="Qwen3Model",
     marks=(r"blk\.0\.attn_q_norm\.weight$", r"token_embd\.weight$", r"output_norm\.weight$"),
     config=_qwen3_gguf_config,
-    place=_qwen3_gguf_place,
+    renames=_GGUF_NAMES,
+    dropped=("output.",),
 )
 
 
@@ -128,7 +121,7 @@ FLUX_VAE = OriginalNetwork(
     ),
     prefixes=("", "vae.", "first_stage_model."),
     config=_ae_config,
-    place=_ldm_place,
+    placed=_ldm_place,
 )
 
 QWEN3_4B = PartNeeded(

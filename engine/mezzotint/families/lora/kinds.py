@@ -34,7 +34,7 @@ _BY_NAME: tuple[tuple[str, Base], ...] = (
     (r"joint_blocks_|transformer_blocks_\d+_(ff_context|attn2?_add_)", Base(words="Stable Diffusion 3", family=None)),
     (r"transformer_blocks_\d+_(img|txt)_(mlp|mod)", Base(words="Qwen-Image", family=None)),
     (r"blocks_\d+_(cross|self)_attn_", Base(words="Wan", family=None)),
-    (r"(noise_refiner|context_refiner|layers)_\d+_(attention|feed_forward)_", Base(words="Z-Image", family=None)),
+    (r"(noise_refiner|context_refiner|layers)_\d+_(attention|feed_forward)_", Base(words="Z-Image", family="z-image")),
     (r"transformer_blocks_\d+_attn[12]_|caption_projection_|adaln_single_", Base(words="PixArt", family="pixart")),
 )
 _UNET = re.compile(r"(down_blocks|mid_block|up_blocks|input_blocks|middle_block|output_blocks)_")

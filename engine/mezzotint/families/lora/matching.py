@@ -1,12 +1,14 @@
 """Which layers of a model a LoRA is for, and whether it is for that model at all."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from torch import nn
 
 from mezzotint.checkpoints.plain_text import plain
+from mezzotint.families.flow.original import OriginalNetwork
+from mezzotint.families.loading.original_names import THIRDS, Form
 from mezzotint.families.lora.file import LoraFile, LoraLayer
 from mezzotint.families.lora.keys import Place, flat, from_original
 from mezzotint.quantization.branched import branchable_layers, weight_shape
@@ -21,6 +23,12 @@ class Target:
     component: str
     name: str
     shape: tuple[int, ...]
+    form: Form = "whole"  # which part of the rows of what a LoRA adds is for it
+
+    def is_meant(self, layer: LoraLayer) -> bool:
+        """Whether the LoRA's layer is for a weight of this shape, or for three such on top of one another."""
+        rows, *others = self.shape
+        return layer.fits((3 * rows if self.form in THIRDS else rows, *others))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +43,11 @@ class Fit:
 class LayerIndex:
     """The layers of a model's networks, by the names that LoRA files give them."""
 
-    def __init__(self, networks: Mapping[str, nn.Module], denoiser: str) -> None:
+    def __init__(
+        self, networks: Mapping[str, nn.Module], denoiser: str, original: OriginalNetwork | None = None
+    ) -> None:
+        """`original`: the denoiser's first naming, where it is no U-Net's."""
+        self._original = original
         self._targets: dict[tuple[Place, str], Target] = {}
         for component, network in networks.items():
             place = _place(component, denoiser)
@@ -45,26 +57,30 @@ class LayerIndex:
                     self._targets[place, flat(name)] = target
         self._layers_per_block = _layers_per_block(networks[denoiser])
 
-    def find(self, place: Place, layer: str) -> Target | None:
-        """The layer of that flat name, in today's or the original naming."""
+    def find(self, place: Place, layer: str) -> tuple[Target, ...]:
+        """The layer of that flat name, in today's or the original naming, in which one may be three of today's."""
         found = self._targets.get((place, layer))
-        if found is None and place == "denoiser" and self._layers_per_block is not None:
-            today = from_original(layer, self._layers_per_block)
-            return None if today is None else self._targets.get((place, today))
-        return found
+        if found is not None or place != "denoiser":
+            return () if found is None else (found,)
+        if self._original is not None:
+            parts = [(self._targets.get((place, name)), form) for name, form in self._original.place_flat(layer)]
+            return tuple(replace(target, form=form) for target, form in parts if target is not None)
+        today = None if self._layers_per_block is None else from_original(layer, self._layers_per_block)
+        found = None if today is None else self._targets.get((place, today))
+        return () if found is None else (found,)
 
 
 def fit(file: LoraFile, index: LayerIndex) -> Fit:
     """Look for every layer of the file in the model."""
     pairs, missing, misshapen = [], [], []
     for layer in file.layers:
-        target = index.find(layer.place, layer.layer)
-        if target is None:
+        targets = index.find(layer.place, layer.layer)
+        if not targets:
             missing.append(layer)
-        elif layer.fits(target.shape):
-            pairs.append((layer, target))
+        elif all(target.is_meant(layer) for target in targets):
+            pairs += [(layer, target) for target in targets]
         else:
-            misshapen.append((layer, target))
+            misshapen.append((layer, targets[0]))
     return Fit(pairs=tuple(pairs), missing=tuple(missing), misshapen=tuple(misshapen))
 
 
@@ -77,9 +93,10 @@ def why_not(file: LoraFile, found: Fit, model: str) -> str | None:
             f"the LoRA {meant}: its '{plain(layer.layer, 80)}' is for a weight of shape {layer.shape}, "
             f"{plain(model, 100)} has {target.shape}"
         )
-    if len(found.pairs) < _FEWEST * len(file.layers):
+    has = len(file.layers) - len(found.missing)
+    if has < _FEWEST * len(file.layers):
         return (
-            f"the LoRA {meant}: {plain(model, 100)} has {len(found.pairs)} of its {len(file.layers)} layers; "
+            f"the LoRA {meant}: {plain(model, 100)} has {has} of its {len(file.layers)} layers; "
             f"it lacks '{plain(found.missing[0].layer, 80)}'"
         )
     return None

@@ -2,14 +2,7 @@
 
 from collections.abc import Mapping
 
-from mezzotint.families.flow.original import (
-    DENOISER_PREFIXES,
-    OriginalNetwork,
-    Parameters,
-    Shapes,
-    count,
-    renamed,
-)
+from mezzotint.families.flow.original import DENOISER_PREFIXES, OriginalNetwork, Shapes, count
 
 _RENAMES = (
     (r"^x_embedder\.", "all_x_embedder.2-1."),
@@ -45,10 +38,6 @@ def _config(shapes: Shapes) -> Mapping[str, object]:
     }
 
 
-def _place(name: str) -> Parameters:
-    return () if name == "norm_final.weight" else renamed(name, _RENAMES, _JOINED)
-
-
 TRANSFORMER = OriginalNetwork(
     name="Z-Image's transformer",
     library="diffusers",
@@ -56,5 +45,7 @@ TRANSFORMER = OriginalNetwork(
     marks=(r"cap_embedder\.1\.weight$", r"noise_refiner\.0\.attention\.qkv\.weight$", r"x_embedder\.weight$"),
     prefixes=DENOISER_PREFIXES,
     config=_config,
-    place=_place,
+    renames=_RENAMES,
+    joined=_JOINED,
+    dropped=("norm_final.",),
 )

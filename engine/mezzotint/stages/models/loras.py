@@ -10,6 +10,7 @@ from mezzotint.checkpoints.fingerprint import fingerprint, tensors_sha256
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ModelRefused
 from mezzotint.families.family import LoadedModel
+from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.lora.file import LoraFile, open_lora
 from mezzotint.protocol import GenerateRequest, IsCancelled, LoraRef, LoraUsed
 from mezzotint.stages.setup import CascadeSetup, StageSetup
@@ -129,7 +130,9 @@ def _compare(ref: LoraRef, used: LoraUsed) -> None:
 def _index(stage: StageSetup, model: LoadedModel) -> "LayerIndex":
     from mezzotint.families.lora.matching import LayerIndex
 
-    return LayerIndex(model.networks, stage.family.denoiser_component)
+    family = stage.family
+    original = family.original if isinstance(family, FlowFamily) else None
+    return LayerIndex(model.networks, family.denoiser_component, original)
 
 
 def _hold(models: Sequence[LoadedModel], chosen: Sequence[Sequence[_Chosen]], cancelled: IsCancelled) -> None:
