@@ -57,7 +57,7 @@ def slug(prompt: str) -> str:
     kept = (
         one if unicodedata.category(one)[0] in "LMN" else " " for one in unicodedata.normalize("NFC", prompt[:1000])
     )
-    return "-".join("".join(kept).split())[:_SLUG_CHARACTERS].strip("-") or "picture"
+    return "-".join("".join(kept).split())[:_SLUG_CHARACTERS].strip("-") or "image"
 
 
 def cut_bytes(text: str, limit: int) -> str:

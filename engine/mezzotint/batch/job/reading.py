@@ -182,7 +182,7 @@ class _Reader:
         self._check_names(table, names, ("input",))
         here = ("input",)
         if "folder" not in table:
-            raise self._problem(here, "the folder with the images is missing: folder = 'pictures'")
+            raise self._problem(here, "the folder with the images is missing: folder = 'images'")
         return InputFolder(
             folder=self._get(table, "folder", _path, "", here),
             work=self._get(table, "work", _among(get_args(Work)), "change", here),

@@ -70,7 +70,7 @@ def _add_adding(below: "Commands") -> None:
 
 def _add_running(below: "Commands") -> None:
     parser = add_command(below, "run", "Make what waits, here, in this terminal.", run_queue)
-    parser.add_argument("--until-empty", action="store_true", help="end when nothing waits (default: wait for more)")
+    parser.add_argument("--until-empty", action="store_true", help="end when the queue is empty (default: wait for more)")
     parser.add_argument(
         "--resume", action="store_true", help="go on where the queue is paused, also with what a crash has interrupted"
     )
@@ -156,7 +156,7 @@ def _row(row: "EntryRow") -> tuple[str, ...]:
 def _summary(store: "JobStore", entries: "list[EntryRow]") -> str:
     left = sum(row.pictures_asked - row.pictures for row in entries if row.state in _OPEN)
     if not left:
-        return "nothing waits"
+        return "queue empty"
     seconds = store.expected_queue()
     time = "" if seconds is None else f", about {duration(seconds)}"
     paused = "; the queue is paused: `mezzotint queue resume` lets it go on" if store.paused() else ""

@@ -139,7 +139,7 @@ def _finished(drained: "DrainResult", store: "JobStore", context: Context) -> in
         context.terminal.talk(f"the queue is paused.{asked} `mezzotint queue resume` lets it go on")
     else:
         failed = f", {drained.failed} failed: `mezzotint queue list`" if drained.failed else ""
-        context.terminal.talk(f"nothing waits; {drained.done} tasks done{failed}")
+        context.terminal.talk(f"queue empty; {drained.done} tasks done{failed}")
     return PARTLY_DONE if drained.failed else 0
 
 

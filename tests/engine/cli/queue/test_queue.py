@@ -94,7 +94,7 @@ def test_what_cannot_be_added(queue, words, told):
 
 
 def test_the_list(queue, store, tmp_path):
-    assert queue("list").err == "nothing waits\n"
+    assert queue("list").err == "queue empty\n"
     for prompt in ("waits", "fails", "over", "cancelled"):
         queue("add", prompt, "-m", "base", "--seed", "1", "-o", f"{tmp_path}/[seed].png")
     store.move([2], before=1)

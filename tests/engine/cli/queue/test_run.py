@@ -83,7 +83,7 @@ def test_all_that_waits_is_made(queue, store, add, tmp_path):
         "task 1: done",
         "task 2 of entry 1: b",
         "task 2: done",
-        "nothing waits; 2 tasks done",
+        "queue empty; 2 tasks done",
     ]
     assert done.engine.closed
     assert store.row(1).state == "done"
@@ -94,7 +94,7 @@ def test_partly_done(queue, store, add):
     done = queue("--until-empty")
     assert done.code == 3
     assert "task 2: failed: the file is no model" in done.err
-    assert "nothing waits; 1 tasks done, 1 failed: `mezzotint queue list`" in done.err
+    assert "queue empty; 1 tasks done, 1 failed: `mezzotint queue list`" in done.err
 
 
 def test_programs_hear_each_task(queue, add):
@@ -107,7 +107,7 @@ def test_programs_hear_each_task(queue, add):
 def test_with_nothing_to_do_no_engine_is_made(queue):
     done = queue("--until-empty")
     assert (done.code, done.engine.closed) == (0, False)
-    assert "nothing waits" in done.err
+    assert "queue empty" in done.err
 
 
 def test_a_paused_queue_stays_paused_unless_asked(queue, store, add):
