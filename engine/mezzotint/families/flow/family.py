@@ -187,12 +187,15 @@ def guided_from_prompt(output: "torch.Tensor", scale: float, rescale: float) -> 
 
 
 def _cut(sources: ModelSources, layers: int) -> ModelSources:
-    """Without the layers of the text encoder that nothing is taken from."""
+    """Without the layers of the text encoder that nothing is taken from, and without a norm of its last states."""
     encoder = sources.components["text_encoder"]
     said = encoder.config.get("num_hidden_layers")
-    if not isinstance(said, int) or said <= layers:
+    if not isinstance(said, int) or said < layers:
         return sources
-    config = {**encoder.config, "num_hidden_layers": layers}
+    config = {**encoder.config, "num_hidden_layers": layers, "tie_last_hidden_states": False}
+    kinds = config.get("layer_types")
+    if isinstance(kinds, list):
+        config["layer_types"] = kinds[:layers]
     return replace(sources, components={**sources.components, "text_encoder": replace(encoder, config=config)})
 
 
