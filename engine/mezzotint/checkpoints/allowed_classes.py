@@ -69,6 +69,13 @@ _Z_IMAGE = {
     "tokenizer": _QWEN_TOKENIZER,
     "scheduler": _FLOW_SCHEDULER,
 }
+_FLUX2_KLEIN = {
+    "transformer": _of("diffusers", "Flux2Transformer2DModel"),
+    "vae": _of("diffusers", "AutoencoderKLFlux2"),
+    "text_encoder": _of("transformers", "Qwen3ForCausalLM", "Qwen3Model"),
+    "tokenizer": _QWEN_TOKENIZER,
+    "scheduler": _FLOW_SCHEDULER,
+}
 
 PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "StableDiffusionXLPipeline": _SDXL,
@@ -76,6 +83,7 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "PixArtAlphaPipeline": _PIXART,
     "PixArtSigmaPipeline": _PIXART,
     "ZImagePipeline": _Z_IMAGE,
+    "Flux2KleinPipeline": _FLUX2_KLEIN,
 }
 
 # Keys by which a config asks a library to run code that comes with the model.
