@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tiny_flow import qwen3, qwen_tokenizer
+from tiny_flow import lively, qwen3, qwen_tokenizer
 
 LAYERS, WIDTH = 30, 32  # of the encoder, whose states 9, 18 and 27 are taken
 
@@ -30,16 +30,18 @@ def transformer() -> Any:
     """Two blocks of two streams, and two of one."""
     from diffusers import Flux2Transformer2DModel
 
-    return Flux2Transformer2DModel(
-        in_channels=32,
-        num_layers=2,
-        num_single_layers=2,
-        attention_head_dim=16,
-        num_attention_heads=3,
-        joint_attention_dim=3 * WIDTH,
-        axes_dims_rope=(4, 4, 4, 4),
-        guidance_embeds=False,
-    ).eval()
+    return lively(
+        Flux2Transformer2DModel(
+            in_channels=32,
+            num_layers=2,
+            num_single_layers=2,
+            attention_head_dim=16,
+            num_attention_heads=3,
+            joint_attention_dim=3 * WIDTH,
+            axes_dims_rope=(4, 4, 4, 4),
+            guidance_embeds=False,
+        )
+    )
 
 
 def autoencoder() -> Any:
