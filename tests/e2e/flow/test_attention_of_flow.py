@@ -6,6 +6,7 @@ from card_kernels import CardKernels
 from fake_kernels import FakeKernels, fake_backends
 from flow_parity import request_of
 from PIL import Image
+from tiny_flux1 import write_tiny_flux
 from tiny_flux2 import write_tiny_klein
 from tiny_z_image import write_tiny_z_image
 
@@ -17,6 +18,7 @@ from mezzotint.engine import Engine
 MODELS = {
     "z-image": (write_tiny_z_image, 1 + 1 + 2, 1),  # refiners of noise and words, and layers
     "flux2-klein": (write_tiny_klein, 2 + 2, 1),  # blocks of two streams and of one
+    "flux": (write_tiny_flux, 2 + 2, 1),
 }
 
 
