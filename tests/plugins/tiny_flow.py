@@ -76,6 +76,16 @@ def qwen3(*, layers: int = 4, width: int = 32, head: bool = False) -> Any:
     return (Qwen3ForCausalLM if head else Qwen3Model)(config).eval()
 
 
+def lively(network: Any) -> Any:
+    """A network whose words and places tell in what it makes: those of fresh weights hardly do."""
+    import torch
+
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.mul_(2.0)
+    return network.eval()
+
+
 def kl_autoencoder(channels: int = 16) -> Any:
     """An AutoencoderKL as FLUX.1's is, eight pixels to a latent."""
     from diffusers import AutoencoderKL

@@ -28,8 +28,8 @@ def write_tiny_pixart(
     pipeline = pipeline_class(
         vae=_vae(sigma=sigma).eval(),
         transformer=_transformer(told_sizes).eval(),
-        text_encoder=_text_encoder().eval(),
-        tokenizer=_tokenizer(folder),
+        text_encoder=t5_encoder().eval(),
+        tokenizer=t5_tokenizer(folder),
         scheduler=DPMSolverMultistepScheduler(**scheduler),
     )
     pipeline.save_pretrained(folder)
@@ -72,7 +72,7 @@ def _transformer(told_sizes: bool) -> Any:
     )
 
 
-def _text_encoder() -> Any:
+def t5_encoder() -> Any:
     from transformers import T5Config, T5EncoderModel
 
     return T5EncoderModel(
@@ -89,7 +89,7 @@ def _text_encoder() -> Any:
     )
 
 
-def _tokenizer(folder: Path) -> Any:
+def t5_tokenizer(folder: Path) -> Any:
     """A unigram tokenizer with T5's special tokens and its ids for them."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
     from transformers import T5Tokenizer

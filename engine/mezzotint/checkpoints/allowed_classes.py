@@ -42,6 +42,7 @@ _SCHEDULER = _of(
 )
 _VAE = _of("diffusers", "AutoencoderKL")
 _CLIP_TOKENIZER = ("CLIPTokenizer", "CLIPTokenizerFast")
+_T5_TOKENIZER = ("T5Tokenizer", "T5TokenizerFast", "PreTrainedTokenizerFast")
 
 _SDXL = {
     "unet": _of("diffusers", "UNet2DConditionModel"),
@@ -56,7 +57,7 @@ _PIXART = {
     "transformer": _of("diffusers", "PixArtTransformer2DModel", "Transformer2DModel"),
     "vae": _VAE,
     "text_encoder": _of("transformers", "T5EncoderModel"),
-    "tokenizer": _of("transformers", "T5Tokenizer", "T5TokenizerFast", "PreTrainedTokenizerFast"),
+    "tokenizer": _of("transformers", *_T5_TOKENIZER),
     "scheduler": _SCHEDULER,
 }
 
@@ -69,6 +70,22 @@ _Z_IMAGE = {
     "tokenizer": _QWEN_TOKENIZER,
     "scheduler": _FLOW_SCHEDULER,
 }
+_FLUX2_KLEIN = {
+    "transformer": _of("diffusers", "Flux2Transformer2DModel"),
+    "vae": _of("diffusers", "AutoencoderKLFlux2"),
+    "text_encoder": _of("transformers", "Qwen3ForCausalLM", "Qwen3Model"),
+    "tokenizer": _QWEN_TOKENIZER,
+    "scheduler": _FLOW_SCHEDULER,
+}
+_FLUX = {
+    "transformer": _of("diffusers", "FluxTransformer2DModel"),
+    "vae": _VAE,
+    "text_encoder": _of("transformers", "CLIPTextModel"),
+    "tokenizer": _of("transformers", *_CLIP_TOKENIZER),
+    "text_encoder_2": _of("transformers", "T5EncoderModel"),
+    "tokenizer_2": _of("transformers", *_T5_TOKENIZER),
+    "scheduler": _FLOW_SCHEDULER,
+}
 
 PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "StableDiffusionXLPipeline": _SDXL,
@@ -76,6 +93,9 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "PixArtAlphaPipeline": _PIXART,
     "PixArtSigmaPipeline": _PIXART,
     "ZImagePipeline": _Z_IMAGE,
+    "Flux2KleinPipeline": _FLUX2_KLEIN,
+    "FluxPipeline": _FLUX,
+    "FluxImg2ImgPipeline": _FLUX,
 }
 
 # Keys by which a config asks a library to run code that comes with the model.

@@ -161,6 +161,9 @@ class Family(Protocol):
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:
         """How its own pipeline lays out the steps of a flow at a size in pixels; None: as the scheduler does alone."""
 
+    def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:
+        """Whether guidance of that scale asks the network without the prompt, too, or with the negative one."""
+
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Turn words into conditioning."""
 

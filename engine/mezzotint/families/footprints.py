@@ -61,7 +61,7 @@ def footprint_of(
         width=defaults.width,
         height=defaults.height,
         steps=defaults.steps,
-        guided=defaults.guidance_scale > 1,
+        guided=family_of(sources.family).has_halves(sources, defaults.guidance_scale),
     )
 
 
@@ -73,14 +73,16 @@ def graph_of(sources: ModelSources, component: str) -> str:
 
 def _tokens_for(sources: ModelSources, component: str) -> int:
     """Of prompts as a denoiser sees them, or as an encoder has them padded under a mask; 0 where neither is."""
-    is_denoiser = component == family_of(sources.family).denoiser_component
-    return _tokens(sources) if is_denoiser or sources.components[component].class_name in _MASKED else 0
+    family = family_of(sources.family)
+    masks = not isinstance(family, FlowFamily) or family.spec.masks_padding
+    is_masked = masks and sources.components[component].class_name in _MASKED
+    return _tokens(sources) if is_masked or component == family.denoiser_component else 0
 
 
 def _tokens(sources: ModelSources) -> int:
     family = family_of(sources.family)
     if isinstance(family, FlowFamily):
-        return family.spec.max_tokens
+        return family.text_tokens(sources)
     return MAX_TOKENS[sources.detected.variant] if sources.family == "pixart" else CLIP_TOKENS
 
 

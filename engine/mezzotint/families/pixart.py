@@ -47,11 +47,15 @@ class PixArt:
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> None:
         """None: its scheduler lays out the steps alone."""
 
+    def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:  # noqa: ARG002  as all families
+        """Whether guidance of that scale asks the network without the prompt, too."""
+        return guidance_scale > 1
+
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Turn words into `text` `(k, n, d)`, `mask` `(k, n)` and, where trained with them, sizes; k of 1 or 2."""
         import torch
 
-        guided = inputs.guidance_scale > 1
+        guided = self.has_halves(model.sources, inputs.guidance_scale)
         text, mask = _encode_text(model, inputs.prompt)
         if guided:
             negative_text, negative_mask = _encode_text(model, inputs.negative_prompt)

@@ -42,6 +42,10 @@ class Sdxl:
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> None:
         """None: its scheduler lays out the steps alone."""
 
+    def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:
+        """Whether guidance of that scale asks the network without the prompt, too: some are told it as a number."""
+        return guidance_scale > 1 and sources.components["unet"].config.get("time_cond_proj_dim") is None
+
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Turn words into `text` `(k, n, d)`, `pooled` `(k, d)` and `time_ids` `(k, 6 or 5)`, k of 1 or 2."""
         import torch
@@ -50,7 +54,7 @@ class Sdxl:
         from mezzotint.families.text.clip_encode import encode_pair
 
         unet = model.networks["unet"]
-        guided = inputs.guidance_scale > 1 and unet.config.time_cond_proj_dim is None
+        guided = self.has_halves(model.sources, inputs.guidance_scale)
         positive, negative = encode_pair(
             inputs.prompt,
             inputs.negative_prompt if guided else None,

@@ -4,6 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from mezzotint.catalog.catalog import FoundModel
 from mezzotint.errors import UsageError
@@ -57,10 +58,11 @@ class TokenCounter:
         prompt = without_lora_tags(prompt[:PROMPT_LIMIT])
         if known.sources.family == "pixart":
             most = MAX_TOKENS[known.sources.detected.variant] - 1  # the last is the mark of the end
-            return _plain_counts(prompt.lower().strip(), "{prompt}", most, known, more)
+            return _plain_counts(prompt.lower().strip(), "{prompt}", lambda _: most, known, more)
         family = family_of(known.sources.family)
         if isinstance(family, FlowFamily):
-            return _plain_counts(prompt, family.spec.template, family.spec.max_tokens, known, more)
+            most_of = partial(family.read_tokens, known.sources)
+            return _plain_counts(prompt, family.spec.template, most_of, known, more)
         return _clip_counts(prompt, known, more)
 
     def forget(self) -> None:
@@ -136,11 +138,13 @@ def _ids(tokenizer: TextTokenizer, text: str) -> list[int]:
 # ---- the others: what is beyond the limit is cut
 
 
-def _plain_counts(prompt: str, template: str, most: int, known: _Known, more: bool) -> tuple[TokenCount, ...]:
+def _plain_counts(
+    prompt: str, template: str, most_of: Callable[[str], int], known: _Known, more: bool
+) -> tuple[TokenCount, ...]:
     counts = []
     for name, tokenizer in known.tokenizers.items():
         around = len(_ids(tokenizer, template.format(prompt="")))
-        tokens, limit = len(_ids(tokenizer, template.format(prompt=prompt))) - around, most - around
+        tokens, limit = len(_ids(tokenizer, template.format(prompt=prompt))) - around, most_of(name) - around
         cut = max(0, tokens - limit)
         counts.append(
             TokenCount(encoder=name, tokens=tokens, limit=limit, chunks=1, cut=cut, honours_weights=False, more=more)

@@ -213,11 +213,9 @@ class Job:
             self._notice("lora_tags_ignored", "<lora:...> in a prompt loads nothing: give the file with --lora")
         for stage in setup.stages:
             guidance = stage.sampling.guidance_scale
-            if stage.negative_prompt.strip() and guidance <= 1:
-                self._notice(
-                    "negative_ignored",
-                    f"guidance is {stage.sampling.guidance_scale:g}: the negative prompt has no part",
-                )
+            if stage.negative_prompt.strip() and not stage.family.has_halves(stage.sources, guidance):
+                why = f"guidance is {guidance:g}" if guidance <= 1 else "the model is told its guidance as a number"
+                self._notice("negative_ignored", f"{why}: the negative prompt has no part")
             if not stage.family.honours_weights and has_weights(stage.prompt):
                 message = f"{stage.found.info.id} reads plain words: weights such as (word:1.2) are taken as text"
                 self._notice("weights_ignored", message)

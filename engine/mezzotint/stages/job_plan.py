@@ -180,7 +180,7 @@ def _task(
         if identity not in known:
             cache = paths.cache_folder() / "footprints"
             known[identity] = footprint_of(stage.sources, model_id=identity, cache=cache, on_progress=on_trace)
-        guided = stage.sampling.guidance_scale > 1
+        guided = stage.family.has_halves(stage.sources, stage.sampling.guidance_scale)
         task = StageTask(model=known[identity], width=stage.width, height=stage.height, steps=count, guided=guided)
         stages.append(task)
     return Task(

@@ -124,11 +124,23 @@ class FlowFamily(ABC):
         slope = (most - least) / (high - low) if high != low else 0.0
         return tokens * slope + (least - slope * low)
 
+    def text_tokens(self, sources: ModelSources) -> int:  # noqa: ARG002  for families of several
+        """Of a prompt as the network sees it, at most."""
+        return self.spec.max_tokens
+
+    def read_tokens(self, sources: ModelSources, encoder: str) -> int:  # noqa: ARG002  for families of several
+        """The most tokens of a prompt in its template that a text encoder reads, but for marks that it adds."""
+        return self.text_tokens(sources)
+
+    def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:  # noqa: ARG002  as all families
+        """Whether the network is asked without the prompt, too."""
+        return self.spec.guidance == "true" and guidance_scale > 1
+
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Turn words into conditioning: `text` `(k, n, d)` and what else the family has, k of 1 or 2."""
         import torch
 
-        guided = self.spec.guidance == "true" and inputs.guidance_scale > 1
+        guided = self.has_halves(model.sources, inputs.guidance_scale)
         prompts = [inputs.negative_prompt, inputs.prompt] if guided else [inputs.prompt]
         rows = [self.words(model, prompt) for prompt in prompts]
         longest = max(row.text.shape[1] for row in rows)
@@ -202,12 +214,15 @@ def guided_from_prompt(output: "torch.Tensor", scale: float, rescale: float) -> 
 
 
 def _cut(sources: ModelSources, layers: int) -> ModelSources:
-    """Without the layers of the text encoder that nothing is taken from."""
+    """Without the layers of the text encoder that nothing is taken from, and without a norm of its last states."""
     encoder = sources.components["text_encoder"]
     said = encoder.config.get("num_hidden_layers")
-    if not isinstance(said, int) or said <= layers:
+    if not isinstance(said, int) or said < layers:
         return sources
-    config = {**encoder.config, "num_hidden_layers": layers}
+    config = {**encoder.config, "num_hidden_layers": layers, "tie_last_hidden_states": False}
+    kinds = config.get("layer_types")
+    if isinstance(kinds, list):
+        config["layer_types"] = kinds[:layers]
     return replace(sources, components={**sources.components, "text_encoder": replace(encoder, config=config)})
 
 

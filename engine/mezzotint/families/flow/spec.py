@@ -22,6 +22,7 @@ class FlowSpec:
     template: str = "{prompt}"  # what the words are read in; one that comes with a model is a program, and none is run
     patch: int = 2  # latents that are one token, along a side
     guidance: Guidance = "true"  # with negative prompts, or a scale that the network is told
+    masks_padding: bool = True  # whether the text encoders are told which tokens are no words
     halves_together: bool = True  # whether one pass can have prompts and negative prompts of unlike lengths
     scheduler: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # of variants, where a file has none
     text_layers: int | None = None  # of the text encoder, that are used; None: all

@@ -141,6 +141,11 @@ def _autoencoder(network: Network, side: int, batch: int, _: int) -> object:
     return network.decode(_numbers(network, batch, network.config.latent_channels, side, side), return_dict=False)
 
 
+def _flux2_autoencoder(network: Network, side: int, batch: int, _: int) -> object:
+    """Its latents are sampled as patches of two by two."""
+    return _autoencoder(network, 2 * side, batch, 0)
+
+
 def _qwen_autoencoder(network: Network, side: int, batch: int, _: int) -> object:
     return network.decode(_numbers(network, batch, network.config.z_dim, 1, side, side), return_dict=False)
 
@@ -190,6 +195,7 @@ _IMAGES: Mapping[str, Call] = {
     "SD3Transformer2DModel": _sd3,
     "QwenImageTransformer2DModel": _qwen_image,
     "AutoencoderKL": _autoencoder,
+    "AutoencoderKLFlux2": _flux2_autoencoder,
     "AutoencoderKLQwenImage": _qwen_autoencoder,
 }
 

@@ -1,0 +1,105 @@
+"""FLUX.1: T5 reads the words, CLIP sums them up, and guidance is a number that the network is told."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.folder import FolderCheckpoint
+from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
+from mezzotint.families.flow.family import FlowFamily, Words
+from mezzotint.families.flow.packing import packed, unpacked
+from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.protocol import ModelDefaults
+
+if TYPE_CHECKING:
+    import torch
+
+MAX_TOKENS = {"dev": 512, "schnell": 256}  # of T5
+_CLIP_TOKENS = 77
+_MARKS = {"text_encoder": 2, "text_encoder_2": 1}  # of begin and end, that the tokenizers add
+
+
+class Flux1(FlowFamily):
+    """Dev, whose guidance is distilled into it, and schnell, distilled to four steps without any."""
+
+    spec = FlowSpec(
+        name="flux",
+        title="FLUX.1",
+        pipelines=("FluxPipeline", "FluxImg2ImgPipeline"),
+        components=("transformer", "vae", "text_encoder", "tokenizer", "text_encoder_2", "tokenizer_2"),
+        variants={
+            "dev": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=3.5),
+            "schnell": ModelDefaults(width=1024, height=1024, steps=4, guidance_scale=1.0),
+        },
+        max_tokens=max(MAX_TOKENS.values()),
+        guidance="embedded",
+        masks_padding=False,
+    )
+
+    def variant(self, folder: FolderCheckpoint) -> str:
+        """Schnell has no layers for guidance."""
+        return "dev" if folder.components["transformer"].config.get("guidance_embeds") else "schnell"
+
+    def text_tokens(self, sources: ModelSources) -> int:
+        """Of a prompt as the network sees it: T5's."""
+        return MAX_TOKENS[sources.detected.variant]
+
+    def read_tokens(self, sources: ModelSources, encoder: str) -> int:
+        """The most tokens of a prompt that a text encoder reads, without marks of begin and end."""
+        most = _CLIP_TOKENS if encoder == "text_encoder" else self.text_tokens(sources)
+        return most - _MARKS[encoder]
+
+    def words(self, model: LoadedModel, prompt: str) -> Words:
+        """T5's last states, padding and all, and CLIP's one vector for the whole."""
+        import torch
+
+        clip, t5 = model.networks["text_encoder"], model.networks["text_encoder_2"]
+        short = _ids(model.tokenizers["tokenizer"], prompt, _CLIP_TOKENS)
+        long = _ids(model.tokenizers["tokenizer_2"], prompt, self.text_tokens(model.sources))
+        with torch.no_grad():
+            pooled = clip(short.to(clip.device)).pooler_output
+            text = t5(long.to(t5.device))[0]
+        return Words(text=text, others={"pooled": pooled})
+
+    def ask(
+        self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
+    ) -> "torch.Tensor":
+        """The network sees tokens of two by two latents."""
+        tensors = conditioning.tensors
+        seen = network(
+            hidden_states=packed(rows),
+            encoder_hidden_states=tensors["text"],
+            pooled_projections=tensors["pooled"],
+            timestep=timestep / 1000,
+            guidance=tensors["guidance"] if network.config.guidance_embeds else None,
+            img_ids=_places(rows),
+            txt_ids=rows.new_zeros(tensors["text"].shape[1], 3),
+            return_dict=False,
+        )[0]
+        return unpacked(seen, rows.shape[-2])
+
+    def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
+        """Words of T5's width, their sum of CLIP's, and the guidance."""
+        width, pooled = config.get("joint_attention_dim"), config.get("pooled_projection_dim")
+        return {
+            "text": (rows, tokens, width if isinstance(width, int) else 4096),
+            "pooled": (rows, pooled if isinstance(pooled, int) else 768),
+            "guidance": (rows,),
+        }
+
+
+def _ids(tokenizer: Network, prompt: str, most: int) -> "torch.Tensor":
+    """A prompt's tokens `(1, most)`, cut or padded."""
+    read = tokenizer([prompt], padding="max_length", max_length=most, truncation=True, return_tensors="pt")
+    ids: torch.Tensor = read.input_ids
+    return ids
+
+
+def _places(latents: "torch.Tensor") -> "torch.Tensor":
+    """Image, row and column of each of the tokens `(h/2 w/2, 3)` of latents `(n, c, h, w)`."""
+    import torch
+
+    (height, width), device = (side // 2 for side in latents.shape[-2:]), latents.device
+    places = torch.zeros(height * width, 3, dtype=torch.int64, device=device)
+    places[:, 1] = torch.arange(height, device=device).repeat_interleave(width)
+    places[:, 2] = torch.arange(width, device=device).repeat(height)
+    return places

@@ -1,0 +1,132 @@
+"""FLUX.2 Klein: three layers of Qwen3 read the words, and image tokens are whole patches of its autoencoder."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.folder import FolderCheckpoint, published_name
+from mezzotint.checkpoints.opening import Checkpoint
+from mezzotint.errors import ModelRefused
+from mezzotint.families.detected import Detected
+from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
+from mezzotint.families.flow.family import FlowFamily, Words
+from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.protocol import ModelDefaults
+
+if TYPE_CHECKING:
+    import torch
+
+TAPS = (9, 18, 27)  # layers of Qwen3 after which its states are taken, of 36 in both sizes
+_LONG = 4300  # tokens of an image from which on the number of steps no longer matters
+
+
+class Flux2Klein(FlowFamily):
+    """Klein in both sizes, distilled to four steps without guidance, and Base."""
+
+    spec = FlowSpec(
+        name="flux2-klein",
+        title="FLUX.2 Klein",
+        pipelines=("Flux2KleinPipeline",),
+        components=("transformer", "vae", "text_encoder", "tokenizer"),
+        variants={
+            "distilled": ModelDefaults(width=1024, height=1024, steps=4, guidance_scale=1.0),
+            "base": ModelDefaults(width=1024, height=1024, steps=50, guidance_scale=4.0),
+        },
+        max_tokens=512,
+        template=(  # Qwen3's, without thinking
+            "<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
+        ),
+        patch=1,
+        text_layers=TAPS[-1],
+    )
+
+    def variant(self, folder: FolderCheckpoint) -> str:
+        """By what the pipeline says of itself, else by its name: the shapes of both are the same."""
+        distilled = folder.options.get("is_distilled")
+        if not isinstance(distilled, bool):
+            distilled = "base" not in published_name(folder.path).lower()
+        return "distilled" if distilled else "base"
+
+    def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
+        """Name the parts of a checkpoint; ModelRefused when one is missing or its encoder is too shallow."""
+        found = super().sources(checkpoint, detected)
+        layers = found.components["text_encoder"].config.get("num_hidden_layers")
+        if isinstance(layers, int) and layers < TAPS[-1]:
+            raise ModelRefused(
+                f"{checkpoint.path}: the text encoder has {layers} layers, and {self.spec.title} takes the states of "
+                f"layer {TAPS[-1]}"
+            )
+        return found
+
+    def mu(self, scheduler: Mapping[str, object], tokens: int, steps: int) -> float:  # noqa: ARG002  it is Klein's own
+        """Log of the shift, fitted to tokens and steps: the lines of 10 and of 200 steps, and between them.
+
+        The numbers are those of `compute_empirical_mu` of diffusers, in its order, for the same last bits.
+        """
+        many = 0.00016927 * tokens + 0.45666666
+        if tokens > _LONG:
+            return many
+        few = 8.73809524e-05 * tokens + 1.89833333
+        slope = (many - few) / 190.0
+        return slope * steps + (many - 200.0 * slope)
+
+    def words(self, model: LoadedModel, prompt: str) -> Words:
+        """The states of three layers of Qwen3, side by side; the transformer sees the padding, too."""
+        import torch
+
+        tokenizer, encoder = model.tokenizers["tokenizer"], model.networks["text_encoder"]
+        read = tokenizer(
+            [self.spec.template.format(prompt=prompt)],
+            padding="max_length",
+            max_length=self.spec.max_tokens,
+            truncation=True,
+            return_tensors="pt",
+        )
+        with torch.no_grad():
+            states = encoder(
+                input_ids=read.input_ids.to(encoder.device),
+                attention_mask=read.attention_mask.to(encoder.device),
+                output_hidden_states=True,
+                use_cache=False,
+            ).hidden_states
+        return Words(text=torch.cat([states[layer] for layer in TAPS], dim=-1))
+
+    def ask(
+        self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
+    ) -> "torch.Tensor":
+        """Each latent is one token."""
+        text = conditioning.tensors["text"]
+        seen = network(
+            hidden_states=rows.flatten(2).transpose(1, 2),
+            encoder_hidden_states=text,
+            timestep=timestep / 1000,
+            img_ids=_places(rows),
+            txt_ids=_order(text.shape[1], rows.device),
+            return_dict=False,
+        )[0]
+        velocity: torch.Tensor = seen.transpose(1, 2).unflatten(2, rows.shape[-2:])
+        return velocity
+
+    def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
+        """Words of three times Qwen3's width."""
+        width = config.get("joint_attention_dim")
+        return {"text": (rows, tokens, width if isinstance(width, int) else 7680)}
+
+
+def _places(latents: "torch.Tensor") -> "torch.Tensor":
+    """Image, row, column and place among the words of each of the tokens `(h w, 4)` of latents `(n, c, h, w)`."""
+    import torch
+
+    (height, width), device = latents.shape[-2:], latents.device
+    places = torch.zeros(height * width, 4, dtype=torch.int64, device=device)
+    places[:, 1] = torch.arange(height, device=device).repeat_interleave(width)
+    places[:, 2] = torch.arange(width, device=device).repeat(height)
+    return places
+
+
+def _order(tokens: int, device: "torch.device") -> "torch.Tensor":
+    """The same of words, `(n, 4)`."""
+    import torch
+
+    order = torch.zeros(tokens, 4, dtype=torch.int64, device=device)
+    order[:, 3] = torch.arange(tokens, device=device)
+    return order

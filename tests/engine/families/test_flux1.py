@@ -1,0 +1,75 @@
+"""FLUX.1: what images that agree with another program's cannot show."""
+
+import pytest
+from tiny_flux1 import write_tiny_flux
+
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.checkpoints.folder import open_folder
+from mezzotint.families.detection import detect
+from mezzotint.families.flux1.family import Flux1
+from mezzotint.families.footprints import _tokens_for, footprint_of
+from mezzotint.library.tokens import TokenCounter
+from mezzotint.library_protocol import TokenRequest
+
+
+@pytest.fixture(scope="module", params=["dev", "schnell"])
+def model(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("flux") / "model"
+    return request.param, write_tiny_flux(folder, schnell=request.param == "schnell")
+
+
+def sources_of(folder):
+    checkpoint = open_folder(folder)
+    return Flux1().sources(checkpoint, detect(checkpoint))
+
+
+def test_the_variant_is_told_by_layers_for_guidance(model):
+    variant, folder = model
+    found = detect(open_folder(folder))
+    assert (found.family, found.variant) == ("flux", variant)
+    assert (found.defaults.steps, found.defaults.guidance_scale) == {"dev": (28, 3.5), "schnell": (4, 1.0)}[variant]
+
+
+@pytest.mark.parametrize("tokens", [16, 256, 1024, 4096, 8192])
+def test_noise_is_shifted_as_its_pipeline_does(tokens):
+    from diffusers.pipelines.flux.pipeline_flux import calculate_shift
+
+    assert Flux1().mu({}, tokens, 28) == calculate_shift(tokens)
+
+
+def test_guidance_that_is_told_is_no_second_pass(model):
+    _, folder = model
+    sources = sources_of(folder)
+    assert not Flux1().has_halves(sources, 3.5)
+    assert not footprint_of(sources, model_id="flux").guided
+
+
+def test_t5_sees_no_mask_and_the_network_as_many_tokens_as_t5(model):
+    variant, folder = model
+    sources = sources_of(folder)
+    known = {name: _tokens_for(sources, name) for name in ("text_encoder", "text_encoder_2", "transformer")}
+    assert known == {"text_encoder": 0, "text_encoder_2": 0, "transformer": {"dev": 512, "schnell": 256}[variant]}
+
+
+def test_words_are_counted_for_both_encoders(model):
+    variant, folder = model
+    counts = TokenCounter(Catalog.standard().find).count(TokenRequest(model=str(folder), prompt="a red house " * 100))
+    assert [(one.encoder, one.limit) for one in counts] == [
+        ("text_encoder", 75),
+        ("text_encoder_2", {"dev": 511, "schnell": 255}[variant]),
+    ]
+    assert counts[0].cut == counts[0].tokens - 75 > 0
+
+
+def test_a_negative_prompt_is_said_to_have_no_part(model, tmp_path):
+    from flow_parity import request_of
+
+    from mezzotint.engine import Engine
+    from mezzotint.protocol import Notice
+
+    _, folder = model
+    events = []
+    request = request_of(folder, tmp_path, steps=1, guidance_scale=3.5, negative_prompt="rain")
+    Engine(Catalog.standard()).generate(request, events.append, lambda: False)
+    (told,) = [one for one in events if isinstance(one, Notice) and one.code == "negative_ignored"]
+    assert told.message.startswith("the model is told its guidance as a number")
