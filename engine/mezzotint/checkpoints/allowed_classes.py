@@ -69,6 +69,13 @@ _Z_IMAGE = {
     "tokenizer": _QWEN_TOKENIZER,
     "scheduler": _FLOW_SCHEDULER,
 }
+_QWEN_IMAGE = {
+    "transformer": _of("diffusers", "QwenImageTransformer2DModel"),
+    "vae": _of("diffusers", "AutoencoderKLQwenImage"),
+    "text_encoder": _of("transformers", "Qwen2_5_VLForConditionalGeneration"),
+    "tokenizer": _QWEN_TOKENIZER,
+    "scheduler": _FLOW_SCHEDULER,
+}
 
 PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "StableDiffusionXLPipeline": _SDXL,
@@ -76,6 +83,8 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "PixArtAlphaPipeline": _PIXART,
     "PixArtSigmaPipeline": _PIXART,
     "ZImagePipeline": _Z_IMAGE,
+    "QwenImagePipeline": _QWEN_IMAGE,
+    "QwenImageImg2ImgPipeline": _QWEN_IMAGE,
 }
 
 # Keys by which a config asks a library to run code that comes with the model.

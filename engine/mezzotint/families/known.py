@@ -3,10 +3,11 @@
 from mezzotint.families.family import Family
 from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.pixart import PixArt
+from mezzotint.families.qwen_image.family import QwenImage
 from mezzotint.families.sdxl import Sdxl
 from mezzotint.families.z_image.family import ZImage
 
-FLOW_FAMILIES: tuple[FlowFamily, ...] = (ZImage(),)
+FLOW_FAMILIES: tuple[FlowFamily, ...] = (ZImage(), QwenImage())
 FAMILIES: tuple[Family, ...] = (Sdxl(), PixArt(), *FLOW_FAMILIES)
 
 
