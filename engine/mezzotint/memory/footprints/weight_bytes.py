@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from mezzotint.errors import ModelRefused
 from mezzotint.memory.footprints.footprint import BlockFootprint, Scheme
+from mezzotint.memory.wide_parameters import stays_wide
 from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
 from mezzotint.quantization.policy import RANK, Choice, LayerShape, can_quantize, formats_for
 from mezzotint.quantization.swap import layers_of
@@ -66,8 +67,10 @@ def block_of(name: str, blocks: Mapping[str, object]) -> str | None:
 
 
 def _sizes(network: nn.Module) -> Iterator[tuple[str, int]]:
+    class_name = type(network).__name__
     for name, tensor in [*network.named_parameters(), *network.named_buffers(), *_tables(network)]:
-        yield name, tensor.numel() * (HALF if tensor.is_floating_point() else tensor.element_size())
+        half = tensor.is_floating_point() and not stays_wide(class_name, name)
+        yield name, tensor.numel() * (HALF if half else tensor.element_size())
 
 
 def _tables(network: nn.Module) -> Iterator[tuple[str, Tensor]]:
