@@ -83,6 +83,33 @@ def qwen_vl(*, layers: int = 3, width: int = 32) -> Any:
     return Qwen2_5_VLForConditionalGeneration(Qwen2_5_VLConfig(text_config=words, vision_config=eyes)).eval()
 
 
+def qwen3_vl(*, layers: int = 4, width: int = 32) -> Any:
+    """A language model of Qwen3-VL's kind, with its eyes."""
+    from transformers import Qwen3VLConfig, Qwen3VLModel
+
+    words = {
+        "vocab_size": TOKENS,
+        "hidden_size": width,
+        "intermediate_size": 48,
+        "num_hidden_layers": layers,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+        "max_position_embeddings": 2048,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 5000000.0, "mrope_section": [2, 1, 1]},
+    }
+    eyes = {
+        "depth": 1,
+        "hidden_size": 16,
+        "intermediate_size": 24,
+        "num_heads": 2,
+        "out_hidden_size": width,
+        "num_position_embeddings": 16,
+        "deepstack_visual_indexes": [0],
+    }
+    return Qwen3VLModel(Qwen3VLConfig(text_config=words, vision_config=eyes)).eval()
+
+
 def kl_autoencoder(channels: int = 16) -> Any:
     """An AutoencoderKL as FLUX.1's is, eight pixels to a latent."""
     from diffusers import AutoencoderKL

@@ -76,6 +76,13 @@ _QWEN_IMAGE = {
     "tokenizer": _QWEN_TOKENIZER,
     "scheduler": _FLOW_SCHEDULER,
 }
+_KREA2 = {
+    "transformer": _of("diffusers", "Krea2Transformer2DModel"),
+    "vae": _of("diffusers", "AutoencoderKLQwenImage"),
+    "text_encoder": _of("transformers", "Qwen3VLModel", "Qwen3VLForConditionalGeneration"),
+    "tokenizer": _QWEN_TOKENIZER,
+    "scheduler": _FLOW_SCHEDULER,
+}
 
 PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "StableDiffusionXLPipeline": _SDXL,
@@ -85,6 +92,7 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "ZImagePipeline": _Z_IMAGE,
     "QwenImagePipeline": _QWEN_IMAGE,
     "QwenImageImg2ImgPipeline": _QWEN_IMAGE,
+    "Krea2Pipeline": _KREA2,
 }
 
 # Keys by which a config asks a library to run code that comes with the model.

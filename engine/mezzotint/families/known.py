@@ -2,12 +2,13 @@
 
 from mezzotint.families.family import Family
 from mezzotint.families.flow.family import FlowFamily
+from mezzotint.families.krea2.family import Krea2
 from mezzotint.families.pixart import PixArt
 from mezzotint.families.qwen_image.family import QwenImage
 from mezzotint.families.sdxl import Sdxl
 from mezzotint.families.z_image.family import ZImage
 
-FLOW_FAMILIES: tuple[FlowFamily, ...] = (ZImage(), QwenImage())
+FLOW_FAMILIES: tuple[FlowFamily, ...] = (ZImage(), QwenImage(), Krea2())
 FAMILIES: tuple[Family, ...] = (Sdxl(), PixArt(), *FLOW_FAMILIES)
 
 

@@ -32,6 +32,7 @@ _KEPT = {
     "T5EncoderModel": r"",
     "Qwen3Model": r"embed_tokens",
     "Qwen2_5_VLTextModel": r"embed_tokens",
+    "Qwen3VLTextModel": r"embed_tokens",
 }
 _TRANSFORMER = "Transformer2DModel"  # how the names of classes end whose blocks lie in lists
 _OUTSIDE_BLOCKS = r"(?!.*\.\d+\.).*"

@@ -6,6 +6,7 @@ from card_kernels import CardKernels
 from fake_kernels import FakeKernels, fake_backends
 from flow_parity import request_of
 from PIL import Image
+from tiny_krea2 import write_tiny_krea2
 from tiny_qwen_image import write_tiny_qwen_image
 from tiny_z_image import write_tiny_z_image
 
@@ -17,6 +18,7 @@ from mezzotint.engine import Engine
 MODELS = {
     "z-image": (write_tiny_z_image, 1 + 1 + 2, 1),  # refiners of noise and words, and layers
     "qwen-image": (write_tiny_qwen_image, 2, 0),
+    "krea2": (write_tiny_krea2, 1 + 1 + 2, 0),  # over layers of the encoder, over words, and over all
 }
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from flow_parity import NEGATIVE, request_of
 from PIL import Image
+from tiny_krea2 import write_tiny_krea2
 from tiny_qwen_image import write_tiny_qwen_image
 from tiny_z_image import write_tiny_z_image
 
@@ -14,7 +15,7 @@ from mezzotint.engine import Engine
 from mezzotint.memory_protocol import PlanRequest
 from mezzotint.protocol import GenerateManyRequest, Output
 
-MODELS = {"z-image": write_tiny_z_image, "qwen-image": write_tiny_qwen_image}
+MODELS = {"z-image": write_tiny_z_image, "qwen-image": write_tiny_qwen_image, "krea2": write_tiny_krea2}
 PROMPTS = ("a red house by the sea at dusk", "snow")
 
 

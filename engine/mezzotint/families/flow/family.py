@@ -87,7 +87,7 @@ class FlowFamily(ABC):
         found = folder_sources(checkpoint, detected, self.spec.components)
         if self.spec.text_layers is None:
             return found
-        return _cut(found, self.spec.text_layers)
+        return with_layers(found, self.spec.text_layers)
 
     def multiple(self, sources: ModelSources) -> int:
         """The number of pixels that width and height must be multiples of."""
@@ -186,13 +186,13 @@ def guided_from_prompt(output: "torch.Tensor", scale: float, rescale: float) -> 
     return restored(conditional + (scale - 1) * (conditional - unconditional), conditional, rescale)
 
 
-def _cut(sources: ModelSources, layers: int) -> ModelSources:
-    """Without the layers of the text encoder that nothing is taken from."""
+def with_layers(sources: ModelSources, layers: int) -> ModelSources:
+    """Without the layers of the text encoder that nothing is taken from; the last that is left is not normed."""
     encoder = sources.components["text_encoder"]
     said = encoder.config.get("num_hidden_layers")
     if not isinstance(said, int) or said <= layers:
         return sources
-    config = {**encoder.config, "num_hidden_layers": layers}
+    config = {**encoder.config, "num_hidden_layers": layers, "tie_last_hidden_states": False}
     return replace(sources, components={**sources.components, "text_encoder": replace(encoder, config=config)})
 
 

@@ -24,6 +24,8 @@ _RENAMED_CLASSES = {
 }
 _READERS = {  # of what also sees images, the part that reads
     "Qwen2_5_VLForConditionalGeneration": "Qwen2_5_VLTextModel",
+    "Qwen3VLForConditionalGeneration": "Qwen3VLTextModel",
+    "Qwen3VLModel": "Qwen3VLTextModel",
 }
 _NOT_OF_READERS = {"vision_config", "text_config", "architectures", "model_type"}
 

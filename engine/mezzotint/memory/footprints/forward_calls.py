@@ -187,6 +187,7 @@ _TEXTS: Mapping[str, Call] = {
     "Qwen2_5_VLForConditionalGeneration": _qwen_text,
     "Qwen2_5_VLTextModel": _qwen_words,
     "Qwen3Model": _qwen3,
+    "Qwen3VLTextModel": _qwen3,
 }
 _IMAGES: Mapping[str, Call] = {
     "UNet2DConditionModel": _unet,
