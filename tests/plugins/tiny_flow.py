@@ -76,14 +76,49 @@ def qwen3(*, layers: int = 4, width: int = 32, head: bool = False) -> Any:
     return (Qwen3ForCausalLM if head else Qwen3Model)(config).eval()
 
 
-def lively(network: Any) -> Any:
-    """A network whose words and places tell in what it makes: those of fresh weights hardly do."""
-    import torch
+def qwen_vl(*, layers: int = 3, width: int = 32) -> Any:
+    """A language model of Qwen2.5-VL's kind, with its eyes and its head."""
+    from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.mul_(2.0)
-    return network.eval()
+    words = {
+        "vocab_size": TOKENS,
+        "hidden_size": width,
+        "intermediate_size": 48,
+        "num_hidden_layers": layers,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 2048,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1000000.0, "mrope_section": [1, 1, 2]},
+    }
+    eyes = {"depth": 1, "hidden_size": 16, "intermediate_size": 24, "num_heads": 2, "out_hidden_size": width}
+    return Qwen2_5_VLForConditionalGeneration(Qwen2_5_VLConfig(text_config=words, vision_config=eyes)).eval()
+
+
+def qwen3_vl(*, layers: int = 4, width: int = 32) -> Any:
+    """A language model of Qwen3-VL's kind, with its eyes."""
+    from transformers import Qwen3VLConfig, Qwen3VLModel
+
+    words = {
+        "vocab_size": TOKENS,
+        "hidden_size": width,
+        "intermediate_size": 48,
+        "num_hidden_layers": layers,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+        "max_position_embeddings": 2048,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 5000000.0, "mrope_section": [2, 1, 1]},
+    }
+    eyes = {
+        "depth": 1,
+        "hidden_size": 16,
+        "intermediate_size": 24,
+        "num_heads": 2,
+        "out_hidden_size": width,
+        "num_position_embeddings": 16,
+        "deepstack_visual_indexes": [0],
+    }
+    return Qwen3VLModel(Qwen3VLConfig(text_config=words, vision_config=eyes)).eval()
 
 
 def kl_autoencoder(channels: int = 16) -> Any:
@@ -102,3 +137,10 @@ def kl_autoencoder(channels: int = 16) -> Any:
         use_quant_conv=False,
         use_post_quant_conv=False,
     ).eval()
+
+
+def video_autoencoder() -> Any:
+    """An AutoencoderKLQwenImage, eight pixels to a latent."""
+    from diffusers import AutoencoderKLQwenImage
+
+    return AutoencoderKLQwenImage(base_dim=8, z_dim=16, dim_mult=[1, 1, 2, 2], num_res_blocks=1).eval()

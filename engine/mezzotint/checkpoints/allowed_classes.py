@@ -86,6 +86,20 @@ _FLUX = {
     "tokenizer_2": _of("transformers", *_T5_TOKENIZER),
     "scheduler": _FLOW_SCHEDULER,
 }
+_QWEN_IMAGE = {
+    "transformer": _of("diffusers", "QwenImageTransformer2DModel"),
+    "vae": _of("diffusers", "AutoencoderKLQwenImage"),
+    "text_encoder": _of("transformers", "Qwen2_5_VLForConditionalGeneration"),
+    "tokenizer": _QWEN_TOKENIZER,
+    "scheduler": _FLOW_SCHEDULER,
+}
+_KREA2 = {
+    "transformer": _of("diffusers", "Krea2Transformer2DModel"),
+    "vae": _of("diffusers", "AutoencoderKLQwenImage"),
+    "text_encoder": _of("transformers", "Qwen3VLModel", "Qwen3VLForConditionalGeneration"),
+    "tokenizer": _QWEN_TOKENIZER,
+    "scheduler": _FLOW_SCHEDULER,
+}
 
 PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "StableDiffusionXLPipeline": _SDXL,
@@ -96,6 +110,9 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "Flux2KleinPipeline": _FLUX2_KLEIN,
     "FluxPipeline": _FLUX,
     "FluxImg2ImgPipeline": _FLUX,
+    "QwenImagePipeline": _QWEN_IMAGE,
+    "QwenImageImg2ImgPipeline": _QWEN_IMAGE,
+    "Krea2Pipeline": _KREA2,
 }
 
 # Keys by which a config asks a library to run code that comes with the model.

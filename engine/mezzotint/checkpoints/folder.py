@@ -70,7 +70,7 @@ def open_folder(path: Path) -> FolderCheckpoint:
         components=components,
         bytes=sum(sizes),
         settings=settings,
-        options={key: value for key, value in index.items() if isinstance(value, bool | int | float | str)},
+        options={key: value for key, value in index.items() if _is_option(value)},
     )
 
 
@@ -87,7 +87,7 @@ def _components(
 ) -> Iterable[tuple[str, Component]]:
     where = root / INDEX_FILE
     named = {key: value for key, value in index.items() if not key.startswith("_") and isinstance(value, list | dict)}
-    parts = {key: _pair(where, key, value) for key, value in named.items()}
+    parts = {key: _pair(where, key, each) for key, each in named.items() if key in allowed or not _is_option(each)}
     present = {key: part for key, part in parts.items() if part is not None}
     for key, (library, class_name) in present.items():
         if key not in allowed:
@@ -100,6 +100,13 @@ def _components(
         raise ModelRefused(f"{plain(where, 300)}: no {', '.join(missing)}, which this pipeline needs")
     for key, (library, class_name) in present.items():
         yield key, _component(part_folder(root, key, settings), key, library, class_name, allowed[key])
+
+
+def _is_option(value: object) -> bool:
+    """Whether a value of the index is a setting of the pipeline: a scalar, or a list of whole numbers."""
+    if isinstance(value, list):
+        return bool(value) and all(type(each) is int for each in value)
+    return isinstance(value, bool | int | float | str)
 
 
 def _pair(where: Path, key: str, value: object) -> tuple[str, str] | None:

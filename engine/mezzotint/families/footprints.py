@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CLIP_TOKENS = 77
 _ORDER = ("text_encoder", "text_encoder_2", "text_encoder_3", "unet", "transformer", "vae")
-_MASKED = {"T5EncoderModel", "Qwen3Model"}  # text encoders whose prompts are padded under a mask
+_MASKED = {"T5EncoderModel", "Qwen3Model", "Qwen3VLTextModel"}  # text encoders whose prompts are padded under a mask
 _WEIGHT = ".weight"
 _FLOATS = {"F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2"}
 
@@ -51,7 +51,7 @@ def footprint_of(
         known = _component(sources, name, kept, use_shipped, on_progress)
         part = replace(known, name=name, float32=_float32(sources.components[name]), shared=_shared(sources, name))
         parts.append(_as_stored(sources, part))
-    defaults = sources.detected.defaults
+    defaults, family = sources.detected.defaults, family_of(sources.family)
     return ModelFootprint(
         id=model_id,
         family=sources.family,
@@ -61,7 +61,8 @@ def footprint_of(
         width=defaults.width,
         height=defaults.height,
         steps=defaults.steps,
-        guided=family_of(sources.family).has_halves(sources, defaults.guidance_scale),
+        guided=family.has_halves(sources, defaults.guidance_scale),
+        in_turn=isinstance(family, FlowFamily) and not family.spec.halves_together,
     )
 
 

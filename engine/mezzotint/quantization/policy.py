@@ -31,6 +31,8 @@ _KEPT = {
     "CLIPTextModelWithProjection": r"text_projection",
     "T5EncoderModel": r"",
     "Qwen3Model": r"embed_tokens",
+    "Qwen2_5_VLTextModel": r"embed_tokens",
+    "Qwen3VLTextModel": r"embed_tokens",
 }
 _TRANSFORMER = "Transformer2DModel"  # how the names of classes end whose blocks lie in lists
 _OUTSIDE_BLOCKS = r"(?!.*\.\d+\.).*"

@@ -8,6 +8,8 @@ from flow_parity import request_of
 from PIL import Image
 from tiny_flux1 import write_tiny_flux
 from tiny_flux2 import write_tiny_klein
+from tiny_krea2 import write_tiny_krea2
+from tiny_qwen_image import write_tiny_qwen_image
 from tiny_z_image import write_tiny_z_image
 
 from mezzotint.attention.self_test import CASES
@@ -19,6 +21,8 @@ MODELS = {
     "z-image": (write_tiny_z_image, 1 + 1 + 2, 1),  # refiners of noise and words, and layers
     "flux2-klein": (write_tiny_klein, 2 + 2, 1),  # blocks of two streams and of one
     "flux": (write_tiny_flux, 2 + 2, 1),
+    "qwen-image": (write_tiny_qwen_image, 2, 0),
+    "krea2": (write_tiny_krea2, 1 + 1 + 2, 0),  # over layers of the encoder, over words, and over all
 }
 
 

@@ -8,6 +8,8 @@ from flow_parity import NEGATIVE, request_of
 from PIL import Image
 from tiny_flux1 import write_tiny_flux
 from tiny_flux2 import write_tiny_klein
+from tiny_krea2 import write_tiny_krea2
+from tiny_qwen_image import write_tiny_qwen_image
 from tiny_z_image import write_tiny_z_image
 
 from mezzotint.catalog.catalog import Catalog
@@ -15,7 +17,13 @@ from mezzotint.engine import Engine
 from mezzotint.memory_protocol import PlanRequest
 from mezzotint.protocol import GenerateManyRequest, Output
 
-MODELS = {"z-image": write_tiny_z_image, "flux2-klein": write_tiny_klein, "flux": write_tiny_flux}
+MODELS = {
+    "z-image": write_tiny_z_image,
+    "flux2-klein": write_tiny_klein,
+    "flux": write_tiny_flux,
+    "qwen-image": write_tiny_qwen_image,
+    "krea2": write_tiny_krea2,
+}
 PROMPTS = ("a red house by the sea at dusk", "snow")
 
 

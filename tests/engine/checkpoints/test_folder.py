@@ -34,6 +34,12 @@ def test_a_whole_sdxl_folder(tmp_path):
     assert folder.options["force_zeros_for_empty_prompt"] is True
 
 
+def test_a_list_of_whole_numbers_is_a_setting_of_the_pipeline(tmp_path):
+    path = sdxl_folder(tmp_path / "model")
+    set_index(text_encoder_select_layers=[2, 5])(path)
+    assert open_folder(path).options["text_encoder_select_layers"] == [2, 5]
+
+
 def test_a_refiner_has_only_the_second_text_encoder(tmp_path):
     folder = open_folder(sdxl_folder(tmp_path / "model", refiner=True))
     assert {"text_encoder", "tokenizer"}.isdisjoint(folder.components)

@@ -70,7 +70,9 @@ def _add_adding(below: "Commands") -> None:
 
 def _add_running(below: "Commands") -> None:
     parser = add_command(below, "run", "Make what waits, here, in this terminal.", run_queue)
-    parser.add_argument("--until-empty", action="store_true", help="end when the queue is empty (default: wait for more)")
+    parser.add_argument(
+        "--until-empty", action="store_true", help="end when the queue is empty (default: wait for more)"
+    )
     parser.add_argument(
         "--resume", action="store_true", help="go on where the queue is paused, also with what a crash has interrupted"
     )

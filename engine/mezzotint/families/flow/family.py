@@ -102,7 +102,7 @@ class FlowFamily(ABC):
             found = folder_sources(checkpoint, detected, self.spec.components)
         if self.spec.text_layers is None:
             return found
-        return _cut(found, self.spec.text_layers)
+        return with_layers(found, self.spec.text_layers)
 
     def multiple(self, sources: ModelSources) -> int:
         """The number of pixels that width and height must be multiples of."""
@@ -213,7 +213,7 @@ def guided_from_prompt(output: "torch.Tensor", scale: float, rescale: float) -> 
     return restored(conditional + (scale - 1) * (conditional - unconditional), conditional, rescale)
 
 
-def _cut(sources: ModelSources, layers: int) -> ModelSources:
+def with_layers(sources: ModelSources, layers: int) -> ModelSources:
     """Without the layers of the text encoder that nothing is taken from, and without a norm of its last states."""
     encoder = sources.components["text_encoder"]
     said = encoder.config.get("num_hidden_layers")

@@ -94,7 +94,7 @@ class OnDisk:
             return None
         shape = filling.checked_shape(placed, spec.shape, path)
         dtype = stored_dtype(spec)
-        wanted = filling.dtype if dtype.is_floating_point else dtype
+        wanted = filling.dtype_of(placed.name) if dtype.is_floating_point else dtype
         take = None if placed.form == "whole" else placed.take
         return disk_tensor(self._file(path), spec, shape=shape, dtype=wanted, take=take)
 

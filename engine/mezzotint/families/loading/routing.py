@@ -13,7 +13,7 @@ from mezzotint.families.loading.original_names import UNET, Placement, layout_of
 Names = Mapping[str, Collection[str]]  # of the parameters of each component
 
 _OLD_ATTENTION = {".query.": ".to_q.", ".key.": ".to_k.", ".value.": ".to_v.", ".proj_attn.": ".to_out.0."}
-_LANGUAGE_MODEL = "model."  # in the names of one that was saved with its head
+_LANGUAGE_MODELS = ("model.language_model.", "language_model.", "model.")  # of one saved with its head, or its eyes
 _PREFIX = "text_model."  # transformers has had it in CLIP's names, and not
 
 
@@ -86,7 +86,7 @@ def _known(part: Placement, names: Collection[str]) -> Placement | None:
 def _aliases(name: str) -> Iterator[str]:
     yield name
     yield _PREFIX + name
-    yield name.removeprefix(_LANGUAGE_MODEL)
+    yield from (name.removeprefix(prefix) for prefix in _LANGUAGE_MODELS)
     yield name.removeprefix(_PREFIX)
     for old, new in _OLD_ATTENTION.items():
         if old in name:

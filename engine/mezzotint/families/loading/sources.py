@@ -22,6 +22,12 @@ _RENAMED_CLASSES = {
     "Transformer2DModel": "PixArtTransformer2DModel",  # what PixArt's first files still say
     "Qwen3ForCausalLM": "Qwen3Model",  # no next word is wanted
 }
+_READERS = {  # of what also sees images, the part that reads
+    "Qwen2_5_VLForConditionalGeneration": "Qwen2_5_VLTextModel",
+    "Qwen3VLForConditionalGeneration": "Qwen3VLTextModel",
+    "Qwen3VLModel": "Qwen3VLTextModel",
+}
+_NOT_OF_READERS = {"vision_config", "text_config", "architectures", "model_type"}
 
 
 def folder_sources(checkpoint: FolderCheckpoint, detected: Detected, needed: Sequence[str]) -> ModelSources:
@@ -128,12 +134,23 @@ def with_weights(sources: ModelSources, component: str, path: Path) -> ModelSour
 
 
 def _component(component: Component) -> ComponentSource:
+    class_name, config = _class_and_config(component)
     return ComponentSource(
         name=component.name,
         library=component.library,
-        class_name=_RENAMED_CLASSES.get(component.class_name, component.class_name),
-        config=component.config,
+        class_name=class_name,
+        config=config,
         folder=component.folder,
         files=component.files,
         bytes=sum(tensor_bytes(read_header(path)) for path in component.files),
     )
+
+
+def _class_and_config(component: Component) -> tuple[str, Mapping[str, object]]:
+    """Those of the network that is built: of one that also sees images the part that reads, where that is known."""
+    reader = _READERS.get(component.class_name)
+    if reader is None:
+        return _RENAMED_CLASSES.get(component.class_name, component.class_name), component.config
+    own = component.config.get("text_config")
+    settings = own if isinstance(own, Mapping) else component.config  # older files have one level
+    return reader, {key: value for key, value in settings.items() if key not in _NOT_OF_READERS}

@@ -12,6 +12,7 @@ from mezzotint.families.loading.original_names import THIRDS, Placement
 from mezzotint.families.loading.quantized_entry import PlannedLayer, QuantizedEntry
 from mezzotint.families.loading.stored_layers import WholeLayer, rows_of
 from mezzotint.memory.host import Source
+from mezzotint.memory.wide_parameters import stays_wide
 from mezzotint.quantization.formats import Format, Tensors
 from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.layers import buffer_name
@@ -55,7 +56,11 @@ class WeightLoader:
             self._keep(placed.name.removesuffix(_WEIGHT), self.quantize(placed, tensor, file))
         else:
             part = _checked(placed.take(tensor), self.shapes[placed.name], placed, file)
-            self._filled[placed.name] = moved(part, self.dtype, self._home)
+            self._filled[placed.name] = moved(part, self.dtype_of(placed.name), self._home)
+
+    def dtype_of(self, name: str) -> torch.dtype:
+        """The format that a parameter is kept in, if it is of numbers with a fraction."""
+        return torch.float32 if stays_wide(self.source.class_name, name) else self.dtype
 
     def is_quantized(self, name: str) -> bool:
         """Whether a parameter is to be quantized as it comes."""
@@ -138,8 +143,13 @@ class WeightLoader:
         for module in network.modules():
             for name, buffer in module.named_buffers(recurse=False):
                 if id(module) not in exact and not buffer.is_meta:
-                    setattr(module, name, moved(buffer, self.dtype, self._home))  # what no file holds
+                    setattr(module, name, self._cast(buffer))  # what no file holds
         return network
+
+    def _cast(self, buffer: torch.Tensor) -> torch.Tensor:
+        """In the network's format, as diffusers has it; transformers never rounds the frequencies of positions."""
+        keeps = self.source.library == "transformers"
+        return buffer.to(self._home) if keeps else moved(buffer, self.dtype, self._home)
 
     def _share_sources(self) -> None:
         """Parameters that are one, under two names, come from one place."""

@@ -80,6 +80,7 @@ class ModelFootprint:
     height: int
     steps: int
     guided: bool  # a second forward pass for the negative prompt is usual
+    in_turn: bool = False  # and is always one of its own
 
     def component(self, name: str) -> ComponentFootprint:
         """The one of that name; KeyError if there is none."""

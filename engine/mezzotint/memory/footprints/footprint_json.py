@@ -21,6 +21,8 @@ _MODEL = ("id", "family", "vae_factor", "text_tokens", "width", "height", "steps
 def model_to_json(model: ModelFootprint) -> dict[str, Any]:
     """What `model_from_json` reads."""
     plain = {key: getattr(model, key) for key in _MODEL}
+    if model.in_turn:
+        plain["in_turn"] = True
     return {**plain, "components": [component_to_json(part) for part in model.components]}
 
 
@@ -29,6 +31,7 @@ def model_from_json(told: Mapping[str, Any]) -> ModelFootprint:
     try:
         return ModelFootprint(
             **{key: _is(told[key], type_) for key, type_ in _types(ModelFootprint, _MODEL).items()},
+            in_turn=_is(told.get("in_turn", False), bool),
             components=tuple(component_from_json(part) for part in told["components"]),
         )
     except (KeyError, TypeError) as error:

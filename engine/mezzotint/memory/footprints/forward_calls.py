@@ -174,6 +174,10 @@ def _qwen_text(network: Network, tokens: int, batch: int, _: int) -> object:
     )
 
 
+def _qwen_words(network: Network, tokens: int, batch: int, _: int) -> object:
+    return network(input_ids=_integers(network, batch, tokens), use_cache=False)
+
+
 def _qwen3(network: Network, tokens: int, batch: int, padded: int) -> object:
     mask = _mask(network, batch, tokens).bool() if padded else None
     return network(
@@ -186,7 +190,9 @@ _TEXTS: Mapping[str, Call] = {
     "CLIPTextModelWithProjection": _clip,
     "T5EncoderModel": _t5,
     "Qwen2_5_VLForConditionalGeneration": _qwen_text,
+    "Qwen2_5_VLTextModel": _qwen_words,
     "Qwen3Model": _qwen3,
+    "Qwen3VLTextModel": _qwen3,
 }
 _IMAGES: Mapping[str, Call] = {
     "UNet2DConditionModel": _unet,

@@ -15,6 +15,7 @@ from mezzotint.memory.footprints.fitting import Point, fit
 from mezzotint.memory.footprints.footprint import Law
 from mezzotint.memory.footprints.forward_calls import LENGTHS, Call, is_text, known_call, longest, sides_of
 from mezzotint.memory.footprints.live_memory import counted
+from mezzotint.memory.wide_parameters import stays_wide
 
 HALF = torch.bfloat16  # of 16 bits, and with float16's code paths but for the guards against its overflow
 
@@ -84,18 +85,20 @@ def _fake(network: nn.Module) -> Iterator[None]:
     """Inside, the network's parameters have shapes and no memory, and so has all that comes of them."""
     network.requires_grad_(False).eval()
     with _quiet(), FakeTensorMode(allow_non_fake_inputs=True):
-        for module in network.modules():
+        for lead, module in network.named_modules():
             for name, parameter in module._parameters.items():
                 if parameter is not None:
-                    module._parameters[name] = nn.Parameter(_like(parameter), requires_grad=False)
+                    wide = stays_wide(type(network).__name__, f"{lead}.{name}")
+                    shape = _like(parameter, torch.float32 if wide else HALF)
+                    module._parameters[name] = nn.Parameter(shape, requires_grad=False)
             for name, buffer in module._buffers.items():
                 if buffer is not None:
                     module._buffers[name] = _like(buffer)
         yield
 
 
-def _like(tensor: torch.Tensor) -> torch.Tensor:
-    dtype = HALF if tensor.is_floating_point() else tensor.dtype
+def _like(tensor: torch.Tensor, numbers: torch.dtype = HALF) -> torch.Tensor:
+    dtype = numbers if tensor.is_floating_point() else tensor.dtype
     return torch.empty(tensor.shape, dtype=dtype, device="cpu")
 
 

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from torch import nn
+from torch import Tensor, nn
 
 from mezzotint.errors import ModelRefused
 from mezzotint.memory.footprints.footprint import BlockFootprint, Scheme
+from mezzotint.memory.wide_parameters import stays_wide
 from mezzotint.quantization.formats import Format, Int8, LowRank4, Nf4
 from mezzotint.quantization.policy import RANK, Choice, LayerShape, can_quantize, formats_for
 from mezzotint.quantization.swap import layers_of
@@ -66,8 +67,16 @@ def block_of(name: str, blocks: Mapping[str, object]) -> str | None:
 
 
 def _sizes(network: nn.Module) -> Iterator[tuple[str, int]]:
-    for name, tensor in [*network.named_parameters(), *network.named_buffers()]:
-        yield name, tensor.numel() * (HALF if tensor.is_floating_point() else tensor.element_size())
+    class_name = type(network).__name__
+    for name, tensor in [*network.named_parameters(), *network.named_buffers(), *_tables(network)]:
+        half = tensor.is_floating_point() and not stays_wide(class_name, name)
+        yield name, tensor.numel() * (HALF if half else tensor.element_size())
+
+
+def _tables(network: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Complex numbers cannot be buffers, which are cast: what turns positions is a plain attribute, and moves along."""
+    for name, module in network.named_modules():
+        yield from ((f"{name}.{key}", each) for key, each in vars(module).items() if isinstance(each, Tensor))
 
 
 def _quantized(

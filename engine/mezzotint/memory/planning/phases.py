@@ -49,9 +49,12 @@ def phase_names(task: Task) -> tuple[str, ...]:
     return ("encode", *(f"stage {number}" for number in range(1, len(task.stages) + 1)), "decode")
 
 
-def is_guided(task: Task) -> bool:
-    """Whether any stage takes two passes a step."""
-    return any(stage.guided for stage in task.stages)
+def guidances(task: Task) -> tuple[GuidancePasses, ...]:
+    """How the halves of the guidance may come, where any stage has them; some models have them in turn alone."""
+    guided = [stage for stage in task.stages if stage.guided]
+    if any(stage.model.in_turn for stage in guided):
+        return ("sequential",)
+    return ("batched", "sequential") if guided else ("batched",)
 
 
 def parts_of(task: Task, guidance: GuidancePasses, tile: int) -> tuple[Part, ...]:

@@ -12,7 +12,7 @@ from mezzotint.memory.machine.facts import MachineFacts
 from mezzotint.memory.machine.speeds import scheme_speed
 from mezzotint.memory.planning.costs import Layout, Route, largest_block, layouts, pass_seconds, total_bytes
 from mezzotint.memory.planning.page_locks import Moving, allotted
-from mezzotint.memory.planning.phases import Part, Work, activations, is_guided, parts_of, phase_names
+from mezzotint.memory.planning.phases import Part, Work, activations, guidances, parts_of, phase_names
 from mezzotint.memory.planning.task import Task
 from mezzotint.memory_protocol import HostTier
 from mezzotint.protocol import GuidancePasses
@@ -75,7 +75,7 @@ class Problem:
 
     def __init__(self, task: Task, machine: MachineFacts, calibration: Calibration) -> None:
         self.task, self.machine, self.calibration = task, machine, calibration
-        self.guidances: tuple[GuidancePasses, ...] = ("batched", "sequential") if is_guided(task) else ("batched",)
+        self.guidances = guidances(task)
         self._parts: dict[tuple[GuidancePasses, int], tuple[Part, ...]] = {}
         self._activations: dict[tuple[GuidancePasses, int], tuple[int, ...]] = {}
         self._layouts: dict[tuple[str, Scheme], tuple[Layout, ...]] = {}

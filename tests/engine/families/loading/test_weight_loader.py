@@ -37,14 +37,14 @@ class Network(nn.Module):
         self.register_buffer("positions", torch.arange(3))
 
 
-def filling(choice=None, dtype=torch.float32):
+def filling(choice=None, dtype=torch.float32, library="diffusers", class_name="UNet2DConditionModel"):
     with torch.device("meta"):
         network = Network()
     network.table, network.positions = torch.arange(3.0), torch.arange(3)
     source = ComponentSource(
         name="unet",
-        library="diffusers",
-        class_name="UNet2DConditionModel",
+        library=library,
+        class_name=class_name,
         config={},
         folder=None,
         files=(FILE,),
@@ -80,6 +80,11 @@ def test_numbers_with_a_fraction_have_the_format_of_the_network():
     network = fill(filling(dtype=torch.bfloat16)).finish()
     assert {parameter.dtype for parameter in network.parameters()} == {torch.bfloat16}
     assert network.table.dtype == torch.bfloat16 and network.positions.dtype == torch.int64
+
+
+def test_of_transformers_what_no_file_holds_is_not_rounded():
+    network = fill(filling(dtype=torch.bfloat16, library="transformers", class_name="Qwen3Model")).finish()
+    assert network.table.dtype == torch.float32 and network.block.q.weight.dtype == torch.bfloat16
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,11 @@ from mezzotint.memory.footprints.shipped import shipped, shipped_names
 def test_there_and_back(name):
     told = json.loads(json.dumps(model_to_json(shipped(name))))
     assert model_from_json(told) == shipped(name)
+
+
+def test_that_guidance_comes_in_turn_is_kept():
+    model = replace(shipped("starter-xl"), in_turn=True)
+    assert model_from_json(json.loads(json.dumps(model_to_json(model)))) == model
 
 
 def _paths(told, path=()):

@@ -1,6 +1,7 @@
 """Bytes told by shapes, beside those of networks that are quantized indeed."""
 
 import pytest
+import torch
 from small_networks import small_networks
 
 from mezzotint.errors import ModelRefused
@@ -15,8 +16,8 @@ QUANTIZABLE = [name for name in small_networks() if can_quantize(name)]
 
 
 def real_bytes(module):
-    tensors = [*module.named_parameters(), *module.named_buffers()]
-    return sum(tensor.nbytes for _, tensor in tensors)
+    tables = [each for part in module.modules() for each in vars(part).values() if isinstance(each, torch.Tensor)]
+    return sum(tensor.nbytes for tensor in (*module.parameters(), *module.buffers(), *tables))
 
 
 def quantized(class_name, scheme):

@@ -1,0 +1,136 @@
+"""Krea 2 Turbo and Raw: several layers of Qwen3-VL's language model are seen at once, one beside the other."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.folder import FolderCheckpoint
+from mezzotint.checkpoints.opening import Checkpoint
+from mezzotint.errors import ModelRefused
+from mezzotint.families.detected import Detected
+from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
+from mezzotint.families.flow.family import FlowFamily, Words, guided_from_prompt, with_layers
+from mezzotint.families.flow.packing import packed, unpacked
+from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.families.qwen_image.family import LEAD, MAX_TOKENS, TEMPLATE
+from mezzotint.families.samplers import FlowSteps
+from mezzotint.protocol import ModelDefaults
+
+if TYPE_CHECKING:
+    import torch
+
+TAIL = 5  # tokens of the template after the words
+TURBO_MU = 1.15  # of Turbo's noise, at all sizes
+LAYERS = (2, 5, 8, 11, 14, 17, 20, 23, 26, 29, 32, 35)  # whose outputs are seen, where the model names no others
+_DISTILLED = "is_distilled"
+_SELECTED = "text_encoder_select_layers"
+
+
+class Krea2(FlowFamily):
+    """Turbo, distilled to eight steps without guidance, and Raw."""
+
+    spec = FlowSpec(
+        name="krea2",
+        title="Krea 2",
+        pipelines=("Krea2Pipeline",),
+        components=("transformer", "vae", "text_encoder", "tokenizer"),
+        variants={
+            "turbo": ModelDefaults(width=1024, height=1024, steps=8, guidance_scale=1.0),
+            "raw": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=5.5),
+        },
+        max_tokens=LEAD + MAX_TOKENS,
+        template=TEMPLATE,
+        halves_together=False,
+    )
+
+    def variant(self, folder: FolderCheckpoint) -> str:
+        """As its pipeline says: the shapes of both are the same."""
+        return "turbo" if folder.options.get(_DISTILLED) is True else "raw"
+
+    def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
+        """Name the parts of a checkpoint; ModelRefused when one is missing or the layers that are seen cannot be."""
+        found = super().sources(checkpoint, detected)
+        if found.settings.get("patch_size", self.spec.patch) != self.spec.patch:
+            raise ModelRefused(f"{checkpoint.path}: patch_size must be {self.spec.patch}")
+        seen, most = _layers(found), found.components["text_encoder"].config.get("num_hidden_layers")
+        if not isinstance(most, int) or not 0 <= min(seen) <= max(seen) <= most:
+            raise ModelRefused(f"{checkpoint.path}: {_SELECTED} names layers that its text encoder has not")
+        return with_layers(found, max(seen))
+
+    def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:
+        """Turbo's shift is one for all sizes."""
+        found = super().flow_steps(sources, width, height, steps)
+        return replace(found, mu=TURBO_MU) if found and sources.settings.get(_DISTILLED) is True else found
+
+    def words(self, model: LoadedModel, prompt: str) -> Words:
+        """The layers that are seen, `(1, n, layers, d)`; the padding stands before the template's last words."""
+        import torch
+
+        encoder, read, mask = model.networks["text_encoder"], *self._read(model, prompt)
+        places = (mask.long().cumsum(dim=-1) - 1).clamp(min=0)  # padding takes none
+        seen = list(_layers(model.sources))
+        with torch.no_grad():
+            states = encoder(
+                input_ids=read,
+                attention_mask=mask,
+                position_ids=places.expand(3, 1, -1),
+                output_hidden_states=seen,
+                use_cache=False,
+            ).hidden_states
+        return Words(
+            text=torch.stack([states[layer] for layer in seen], dim=2)[:, LEAD:], others={"mask": mask[:, LEAD:]}
+        )
+
+    def _read(self, model: LoadedModel, prompt: str) -> "tuple[torch.Tensor, torch.Tensor]":
+        """Tokens `(1, n)` of a prompt in its template, and which of them are no padding."""
+        import torch
+
+        lead, tail = self.spec.template.split("{prompt}")
+        tokenizer, device = model.tokenizers["tokenizer"], model.networks["text_encoder"].device
+        room = self.spec.max_tokens - TAIL
+        first = tokenizer([lead + prompt], truncation=True, padding="max_length", max_length=room, return_tensors="pt")
+        last = tokenizer([tail], return_tensors="pt")
+        read = torch.cat([first.input_ids, last.input_ids], dim=1).to(device)
+        return read, torch.cat([first.attention_mask, last.attention_mask], dim=1).to(device).bool()
+
+    def ask(
+        self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
+    ) -> "torch.Tensor":
+        """The network sees tokens of two by two latents, and is told where each stands."""
+        text = conditioning.tensors["text"]
+        height, width = (side // self.spec.patch for side in rows.shape[-2:])
+        seen = network(
+            hidden_states=packed(rows),
+            encoder_hidden_states=text,
+            timestep=timestep / 1000,
+            position_ids=_places(text.shape[1], height, width, rows.device),
+            encoder_attention_mask=conditioning.tensors["mask"],
+            return_dict=False,
+        )[0]
+        return unpacked(seen, rows.shape[-2])
+
+    def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
+        """Words of the language model's width, in so many layers, and a mask."""
+        layers, width = config.get("num_text_layers"), config.get("text_hidden_dim")
+        seen = (layers if isinstance(layers, int) else len(LAYERS), width if isinstance(width, int) else 2560)
+        return {"text": (rows, tokens, *seen), "mask": (rows, tokens)}
+
+    def guide(self, output: "torch.Tensor", scale: float, rescale: float) -> "torch.Tensor":
+        """Counted from the prompt's half, as its pipeline does."""
+        return guided_from_prompt(output, scale, rescale)
+
+
+def _layers(sources: ModelSources) -> tuple[int, ...]:
+    """Whose outputs are seen; 0 is what the first is given."""
+    said = sources.settings.get(_SELECTED)
+    return tuple(said) if isinstance(said, list) else LAYERS
+
+
+def _places(words: int, height: int, width: int, device: "torch.device") -> "torch.Tensor":
+    """Time, row and column `(words + height width, 3)` of each token; words have none."""
+    import torch
+
+    grid = torch.zeros(height, width, 3, device=device)
+    grid[..., 1] = torch.arange(height, device=device)[:, None]
+    grid[..., 2] = torch.arange(width, device=device)
+    return torch.cat([grid.new_zeros(words, 3), grid.flatten(0, 1)])

@@ -1,0 +1,94 @@
+"""Qwen-Image: what parity with diffusers does not show."""
+
+import json
+import math
+
+import pytest
+import torch
+from tiny_qwen_image import write_tiny_qwen_image
+
+from mezzotint.checkpoints.opening import open_checkpoint
+from mezzotint.errors import ModelRefused
+from mezzotint.families.detection import detect
+from mezzotint.families.known import family_of
+from mezzotint.families.loading.networks import empty_network
+from mezzotint.families.loading.routing import route
+from mezzotint.families.qwen_image.family import QwenImage
+from mezzotint.families.samplers import build_scheduler, resolve_scheduler, set_steps
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_tiny_qwen_image(tmp_path_factory.mktemp("q") / "Qwen-Image")
+
+
+def sources_of(path):
+    checkpoint = open_checkpoint(path)
+    detected = detect(checkpoint)
+    return family_of(detected.family).sources(checkpoint, detected)
+
+
+def test_it_is_recognised(folder):
+    detected = detect(open_checkpoint(folder))
+    assert (detected.family, detected.variant) == ("qwen-image", "base")
+    assert detected.defaults.guidance_scale == 4.0
+
+
+@pytest.mark.parametrize(("side", "mu"), [(256, 0.5), (1328, 0.8343), (1440, 0.8954)])
+def test_noise_is_shifted_by_the_image_s_size_and_ends_at_a_fiftieth(folder, side, mu):
+    sources = sources_of(folder)
+    flow = QwenImage().flow_steps(sources, side, side, 20)
+    assert flow.mu == pytest.approx(mu, abs=0.0001)
+    resolved = resolve_scheduler(
+        sources.scheduler, sampler=None, schedule=None, prediction_type=None, zero_terminal_snr=None, flow=flow
+    )
+    scheduler = build_scheduler(resolved)
+    set_steps(scheduler, 20, flow=flow)
+    assert scheduler.sigmas[0] == 1 and scheduler.sigmas[-2] == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize("setting", ["guidance_embeds", "use_additional_t_cond", "use_layer3d_rope"])
+def test_a_network_that_wants_to_be_told_more_is_refused(tmp_path, folder, setting):
+    written = write_tiny_qwen_image(tmp_path / "model")
+    place = written / "transformer" / "config.json"
+    place.write_text(json.dumps(json.loads(place.read_text()) | {setting: True}))
+    with pytest.raises(ModelRefused, match=setting):
+        sources_of(written)
+
+
+def test_of_the_encoder_the_part_that_reads_is_built_and_older_files_have_one_level(tmp_path):
+    written = write_tiny_qwen_image(tmp_path / "model")
+    new = sources_of(written).components["text_encoder"]
+    place = written / "text_encoder" / "config.json"
+    told = json.loads(place.read_text())
+    place.write_text(json.dumps({**told["text_config"], **{key: told[key] for key in told if key != "text_config"}}))
+    old = sources_of(written).components["text_encoder"]
+    assert new.class_name == old.class_name == "Qwen2_5_VLTextModel"
+    shapes = [{name: each.shape for name, each in empty_network(part).state_dict().items()} for part in (new, old)]
+    assert shapes[0] == shapes[1]
+    routed = route(sources_of(written), ["text_encoder"], {"text_encoder": shapes[0]})
+    assert {placed.name for (placed,) in routed.values()} == set(shapes[0])
+    assert not any("visual" in tensor or "lm_head" in tensor for tensor in routed)
+
+
+@pytest.mark.parametrize("prefix", ["model.", "model.language_model.", "language_model."])
+def test_names_of_its_tensors_in_files_of_any_age(tmp_path, prefix):
+    from safetensors.torch import load_file, save_file
+
+    written = write_tiny_qwen_image(tmp_path / "model")
+    sources = sources_of(written)
+    names = list(empty_network(sources.components["text_encoder"]).state_dict())
+    (file,) = sources.components["text_encoder"].files
+    kept = {name: each for name, each in load_file(file).items() if "visual" in name}
+    save_file(kept | {prefix + name: torch.zeros(1) for name in names}, file)
+    routed = route(sources, ["text_encoder"], {"text_encoder": names})
+    assert {tensor: placed.name for tensor, (placed,) in routed.items()} == {prefix + name: name for name in names}
+
+
+def test_guided_tokens_are_as_long_as_the_prompt_s():
+    generator = torch.Generator().manual_seed(0)
+    output = torch.randn(2, 4, 6, 8, generator=generator)
+    guided = QwenImage().guide(output, 5.0, 0.0)
+    for row, column in ((0, 0), (2, 4), (4, 6)):
+        token, alone = (each[0, :, row : row + 2, column : column + 2].norm() for each in (guided, output[1:]))
+        assert math.isclose(token, alone, rel_tol=1e-5)
