@@ -74,6 +74,14 @@ def open_folder(path: Path) -> FolderCheckpoint:
     )
 
 
+def published_name(path: Path) -> str:
+    """The name that a person gave the folder; a Hugging Face snapshot is named by its repository."""
+    for part in reversed(path.parts):
+        if part.startswith("models--"):
+            return part.rsplit("--", 1)[-1]
+    return path.name
+
+
 def _components(
     root: Path, index: Mapping[str, object], allowed: Mapping[str, Allowed], settings: Mapping[str, object]
 ) -> Iterable[tuple[str, Component]]:

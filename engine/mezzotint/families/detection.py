@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from mezzotint.checkpoints.folder import Component, FolderCheckpoint
+from mezzotint.checkpoints.folder import Component, FolderCheckpoint, published_name
 from mezzotint.checkpoints.header import Header
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain
@@ -55,7 +55,8 @@ def _sdxl_folder(folder: FolderCheckpoint) -> Detected:
     prediction, zero_snr = _noise_of_scheduler(folder, scheduler)
     side = _side(folder, unet, 1024)
     refiner = "text_encoder" not in folder.components
-    recipe = None if refiner else recipe_of(_folder_words(folder.path), _hint(folder, prediction, zero_snr), _lcm(unet))
+    words, hint = published_name(folder.path), _hint(folder, prediction, zero_snr)
+    recipe = None if refiner else recipe_of(words, hint, _lcm(unet))
     return _sdxl("refiner" if refiner else "base", recipe, side, prediction, zero_snr)
 
 
@@ -135,14 +136,6 @@ def _hint(folder: FolderCheckpoint, prediction: PredictionType, zero_snr: bool) 
 
 def _lcm(unet: Mapping[str, object]) -> LcmUnet:
     return "embeds_guidance" if unet.get("time_cond_proj_dim") is not None else "plain"
-
-
-def _folder_words(path: Path) -> str:
-    """The name that a person gave the folder; a Hugging Face snapshot is named by its repository."""
-    for part in reversed(path.parts):
-        if part.startswith("models--"):
-            return part.rsplit("--", 1)[-1]
-    return path.name
 
 
 def _with_settings(found: Detected, folder: FolderCheckpoint) -> Detected:
