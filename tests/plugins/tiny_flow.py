@@ -1,5 +1,6 @@
 """What small random flow models for tests have in common: tokenizers learned on the spot, encoders, autoencoders."""
 
+from pathlib import Path
 from typing import Any
 
 SENTENCES = (
@@ -82,3 +83,30 @@ def kl_autoencoder(channels: int = 16) -> Any:
         use_quant_conv=False,
         use_post_quant_conv=False,
     ).eval()
+
+
+def t5_tokenizer() -> Any:
+    """A unigram tokenizer with T5's special tokens and its ids for them."""
+    import tempfile
+
+    from tiny_pixart import _tokenizer
+
+    with tempfile.TemporaryDirectory() as folder:
+        return _tokenizer(Path(folder))
+
+
+def t5(*, layers: int = 2) -> Any:
+    """T5's encoder."""
+    from transformers import T5Config, T5EncoderModel
+
+    config = T5Config(
+        vocab_size=300,
+        d_model=32,
+        d_kv=8,
+        d_ff=48,
+        num_layers=layers,
+        num_heads=4,
+        feed_forward_proj="gated-gelu",
+        dropout_rate=0.0,
+    )
+    return T5EncoderModel(config).eval()

@@ -42,6 +42,7 @@ _SCHEDULER = _of(
 )
 _VAE = _of("diffusers", "AutoencoderKL")
 _CLIP_TOKENIZER = ("CLIPTokenizer", "CLIPTokenizerFast")
+_T5_TOKENIZER = _of("transformers", "T5Tokenizer", "T5TokenizerFast", "PreTrainedTokenizerFast")
 
 _SDXL = {
     "unet": _of("diffusers", "UNet2DConditionModel"),
@@ -56,7 +57,7 @@ _PIXART = {
     "transformer": _of("diffusers", "PixArtTransformer2DModel", "Transformer2DModel"),
     "vae": _VAE,
     "text_encoder": _of("transformers", "T5EncoderModel"),
-    "tokenizer": _of("transformers", "T5Tokenizer", "T5TokenizerFast", "PreTrainedTokenizerFast"),
+    "tokenizer": _T5_TOKENIZER,
     "scheduler": _SCHEDULER,
 }
 
@@ -69,6 +70,15 @@ _Z_IMAGE = {
     "tokenizer": _QWEN_TOKENIZER,
     "scheduler": _FLOW_SCHEDULER,
 }
+_CHROMA = {
+    "transformer": _of("diffusers", "ChromaTransformer2DModel"),
+    "vae": _VAE,
+    "text_encoder": _of("transformers", "T5EncoderModel"),
+    "tokenizer": _T5_TOKENIZER,
+    "image_encoder": _of("transformers", "CLIPVisionModelWithProjection", required=False),  # of IP-Adapters, not used
+    "feature_extractor": _of("transformers", "CLIPImageProcessor", required=False),
+    "scheduler": _FLOW_SCHEDULER,
+}
 
 PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "StableDiffusionXLPipeline": _SDXL,
@@ -76,6 +86,8 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "PixArtAlphaPipeline": _PIXART,
     "PixArtSigmaPipeline": _PIXART,
     "ZImagePipeline": _Z_IMAGE,
+    "ChromaPipeline": _CHROMA,
+    "ChromaImg2ImgPipeline": _CHROMA,
 }
 
 # Keys by which a config asks a library to run code that comes with the model.

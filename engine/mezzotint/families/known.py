@@ -1,12 +1,13 @@
 """The families that this build can run."""
 
+from mezzotint.families.chroma.family import Chroma
 from mezzotint.families.family import Family
 from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.pixart import PixArt
 from mezzotint.families.sdxl import Sdxl
 from mezzotint.families.z_image.family import ZImage
 
-FLOW_FAMILIES: tuple[FlowFamily, ...] = (ZImage(),)
+FLOW_FAMILIES: tuple[FlowFamily, ...] = (ZImage(), Chroma())
 FAMILIES: tuple[Family, ...] = (Sdxl(), PixArt(), *FLOW_FAMILIES)
 
 

@@ -6,30 +6,38 @@ from card_kernels import CardKernels
 from fake_kernels import FakeKernels, fake_backends
 from flow_parity import request_of
 from PIL import Image
+from tiny_chroma import write_tiny_chroma
 from tiny_z_image import write_tiny_z_image
 
 from mezzotint.attention.self_test import CASES
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 
+# How a model is written, how often a pass through its transformer attends, and how often its decoder does.
+MODELS = {
+    "z-image": (write_tiny_z_image, 1 + 1 + 2, 1),  # refiners of noise and words, and layers
+    "chroma": (write_tiny_chroma, 1 + 2, 1),  # blocks of two streams and of one
+}
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return write_tiny_z_image(tmp_path_factory.mktemp("z") / "Z-Image-Turbo")
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request, tmp_path_factory):
+    write, blocks, of_the_decoder = MODELS[request.param]
+    return write(tmp_path_factory.mktemp("models") / request.param), blocks, of_the_decoder
 
 
-def test_every_layer_attends_by_our_kernels_in_each_of_two_jobs(folder, tmp_path, every_device):
+def test_every_layer_attends_by_our_kernels_in_each_of_two_jobs(model, tmp_path, every_device):
+    folder, blocks, of_the_decoder = model
     kernels = (FakeKernels if every_device == "cpu" else CardKernels)()
     engine = Engine(Catalog.standard(), attention=fake_backends(kernels))
-    plain = made(Engine(Catalog.standard()), request_of(folder, tmp_path, attention="sdpa", steps=2))
+    sampling = {"steps": 2, "guidance_scale": 1.0}
+    plain = made(Engine(Catalog.standard()), request_of(folder, tmp_path, attention="sdpa", **sampling))
     launched = []
     for _ in range(2):
         before = len(kernels.launches)
-        picture = made(engine, request_of(folder, tmp_path, attention="flash", dtype="bfloat16", steps=2))
+        picture = made(engine, request_of(folder, tmp_path, attention="flash", dtype="bfloat16", **sampling))
         launched.append(len(kernels.launches) - before)
         assert np.abs(picture - plain).mean() < 8
-    blocks = 1 + 1 + 2  # refiners of noise and words, and layers
-    of_the_decoder = 1
     assert launched == [len(CASES) + 2 * blocks + of_the_decoder, 2 * blocks + of_the_decoder]
 
 

@@ -1,0 +1,65 @@
+"""What holds for every family of flow-matching transformers alike."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from flow_parity import NEGATIVE, request_of
+from PIL import Image
+from tiny_chroma import write_tiny_chroma
+from tiny_z_image import write_tiny_z_image
+
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.engine import Engine
+from mezzotint.memory_protocol import PlanRequest
+from mezzotint.protocol import GenerateManyRequest, Output
+
+MODELS = {"z-image": write_tiny_z_image, "chroma": write_tiny_chroma}
+PROMPTS = ("a red house by the sea at dusk", "snow")
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def folder(request, tmp_path_factory):
+    return MODELS[request.param](tmp_path_factory.mktemp("models") / request.param)
+
+
+def test_images_of_prompts_of_unlike_lengths_are_made_together_as_alone(folder, tmp_path, every_device):
+    engine = Engine(Catalog.standard())
+    words = {"steps": 2, "guidance_scale": 3.0, "negative_prompt": NEGATIVE}
+    requests = [
+        request_of(folder, tmp_path, prompt=prompt, output=Output(path=f"{tmp_path}/{seed}.png"), seed=seed, **words)
+        for seed, prompt in enumerate(PROMPTS)
+    ]
+    outcomes = engine.generate_many(GenerateManyRequest(requests=tuple(requests)), lambda _: None, lambda: False)
+    assert [outcome.failure for outcome in outcomes.outcomes] == [None] * 2
+    assert [outcome.result.together for outcome in outcomes.outcomes] == [2] * 2
+    for request, outcome in zip(requests, outcomes.outcomes, strict=True):
+        alone = engine.generate(
+            replace(request, output=Output(path=f"{tmp_path}/alone/")), lambda _: None, lambda: False
+        )
+        assert np.abs(pixels(outcome.result) - pixels(alone)).max() <= 2
+
+
+def test_it_is_planned_without_weights(folder):
+    plan = Engine(Catalog.standard()).plan(PlanRequest(models=(str(folder),), vram_bytes=8 * 2**30))
+    assert {part.name for part in plan.components} == {"text_encoder", "transformer", "vae"}
+    assert all(phase.activation_bytes > 0 for phase in plan.phases)
+
+
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
+def test_it_runs_in_8_bits(folder, tmp_path, every_device):
+    request = request_of(folder, tmp_path, steps=2, quantization="int8", text_quantization="int8")
+    result = Engine(Catalog.standard()).generate(request, lambda _: None, lambda: False)
+    assert result.quantization == "int8"
+    assert pixels(result).std() > 1
+
+
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
+def test_another_sampler_runs(folder, tmp_path, every_device):
+    request = request_of(folder, tmp_path, steps=3, sampler="dpmpp_2m")
+    result = Engine(Catalog.standard()).generate(request, lambda _: None, lambda: False)
+    assert result.stages[0].sampler == "dpmpp_2m" and pixels(result).std() > 1
+
+
+def pixels(result) -> np.ndarray:
+    return np.array(Image.open(result.images[0].path)).astype(int)
