@@ -41,11 +41,11 @@ def ours(model: Path, folder: Path, **fields: Any) -> np.ndarray:
     return np.array(Image.open(result.images[0].path))
 
 
-def pipeline(name: str, folder: Path) -> Any:
+def pipeline(name: str, folder: Path, **parts: Any) -> Any:
     """One of diffusers', whose networks have weights in memory of their own: mapped files lie unaligned."""
     import diffusers
 
-    made = getattr(diffusers, name).from_pretrained(folder, torch_dtype=torch.float32)
+    made = getattr(diffusers, name).from_pretrained(folder, torch_dtype=torch.float32, **parts)
     for part, network in made.components.items():
         if isinstance(network, torch.nn.Module):
             setattr(made, part, copy.deepcopy(network))

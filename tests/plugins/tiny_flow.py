@@ -95,13 +95,13 @@ def t5_tokenizer() -> Any:
         return _tokenizer(Path(folder))
 
 
-def t5(*, layers: int = 2) -> Any:
+def t5(*, layers: int = 2, width: int = 32) -> Any:
     """T5's encoder."""
     from transformers import T5Config, T5EncoderModel
 
     config = T5Config(
         vocab_size=300,
-        d_model=32,
+        d_model=width,
         d_kv=8,
         d_ff=48,
         num_layers=layers,
@@ -110,3 +110,23 @@ def t5(*, layers: int = 2) -> Any:
         dropout_rate=0.0,
     )
     return T5EncoderModel(config).eval()
+
+
+def clip_with_projection(*, width: int) -> Any:
+    """A text encoder of CLIP's kind that also makes one vector of all words."""
+    from transformers import CLIPTextConfig, CLIPTextModelWithProjection
+
+    from mezzotint.families.tokenizers import VOCABULARY_SIZE
+
+    config = CLIPTextConfig(
+        vocab_size=VOCABULARY_SIZE,
+        hidden_size=width,
+        intermediate_size=2 * width,
+        projection_dim=width,
+        num_hidden_layers=3,
+        num_attention_heads=2,
+        bos_token_id=49406,
+        eos_token_id=49407,
+        pad_token_id=1,
+    )
+    return CLIPTextModelWithProjection(config).eval()

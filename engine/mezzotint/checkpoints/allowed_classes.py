@@ -1,7 +1,7 @@
 """Which pipelines, and which classes in them, a model folder may name: all else is refused, never imported."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LibraryClass = tuple[str, str]
 
@@ -75,8 +75,17 @@ _CHROMA = {
     "vae": _VAE,
     "text_encoder": _of("transformers", "T5EncoderModel"),
     "tokenizer": _T5_TOKENIZER,
-    "image_encoder": _of("transformers", "CLIPVisionModelWithProjection", required=False),  # of IP-Adapters, not used
-    "feature_extractor": _of("transformers", "CLIPImageProcessor", required=False),
+    "scheduler": _FLOW_SCHEDULER,
+}
+_SD3 = {
+    "transformer": _of("diffusers", "SD3Transformer2DModel"),
+    "vae": _VAE,
+    "text_encoder": _of("transformers", "CLIPTextModelWithProjection"),
+    "tokenizer": _of("transformers", *_CLIP_TOKENIZER),
+    "text_encoder_2": _of("transformers", "CLIPTextModelWithProjection"),
+    "tokenizer_2": _of("transformers", *_CLIP_TOKENIZER),
+    "text_encoder_3": _of("transformers", "T5EncoderModel", required=False),
+    "tokenizer_3": replace(_T5_TOKENIZER, required=False),
     "scheduler": _FLOW_SCHEDULER,
 }
 
@@ -88,6 +97,8 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "ZImagePipeline": _Z_IMAGE,
     "ChromaPipeline": _CHROMA,
     "ChromaImg2ImgPipeline": _CHROMA,
+    "StableDiffusion3Pipeline": _SD3,
+    "StableDiffusion3Img2ImgPipeline": _SD3,
 }
 
 # Keys by which a config asks a library to run code that comes with the model.

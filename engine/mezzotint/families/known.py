@@ -4,10 +4,11 @@ from mezzotint.families.chroma.family import Chroma
 from mezzotint.families.family import Family
 from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.pixart import PixArt
+from mezzotint.families.sd3.family import StableDiffusion3
 from mezzotint.families.sdxl import Sdxl
 from mezzotint.families.z_image.family import ZImage
 
-FLOW_FAMILIES: tuple[FlowFamily, ...] = (ZImage(), Chroma())
+FLOW_FAMILIES: tuple[FlowFamily, ...] = (ZImage(), Chroma(), StableDiffusion3())
 FAMILIES: tuple[Family, ...] = (Sdxl(), PixArt(), *FLOW_FAMILIES)
 
 

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mezzotint.catalog.catalog import FoundModel
@@ -25,6 +25,7 @@ from mezzotint.library.tokenizer_files import TextTokenizer, read_tokenizer, sta
 from mezzotint.library_protocol import TokenCount, TokenRequest
 from mezzotint.protocol import ModelRef
 
+NO_LIMITS: Mapping[str, int] = {}
 _KEPT = 4  # models; T5's vocabulary takes tens of megabytes
 
 FindModel = Callable[[ModelRef], FoundModel]
@@ -60,7 +61,7 @@ class TokenCounter:
             return _plain_counts(prompt.lower().strip(), "{prompt}", most, known, more)
         family = family_of(known.sources.family)
         if isinstance(family, FlowFamily):
-            return _plain_counts(prompt, family.spec.template, family.spec.max_tokens, known, more)
+            return _plain_counts(prompt, family.spec.template, family.spec.max_tokens, known, more, family.spec.limits)
         return _clip_counts(prompt, known, more)
 
     def forget(self) -> None:
@@ -136,11 +137,14 @@ def _ids(tokenizer: TextTokenizer, text: str) -> list[int]:
 # ---- the others: what is beyond the limit is cut
 
 
-def _plain_counts(prompt: str, template: str, most: int, known: _Known, more: bool) -> tuple[TokenCount, ...]:
+def _plain_counts(
+    prompt: str, template: str, most: int, known: _Known, more: bool, limits: Mapping[str, int] = NO_LIMITS
+) -> tuple[TokenCount, ...]:
     counts = []
     for name, tokenizer in known.tokenizers.items():
         around = len(_ids(tokenizer, template.format(prompt="")))
-        tokens, limit = len(_ids(tokenizer, template.format(prompt=prompt))) - around, most - around
+        tokens = len(_ids(tokenizer, template.format(prompt=prompt))) - around
+        limit = limits.get(name, most - around)
         cut = max(0, tokens - limit)
         counts.append(
             TokenCount(encoder=name, tokens=tokens, limit=limit, chunks=1, cut=cut, honours_weights=False, more=more)

@@ -29,6 +29,7 @@ class Chroma(FlowFamily):
             "flash": ModelDefaults(width=1024, height=1024, steps=8, guidance_scale=1.0),
         },
         max_tokens=512,
+        limits={"text_encoder": 511},  # the last is the mark of the end
         halves_together=False,
     )
 
@@ -96,7 +97,7 @@ class Chroma(FlowFamily):
 
 @contextmanager
 def _no_guidance_from_afar(network: Network, device: "torch.device") -> Iterator[None]:
-    """The guidance of zero, that the network embeds, made where it computes: else each step waits for a copy from RAM."""
+    """The guidance of zero that the network embeds, made where it computes: else each step waits for a copy."""
 
     def made_there(_: object, zeros: "tuple[torch.Tensor]") -> "tuple[torch.Tensor]":
         return (zeros[0].new_zeros(zeros[0].shape, device=device),)

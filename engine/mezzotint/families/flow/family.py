@@ -84,7 +84,8 @@ class FlowFamily(ABC):
             raise ModelRefused(
                 f"{checkpoint.path}: {self.spec.title} is read from diffusers folders, not from one file"
             )
-        found = folder_sources(checkpoint, detected, self.spec.components)
+        optional = [name for name in self.spec.optional if name in checkpoint.components]
+        found = folder_sources(checkpoint, detected, (*self.spec.components, *optional))
         if self.spec.text_layers is None:
             return found
         return _cut(found, self.spec.text_layers)
