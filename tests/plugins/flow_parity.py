@@ -49,11 +49,11 @@ def words_matter(model: Path, folder: Path) -> None:
         assert np.abs(ours(model, folder, steps=2, **fields) - plain).mean() > 1
 
 
-def pipeline(name: str, folder: Path) -> Any:
+def pipeline(name: str, folder: Path, **parts: Any) -> Any:
     """One of diffusers', whose networks have weights in memory of their own: mapped files lie unaligned."""
     import diffusers
 
-    made = getattr(diffusers, name).from_pretrained(folder, torch_dtype=torch.float32)
+    made = getattr(diffusers, name).from_pretrained(folder, torch_dtype=torch.float32, **parts)
     for part, network in made.components.items():
         if isinstance(network, torch.nn.Module):
             setattr(made, part, copy.deepcopy(network))

@@ -1,5 +1,6 @@
 """What small random flow models for tests have in common: tokenizers learned on the spot, encoders, autoencoders."""
 
+from pathlib import Path
 from typing import Any
 
 SENTENCES = (
@@ -144,3 +145,50 @@ def video_autoencoder() -> Any:
     from diffusers import AutoencoderKLQwenImage
 
     return AutoencoderKLQwenImage(base_dim=8, z_dim=16, dim_mult=[1, 1, 2, 2], num_res_blocks=1).eval()
+
+
+def t5_tokenizer() -> Any:
+    """A unigram tokenizer with T5's special tokens and its ids for them."""
+    import tempfile
+
+    from tiny_pixart import _tokenizer
+
+    with tempfile.TemporaryDirectory() as folder:
+        return _tokenizer(Path(folder))
+
+
+def t5(*, layers: int = 2, width: int = 32) -> Any:
+    """T5's encoder."""
+    from transformers import T5Config, T5EncoderModel
+
+    config = T5Config(
+        vocab_size=300,
+        d_model=width,
+        d_kv=8,
+        d_ff=48,
+        num_layers=layers,
+        num_heads=4,
+        feed_forward_proj="gated-gelu",
+        dropout_rate=0.0,
+    )
+    return T5EncoderModel(config).eval()
+
+
+def clip_with_projection(*, width: int) -> Any:
+    """A text encoder of CLIP's kind that also makes one vector of all words."""
+    from transformers import CLIPTextConfig, CLIPTextModelWithProjection
+
+    from mezzotint.families.tokenizers import VOCABULARY_SIZE
+
+    config = CLIPTextConfig(
+        vocab_size=VOCABULARY_SIZE,
+        hidden_size=width,
+        intermediate_size=2 * width,
+        projection_dim=width,
+        num_hidden_layers=3,
+        num_attention_heads=2,
+        bos_token_id=49406,
+        eos_token_id=49407,
+        pad_token_id=1,
+    )
+    return CLIPTextModelWithProjection(config).eval()

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import torch
-from diffusers.models.attention_processor import AttnProcessor2_0
+from diffusers.models.attention_processor import AttnProcessor2_0, JointAttnProcessor2_0
 from torch import Tensor
 
 from mezzotint.attention.dispatched import attending_dispatched
+from mezzotint.attention.joint import JointProcessor
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.session import AttentionSession
 
@@ -87,6 +88,9 @@ def _masks(attn: Layer, mask: Tensor | None, k: Tensor, key_lengths: Tensor | No
     return Masks(bias=mask)
 
 
+_PROCESSORS = {AttnProcessor2_0: SessionProcessor, JointAttnProcessor2_0: JointProcessor}
+
+
 @contextmanager
 def attending(session: AttentionSession, networks: Iterable[object]) -> Iterator[None]:
     """Have the session attend in these networks; afterwards they are as they were.
@@ -98,7 +102,7 @@ def attending(session: AttentionSession, networks: Iterable[object]) -> Iterator
     layers = [layer for network in networks for layer in _layers(network)]
     before = [layer.processor for layer in layers]
     for layer in layers:
-        layer.processor = SessionProcessor(session)
+        layer.processor = _PROCESSORS[type(layer.processor)](session)
     try:
         with attending_dispatched(session, networks):
             yield
@@ -109,5 +113,5 @@ def attending(session: AttentionSession, networks: Iterable[object]) -> Iterator
 
 def _layers(network: object) -> Iterator[Layer]:
     for module in network.modules() if isinstance(network, torch.nn.Module) else ():
-        if type(getattr(module, "processor", None)) is AttnProcessor2_0:
+        if type(getattr(module, "processor", None)) in _PROCESSORS:
             yield module

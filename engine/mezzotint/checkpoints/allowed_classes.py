@@ -1,7 +1,7 @@
 """Which pipelines, and which classes in them, a model folder may name: all else is refused, never imported."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LibraryClass = tuple[str, str]
 
@@ -42,7 +42,7 @@ _SCHEDULER = _of(
 )
 _VAE = _of("diffusers", "AutoencoderKL")
 _CLIP_TOKENIZER = ("CLIPTokenizer", "CLIPTokenizerFast")
-_T5_TOKENIZER = ("T5Tokenizer", "T5TokenizerFast", "PreTrainedTokenizerFast")
+_T5_TOKENIZER = _of("transformers", "T5Tokenizer", "T5TokenizerFast", "PreTrainedTokenizerFast")
 
 _SDXL = {
     "unet": _of("diffusers", "UNet2DConditionModel"),
@@ -57,7 +57,7 @@ _PIXART = {
     "transformer": _of("diffusers", "PixArtTransformer2DModel", "Transformer2DModel"),
     "vae": _VAE,
     "text_encoder": _of("transformers", "T5EncoderModel"),
-    "tokenizer": _of("transformers", *_T5_TOKENIZER),
+    "tokenizer": _T5_TOKENIZER,
     "scheduler": _SCHEDULER,
 }
 
@@ -83,7 +83,7 @@ _FLUX = {
     "text_encoder": _of("transformers", "CLIPTextModel"),
     "tokenizer": _of("transformers", *_CLIP_TOKENIZER),
     "text_encoder_2": _of("transformers", "T5EncoderModel"),
-    "tokenizer_2": _of("transformers", *_T5_TOKENIZER),
+    "tokenizer_2": _T5_TOKENIZER,
     "scheduler": _FLOW_SCHEDULER,
 }
 _QWEN_IMAGE = {
@@ -100,6 +100,24 @@ _KREA2 = {
     "tokenizer": _QWEN_TOKENIZER,
     "scheduler": _FLOW_SCHEDULER,
 }
+_CHROMA = {
+    "transformer": _of("diffusers", "ChromaTransformer2DModel"),
+    "vae": _VAE,
+    "text_encoder": _of("transformers", "T5EncoderModel"),
+    "tokenizer": _T5_TOKENIZER,
+    "scheduler": _FLOW_SCHEDULER,
+}
+_SD3 = {
+    "transformer": _of("diffusers", "SD3Transformer2DModel"),
+    "vae": _VAE,
+    "text_encoder": _of("transformers", "CLIPTextModelWithProjection"),
+    "tokenizer": _of("transformers", *_CLIP_TOKENIZER),
+    "text_encoder_2": _of("transformers", "CLIPTextModelWithProjection"),
+    "tokenizer_2": _of("transformers", *_CLIP_TOKENIZER),
+    "text_encoder_3": _of("transformers", "T5EncoderModel", required=False),
+    "tokenizer_3": replace(_T5_TOKENIZER, required=False),
+    "scheduler": _FLOW_SCHEDULER,
+}
 
 PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "StableDiffusionXLPipeline": _SDXL,
@@ -113,6 +131,10 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "QwenImagePipeline": _QWEN_IMAGE,
     "QwenImageImg2ImgPipeline": _QWEN_IMAGE,
     "Krea2Pipeline": _KREA2,
+    "ChromaPipeline": _CHROMA,
+    "ChromaImg2ImgPipeline": _CHROMA,
+    "StableDiffusion3Pipeline": _SD3,
+    "StableDiffusion3Img2ImgPipeline": _SD3,
 }
 
 # Keys by which a config asks a library to run code that comes with the model.

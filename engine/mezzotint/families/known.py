@@ -1,5 +1,6 @@
 """The families that this build can run."""
 
+from mezzotint.families.chroma.family import Chroma
 from mezzotint.families.family import Family
 from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.flux1.family import Flux1
@@ -7,10 +8,19 @@ from mezzotint.families.flux2.family import Flux2Klein
 from mezzotint.families.krea2.family import Krea2
 from mezzotint.families.pixart import PixArt
 from mezzotint.families.qwen_image.family import QwenImage
+from mezzotint.families.sd3.family import StableDiffusion3
 from mezzotint.families.sdxl import Sdxl
 from mezzotint.families.z_image.family import ZImage
 
-FLOW_FAMILIES: tuple[FlowFamily, ...] = (ZImage(), Flux2Klein(), Flux1(), QwenImage(), Krea2())
+FLOW_FAMILIES: tuple[FlowFamily, ...] = (
+    ZImage(),
+    Flux2Klein(),
+    Krea2(),
+    QwenImage(),
+    Flux1(),
+    Chroma(),
+    StableDiffusion3(),
+)
 FAMILIES: tuple[Family, ...] = (Sdxl(), PixArt(), *FLOW_FAMILIES)
 
 

@@ -6,10 +6,12 @@ from card_kernels import CardKernels
 from fake_kernels import FakeKernels, fake_backends
 from flow_parity import request_of
 from PIL import Image
+from tiny_chroma import write_tiny_chroma
 from tiny_flux1 import write_tiny_flux
 from tiny_flux2 import write_tiny_klein
 from tiny_krea2 import write_tiny_krea2
 from tiny_qwen_image import write_tiny_qwen_image
+from tiny_sd3 import write_tiny_sd3
 from tiny_z_image import write_tiny_z_image
 
 from mezzotint.attention.self_test import CASES
@@ -23,6 +25,8 @@ MODELS = {
     "flux": (write_tiny_flux, 2 + 2, 1),
     "qwen-image": (write_tiny_qwen_image, 2, 0),
     "krea2": (write_tiny_krea2, 1 + 1 + 2, 0),  # over layers of the encoder, over words, and over all
+    "chroma": (write_tiny_chroma, 1 + 2, 1),  # blocks of two streams and of one
+    "sd3": (write_tiny_sd3, 2 + 1, 1),  # blocks, the first of which attends twice
 }
 
 

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from flow_parity import NEGATIVE, request_of
 from PIL import Image
+from tiny_chroma import write_tiny_chroma
 from tiny_flux1 import write_tiny_flux
 from tiny_flux2 import write_tiny_klein
 from tiny_krea2 import write_tiny_krea2
 from tiny_qwen_image import write_tiny_qwen_image
+from tiny_sd3 import write_tiny_sd3
 from tiny_z_image import write_tiny_z_image
 
 from mezzotint.catalog.catalog import Catalog
@@ -23,6 +25,8 @@ MODELS = {
     "flux": write_tiny_flux,
     "qwen-image": write_tiny_qwen_image,
     "krea2": write_tiny_krea2,
+    "chroma": write_tiny_chroma,
+    "sd3": write_tiny_sd3,
 }
 PROMPTS = ("a red house by the sea at dusk", "snow")
 

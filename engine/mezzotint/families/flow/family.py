@@ -99,7 +99,8 @@ class FlowFamily(ABC):
         if isinstance(checkpoint, FileCheckpoint):
             found = file_sources(self, checkpoint, detected)
         else:
-            found = folder_sources(checkpoint, detected, self.spec.components)
+            optional = [name for name in self.spec.optional if name in checkpoint.components]
+            found = folder_sources(checkpoint, detected, (*self.spec.components, *optional))
         if self.spec.text_layers is None:
             return found
         return with_layers(found, self.spec.text_layers)
@@ -128,9 +129,9 @@ class FlowFamily(ABC):
         """Of a prompt as the network sees it, at most."""
         return self.spec.max_tokens
 
-    def read_tokens(self, sources: ModelSources, encoder: str) -> int:  # noqa: ARG002  for families of several
+    def read_tokens(self, sources: ModelSources, encoder: str) -> int:
         """The most tokens of a prompt in its template that a text encoder reads, but for marks that it adds."""
-        return self.text_tokens(sources)
+        return self.spec.limits.get(encoder, self.text_tokens(sources))
 
     def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:  # noqa: ARG002  as all families
         """Whether the network is asked without the prompt, too."""

@@ -17,8 +17,10 @@ class FlowSpec:
     title: str  # as people know it
     pipelines: tuple[str, ...]  # that a folder may name
     components: tuple[str, ...]  # that its pipelines cannot do without
+    optional: tuple[str, ...] = ()  # that a model may have besides
     variants: Mapping[str, ModelDefaults]  # what each is run with when nothing is said
     max_tokens: int  # of a prompt in its template
+    limits: Mapping[str, int] = field(default_factory=dict)  # of a prompt's own, for text encoders that read fewer
     template: str = "{prompt}"  # what the words are read in; one that comes with a model is a program, and none is run
     patch: int = 2  # latents that are one token, along a side
     guidance: Guidance = "true"  # with negative prompts, or a scale that the network is told

@@ -1,0 +1,119 @@
+"""Chroma: T5's words and one token of padding, which FLUX.1's blocks see beside the image."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.folder import FolderCheckpoint, published_name
+from mezzotint.families.family import Conditioning, LoadedModel, Network
+from mezzotint.families.flow.family import FlowFamily, Words
+from mezzotint.families.flow.packing import SIDE, packed, unpacked
+from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.protocol import ModelDefaults
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Chroma(FlowFamily):
+    """Chroma1-HD, Base, and Flash, which has its guidance distilled."""
+
+    spec = FlowSpec(
+        name="chroma",
+        title="Chroma",
+        pipelines=("ChromaPipeline", "ChromaImg2ImgPipeline"),
+        components=("transformer", "vae", "text_encoder", "tokenizer"),
+        variants={
+            "hd": ModelDefaults(width=1024, height=1024, steps=35, guidance_scale=5.0),
+            "base": ModelDefaults(width=512, height=512, steps=35, guidance_scale=5.0),
+            "flash": ModelDefaults(width=1024, height=1024, steps=8, guidance_scale=1.0),
+        },
+        max_tokens=512,
+        limits={"text_encoder": 511},  # the last is the mark of the end
+        halves_together=False,
+    )
+
+    def variant(self, folder: FolderCheckpoint) -> str:
+        """By the folder's name: the shapes of all are the same."""
+        name = published_name(folder.path).lower()
+        return next((variant for variant in ("flash", "base") if variant in name), "hd")
+
+    def words(self, model: LoadedModel, prompt: str) -> Words:
+        """T5's last states, of the words, their end and one token of padding.
+
+        The network was trained with all other padding masked, which is to leave it out; diffusers' pipelines add their
+        mask to the products of queries and keys as it stands, which masks nothing (huggingface/diffusers#13619).
+        """
+        import torch
+
+        tokenizer, encoder = model.tokenizers["tokenizer"], model.networks["text_encoder"]
+        read = tokenizer(
+            [prompt], padding="max_length", max_length=self.spec.max_tokens, truncation=True, return_tensors="pt"
+        )
+        length = min(int(read.attention_mask.sum()) + 1, self.spec.max_tokens)
+        with torch.no_grad():
+            mask = read.attention_mask.to(encoder.device)
+            states = encoder(read.input_ids.to(encoder.device), attention_mask=mask)[0]
+        return Words(text=states[:, :length], length=length)
+
+    def ask(
+        self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
+    ) -> "torch.Tensor":
+        """Rows of unlike lengths one after another: the network has no mask for keys alone."""
+        import torch
+
+        text = conditioning.tensors["text"]
+        lengths = conditioning.lengths or (text.shape[1],) * rows.shape[0]
+        if len(set(lengths)) == 1:
+            return self._velocity(network, rows, timestep, text[:, : lengths[0]])
+        alone = [slice(row, row + 1) for row in range(rows.shape[0])]
+        return torch.cat(
+            [
+                self._velocity(network, rows[row], timestep[row], text[row, :length])
+                for row, length in zip(alone, lengths, strict=True)
+            ]
+        )
+
+    def _velocity(
+        self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", text: "torch.Tensor"
+    ) -> "torch.Tensor":
+        height, width = rows.shape[2] // SIDE, rows.shape[3] // SIDE
+        with _no_guidance_from_afar(network, rows.device):
+            seen = network(
+                hidden_states=packed(rows),
+                timestep=timestep / 1000,
+                encoder_hidden_states=text,
+                txt_ids=text.new_zeros(text.shape[1], 3),
+                img_ids=_places(height, width, text),
+                return_dict=False,
+            )[0]
+        return unpacked(seen, rows.shape[2])
+
+    def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
+        """Words of T5's width."""
+        width = config.get("joint_attention_dim")
+        return {"text": (rows, tokens, width if isinstance(width, int) else 4096)}
+
+
+@contextmanager
+def _no_guidance_from_afar(network: Network, device: "torch.device") -> Iterator[None]:
+    """The guidance of zero that the network embeds, made where it computes: else each step waits for a copy."""
+
+    def made_there(_: object, zeros: "tuple[torch.Tensor]") -> "tuple[torch.Tensor]":
+        return (zeros[0].new_zeros(zeros[0].shape, device=device),)
+
+    hook = network.time_text_embed.guidance_proj.register_forward_pre_hook(made_there)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def _places(height: int, width: int, like: "torch.Tensor") -> "torch.Tensor":
+    """Where the tokens of an image stand `(h w, 3)`: none, row, column."""
+    import torch
+
+    places = torch.zeros(height, width, 3, device=like.device)
+    places[..., 1] = torch.arange(height, device=like.device)[:, None]
+    places[..., 2] = torch.arange(width, device=like.device)
+    return places.flatten(0, 1)
