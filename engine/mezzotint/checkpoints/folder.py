@@ -80,7 +80,7 @@ def _components(
     where = root / INDEX_FILE
     named = {key: value for key, value in index.items() if not key.startswith("_") and isinstance(value, list | dict)}
     parts = {key: _pair(where, key, value) for key, value in named.items()}
-    present = {key: part for key, part in parts.items() if part is not None}
+    present = {key: part for key, part in parts.items() if part is not None and _is_used(key, allowed)}
     for key, (library, class_name) in present.items():
         if key not in allowed:
             raise ModelRefused(f"{plain(where, 300)}: the component {plain(key)} ({plain(class_name)}) is not known")
@@ -92,6 +92,10 @@ def _components(
         raise ModelRefused(f"{plain(where, 300)}: no {', '.join(missing)}, which this pipeline needs")
     for key, (library, class_name) in present.items():
         yield key, _component(part_folder(root, key, settings), key, library, class_name, allowed[key])
+
+
+def _is_used(key: str, allowed: Mapping[str, Allowed]) -> bool:
+    return key not in allowed or allowed[key].used
 
 
 def _pair(where: Path, key: str, value: object) -> tuple[str, str] | None:

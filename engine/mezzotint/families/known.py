@@ -3,11 +3,12 @@
 from mezzotint.families.family import Family
 from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.pixart import PixArt
+from mezzotint.families.sd15.family import Sd15
 from mezzotint.families.sdxl import Sdxl
 from mezzotint.families.z_image.family import ZImage
 
 FLOW_FAMILIES: tuple[FlowFamily, ...] = (ZImage(),)
-FAMILIES: tuple[Family, ...] = (Sdxl(), PixArt(), *FLOW_FAMILIES)
+FAMILIES: tuple[Family, ...] = (Sdxl(), Sd15(), PixArt(), *FLOW_FAMILIES)
 
 
 def family_of(name: str) -> Family:

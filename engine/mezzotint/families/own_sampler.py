@@ -6,7 +6,8 @@ from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.opening import Checkpoint
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.detected import Detected
-from mezzotint.families.loading.original_sdxl import scheduler_config
+from mezzotint.families.loading.original_sd15 import sd15_scheduler
+from mezzotint.families.loading.original_unet import scheduler_config
 from mezzotint.families.samplers import FlowSteps, resolve_scheduler
 
 
@@ -29,4 +30,5 @@ def own_sampler(checkpoint: Checkpoint, detected: Detected) -> tuple[str, str]:
 def _config(checkpoint: Checkpoint, detected: Detected) -> Mapping[str, object]:
     if isinstance(checkpoint, FolderCheckpoint):
         return checkpoint.components["scheduler"].config
-    return scheduler_config(detected.prediction_type, detected.zero_terminal_snr)
+    config = sd15_scheduler if detected.family == "sd15" else scheduler_config
+    return config(detected.prediction_type, detected.zero_terminal_snr)
