@@ -71,8 +71,8 @@ def _beside(rows: "torch.Tensor", conditioning: Conditioning) -> "torch.Tensor":
     """Samples `(n, c, h, w)` with what an inpainting network sees beside them: `(n, 2c + 1, h, w)`."""
     import torch
 
-    canvas = conditioning.tensors.get("canvas")
-    return rows if canvas is None else torch.cat([rows, canvas], dim=1)
+    tensors = conditioning.tensors
+    return torch.cat([rows, tensors["mask"], tensors["masked"]], dim=1) if "mask" in tensors else rows
 
 
 def _added(conditioning: Conditioning) -> "dict[str, torch.Tensor] | None":
