@@ -20,7 +20,14 @@ PREVIEW = "images/preview.py"  # what a step aims at is shown now, and made in R
 CAPTURE = "acceleration/captured_steps.py"  # a capture begins with all that is queued done
 LOOKED_UP = "diffusers looks levels of noise up in RAM, by a timestep that lies on the card"
 COPIED = "diffusers copies levels of noise to the card"
-MAY_WAIT = {"euler_a": DRAWN, "dpmpp_2m_sde": DRAWN, "lcm": DRAWN, "ddim": LOOKED_UP, "unipc": COPIED}
+MAY_WAIT = {
+    "euler_a": DRAWN,
+    "dpmpp_2m_sde": DRAWN,
+    "lcm": DRAWN,
+    "ddim": LOOKED_UP,
+    "pndm": LOOKED_UP,
+    "unipc": COPIED,
+}
 
 
 class WaitsOfSteps:

@@ -49,17 +49,24 @@ _OPEN_CLIP = {
 }
 
 
-def write_tiny_sdxl(folder: Path, *, refiner: bool = False, seed: int = 0, **scheduler: object) -> Path:
+def write_tiny_sdxl(
+    folder: Path, *, refiner: bool = False, inpaint: bool = False, seed: int = 0, **scheduler: object
+) -> Path:
     """Write a whole SDXL folder of about 20 MB; models of one seed share a VAE. `scheduler` overrides its settings."""
     import torch
-    from diffusers import EulerDiscreteScheduler, StableDiffusionXLImg2ImgPipeline, StableDiffusionXLPipeline
+    from diffusers import (
+        EulerDiscreteScheduler,
+        StableDiffusionXLImg2ImgPipeline,
+        StableDiffusionXLInpaintPipeline,
+        StableDiffusionXLPipeline,
+    )
 
     torch.manual_seed(seed)
     vae = _vae()
     second = _text_encoder(hidden=64, projected=True)
     both = {
         "vae": vae.eval(),
-        "unet": _unet(refiner=refiner).eval(),
+        "unet": _unet(refiner=refiner, channels=9 if inpaint else 4).eval(),
         "text_encoder_2": second.eval(),
         "tokenizer_2": clip_tokenizer(pad_token="!"),
         "scheduler": EulerDiscreteScheduler(**{**_SCHEDULER, **scheduler}),
@@ -75,7 +82,8 @@ def write_tiny_sdxl(folder: Path, *, refiner: bool = False, seed: int = 0, **sch
         )
     else:
         first = _text_encoder(hidden=32, projected=False).eval()
-        pipeline = StableDiffusionXLPipeline(
+        pipeline_class = StableDiffusionXLInpaintPipeline if inpaint else StableDiffusionXLPipeline
+        pipeline = pipeline_class(
             **both, text_encoder=first, tokenizer=clip_tokenizer(pad_token=END), add_watermarker=False
         )
     pipeline.save_pretrained(folder)
@@ -96,11 +104,12 @@ def _vae() -> Any:
     )
 
 
-def _unet(*, refiner: bool) -> Any:
+def _unet(*, refiner: bool, channels: int = 4) -> Any:
     from diffusers import UNet2DConditionModel
 
     return UNet2DConditionModel(
         sample_size=32,
+        in_channels=channels,
         block_out_channels=(32, 64),
         layers_per_block=LAYERS,
         down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),

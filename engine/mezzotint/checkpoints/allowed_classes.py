@@ -12,12 +12,14 @@ class Allowed:
 
     classes: frozenset[LibraryClass]
     required: bool = True
+    used: bool = True  # False: whatever a folder names there, it is never opened
 
 
 def _of(library: str, *names: str, required: bool = True) -> Allowed:
     return Allowed(classes=frozenset((library, name) for name in names), required=required)
 
 
+_UNUSED = Allowed(classes=frozenset(), required=False, used=False)
 _SCHEDULER = _of(
     "diffusers",
     "DDIMScheduler",
@@ -52,6 +54,16 @@ _SDXL = {
     "text_encoder_2": _of("transformers", "CLIPTextModelWithProjection"),
     "tokenizer_2": _of("transformers", *_CLIP_TOKENIZER),
     "scheduler": _SCHEDULER,
+}
+_SD15 = {
+    "unet": _of("diffusers", "UNet2DConditionModel"),
+    "vae": _VAE,
+    "text_encoder": _of("transformers", "CLIPTextModel"),
+    "tokenizer": _of("transformers", *_CLIP_TOKENIZER),
+    "scheduler": _SCHEDULER,
+    "safety_checker": _UNUSED,
+    "feature_extractor": _UNUSED,
+    "image_encoder": _UNUSED,
 }
 _PIXART = {
     "transformer": _of("diffusers", "PixArtTransformer2DModel", "Transformer2DModel"),
@@ -122,6 +134,11 @@ _SD3 = {
 PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "StableDiffusionXLPipeline": _SDXL,
     "StableDiffusionXLImg2ImgPipeline": _SDXL,
+    "StableDiffusionXLInpaintPipeline": _SDXL,
+    "StableDiffusionPipeline": _SD15,
+    "StableDiffusionImg2ImgPipeline": _SD15,
+    "StableDiffusionInpaintPipeline": _SD15,
+    "LatentConsistencyModelPipeline": _SD15,
     "PixArtAlphaPipeline": _PIXART,
     "PixArtSigmaPipeline": _PIXART,
     "ZImagePipeline": _Z_IMAGE,

@@ -88,7 +88,7 @@ def _components(
     where = root / INDEX_FILE
     named = {key: value for key, value in index.items() if not key.startswith("_") and isinstance(value, list | dict)}
     parts = {key: _pair(where, key, each) for key, each in named.items() if key in allowed or not _is_option(each)}
-    present = {key: part for key, part in parts.items() if part is not None}
+    present = {key: part for key, part in parts.items() if part is not None and _is_used(key, allowed)}
     for key, (library, class_name) in present.items():
         if key not in allowed:
             raise ModelRefused(f"{plain(where, 300)}: the component {plain(key)} ({plain(class_name)}) is not known")
@@ -107,6 +107,10 @@ def _is_option(value: object) -> bool:
     if isinstance(value, list):
         return bool(value) and all(type(each) is int for each in value)
     return isinstance(value, bool | int | float | str)
+
+
+def _is_used(key: str, allowed: Mapping[str, Allowed]) -> bool:
+    return key not in allowed or allowed[key].used
 
 
 def _pair(where: Path, key: str, value: object) -> tuple[str, str] | None:

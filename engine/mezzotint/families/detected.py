@@ -10,7 +10,7 @@ class Detected:
     """What a checkpoint is, and what it is best run with when nothing is said."""
 
     family: str  # its name
-    variant: str  # sdxl: base, refiner, turbo, lightning, lcm; pixart: alpha, sigma; of others their description's
+    variant: str  # the families' own: base, refiner, turbo, lightning, lcm, inpaint; alpha, sigma
     defaults: ModelDefaults
     prediction_type: PredictionType
     zero_terminal_snr: bool

@@ -15,14 +15,35 @@ from mezzotint.errors import ModelRefused
 from mezzotint.families.detected import Detected
 from mezzotint.families.distilled import LcmUnet, Recipe, recipe_of
 from mezzotint.families.flow.family import FlowFamily
-from mezzotint.families.foreign import SUPPORTED, missing_parts, why_not_whole
+from mezzotint.families.foreign import SUPPORTED, is_sd15, missing_parts, why_not_whole
 from mezzotint.families.known import FLOW_FAMILIES, family_of
 from mezzotint.families.loading.stored_layers import logical_header
 from mezzotint.protocol import ModelDefaults, PredictionType
 
-_SDXL_PIPELINES = ("StableDiffusionXLPipeline", "StableDiffusionXLImg2ImgPipeline")
+_SDXL_PIPELINES = (
+    "StableDiffusionXLPipeline",
+    "StableDiffusionXLImg2ImgPipeline",
+    "StableDiffusionXLInpaintPipeline",
+)
+_SD15_PIPELINES = (
+    "StableDiffusionPipeline",
+    "StableDiffusionImg2ImgPipeline",
+    "StableDiffusionInpaintPipeline",
+    "LatentConsistencyModelPipeline",
+)
 _PIXART_PIPELINES = {"PixArtAlphaPipeline": "alpha", "PixArtSigmaPipeline": "sigma"}
-_VARIANTS = {"sdxl": ("base", "refiner", "turbo", "lightning", "lcm"), "pixart": ("alpha", "sigma")}
+_FEW_STEPS = ("turbo", "lightning", "lcm")
+_VARIANTS = {
+    "sdxl": ("base", "refiner", *_FEW_STEPS, "inpaint"),
+    "sd15": ("base", *_FEW_STEPS, "inpaint"),
+    "pixart": ("alpha", "sigma"),
+}
+_TITLES = {"sdxl": "SDXL", "sd15": "Stable Diffusion"}
+_STEPS = 30
+_GUIDANCE = {"sdxl": 5.0, "sd15": 7.5}
+_SIDES = {"sdxl": 1024, "sd15": 512}
+_SD2_WIDTH = 1024  # of the text that Stable Diffusion 2 reads
+_INPAINT_CHANNELS, _EDIT_CHANNELS = 9, 8
 _UNET = "model.diffusion_model."
 _SCALES = (".weight_scale", ".comfy_quant", ".weight.absmax")
 _LARGEST_SIDE = 4096  # latents
@@ -40,7 +61,9 @@ def detect(checkpoint: Checkpoint) -> Detected:
 
 def _detect_folder(folder: FolderCheckpoint) -> Detected:
     if folder.pipeline_class in _SDXL_PIPELINES:
-        found = _sdxl_folder(folder)
+        found = _unet_folder(folder, "sdxl")
+    elif folder.pipeline_class in _SD15_PIPELINES:
+        found = _unet_folder(folder, "sd15")
     elif folder.pipeline_class in _PIXART_PIPELINES:
         found = _pixart_folder(folder)
     elif family := next((each for each in FLOW_FAMILIES if folder.pipeline_class in each.spec.pipelines), None):
@@ -50,16 +73,18 @@ def _detect_folder(folder: FolderCheckpoint) -> Detected:
     return _with_settings(found, folder)
 
 
-def _sdxl_folder(folder: FolderCheckpoint) -> Detected:
+def _unet_folder(folder: FolderCheckpoint, family: str) -> Detected:
     unet = _config(folder, "unet")
     scheduler = _config(folder, "scheduler")
-    _refuse_inputs(folder.path, unet.get("in_channels"))
+    if family == "sd15" and unet.get("cross_attention_dim") == _SD2_WIDTH:
+        raise _refused(folder.path, f"a Stable Diffusion 2 model cannot be run. {SUPPORTED}")
+    variant = _variant(folder.path, family, unet.get("in_channels"))
     prediction, zero_snr = _noise_of_scheduler(folder, scheduler)
-    side = _side(folder, unet, 1024)
-    refiner = "text_encoder" not in folder.components
-    words, hint = published_name(folder.path), _hint(folder, prediction, zero_snr)
-    recipe = None if refiner else recipe_of(words, hint, _lcm(unet))
-    return _sdxl("refiner" if refiner else "base", recipe, side, prediction, zero_snr)
+    side = _side(folder, unet, _SIDES[family])
+    if family == "sdxl" and "text_encoder" not in folder.components:
+        return _unet_model(family, "refiner", None, side, prediction, zero_snr)
+    recipe = recipe_of(published_name(folder.path), _hint(folder, prediction, zero_snr), _lcm(unet))
+    return _unet_model(family, variant, recipe, side, prediction, zero_snr)
 
 
 def _pixart_folder(folder: FolderCheckpoint) -> Detected:
@@ -170,9 +195,9 @@ def _text(value: object) -> str | None:
 
 def _detect_file(file: FileCheckpoint) -> Detected:
     header = logical_header(file.header)
-    for family in FLOW_FAMILIES:
-        if family.original is not None and family.original.prefix_in(header.tensors) is not None:
-            return family.detect(file)
+    for flow in FLOW_FAMILIES:
+        if flow.original is not None and flow.original.prefix_in(header.tensors) is not None:
+            return flow.detect(file)
     if is_gguf(file.path):
         raise _refused(file.path, gguf_advice())
     if missing := missing_parts(header.tensors):
@@ -181,21 +206,16 @@ def _detect_file(file: FileCheckpoint) -> Detected:
         raise _refused(
             file.path, f"already quantized ({plain(scaled, 80)}); get it in float16 or bfloat16. {SUPPORTED}"
         )
+    family = "sd15" if is_sd15(header.tensors) else "sdxl"
     kernel = header.tensors[_UNET + "input_blocks.0.0.weight"].shape
-    _refuse_inputs(file.path, kernel[1] if len(kernel) == 4 else None)
+    variant = _variant(file.path, family, kernel[1] if len(kernel) == 4 else None)
     words = _file_words(file.path, header.metadata)
     prediction, zero_snr = _noise_of_file(header, words)
-    refiner = "conditioner.embedders.1.model.text_projection" not in header.tensors
+    refiner = family == "sdxl" and "conditioner.embedders.1.model.text_projection" not in header.tensors
     lcm: LcmUnet = "embeds_guidance" if _UNET + "time_embed.cond_proj.weight" in header.tensors else "plain"
     recipe = None if refiner else recipe_of(words, None, lcm)
-    side = _side_of_file(header.metadata) or (recipe.side if recipe else None) or 1024
-    return _sdxl("refiner" if refiner else "base", recipe, side, prediction, zero_snr)
-
-
-def _refuse_inputs(path: Path, channels: object) -> None:
-    if channels in (8, 9):
-        kind = "an inpainting" if channels == 9 else "an instruction-editing"
-        raise _refused(path, f"{kind} SDXL model ({channels} input channels) cannot be run. {SUPPORTED}")
+    side = _side_of_file(header.metadata) or (recipe.side if recipe else None) or _SIDES[family]
+    return _unet_model(family, "refiner" if refiner else variant, recipe, side, prediction, zero_snr)
 
 
 def _file_words(path: Path, metadata: Mapping[str, str]) -> str:
@@ -231,15 +251,24 @@ def _side_of_file(metadata: Mapping[str, str]) -> int | None:
 # ---- both
 
 
-def _sdxl(variant: str, recipe: Recipe | None, side: int, prediction: PredictionType, zero_snr: bool) -> Detected:
+def _variant(path: Path, family: str, channels: object) -> str:
+    if channels == _EDIT_CHANNELS:
+        kind = f"an instruction-editing {_TITLES[family]} model ({channels} input channels)"
+        raise _refused(path, f"{kind} cannot be run. {SUPPORTED}")
+    return "inpaint" if channels == _INPAINT_CHANNELS else "base"
+
+
+def _unet_model(
+    family: str, variant: str, recipe: Recipe | None, side: int, prediction: PredictionType, zero_snr: bool
+) -> Detected:
     return Detected(
-        family="sdxl",
+        family=family,
         variant=recipe.variant if recipe else variant,
         defaults=ModelDefaults(
             width=side,
             height=side,
-            steps=recipe.steps if recipe else 30,
-            guidance_scale=recipe.guidance_scale if recipe else 5.0,
+            steps=recipe.steps if recipe else _STEPS,
+            guidance_scale=recipe.guidance_scale if recipe else _GUIDANCE[family],
         ),
         prediction_type=prediction,
         zero_terminal_snr=zero_snr,

@@ -1,4 +1,4 @@
-"""Distilled SDXL models: how they are recognised by name, and the few steps they are run with."""
+"""Distilled models, of SDXL and SD 1.5: how they are recognised by name, and the few steps they are run with."""
 
 import re
 from dataclasses import dataclass

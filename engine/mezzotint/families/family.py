@@ -72,6 +72,12 @@ class ModelSources:
         return self._latents.channels
 
     @property
+    def takes_mask(self) -> bool:
+        """Whether the denoiser sees a mask and the latents of the masked image beside the sample, to inpaint."""
+        network = self.components.get("unet")
+        return network is not None and network.config.get("in_channels") == 2 * self.latent_channels + 1
+
+    @property
     def _latents(self) -> LatentLayout:
         vae = self.components["vae"]
         return latent_layout({**vae.config, "_class_name": vae.class_name})

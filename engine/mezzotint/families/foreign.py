@@ -10,6 +10,7 @@ SUPPORTED = (
     "safetensors file, and PixArt-alpha, PixArt-Sigma and Z-Image as diffusers folders."
 )
 
+_SD15 = "a Stable Diffusion 1 model"
 # The first pattern that any tensor's name matches decides, so that what is specific stands before what is general.
 _FILES: tuple[tuple[str, str], ...] = (
     (r"(^|\.)(lora_(down|up|A|B)|hada_w1_a|lokr_w[12]|oft_blocks)(\.|_|$)|^lora_(unet|te)", "a LoRA"),
@@ -26,7 +27,7 @@ _FILES: tuple[tuple[str, str], ...] = (
     (r"(^|\.)(txtfusion|txt_norm|txt_in)\.", "a Qwen-Image or kindred model"),
     (r"(^|\.)(adaln_single\.linear|t_block\.1)\.", "a PixArt network alone"),
     (r"(^|\.)blocks\.0\.cross_attn\.", "a Sana or Wan model"),
-    (r"^cond_stage_model\.transformer\.", "a Stable Diffusion 1 model"),
+    (r"^cond_stage_model\.transformer\.", _SD15),
     (r"^cond_stage_model\.model\.", "a Stable Diffusion 2 model"),
     (r"^(model\.diffusion_model\.)?label_emb\.0\.0\.", "an SDXL UNet alone"),
     (r"^add_embedding\.linear_1\.", "an SDXL UNet alone, in the diffusers naming"),
@@ -44,14 +45,28 @@ _PARTS = {
     "its text encoders (conditioner.embedders.*)": r"conditioner\.embedders\.[01]\.model\.text_projection",
     "its VAE (first_stage_model.*)": r"first_stage_model\.decoder\.conv_in\.weight",
 }
+_SD15_PARTS = {
+    "its UNet (model.diffusion_model.*)": r"model\.diffusion_model\.input_blocks\.0\.0\.weight",
+    "its text encoder (cond_stage_model.transformer.*)": (
+        r"cond_stage_model\.transformer\.(text_model\.)?embeddings\.token_embedding\.weight"
+    ),
+    "its VAE (first_stage_model.*)": r"first_stage_model\.decoder\.conv_in\.weight",
+}
 _FIRST_ENCODER = "conditioner.embedders.0.transformer.text_model.embeddings.token_embedding.weight"
 _SECOND_ENCODER = "conditioner.embedders.1.model.text_projection"
 
 
+def is_sd15(names: Iterable[str]) -> bool:
+    """Whether tensors of these names are of a Stable Diffusion 1 checkpoint, with nothing of another kind in it."""
+    known = tuple(names)
+    return any(name.startswith("cond_stage_model.transformer.") for name in known) and kind_of_file(known) == _SD15
+
+
 def missing_parts(names: Iterable[str]) -> tuple[str, ...]:
-    """The parts of a whole single-file SDXL checkpoint that the tensor names lack."""
+    """The parts of a whole single-file checkpoint that the tensor names lack: of SDXL, where it is not SD 1.5."""
     present = set(names)
-    found = [part for part, pattern in _PARTS.items() if not any(re.fullmatch(pattern, name) for name in present)]
+    parts = _SD15_PARTS if is_sd15(present) else _PARTS
+    found = [part for part, pattern in parts.items() if not any(re.fullmatch(pattern, name) for name in present)]
     if _SECOND_ENCODER in present and _FIRST_ENCODER not in present:
         found.append("its first text encoder (conditioner.embedders.0.*)")
     if _FIRST_ENCODER in present and _SECOND_ENCODER not in present:
@@ -70,12 +85,14 @@ def kind_of_file(names: Iterable[str]) -> str:
 
 
 def why_not_whole(names: Iterable[str], missing: tuple[str, ...]) -> str:
-    """Why a file that is no whole SDXL checkpoint is refused, in one clause."""
+    """Why a file that is no whole checkpoint is refused, in one clause."""
     known = tuple(names)
     if any(name.startswith("conditioner.embedders.") for name in known) and any(
         name.startswith("model.diffusion_model.label_emb.") for name in known
     ):
         return f"an SDXL checkpoint that lacks {' and '.join(missing)} cannot be run; get the whole checkpoint."
     kind = kind_of_file(known)
+    if kind == _SD15:
+        return f"{kind} that lacks {' and '.join(missing)} cannot be run; get the whole checkpoint."
     advice = "; give it beside a model, with --lora" if kind == "a LoRA" else ""
     return f"{kind} cannot be run by itself{advice}."

@@ -9,6 +9,7 @@ from mezzotint.families.krea2.family import Krea2
 from mezzotint.families.pixart import PixArt
 from mezzotint.families.qwen_image.family import QwenImage
 from mezzotint.families.sd3.family import StableDiffusion3
+from mezzotint.families.sd15.family import Sd15
 from mezzotint.families.sdxl import Sdxl
 from mezzotint.families.z_image.family import ZImage
 
@@ -21,7 +22,7 @@ FLOW_FAMILIES: tuple[FlowFamily, ...] = (
     Chroma(),
     StableDiffusion3(),
 )
-FAMILIES: tuple[Family, ...] = (Sdxl(), PixArt(), *FLOW_FAMILIES)
+FAMILIES: tuple[Family, ...] = (Sdxl(), Sd15(), PixArt(), *FLOW_FAMILIES)
 
 
 def family_of(name: str) -> Family:

@@ -8,7 +8,8 @@ from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.detected import Detected
 from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.known import family_of
-from mezzotint.families.loading.original_sdxl import scheduler_config
+from mezzotint.families.loading.original_sd15 import sd15_scheduler
+from mezzotint.families.loading.original_unet import scheduler_config
 from mezzotint.families.samplers import FlowSteps, resolve_scheduler
 
 
@@ -34,4 +35,5 @@ def _config(checkpoint: Checkpoint, detected: Detected) -> Mapping[str, object]:
     family = family_of(detected.family)
     if isinstance(family, FlowFamily):
         return family.spec.scheduler.get(detected.variant, {})
-    return scheduler_config(detected.prediction_type, detected.zero_terminal_snr)
+    config = sd15_scheduler if detected.family == "sd15" else scheduler_config
+    return config(detected.prediction_type, detected.zero_terminal_snr)

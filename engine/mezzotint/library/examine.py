@@ -38,7 +38,12 @@ _PROGRAMS = {
     "swarmui": "SwarmUI",
     "fooocus": "Fooocus",
 }
-_FAMILIES = {"sdxl": "SDXL", "pixart": "PixArt", **{each.name: each.spec.title for each in FLOW_FAMILIES}}
+_FAMILIES = {
+    "sdxl": "SDXL",
+    "sd15": "Stable Diffusion 1.5",
+    "pixart": "PixArt",
+    **{each.name: each.spec.title for each in FLOW_FAMILIES},
+}
 
 Found = tuple[DroppedKind, str]
 

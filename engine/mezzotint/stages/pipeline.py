@@ -40,6 +40,7 @@ from mezzotint.stages.images.decode import to_image, to_latents
 from mezzotint.stages.images.inpaint_canvas import InpaintCanvas
 from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.latent_mask import LatentMask
+from mezzotint.stages.images.masked_image import MaskedImage, all_hidden
 from mezzotint.stages.images.preview import Previewer, as_text
 from mezzotint.stages.models.fingerprints import model_used
 from mezzotint.stages.models.loras import JobLoras
@@ -59,7 +60,8 @@ def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]
     for index, stage in enumerate(setup.stages):
         pixels_after = index == last or setup.transitions[index].space == "pixel"
         pixels_before = setup.transitions[index - 1].space == "pixel" if index else setup.pictures.init is not None
-        with_vae = pixels_after or pixels_before or previews or setup.pictures.inpaint is not None
+        seen = setup.pictures.inpaint is not None or stage.sources.takes_mask
+        with_vae = pixels_after or pixels_before or previews or seen
         needed.append([n for n in stage.sources.components if n != "vae" or with_vae])
     return needed
 
@@ -194,8 +196,12 @@ class Pipeline:
         self._conditionings = [moved(self._setup.stages[0].family.join(conditionings), self._models[0].device)]
         with self._clock.stage(0):
             each = zip(given, generators, strict=True)
-            first = torch.cat([self._first_latents(inputs.init, generator) for inputs, generator in each])
-            return list(torch.split(self._denoise(0, 0, first, generators, None).latents, 1))
+            first, seen = [], []
+            for inputs, generator in each:
+                first.append(self._first_latents(inputs.init, generator))
+                seen += [one for one in [self._seen(0, None, generator)] if one is not None]
+            masked = MaskedImage.together(seen) if seen else None
+            return list(torch.split(self._denoise(0, 0, torch.cat(first), generators, None, masked).latents, 1))
 
     def make(self, index: int, seed: int, given: InputImages) -> torch.Tensor:
         """The latents `(1, c, h, w)` of one image, from its seed alone."""
@@ -204,9 +210,8 @@ class Pipeline:
             self._setup, self._models[0].device
         )  # samplers remember: each image has fresh ones
         with self._clock.stage(0):
-            keep = None if given.canvas is None else self._keep(0, given.canvas, None, generator)
-            first = self._first_latents(given.init, generator) if keep is None else self._first_kept(keep, generator)
-            done = self._denoise(index, 0, first, generator, keep)
+            keep, first = self._begin(given, generator)
+            done = self._denoise(index, 0, first, generator, keep, self._seen(0, given.canvas, generator))
         shows = self._request.previews and len(self._setup.stages) > 1
         self._first_stage = done.clean.cpu() if shows else None
         for stage in range(1, len(self._setup.stages)):
@@ -215,7 +220,8 @@ class Pipeline:
                 if given.canvas is not None:
                     keep = self._keep(stage, given.canvas, keep, generator)
                     latents = keep.entering(self._schedules[stage], latents)
-                done = self._denoise(index, stage, latents, generator, keep)
+                seen = self._seen(stage, given.canvas, generator)
+                done = self._denoise(index, stage, latents, generator, keep, seen)
         return done.latents
 
     def decode(self, index: int, latents: torch.Tensor) -> Image.Image:
@@ -244,7 +250,13 @@ class Pipeline:
             working.pixels = max(latents.shape[-2:]) * model.sources.vae_factor
             return working.try_again(partial(to_image, model, latents))
 
-    def _to_latents(self, model: LoadedModel, picture: Image.Image, generator: torch.Generator) -> torch.Tensor:
+    def _to_latents(
+        self,
+        model: LoadedModel,
+        picture: Image.Image,
+        generator: torch.Generator,
+        hidden: Image.Image | None = None,
+    ) -> torch.Tensor:
         noise = generator.get_state()
         with self._placement.phase("decode", model, ["vae"]) as working:
             working.pixels = max(picture.size)
@@ -252,7 +264,7 @@ class Pipeline:
             def rewind() -> None:
                 generator.set_state(noise)
 
-            return working.again(partial(to_latents, model, picture, generator), rewind)
+            return working.again(partial(to_latents, model, picture, generator, hidden), rewind)
 
     def fingerprint_models(self, cache: Path) -> list[ModelUsed]:
         """Hash the files that decide the images; known ones come from the cache."""
@@ -265,11 +277,26 @@ class Pipeline:
         resolved = (resolved_stage(stage, schedule, used) for stage, schedule, used in stages)
         return tuple(replace(stage, loras=self._loras.used(index)) for index, stage in enumerate(resolved))
 
+    def _begin(self, given: InputImages, generator: torch.Generator) -> tuple[LatentMask | None, torch.Tensor]:
+        """What stays of an image, and the first stage's first latents.
+
+        A network that sees the image beside the sample begins from noise alone where it takes all of its steps.
+        """
+        if given.canvas is None:
+            return None, self._first_latents(given.init, generator)
+        if self._setup.stages[0].sources.takes_mask and self._setup.strength == 1:
+            return None, self._first_latents(None, generator)
+        keep = self._keep(0, given.canvas, None, generator)
+        return keep, self._first_kept(keep, generator)
+
     def _first_latents(self, init: Image.Image | None, generator: torch.Generator) -> torch.Tensor:
         stage, model, schedule = self._setup.stages[0], self._models[0], self._schedules[0]
         if init is not None:
             fitted = fit(init, stage.width, stage.height, Image.Resampling.LANCZOS)
-            return add_noise(schedule, self._to_latents(model, fitted, generator), generator)
+            clean = self._to_latents(model, fitted, generator)
+            if stage.sources.takes_mask:
+                clean = clean.contiguous()  # as diffusers has them there: convolutions round by the layout
+            return add_noise(schedule, clean, generator)
         factor = stage.sources.vae_factor
         shape = (1, stage.sources.latent_channels, stage.height // factor, stage.width // factor)
         return initial_noise(schedule, shape, generator, model.device)
@@ -289,7 +316,20 @@ class Pipeline:
             return self._to_latents(model, picture, generator)
 
         keep = LatentMask.of(sheet, encode, generator, stage.sources.vae_factor)
-        return keep if before is None else replace(keep, gradual=False)  # edges were joined in the first stage
+        return replace(keep, gradual=False) if index else keep  # edges were joined in the first stage
+
+    def _seen(self, index: int, canvas: InpaintCanvas | None, generator: torch.Generator) -> MaskedImage | None:
+        """What an inpainting network sees beside the sample; None: the stage's is none."""
+        stage, model = self._setup.stages[index], self._models[index]
+        if not stage.sources.takes_mask:
+            return None
+        size = (stage.width, stage.height)
+
+        def encode(picture: Image.Image, hidden: Image.Image) -> torch.Tensor:
+            return self._to_latents(model, picture, generator, hidden)
+
+        sheet = all_hidden(size) if canvas is None else canvas.sheet(size)
+        return MaskedImage.of(sheet, encode, stage.sources.vae_factor)
 
     def _first_kept(self, keep: LatentMask, generator: torch.Generator) -> torch.Tensor:
         asked = self._setup.pictures.inpaint
@@ -307,8 +347,15 @@ class Pipeline:
         return cross(self._setup.transitions[stage - 1], done, before, after, generator, through_pixels)
 
     def _denoise(
-        self, image: int, stage: int, latents: torch.Tensor, generators: Generators, keep: LatentMask | None
+        self,
+        image: int,
+        stage: int,
+        latents: torch.Tensor,
+        generators: Generators,
+        keep: LatentMask | None,
+        seen: MaskedImage | None,
     ) -> Denoised:
+        """Take a stage's steps; a network that sees the image keeps to it without being held to it."""
         schedule, model, family = self._schedules[stage], self._models[stage], self._setup.stages[stage].family
         self._loras.put_on(stage, model)
         folder = self._request.output.preview_folder
@@ -341,14 +388,17 @@ class Pipeline:
         phase = self._placement.phase(name, model, [family.denoiser_component])
         network = model.networks[family.denoiser_component]
         captured = self._capturing(model, family.denoiser_component)
+        conditioning = self._conditionings[stage]
+        if seen is not None:
+            conditioning = seen.beside(conditioning, model.dtype)
         with phase as working, self._summing(), self._compiled(network), captured:
-            working.guided = self._conditionings[stage].guided
+            working.guided = conditioning.guided
             working.pictures = latents.shape[0]
             return denoise(
                 family,
                 model,
                 schedule,
-                self._conditionings[stage],
+                conditioning,
                 latents,
                 generators,
                 estimates=estimates,
@@ -356,7 +406,7 @@ class Pipeline:
                 cancelled=self._cancelled,
                 again=working.again,
                 remember=self._compiler is None,
-                keep=keep,
+                keep=keep if seen is None else None,
                 anew=(lambda: None) if self.captures is None else self.captures.forget,
             )
 

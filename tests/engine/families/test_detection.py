@@ -44,6 +44,22 @@ def folder(name="model", pipeline="StableDiffusionXLPipeline", scheduler="EulerD
     )
 
 
+def sd15_folder(name="model", pipeline="StableDiffusionPipeline", scheduler="PNDMScheduler", **changes):
+    """Stable Diffusion 1.5 as published."""
+    unet = {"sample_size": 64, "cross_attention_dim": 768, **(changes.pop("unet", None) or {})}
+    return folder(name, pipeline, scheduler, unet=unet, **changes)
+
+
+def sd15_file(name="model.safetensors", channels=4, extra=()):
+    """The same as one file."""
+    words = "cond_stage_model.transformer.text_model.embeddings.token_embedding.weight"
+    shapes = {UNET + "input_blocks.0.0.weight": (320, channels, 3, 3)}
+    shapes |= dict.fromkeys((words, "first_stage_model.decoder.conv_in.weight", *extra), (1, 1))
+    specs = {key: TensorSpec(dtype="F16", shape=shape, start=0, end=0) for key, shape in shapes.items()}
+    header = Header(path=Path(name), tensors=specs, metadata={}, bytes=0)
+    return FileCheckpoint(path=Path(name), header=header, bytes=0)
+
+
 def file(name="model.safetensors", metadata=None, channels=4, refiner=False, extra=()):
     encoders = ["conditioner.embedders.0.model.text_projection"] if refiner else [FIRST, SECOND]
     names = [UNET + "label_emb.0.0.weight", "first_stage_model.decoder.conv_in.weight", *encoders, *extra]
@@ -114,10 +130,42 @@ TURBO = "models--stabilityai--sdxl-turbo/snapshots/71153311d3dbb46851df1931d3ca6
             ("lcm", 1024, 4, 8.0, None, None),
         ),
         (folder(unet={"sample_size": None}), ("base", 1024, 30, 5.0, None, None)),
+        (
+            folder(pipeline="StableDiffusionXLInpaintPipeline", unet={"in_channels": 9}),
+            ("inpaint", 1024, 30, 5.0, None, None),
+        ),
+        (folder(pipeline="StableDiffusionXLInpaintPipeline"), ("base", 1024, 30, 5.0, None, None)),
     ],
 )
 def test_folders(checkpoint, expected):
     assert summary(detect(checkpoint)) == expected
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "expected"),
+    [
+        (sd15_folder(), ("base", 512, 30, 7.5, None, None)),
+        (sd15_folder(unet={"sample_size": None}), ("base", 512, 30, 7.5, None, None)),
+        (sd15_folder(pipeline="StableDiffusionImg2ImgPipeline"), ("base", 512, 30, 7.5, None, None)),
+        (
+            sd15_folder(pipeline="StableDiffusionInpaintPipeline", unet={"in_channels": 9}),
+            ("inpaint", 512, 30, 7.5, None, None),
+        ),
+        (sd15_folder(scheduler="LCMScheduler"), ("lcm", 512, 4, 1.0, None, None)),
+        (
+            sd15_folder(pipeline="LatentConsistencyModelPipeline", unet={"time_cond_proj_dim": 256}),
+            ("lcm", 512, 4, 8.0, "lcm", None),
+        ),
+        (sd15_file("dreamshaper_8.safetensors"), ("base", 512, 30, 7.5, None, None)),
+        (sd15_file("dreamshaper_8LCM.safetensors"), ("lcm", 512, 4, 1.0, "lcm", None)),
+        (sd15_file("sd-v1-5-inpainting.safetensors", channels=9), ("inpaint", 512, 30, 7.5, None, None)),
+        (sd15_file("photon_lcm.safetensors"), ("lcm", 512, 4, 1.0, "lcm", None)),
+        (sd15_file("Hyper-SD15-4step.safetensors"), ("lightning", 512, 4, 1.0, "euler", "sgm_uniform")),
+    ],
+)
+def test_stable_diffusion_1(checkpoint, expected):
+    found = detect(checkpoint)
+    assert (found.family, summary(found)) == ("sd15", expected)
 
 
 def test_a_trailing_schedule_of_pure_noise_is_no_sign_of_distillation():
@@ -145,8 +193,9 @@ def test_pixart_folders(pipeline, scheduler, prediction, expected):
     [
         (folder(pipeline="FluxPipeline"), "a model for FluxPipeline cannot be run. What can be run: SDXL"),
         (folder(unet=None), "incomplete: the StableDiffusionXLPipeline has no unet"),
-        (folder(unet={"in_channels": 9}), "an inpainting SDXL model"),
         (folder(unet={"in_channels": 8}), "an instruction-editing SDXL model"),
+        (sd15_folder(unet={"in_channels": 8}), "an instruction-editing Stable Diffusion model"),
+        (sd15_folder(unet={"cross_attention_dim": 1024}), "a Stable Diffusion 2 model cannot be run"),
         (folder(scheduler_says={"prediction_type": "sample"}), "predicts sample; networks that predict epsilon"),
         (folder(scheduler="EDMEulerScheduler"), "EDM noise"),
         (folder(settings={"variant": "huge\n"}), r"its variant is huge\\n; sdxl models are one of base, refiner"),
@@ -204,7 +253,8 @@ def test_how_files_say_what_they_predict(checkpoint, prediction, zero_snr):
 @pytest.mark.parametrize(
     ("checkpoint", "message"),
     [
-        (file(channels=9), "an inpainting SDXL model"),
+        (file(channels=8), "an instruction-editing SDXL model"),
+        (sd15_file(channels=8), "an instruction-editing Stable Diffusion model"),
         (file(extra=["edm_mean", "edm_std"]), "EDM noise"),
         (file("sdxl_lightning_1step_x0.safetensors"), r"predict the image \(x0\)"),
         (file(extra=[UNET + "out.2.weight_scale"]), "already quantized"),
@@ -233,3 +283,17 @@ def test_parts_of_a_checkpoint_are_refused_by_name(prefixes, message):
     with pytest.raises(ModelRefused, match=message) as caught:
         detect(without(file(), *prefixes))
     assert "What can be run" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "message"),
+    [
+        (without(sd15_file(), "first_stage_model."), "a Stable Diffusion 1 model that lacks its VAE"),
+        (without(sd15_file(), UNET), r"lacks its UNet \(model.diffusion_model"),
+        (sd15_file(extra=["control_model.input_blocks.0.0.weight"]), "a ControlNet cannot be run by itself"),
+        (without(sd15_file(extra=["cond_stage_model.model.ln_final.bias"]), "cond_stage_model.t"), "Diffusion 2 model"),
+    ],
+)
+def test_what_is_no_whole_stable_diffusion_1_is_refused_by_name(checkpoint, message):
+    with pytest.raises(ModelRefused, match=message):
+        detect(checkpoint)

@@ -50,7 +50,7 @@ def problems(checked: Checked) -> dict[str, str]:
 
 def honours_clip_skip(info: ModelInfo | None) -> bool:
     """Whether layers of the text encoder can be skipped, and learned words be used."""
-    return info is None or info.family == "sdxl"
+    return info is None or info.family in ("sdxl", "sd15")
 
 
 def _problems(checked: Checked) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Where each tensor of a single-file SDXL checkpoint belongs in the networks, tensor by tensor, by name alone."""
+"""Where each tensor of a single-file checkpoint (SDXL, SD 1.5) belongs in the networks, by its name alone."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -13,6 +13,7 @@ VAE = "first_stage_model."
 FIRST_ENCODER = "conditioner.embedders.0.transformer."
 SECOND_ENCODER = "conditioner.embedders.1.model."
 REFINER_ENCODER = "conditioner.embedders.0.model."
+SD15_ENCODER = "cond_stage_model.transformer."
 
 Form = Literal["whole", "query", "key", "value", "transposed", "matrix"]
 THIRDS: tuple[Form, ...] = ("query", "key", "value")  # of the rows of what holds all three
@@ -112,9 +113,10 @@ def place(name: str, layout: Layout) -> tuple[Placement, ...]:
         return _whole("unet", _unet(name.removeprefix(UNET), layout))
     if name.startswith(VAE):
         return _vae(name.removeprefix(VAE), layout)
-    if name.startswith(FIRST_ENCODER):
-        short = name.removeprefix(FIRST_ENCODER).removeprefix("text_model.")
-        return () if short == "embeddings.position_ids" else _whole("text_encoder", short)
+    for prefix in (FIRST_ENCODER, SD15_ENCODER):
+        if name.startswith(prefix):
+            short = name.removeprefix(prefix).removeprefix("text_model.")
+            return () if short == "embeddings.position_ids" else _whole("text_encoder", short)
     for prefix in (SECOND_ENCODER, REFINER_ENCODER):
         if name.startswith(prefix):
             return _open_clip(name.removeprefix(prefix))

@@ -15,8 +15,7 @@ from mezzotint.families.autoencoder_space import latent_layout
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import ComponentSource, ModelSources
 from mezzotint.families.loading.original_names import layout_of, place
-from mezzotint.families.loading.original_sdxl import PIPELINE_SETTINGS, TOKENIZERS, component_configs, is_refiner
-from mezzotint.families.loading.stored_layers import logical_header
+from mezzotint.families.loading.original_unet import Config
 
 _RENAMED_CLASSES = {
     "Transformer2DModel": "PixArtTransformer2DModel",  # what PixArt's first files still say
@@ -56,21 +55,23 @@ def _check_fit(checkpoint: FolderCheckpoint, components: Mapping[str, ComponentS
     channels = latent_layout({**vae.config, "_class_name": vae.class_name}).channels
     for name in ("unet", "transformer"):
         found = components[name].config.get("in_channels", 4) if name in components else channels
-        if found not in (channels, 4 * channels):  # where the latents come in patches of two by two
+        # Latents may come in patches of two by two, or with a mask and the latents of a masked image beside them.
+        if found not in (channels, 4 * channels, 2 * channels + 1):
             raise ModelRefused(
                 f"{checkpoint.path}: {name} takes {found} channels, its vae makes {channels}; the parts belong to "
                 "different models"
             )
 
 
-def single_file_sources(checkpoint: FileCheckpoint, detected: Detected) -> ModelSources:
-    """The parts of a single-file SDXL checkpoint; its tokenizers are bundled, for no file holds them."""
-    configs = component_configs(
-        logical_header(checkpoint.header),
-        prediction_type=detected.prediction_type,
-        zero_terminal_snr=detected.zero_terminal_snr,
-    )
-    scheduler = configs.pop("scheduler")
+def single_file_sources(
+    checkpoint: FileCheckpoint,
+    detected: Detected,
+    *,
+    configs: Mapping[str, Config],
+    tokenizers: Mapping[str, Mapping[str, str]],
+    settings: Mapping[str, object],
+) -> ModelSources:
+    """The parts of a single-file checkpoint of these configurations; tokenizers are bundled, for no file holds them."""
     sizes = _bytes_by_component(checkpoint.header)
     components = {
         name: ComponentSource(
@@ -83,14 +84,15 @@ def single_file_sources(checkpoint: FileCheckpoint, detected: Detected) -> Model
             bytes=sizes.get(name, 0),
         )
         for name, config in configs.items()
+        if name != "scheduler"
     }
-    for name, settings in TOKENIZERS.items():
+    for name, said in tokenizers.items():
         if name.replace("tokenizer", "text_encoder") in components:
             components[name] = ComponentSource(
                 name=name,
                 library="transformers",
                 class_name="CLIPTokenizer",
-                config=settings,
+                config=said,
                 folder=None,
                 files=(),
                 bytes=0,
@@ -100,8 +102,8 @@ def single_file_sources(checkpoint: FileCheckpoint, detected: Detected) -> Model
         detected=detected,
         checkpoint=checkpoint,
         components=components,
-        scheduler=scheduler,
-        settings=PIPELINE_SETTINGS[is_refiner(checkpoint.header)],
+        scheduler=configs["scheduler"],
+        settings=settings,
     )
 
 

@@ -39,7 +39,7 @@ _BY_NAME: tuple[tuple[str, Base], ...] = (
 )
 _UNET = re.compile(r"(down_blocks|mid_block|up_blocks|input_blocks|middle_block|output_blocks)_")
 _BY_TEXT_WIDTH = {
-    768: Base(words="Stable Diffusion 1", family=None),
+    768: Base(words="Stable Diffusion 1", family="sd15"),
     1024: Base(words="Stable Diffusion 2", family=None),
     1280: Base(words="the refiner of SDXL", family="sdxl"),
     2048: Base(words="SDXL", family="sdxl"),

@@ -1,9 +1,10 @@
-"""Words into the tensors that SDXL networks are conditioned on, through one or two CLIP text encoders.
+"""Words into the tensors that SDXL and SD 1.5 are conditioned on, through one or two CLIP text encoders.
 
-What is read: `hidden_states[-(2 + clip_skip)]` of each encoder, side by side on the feature axis, and the projected
-pooled output of the last encoder's first chunk. With no weights and at most 75 tokens the tensors are those of
-diffusers' `StableDiffusionXLPipeline.encode_prompt` bit for bit, except that `clip_skip` holds for the negative prompt
-too (diffusers leaves that at the usual layer).
+What is read, of SDXL: `hidden_states[-(2 + clip_skip)]` of each encoder, side by side on the feature axis, and the
+projected pooled output of the last encoder's first chunk. Of SD 1.5: `hidden_states[-(1 + clip_skip)]` through the
+encoder's last norm. With no weights and at most 75 tokens the tensors are those of `encode_prompt` of diffusers'
+pipelines bit for bit, except that `clip_skip` holds for the negative prompt too (diffusers leaves that at the usual
+layer).
 
 Weights follow A1111's original emphasis, `modules/sd_emphasis.py`, `EmphasisOriginal`: the encoder's output is
 multiplied token by token, then scaled as a whole so that its mean is what it was, for each chunk and encoder apart.
@@ -31,6 +32,7 @@ class ClipEncoder:
 
     tokenizer: Any
     model: Any
+    normed: bool = False  # whether the last layer is read, through the norm behind it; False: the one before it
 
     @property
     def key(self) -> Literal["clip_l", "clip_g"]:
@@ -155,7 +157,9 @@ def _run(
     ids = [tokenizer.bos_token_id, *part.ids, tokenizer.eos_token_id, *[tokenizer.pad_token_id] * padding]
     with vectors_in_place(model, ids, vectors) as plain_ids:
         output = model(torch.tensor([plain_ids], device=model.device), output_hidden_states=True)
-    hidden = output.hidden_states[-(2 + clip_skip)]
+    hidden = output.hidden_states[-(1 + clip_skip if encoder.normed else 2 + clip_skip)]
+    if encoder.normed:
+        hidden = getattr(model, "text_model", model).final_layer_norm(hidden)
     if any(weight != 1.0 for weight in part.weights):
         hidden = _emphasized(hidden, (1.0, *part.weights, *[1.0] * (1 + padding)))
     return hidden, output[0]

@@ -107,6 +107,7 @@ def _components(
         name: value
         for name, value in index.items()
         if not name.startswith("_") and isinstance(value, list | dict) and value != [None, None]
+        if name not in allowed or allowed[name].used
     }
     for name, value in parts.items():
         if name not in allowed or isinstance(value, dict) or value not in map(list, allowed[name].classes):

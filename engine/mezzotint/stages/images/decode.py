@@ -26,10 +26,14 @@ def to_image(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
     return Image.fromarray((array * 255).round().astype("uint8")[0])
 
 
-def to_latents(model: LoadedModel, image: Image.Image, generator: torch.Generator) -> torch.Tensor:
-    """Latents `(1, c, h, w)` of an image whose size fits."""
+def to_latents(
+    model: LoadedModel, image: Image.Image, generator: torch.Generator, hidden: Image.Image | None = None
+) -> torch.Tensor:
+    """Latents `(1, c, h, w)` of an image whose size fits; grey is put where `hidden`, a mask "L", is white."""
     array = numpy.array(image.convert("RGB")).astype(numpy.float32) / 255.0
     pixels = 2.0 * torch.from_numpy(array[None].transpose(0, 3, 1, 2)) - 1.0  # channels last, as diffusers has them
+    if hidden is not None:
+        pixels = pixels * (torch.from_numpy(numpy.array(hidden))[None, None] < 128)
     state = generator.get_state()
 
     def encode() -> torch.Tensor:

@@ -2,14 +2,14 @@
 
 import copy
 import json
-from pathlib import Path
 
 import pytest
 import torch
+from published_sizes import CLIP_L, VAE, empty, header_of
 from safetensors.torch import load_file
 from tiny_sdxl import open_clip_tensors, unet_name, vae_name
 
-from mezzotint.checkpoints.header import Header, TensorSpec, read_header
+from mezzotint.checkpoints.header import read_header
 from mezzotint.errors import ModelRefused
 from mezzotint.families.loading.original_names import layout_of, place
 from mezzotint.families.loading.original_sdxl import PIPELINE_SETTINGS, component_configs, is_refiner
@@ -44,28 +44,6 @@ SHARED = {
     "addition_embed_type": "text_time",
     "addition_time_embed_dim": 256,
 }
-VAE = {
-    "in_channels": 3,
-    "out_channels": 3,
-    "latent_channels": 4,
-    "block_out_channels": [128, 256, 512, 512],
-    "layers_per_block": 2,
-    "down_block_types": ["DownEncoderBlock2D"] * 4,
-    "up_block_types": ["UpDecoderBlock2D"] * 4,
-    "sample_size": 1024,
-    "scaling_factor": 0.13025,
-    "force_upcast": True,
-}
-CLIP_L = {
-    "vocab_size": 49408,
-    "hidden_size": 768,
-    "intermediate_size": 3072,
-    "num_hidden_layers": 12,
-    "num_attention_heads": 12,
-    "max_position_embeddings": 77,
-    "projection_dim": 768,
-    "hidden_act": "quick_gelu",
-}
 BIG_G = {
     "vocab_size": 49408,
     "hidden_size": 1280,
@@ -76,20 +54,6 @@ BIG_G = {
     "projection_dim": 1280,
     "hidden_act": "gelu",
 }
-
-
-def empty(network_class, config):
-    import accelerate
-
-    with accelerate.init_empty_weights():
-        if "hidden_size" in config:
-            return network_class(network_class.config_class(**config))
-        return network_class.from_config(config)
-
-
-def header_of(shapes):
-    specs = {name: TensorSpec(dtype="F16", shape=tuple(shape), start=0, end=0) for name, shape in shapes.items()}
-    return Header(path=Path("model.safetensors"), tensors=specs, metadata={}, bytes=0)
 
 
 def published_header(kind):

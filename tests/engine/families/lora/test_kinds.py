@@ -13,7 +13,7 @@ UNET = "down_blocks_1_attentions_0_transformer_blocks_0_attn2_to_k"
         ({UNET: 2048}, "SDXL", "sdxl"),
         ({"input_blocks_4_1_transformer_blocks_0_attn2_to_v": 2048}, "SDXL", "sdxl"),
         ({UNET: 1280}, "the refiner of SDXL", "sdxl"),
-        ({UNET: 768}, "Stable Diffusion 1", None),
+        ({UNET: 768}, "Stable Diffusion 1", "sd15"),
         ({UNET: 1024}, "Stable Diffusion 2", None),
         ({"double_blocks_0_img_attn_qkv": 3072}, "FLUX", None),
         ({"single_transformer_blocks_0_attn_to_q": 3072, "transformer_blocks_0_attn_add_q_proj": 3072}, "FLUX", None),

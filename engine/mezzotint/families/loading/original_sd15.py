@@ -1,0 +1,60 @@
+"""The configurations of a single-file Stable Diffusion 1.5 checkpoint's networks, from the shapes of its tensors.
+
+What shapes cannot show is written down as it was published: the scale of the latents, eight heads in every level, the
+sampler.
+"""
+
+from collections.abc import Mapping
+
+from mezzotint.checkpoints.header import Header
+from mezzotint.families.loading.original_names import SD15_ENCODER
+from mezzotint.families.loading.original_unet import (
+    Config,
+    check_text_width,
+    clip_config,
+    scheduler_config,
+    unet_config,
+    vae_config,
+)
+from mezzotint.families.tokenizers import END
+from mezzotint.protocol import PredictionType
+
+SIDE = 512  # pixels
+SCALING_FACTOR = 0.18215
+HEADS = 8
+TOKENIZERS: Mapping[str, Mapping[str, str]] = {"tokenizer": {"pad_token": END}}
+_PREFIX = "text_model."
+
+
+def component_configs(
+    header: Header, *, prediction_type: PredictionType = "epsilon", zero_terminal_snr: bool = False
+) -> dict[str, Config]:
+    """The configurations of unet, vae, text_encoder and scheduler.
+
+    Raises ModelRefused, by name of the tensor, where the checkpoint is not laid out as Stable Diffusion 1.5 is.
+    """
+    prefixed = any(name.startswith(SD15_ENCODER + _PREFIX) for name in header.tensors)
+    configs = {
+        "unet": unet_config(header, SIDE) | {"attention_head_dim": HEADS},
+        "vae": vae_config(header, SIDE, SCALING_FACTOR),
+        "text_encoder": clip_config(header, SD15_ENCODER + _PREFIX * prefixed),
+        "scheduler": sd15_scheduler(prediction_type, zero_terminal_snr),
+    }
+    check_text_width(header, configs)
+    return configs
+
+
+def sd15_scheduler(prediction_type: PredictionType, zero_terminal_snr: bool) -> Config:
+    """The one that it was published with, or another for finetunes that end in pure noise, which that cannot walk."""
+    config = scheduler_config(prediction_type, zero_terminal_snr)
+    if zero_terminal_snr:
+        return config
+    shared = ("num_train_timesteps", "beta_schedule", "beta_start", "beta_end", "prediction_type", "steps_offset")
+    return {
+        "_class_name": "PNDMScheduler",
+        **{name: config[name] for name in shared},
+        "set_alpha_to_one": False,
+        "skip_prk_steps": True,
+        "timestep_spacing": "leading",
+        "trained_betas": None,
+    }

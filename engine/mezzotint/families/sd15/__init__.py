@@ -1,0 +1,1 @@
+"""Stable Diffusion 1.5 (Rombach et al., arXiv 2112.10752)."""

@@ -1,0 +1,47 @@
+"""Stable Diffusion 1.5: a U-Net under one CLIP text encoder, whose last layer it reads."""
+
+from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
+from mezzotint.families.detected import Detected
+from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, PromptInputs
+from mezzotint.families.loading.original_sd15 import TOKENIZERS, component_configs
+from mezzotint.families.loading.sources import folder_sources, single_file_sources
+from mezzotint.families.loading.stored_layers import logical_header
+from mezzotint.families.unet_family import UnetFamily, asked_tensors
+
+
+class Sd15(UnetFamily):
+    """It and its finetunes, with the versions before it, which differ in nothing but their weights."""
+
+    name = "sd15"
+
+    def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
+        """Name the parts of a checkpoint; ModelRefused when one is missing."""
+        if not isinstance(checkpoint, FileCheckpoint):
+            return folder_sources(checkpoint, detected, ["unet", "vae", "text_encoder", "tokenizer"])
+        configs = component_configs(
+            logical_header(checkpoint.header),
+            prediction_type=detected.prediction_type,
+            zero_terminal_snr=detected.zero_terminal_snr,
+        )
+        return single_file_sources(checkpoint, detected, configs=configs, tokenizers=TOKENIZERS, settings={})
+
+    def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
+        """Turn words into `text` `(k, n, d)`, k of 1 or 2."""
+        import torch
+
+        from mezzotint.families.text.clip_encode import ClipEncoder, encode_pair
+
+        guided = self.has_halves(model.sources, inputs.guidance_scale)
+        encoder = ClipEncoder(
+            tokenizer=model.tokenizers["tokenizer"], model=model.networks["text_encoder"], normed=True
+        )
+        positive, negative = encode_pair(
+            inputs.prompt,
+            inputs.negative_prompt if guided else None,
+            encoders=[encoder],
+            clip_skip=inputs.clip_skip,
+            zero_empty_negative=False,
+            embeddings=inputs.embeddings,
+        )
+        text = torch.cat([negative.embeds, positive.embeds]) if guided else positive.embeds
+        return asked_tensors(model, inputs.guidance_scale, guided=guided, tensors={"text": text})

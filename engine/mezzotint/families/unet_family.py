@@ -1,0 +1,86 @@
+"""What families of a U-Net under CLIP text encoders have in common: how it is asked, and how it is guided."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mezzotint.families.family import Conditioning, LoadedModel, ModelSources
+
+if TYPE_CHECKING:
+    import torch
+
+
+class UnetFamily:
+    """Has what `Family` asks for but its name, its parts and its words."""
+
+    denoiser_component = "unet"
+    honours_weights = True
+    honours_embeddings = True
+    honours_clip_skip = True
+
+    def multiple(self, sources: ModelSources) -> int:
+        """The number of pixels that width and height must be multiples of."""
+        return sources.vae_factor
+
+    def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> None:
+        """None: its scheduler lays out the steps alone."""
+
+    def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:
+        """Whether guidance of that scale asks the network without the prompt, too: some are told it as a number."""
+        return guidance_scale > 1 and sources.components["unet"].config.get("time_cond_proj_dim") is None
+
+    def join(self, conditionings: Sequence[Conditioning]) -> Conditioning:
+        """That of several images, which are denoised together, of conditionings of one shape."""
+        from mezzotint.families.text.conditionings import joined
+
+        return joined(conditionings)
+
+    def predict(
+        self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
+    ) -> "torch.Tensor":
+        """The U-Net's guided output for a scaled sample `(n, c, h, w)`, of the same shape."""
+        from mezzotint.families.guidance import guided_output
+
+        def ask(rows: "torch.Tensor", rows_of: Conditioning) -> "torch.Tensor":
+            tensors = rows_of.tensors
+            return model.networks["unet"](  # type: ignore[no-any-return]
+                _beside(rows.to(model.dtype), rows_of),
+                timestep,
+                encoder_hidden_states=tensors["text"],
+                timestep_cond=tensors.get("guidance"),
+                added_cond_kwargs=_added(rows_of),
+                return_dict=False,
+            )[0]
+
+        return guided_output(ask, sample, conditioning, model.passes, model.at_once)
+
+
+def asked_tensors(
+    model: LoadedModel, guidance_scale: float, *, guided: bool, tensors: "dict[str, torch.Tensor]"
+) -> Conditioning:
+    """The conditioning of a U-Net, in its numbers; one that was distilled from guidance is told its scale."""
+    import torch
+
+    from mezzotint.families.guidance import guidance_embedding
+
+    width = model.networks["unet"].config.time_cond_proj_dim
+    if width is not None:
+        tensors = {**tensors, "guidance": guidance_embedding(guidance_scale, width, torch.float32)}
+    return Conditioning(
+        guided=guided,
+        tensors={name: tensor.to(model.device, model.dtype) for name, tensor in tensors.items()},
+    )
+
+
+def _beside(rows: "torch.Tensor", conditioning: Conditioning) -> "torch.Tensor":
+    """Samples `(n, c, h, w)` with what an inpainting network sees beside them: `(n, 2c + 1, h, w)`."""
+    import torch
+
+    tensors = conditioning.tensors
+    return torch.cat([rows, tensors["mask"], tensors["masked"]], dim=1) if "mask" in tensors else rows
+
+
+def _added(conditioning: Conditioning) -> "dict[str, torch.Tensor] | None":
+    """What SDXL is told beside the words."""
+    if "pooled" not in conditioning.tensors:
+        return None
+    return {"text_embeds": conditioning.tensors["pooled"], "time_ids": conditioning.tensors["time_ids"]}
