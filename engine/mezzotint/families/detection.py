@@ -15,8 +15,8 @@ from mezzotint.errors import ModelRefused
 from mezzotint.families.detected import Detected
 from mezzotint.families.distilled import LcmUnet, Recipe, recipe_of
 from mezzotint.families.flow.family import FlowFamily
-from mezzotint.families.foreign import SUPPORTED, is_sd15, missing_parts, why_not_whole
-from mezzotint.families.known import FLOW_FAMILIES, family_of
+from mezzotint.families.foreign import is_sd15, missing_parts, why_not_whole
+from mezzotint.families.known import FLOW_FAMILIES, family_of, supported
 from mezzotint.families.loading.stored_layers import logical_header
 from mezzotint.protocol import ModelDefaults, PredictionType
 
@@ -69,7 +69,7 @@ def _detect_folder(folder: FolderCheckpoint) -> Detected:
     elif family := next((each for each in FLOW_FAMILIES if folder.pipeline_class in each.spec.pipelines), None):
         found = family.detect(folder)
     else:
-        raise _refused(folder.path, f"a model for {plain(folder.pipeline_class)} cannot be run. {SUPPORTED}")
+        raise _refused(folder.path, f"a model for {plain(folder.pipeline_class)} cannot be run. {supported()}")
     return _with_settings(found, folder)
 
 
@@ -77,7 +77,7 @@ def _unet_folder(folder: FolderCheckpoint, family: str) -> Detected:
     unet = _config(folder, "unet")
     scheduler = _config(folder, "scheduler")
     if family == "sd15" and unet.get("cross_attention_dim") == _SD2_WIDTH:
-        raise _refused(folder.path, f"a Stable Diffusion 2 model cannot be run. {SUPPORTED}")
+        raise _refused(folder.path, f"a Stable Diffusion 2 model cannot be run. {supported()}")
     variant = _variant(folder.path, family, unet.get("in_channels"))
     prediction, zero_snr = _noise_of_scheduler(folder, scheduler)
     side = _side(folder, unet, _SIDES[family])
@@ -121,7 +121,7 @@ def _class_of(folder: FolderCheckpoint, name: str) -> str:
 def _noise_of_scheduler(folder: FolderCheckpoint, config: Mapping[str, object]) -> tuple[PredictionType, bool]:
     class_name = _class_of(folder, "scheduler")
     if class_name.startswith("EDM"):
-        raise _refused(folder.path, f"models trained on EDM noise ({class_name}) cannot be run. {SUPPORTED}")
+        raise _refused(folder.path, f"models trained on EDM noise ({class_name}) cannot be run. {supported()}")
     said = config.get("prediction_type", "epsilon")
     return _prediction(folder.path, said), config.get("rescale_betas_zero_snr") is True
 
@@ -201,10 +201,10 @@ def _detect_file(file: FileCheckpoint) -> Detected:
     if is_gguf(file.path):
         raise _refused(file.path, gguf_advice())
     if missing := missing_parts(header.tensors):
-        raise _refused(file.path, f"{why_not_whole(header.tensors, missing)} {SUPPORTED}")
+        raise _refused(file.path, f"{why_not_whole(header.tensors, missing)} {supported()}")
     if scaled := next((name for name in header.tensors if name.endswith(_SCALES)), None):
         raise _refused(
-            file.path, f"already quantized ({plain(scaled, 80)}); get it in float16 or bfloat16. {SUPPORTED}"
+            file.path, f"already quantized ({plain(scaled, 80)}); get it in float16 or bfloat16. {supported()}"
         )
     family = "sd15" if is_sd15(header.tensors) else "sdxl"
     kernel = header.tensors[_UNET + "input_blocks.0.0.weight"].shape
@@ -225,9 +225,9 @@ def _file_words(path: Path, metadata: Mapping[str, str]) -> str:
 
 def _noise_of_file(header: Header, words: str) -> tuple[PredictionType, bool]:
     if any(name in header.tensors for name in ("edm_mean", "edm_std", "edm_vpred.sigma_max")):
-        raise _refused(header.path, f"models trained on EDM noise (Playground, CosXL) cannot be run. {SUPPORTED}")
+        raise _refused(header.path, f"models trained on EDM noise (Playground, CosXL) cannot be run. {supported()}")
     if re.search(r"1[-_ ]?step[-_ ]?x0", words.lower()):
-        raise _refused(header.path, f"one-step models that predict the image (x0) cannot be run. {SUPPORTED}")
+        raise _refused(header.path, f"one-step models that predict the image (x0) cannot be run. {supported()}")
     metadata = header.metadata
     said = metadata.get("modelspec.prediction_type", "").lower()
     flags = ("ss_v_parameterization", "ss_v_prediction", "ss_v_pred")
@@ -254,7 +254,7 @@ def _side_of_file(metadata: Mapping[str, str]) -> int | None:
 def _variant(path: Path, family: str, channels: object) -> str:
     if channels == _EDIT_CHANNELS:
         kind = f"an instruction-editing {_TITLES[family]} model ({channels} input channels)"
-        raise _refused(path, f"{kind} cannot be run. {SUPPORTED}")
+        raise _refused(path, f"{kind} cannot be run. {supported()}")
     return "inpaint" if channels == _INPAINT_CHANNELS else "base"
 
 

@@ -5,11 +5,6 @@ from collections.abc import Iterable
 
 from mezzotint.checkpoints.plain_text import plain
 
-SUPPORTED = (
-    "What can be run: SDXL (base or refiner, also Turbo, Lightning and LCM) as a diffusers folder or as one whole "
-    "safetensors file, and PixArt-alpha, PixArt-Sigma and Z-Image as diffusers folders."
-)
-
 _SD15 = "a Stable Diffusion 1 model"
 # The first pattern that any tensor's name matches decides, so that what is specific stands before what is general.
 _FILES: tuple[tuple[str, str], ...] = (

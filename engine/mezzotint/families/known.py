@@ -28,3 +28,14 @@ FAMILIES: tuple[Family, ...] = (Sdxl(), Sd15(), PixArt(), *FLOW_FAMILIES)
 def family_of(name: str) -> Family:
     """The family of that name; detection names no other."""
     return next(family for family in FAMILIES if family.name == name)
+
+
+def supported() -> str:
+    """What can be run, for those who gave something else."""
+    folders = ", ".join(family.spec.title for family in FLOW_FAMILIES)
+    files = ", ".join(family.spec.title for family in FLOW_FAMILIES if family.original is not None)
+    return (
+        "What can be run: SDXL (base or refiner, also Turbo, Lightning and LCM) and Stable Diffusion 1.5, as diffusers "
+        f"folders or as whole safetensors files; PixArt-alpha, PixArt-Sigma, {folders} as diffusers folders; {files} "
+        "also as ComfyUI's split files."
+    )

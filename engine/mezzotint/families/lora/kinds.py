@@ -26,23 +26,23 @@ class Base:
     """A kind of model that LoRAs are made for."""
 
     words: str
-    family: str | None  # None: none that can be run
+    families: tuple[str, ...] = ()  # that it may be of; none: it cannot be run
 
 
 _BY_NAME: tuple[tuple[str, Base], ...] = (
-    (r"(double_blocks|single_blocks|single_transformer_blocks)_", Base(words="FLUX", family=None)),
-    (r"joint_blocks_|transformer_blocks_\d+_(ff_context|attn2?_add_)", Base(words="Stable Diffusion 3", family=None)),
-    (r"transformer_blocks_\d+_(img|txt)_(mlp|mod)", Base(words="Qwen-Image", family=None)),
-    (r"blocks_\d+_(cross|self)_attn_", Base(words="Wan", family=None)),
-    (r"(noise_refiner|context_refiner|layers)_\d+_(attention|feed_forward)_", Base(words="Z-Image", family="z-image")),
-    (r"transformer_blocks_\d+_attn[12]_|caption_projection_|adaln_single_", Base(words="PixArt", family="pixart")),
+    (r"(double_blocks|single_blocks|single_transformer_blocks)_", Base(words="FLUX", families=("flux", "flux2-klein", "chroma"))),
+    (r"joint_blocks_|transformer_blocks_\d+_(ff_context|attn2?_add_)", Base(words="Stable Diffusion 3", families=("sd3",))),
+    (r"transformer_blocks_\d+_(img|txt)_(mlp|mod)", Base(words="Qwen-Image", families=("qwen-image",))),
+    (r"blocks_\d+_(cross|self)_attn_", Base(words="Wan")),
+    (r"(noise_refiner|context_refiner|layers)_\d+_(attention|feed_forward)_", Base(words="Z-Image", families=("z-image",))),
+    (r"transformer_blocks_\d+_attn[12]_|caption_projection_|adaln_single_", Base(words="PixArt", families=("pixart",))),
 )
 _UNET = re.compile(r"(down_blocks|mid_block|up_blocks|input_blocks|middle_block|output_blocks)_")
 _BY_TEXT_WIDTH = {
-    768: Base(words="Stable Diffusion 1", family="sd15"),
-    1024: Base(words="Stable Diffusion 2", family=None),
-    1280: Base(words="the refiner of SDXL", family="sdxl"),
-    2048: Base(words="SDXL", family="sdxl"),
+    768: Base(words="Stable Diffusion 1", families=("sd15",)),
+    1024: Base(words="Stable Diffusion 2"),
+    1280: Base(words="the refiner of SDXL", families=("sdxl",)),
+    2048: Base(words="SDXL", families=("sdxl",)),
 }
 
 

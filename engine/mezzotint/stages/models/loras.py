@@ -105,7 +105,7 @@ class JobLoras:
 def _open(path: str, setup: CascadeSetup, cancelled: IsCancelled) -> _Opened:
     file = open_lora(Path(path))
     families = {stage.family.name for stage in setup.stages}
-    if file.base is not None and file.base.family not in families:
+    if file.base is not None and families.isdisjoint(file.base.families):
         models = ", ".join(dict.fromkeys(plain(stage.found.info.id, 100) for stage in setup.stages))
         raise ModelRefused(
             f"{plain(path, 300)}: the LoRA seems to be for {file.base.words}, and {models} is of the family "
