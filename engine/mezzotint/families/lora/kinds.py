@@ -29,12 +29,19 @@ class Base:
     families: tuple[str, ...] = ()  # that it may be of; none: it cannot be run
 
 
+_TWO_STREAMS = ("flux", "flux2-klein", "chroma", "sd3", "qwen-image")  # whose layers are named alike: shapes tell
 _BY_NAME: tuple[tuple[str, Base], ...] = (
-    (r"(double_blocks|single_blocks|single_transformer_blocks)_", Base(words="FLUX", families=("flux", "flux2-klein", "chroma"))),
-    (r"joint_blocks_|transformer_blocks_\d+_(ff_context|attn2?_add_)", Base(words="Stable Diffusion 3", families=("sd3",))),
+    (r"(double_blocks|single_blocks|single_transformer_blocks)_", Base(words="FLUX", families=_TWO_STREAMS)),
+    (
+        r"joint_blocks_|transformer_blocks_\d+_(ff_context|attn2?_add_)",
+        Base(words="Stable Diffusion 3", families=_TWO_STREAMS),
+    ),
     (r"transformer_blocks_\d+_(img|txt)_(mlp|mod)", Base(words="Qwen-Image", families=("qwen-image",))),
     (r"blocks_\d+_(cross|self)_attn_", Base(words="Wan")),
-    (r"(noise_refiner|context_refiner|layers)_\d+_(attention|feed_forward)_", Base(words="Z-Image", families=("z-image",))),
+    (
+        r"(noise_refiner|context_refiner|layers)_\d+_(attention|feed_forward)_",
+        Base(words="Z-Image", families=("z-image",)),
+    ),
     (r"transformer_blocks_\d+_attn[12]_|caption_projection_|adaln_single_", Base(words="PixArt", families=("pixart",))),
 )
 _UNET = re.compile(r"(down_blocks|mid_block|up_blocks|input_blocks|middle_block|output_blocks)_")

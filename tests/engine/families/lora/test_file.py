@@ -35,7 +35,7 @@ def test_its_layers_by_name_and_shape(tmp_path):
         "up": f"{LAYER}.lora_up.weight",
         "alpha": f"{LAYER}.alpha",
     }
-    assert file.base is not None and (file.base.words, file.base.family) == ("SDXL", "sdxl")
+    assert file.base is not None and (file.base.words, file.base.families) == ("SDXL", ("sdxl",))
     assert file.unknown == () and file.alphas == {}
 
 
