@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from mezzotint.checkpoints.opening import open_checkpoint
+from mezzotint.families.autoencoder_space import latent_layout
 from mezzotint.families.detection import detect
 from mezzotint.families.footprints import footprint_of, graph_of
-from mezzotint.families.known import family_of
+from mezzotint.families.known import FLOW_FAMILIES, family_of
 from mezzotint.memory.footprints.component import component_footprint, role_of
 from mezzotint.memory.footprints.footprint import ComponentFootprint, ModelFootprint
 from mezzotint.memory.footprints.footprint_json import component_to_json, model_to_json
+from mezzotint.memory.footprints.forward_calls import Call
 from mezzotint.memory.footprints.graph_hash import does_matter, graph_hash
 from mezzotint.paths import assets_folder
 
@@ -53,25 +55,38 @@ def public_model(
 ) -> dict[str, Any]:
     """A model of public configurations, as JSON; what was made before is taken from `known`."""
     components, graphs = [], []
+    vae = recipes[model["components"]["vae"]]
+    latents = latent_layout({**vae["config"], "_class_name": vae["class"]})
     for component, part in model["components"].items():
         class_name, config = recipes[part]["class"], recipes[part]["config"]
         tokens = model["tokens"] if role_of(class_name) == "denoiser" or component in model["masked"] else 0
         key = graph_hash(class_name, config, tokens)
         if key not in known:
             known[key] = component_footprint(
-                empty_network(class_name, config), name=component, class_name=class_name, tokens=tokens
+                empty_network(class_name, config),
+                name=component,
+                class_name=class_name,
+                tokens=tokens,
+                call=call_of(model["family"], class_name, config, latents.channels),
             )
         shared, wide = model["shared"].get(component, ""), component in model["float32"]
         components.append(replace(known[key], name=component, shared=shared, float32=wide))
         graphs.append(key)
     footprint = ModelFootprint(
         id=name,
-        vae_factor=8,
+        vae_factor=latents.factor,
         text_tokens=model["tokens"],
         components=tuple(components),
+        in_turn=model.get("in_turn", False),
         **{key: model[key] for key in ("family", "width", "height", "steps", "guided")},
     )
     return as_json(footprint, graphs, model["source"])
+
+
+def call_of(family: str, class_name: str, config: Mapping[str, Any], channels: int) -> Call | None:
+    """How a flow model's transformer is asked; None: as networks of its class are."""
+    found = next((each for each in FLOW_FAMILIES if each.name == family), None)
+    return found.traced_call(config, channels) if found and role_of(class_name) == "denoiser" else None
 
 
 def bundled_model(name: str, folder: str) -> dict[str, Any]:

@@ -118,7 +118,9 @@ def _traced(sources: ModelSources, name: str, on_progress: Callable[[float], Non
         name=source.name,
         class_name=source.class_name,
         tokens=_tokens_for(sources, name),
-        call=family.traced_call(sources) if asks and isinstance(family, FlowFamily) else None,
+        call=family.traced_call(source.config, sources.latent_channels)
+        if asks and isinstance(family, FlowFamily)
+        else None,
         on_progress=on_progress,
     )
 

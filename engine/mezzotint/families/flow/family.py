@@ -181,11 +181,9 @@ class FlowFamily(ABC):
         passes = model.passes if self.spec.halves_together else "sequential"
         return guided_output(asked, sample, conditioning, passes, model.at_once, self.guide)
 
-    def traced_call(self, sources: ModelSources) -> "Callable[[Network, int, int, int], object]":
+    def traced_call(self, config: Mapping[str, object], channels: int) -> "Callable[[Network, int, int, int], object]":
         """How the network is asked without words or latents, by a side in latents, rows and tokens, to be traced."""
         import torch
-
-        config, channels = sources.components[self.denoiser_component].config, sources.latent_channels
 
         def call(network: Network, side: int, rows: int, tokens: int) -> object:
             like = next(network.parameters())
