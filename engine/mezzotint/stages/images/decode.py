@@ -26,14 +26,15 @@ def to_image(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
     return Image.fromarray((array * 255).round().astype("uint8")[0])
 
 
-def to_latents(model: LoadedModel, image: Image.Image, generator: torch.Generator) -> torch.Tensor:
-    """Latents `(1, c, h, w)` of an image whose size fits."""
+def to_latents(model: LoadedModel, image: Image.Image, generator: torch.Generator | None) -> torch.Tensor:
+    """Latents `(1, c, h, w)` of an image whose size fits; without a generator the likeliest."""
     array = numpy.array(image.convert("RGB")).astype(numpy.float32) / 255.0
     pixels = 2.0 * torch.from_numpy(array[None].transpose(0, 3, 1, 2)) - 1.0  # channels last, as diffusers has them
-    state = generator.get_state()
+    state = None if generator is None else generator.get_state()
 
     def encode() -> torch.Tensor:
-        generator.set_state(state)  # a second try draws the same noise
+        if generator is not None and state is not None:
+            generator.set_state(state)  # a second try draws the same noise
         return encode_pixels(model.networks["vae"], pixels, generator, model.vae_tile)
 
     return finite(model.attention, encode, "the encoded image").to(model.device)
