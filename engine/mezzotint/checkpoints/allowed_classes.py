@@ -96,6 +96,7 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "Flux2KleinPipeline": _FLUX2_KLEIN,
     "FluxPipeline": _FLUX,
     "FluxImg2ImgPipeline": _FLUX,
+    "FluxKontextPipeline": _FLUX,
 }
 
 # Keys by which a config asks a library to run code that comes with the model.

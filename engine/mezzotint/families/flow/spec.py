@@ -1,7 +1,7 @@
 """The description of a family of flow-matching transformers: all of it that is no code."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from mezzotint.protocol import ModelDefaults
@@ -24,4 +24,5 @@ class FlowSpec:
     guidance: Guidance = "true"  # with negative prompts, or a scale that the network is told
     masks_padding: bool = True  # whether the text encoders are told which tokens are no words
     halves_together: bool = True  # whether one pass can have prompts and negative prompts of unlike lengths
+    references: Mapping[str, int] = field(default_factory=dict)  # how many images each variant can be shown; else none
     text_layers: int | None = None  # of the text encoder, that are used; None: all
