@@ -143,7 +143,10 @@ def test_pixart_folders(pipeline, scheduler, prediction, expected):
 @pytest.mark.parametrize(
     ("checkpoint", "message"),
     [
-        (folder(pipeline="FluxPipeline"), "a model for FluxPipeline cannot be run. What can be run: SDXL"),
+        (
+            folder(pipeline="MarigoldDepthPipeline"),
+            "a model for MarigoldDepthPipeline cannot be run. What can be run: SDXL",
+        ),
         (folder(unet=None), "incomplete: the StableDiffusionXLPipeline has no unet"),
         (folder(unet={"in_channels": 9}), "an inpainting SDXL model"),
         (folder(unet={"in_channels": 8}), "an instruction-editing SDXL model"),
