@@ -11,13 +11,14 @@ from mezzotint.families.tokenizers import END, VOCABULARY_SIZE, clip_tokenizer
 T5_WIDTH, CLIP_WIDTH = 32, 16
 
 
-def write_tiny_flux(folder: Path, *, seed: int = 0, schnell: bool = False) -> Path:
+def write_tiny_flux(folder: Path, *, variant: str = "dev", seed: int = 0) -> Path:
     """Write a whole diffusers folder."""
     import torch
-    from diffusers import FlowMatchEulerDiscreteScheduler, FluxPipeline
+    from diffusers import FlowMatchEulerDiscreteScheduler, FluxKontextPipeline, FluxPipeline
 
     torch.manual_seed(seed)
-    pipeline = FluxPipeline(
+    schnell = variant == "schnell"
+    pipeline = (FluxKontextPipeline if variant == "kontext" else FluxPipeline)(
         scheduler=FlowMatchEulerDiscreteScheduler(shift=1.0 if schnell else 3.0, use_dynamic_shifting=not schnell),
         vae=kl_autoencoder(),
         text_encoder=clip_encoder(),

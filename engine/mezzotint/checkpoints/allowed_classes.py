@@ -152,6 +152,7 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "ChromaImg2ImgPipeline": _CHROMA,
     "StableDiffusion3Pipeline": _SD3,
     "StableDiffusion3Img2ImgPipeline": _SD3,
+    "FluxKontextPipeline": _FLUX,
 }
 
 # Keys by which a config asks a library to run code that comes with the model.

@@ -20,9 +20,10 @@ class _Kl:
         """Mean and log variance `(b, 2c, h, w)` of pixels `(b, 3, H, W)`."""
         return vae.encode(pixels).latent_dist.parameters  # type: ignore[no-any-return]
 
-    def drawn(self, moments: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        """Latents of those moments."""
-        latents: torch.Tensor = _posterior(moments).sample(generator)
+    def drawn(self, moments: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
+        """Latents of those moments; without a generator the likeliest."""
+        posterior = _posterior(moments)
+        latents: torch.Tensor = posterior.mode() if generator is None else posterior.sample(generator)
         return latents
 
     def pixels(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
@@ -101,7 +102,7 @@ class _Dc(_Kl):
         """The latents themselves."""
         return vae.encode(pixels).latent  # type: ignore[no-any-return]
 
-    def drawn(self, moments: torch.Tensor, generator: torch.Generator) -> torch.Tensor:  # noqa: ARG002  as _Kl has it
+    def drawn(self, moments: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:  # noqa: ARG002  as _Kl has it
         """Latents of those moments."""
         return moments
 
@@ -136,9 +137,10 @@ def _shift(vae: Network) -> float:
     return float(getattr(vae.config, "shift_factor", None) or 0.0)
 
 
-def encode_pixels(vae: Network, pixels: torch.Tensor, generator: torch.Generator, tile: int = 0) -> torch.Tensor:
+def encode_pixels(vae: Network, pixels: torch.Tensor, generator: torch.Generator | None, tile: int = 0) -> torch.Tensor:
     """Draw latents `(b, c, h, w)` of pixels `(b, 3, H, W)` in -1..1; the posterior's noise comes from `generator`.
 
+    Without one the latents are the likeliest.
     `tile`: pixels of the side of the squares that are encoded one at a time; 0: the whole at once.
     """
     kind, pixels = _kind(vae), pixels.to(vae.device, vae.dtype)

@@ -15,7 +15,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def schnell(tmp_path_factory):
-    return write_tiny_flux(tmp_path_factory.mktemp("schnell") / "FLUX.1-schnell", schnell=True)
+    return write_tiny_flux(tmp_path_factory.mktemp("schnell") / "FLUX.1-schnell", variant="schnell")
 
 
 def test_dev(folder, tmp_path):

@@ -88,9 +88,9 @@ def test_language_models_and_the_like_are_left_out(hub):
 
 
 def test_pipelines_that_cannot_run_are_listed_with_the_reason(hub, catalog_of):
-    change_json(sdxl_folder(snapshot(hub)) / "model_index.json", _class_name="FluxPipeline")
+    change_json(sdxl_folder(snapshot(hub)) / "model_index.json", _class_name="MarigoldDepthPipeline")
     (info,) = (info for info in catalog_of(huggingface=hub).models() if info.id == "org/name")
-    assert "FluxPipeline" in info.problem
+    assert "MarigoldDepthPipeline" in info.problem
 
 
 def test_no_cache_is_no_trouble(hub, catalog_of):

@@ -191,7 +191,10 @@ def test_pixart_folders(pipeline, scheduler, prediction, expected):
 @pytest.mark.parametrize(
     ("checkpoint", "message"),
     [
-        (folder(pipeline="FluxFillPipeline"), "a model for FluxFillPipeline cannot be run. What can be run: SDXL"),
+        (
+            folder(pipeline="MarigoldDepthPipeline"),
+            "a model for MarigoldDepthPipeline cannot be run. What can be run: SDXL",
+        ),
         (folder(unet=None), "incomplete: the StableDiffusionXLPipeline has no unet"),
         (folder(unet={"in_channels": 8}), "an instruction-editing SDXL model"),
         (sd15_folder(unet={"in_channels": 8}), "an instruction-editing Stable Diffusion model"),

@@ -6,16 +6,18 @@ from tiny_flux1 import write_tiny_flux
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.checkpoints.folder import open_folder
 from mezzotint.families.detection import detect
-from mezzotint.families.flux1.family import Flux1
+from mezzotint.families.flux1.family import MAX_TOKENS, Flux1
 from mezzotint.families.footprints import _tokens_for, footprint_of
 from mezzotint.library.tokens import TokenCounter
 from mezzotint.library_protocol import TokenRequest
 
+DEFAULTS = {"dev": (28, 3.5), "kontext": (28, 2.5), "schnell": (4, 1.0)}  # steps and guidance
 
-@pytest.fixture(scope="module", params=["dev", "schnell"])
+
+@pytest.fixture(scope="module", params=["dev", "kontext", "schnell"])
 def model(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("flux") / "model"
-    return request.param, write_tiny_flux(folder, schnell=request.param == "schnell")
+    return request.param, write_tiny_flux(folder, variant=request.param)
 
 
 def sources_of(folder):
@@ -27,7 +29,7 @@ def test_the_variant_is_told_by_layers_for_guidance(model):
     variant, folder = model
     found = detect(open_folder(folder))
     assert (found.family, found.variant) == ("flux", variant)
-    assert (found.defaults.steps, found.defaults.guidance_scale) == {"dev": (28, 3.5), "schnell": (4, 1.0)}[variant]
+    assert (found.defaults.steps, found.defaults.guidance_scale) == DEFAULTS[variant]
 
 
 @pytest.mark.parametrize("tokens", [16, 256, 1024, 4096, 8192])
@@ -48,7 +50,7 @@ def test_t5_sees_no_mask_and_the_network_as_many_tokens_as_t5(model):
     variant, folder = model
     sources = sources_of(folder)
     known = {name: _tokens_for(sources, name) for name in ("text_encoder", "text_encoder_2", "transformer")}
-    assert known == {"text_encoder": 0, "text_encoder_2": 0, "transformer": {"dev": 512, "schnell": 256}[variant]}
+    assert known == {"text_encoder": 0, "text_encoder_2": 0, "transformer": MAX_TOKENS[variant]}
 
 
 def test_words_are_counted_for_both_encoders(model):
@@ -56,7 +58,7 @@ def test_words_are_counted_for_both_encoders(model):
     counts = TokenCounter(Catalog.standard().find).count(TokenRequest(model=str(folder), prompt="a red house " * 100))
     assert [(one.encoder, one.limit) for one in counts] == [
         ("text_encoder", 75),
-        ("text_encoder_2", {"dev": 511, "schnell": 255}[variant]),
+        ("text_encoder_2", MAX_TOKENS[variant] - 1),
     ]
     assert counts[0].cut == counts[0].tokens - 75 > 0
 

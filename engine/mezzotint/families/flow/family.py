@@ -11,17 +11,21 @@ from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network, PromptInputs
 from mezzotint.families.flow.files import file_sources
+from mezzotint.families.flow.references import within
 from mezzotint.families.flow.spec import FlowSpec
 from mezzotint.families.loading.sources import folder_sources
 from mezzotint.families.samplers import FlowSteps
 
 if TYPE_CHECKING:
     import torch
+    from PIL import Image
 
     from mezzotint.families.flow.original import OriginalNetwork
     from mezzotint.families.flow.parts import PartNeeded
 
 MAX_PATCH = 16
+MAX_REFERENCE = 1024 * 1024  # pixels
+MULTIPLE = 16  # of whose sides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +140,10 @@ class FlowFamily(ABC):
     def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:  # noqa: ARG002  as all families
         """Whether the network is asked without the prompt, too."""
         return self.spec.guidance == "true" and guidance_scale > 1
+
+    def fit_reference(self, image: "Image.Image") -> "Image.Image":
+        """An image as the network is shown it."""
+        return within(image, MAX_REFERENCE, MULTIPLE)
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Turn words into conditioning: `text` `(k, n, d)` and what else the family has, k of 1 or 2."""

@@ -27,4 +27,5 @@ class FlowSpec:
     masks_padding: bool = True  # whether the text encoders are told which tokens are no words
     halves_together: bool = True  # whether one pass can have prompts and negative prompts of unlike lengths
     scheduler: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # of variants, where a file has none
+    references: Mapping[str, int] = field(default_factory=dict)  # how many images each variant can be shown; else none
     text_layers: int | None = None  # of the text encoder, that are used; None: all

@@ -7,36 +7,45 @@ from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
 from mezzotint.families.flow.family import FlowFamily, Words
 from mezzotint.families.flow.packing import packed, unpacked
+from mezzotint.families.flow.references import closest, with_tokens
 from mezzotint.families.flow.spec import FlowSpec
 from mezzotint.protocol import ModelDefaults
 
 if TYPE_CHECKING:
     import torch
+    from PIL import Image
 
-MAX_TOKENS = {"dev": 512, "schnell": 256}  # of T5
+MAX_TOKENS = {"dev": 512, "kontext": 512, "schnell": 256}  # of T5
 _CLIP_TOKENS = 77
+_WIDE = ((1568, 672), (1504, 688), (1456, 720), (1392, 752), (1328, 800), (1248, 832), (1184, 880), (1104, 944))
+# Those that Kontext (arXiv 2506.15742) was trained in, in pixels: `PREFERRED_KONTEXT_RESOLUTIONS` of diffusers.
+_KONTEXT_SIZES = (*_WIDE, (1024, 1024), *((height, width) for width, height in _WIDE))
 _MARKS = {"text_encoder": 2, "text_encoder_2": 1}  # of begin and end, that the tokenizers add
 
 
 class Flux1(FlowFamily):
-    """Dev, whose guidance is distilled into it, and schnell, distilled to four steps without any."""
+    """Dev, with guidance distilled into it; Kontext, which can be shown an image; schnell, of four steps, without."""
 
     spec = FlowSpec(
         name="flux",
         title="FLUX.1",
-        pipelines=("FluxPipeline", "FluxImg2ImgPipeline"),
+        pipelines=("FluxPipeline", "FluxImg2ImgPipeline", "FluxKontextPipeline"),
         components=("transformer", "vae", "text_encoder", "tokenizer", "text_encoder_2", "tokenizer_2"),
         variants={
             "dev": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=3.5),
+            "kontext": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=2.5),
             "schnell": ModelDefaults(width=1024, height=1024, steps=4, guidance_scale=1.0),
         },
         max_tokens=max(MAX_TOKENS.values()),
         guidance="embedded",
         masks_padding=False,
+        references={"kontext": 1},
     )
 
     def variant(self, folder: FolderCheckpoint) -> str:
-        """Schnell has no layers for guidance."""
+        """Schnell has no layers for guidance; Kontext's are those of dev."""
+        if folder.pipeline_class == "FluxKontextPipeline":
+            return "kontext"
         return "dev" if folder.components["transformer"].config.get("guidance_embeds") else "schnell"
 
     def text_tokens(self, sources: ModelSources) -> int:
@@ -47,6 +56,10 @@ class Flux1(FlowFamily):
         """The most tokens of a prompt that a text encoder reads, without marks of begin and end."""
         most = _CLIP_TOKENS if encoder == "text_encoder" else self.text_tokens(sources)
         return most - _MARKS[encoder]
+
+    def fit_reference(self, image: "Image.Image") -> "Image.Image":
+        """An image as the network is shown it: in one of the sizes that Kontext was trained in."""
+        return closest(image, _KONTEXT_SIZES)
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
         """T5's last states, padding and all, and CLIP's one vector for the whole."""
@@ -65,17 +78,18 @@ class Flux1(FlowFamily):
     ) -> "torch.Tensor":
         """The network sees tokens of two by two latents."""
         tensors = conditioning.tensors
+        tokens, places = with_tokens(rows, conditioning, packed, _places)
         seen = network(
-            hidden_states=packed(rows),
+            hidden_states=tokens,
             encoder_hidden_states=tensors["text"],
             pooled_projections=tensors["pooled"],
             timestep=timestep / 1000,
             guidance=tensors["guidance"] if network.config.guidance_embeds else None,
-            img_ids=_places(rows),
+            img_ids=places,
             txt_ids=rows.new_zeros(tensors["text"].shape[1], 3),
             return_dict=False,
         )[0]
-        return unpacked(seen, rows.shape[-2])
+        return unpacked(seen[:, : rows.shape[-2:].numel() // 4], rows.shape[-2])
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
         """Words of T5's width, their sum of CLIP's, and the guidance."""
@@ -94,12 +108,13 @@ def _ids(tokenizer: Network, prompt: str, most: int) -> "torch.Tensor":
     return ids
 
 
-def _places(latents: "torch.Tensor") -> "torch.Tensor":
+def _places(latents: "torch.Tensor", image: int) -> "torch.Tensor":
     """Image, row and column of each of the tokens `(h/2 w/2, 3)` of latents `(n, c, h, w)`."""
     import torch
 
     (height, width), device = (side // 2 for side in latents.shape[-2:]), latents.device
     places = torch.zeros(height * width, 3, dtype=torch.int64, device=device)
+    places[:, 0] = image
     places[:, 1] = torch.arange(height, device=device).repeat_interleave(width)
     places[:, 2] = torch.arange(width, device=device).repeat(height)
     return places

@@ -9,6 +9,7 @@ from mezzotint.errors import ModelRefused
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
 from mezzotint.families.flow.family import FlowFamily, Words
+from mezzotint.families.flow.references import with_tokens
 from mezzotint.families.flow.spec import FlowSpec
 from mezzotint.protocol import ModelDefaults
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import torch
 
 TAPS = (9, 18, 27)  # layers of Qwen3 after which its states are taken, of 36 in both sizes
+_APART = 10  # images, in the axis that tells them apart
 _LONG = 4300  # tokens of an image from which on the number of steps no longer matters
 
 
@@ -36,6 +38,7 @@ class Flux2Klein(FlowFamily):
             "<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
         ),
         patch=1,
+        references={"distilled": 4, "base": 4},
         text_layers=TAPS[-1],
     )
 
@@ -95,15 +98,17 @@ class Flux2Klein(FlowFamily):
     ) -> "torch.Tensor":
         """Each latent is one token."""
         text = conditioning.tensors["text"]
+        tokens, places = with_tokens(rows, conditioning, _tokens, _places)
         seen = network(
-            hidden_states=rows.flatten(2).transpose(1, 2),
+            hidden_states=tokens,
             encoder_hidden_states=text,
             timestep=timestep / 1000,
-            img_ids=_places(rows),
+            img_ids=places,
             txt_ids=_order(text.shape[1], rows.device),
             return_dict=False,
         )[0]
-        velocity: torch.Tensor = seen.transpose(1, 2).unflatten(2, rows.shape[-2:])
+        size = rows.shape[-2:]
+        velocity: torch.Tensor = seen[:, : size.numel()].transpose(1, 2).unflatten(2, size)
         return velocity
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
@@ -112,12 +117,18 @@ class Flux2Klein(FlowFamily):
         return {"text": (rows, tokens, width if isinstance(width, int) else 7680)}
 
 
-def _places(latents: "torch.Tensor") -> "torch.Tensor":
+def _tokens(latents: "torch.Tensor") -> "torch.Tensor":
+    """`(n, h w, c)` of latents `(n, c, h, w)`."""
+    return latents.flatten(2).transpose(1, 2)
+
+
+def _places(latents: "torch.Tensor", image: int) -> "torch.Tensor":
     """Image, row, column and place among the words of each of the tokens `(h w, 4)` of latents `(n, c, h, w)`."""
     import torch
 
     (height, width), device = latents.shape[-2:], latents.device
     places = torch.zeros(height * width, 4, dtype=torch.int64, device=device)
+    places[:, 0] = image * _APART
     places[:, 1] = torch.arange(height, device=device).repeat_interleave(width)
     places[:, 2] = torch.arange(width, device=device).repeat(height)
     return places

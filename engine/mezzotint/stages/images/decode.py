@@ -27,17 +27,21 @@ def to_image(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
 
 
 def to_latents(
-    model: LoadedModel, image: Image.Image, generator: torch.Generator, hidden: Image.Image | None = None
+    model: LoadedModel, image: Image.Image, generator: torch.Generator | None, hidden: Image.Image | None = None
 ) -> torch.Tensor:
-    """Latents `(1, c, h, w)` of an image whose size fits; grey is put where `hidden`, a mask "L", is white."""
+    """Latents `(1, c, h, w)` of an image whose size fits; without a generator the likeliest.
+
+    Grey is put where `hidden`, a mask "L", is white.
+    """
     array = numpy.array(image.convert("RGB")).astype(numpy.float32) / 255.0
     pixels = 2.0 * torch.from_numpy(array[None].transpose(0, 3, 1, 2)) - 1.0  # channels last, as diffusers has them
     if hidden is not None:
         pixels = pixels * (torch.from_numpy(numpy.array(hidden))[None, None] < 128)
-    state = generator.get_state()
+    state = None if generator is None else generator.get_state()
 
     def encode() -> torch.Tensor:
-        generator.set_state(state)  # a second try draws the same noise
+        if generator is not None and state is not None:
+            generator.set_state(state)  # a second try draws the same noise
         return encode_pixels(model.networks["vae"], pixels, generator, model.vae_tile)
 
     return finite(model.attention, encode, "the encoded image").to(model.device)

@@ -1,0 +1,70 @@
+"""Images that a network is shown beside the one it makes: clean latents, whose tokens come after those of the noise.
+
+They are tensors of the conditioning like its words, once for each of its rows, and are joined, parted and moved as
+those are; only images that were shown references of the same sizes can be denoised together.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import count, takewhile
+from typing import TYPE_CHECKING
+
+from mezzotint.families.family import Conditioning
+
+if TYPE_CHECKING:
+    import torch
+    from PIL import Image
+
+Tokens = Callable[["torch.Tensor"], "torch.Tensor"]  # `(n, t, d)` of latents `(n, c, h, w)`
+Places = Callable[["torch.Tensor", int], "torch.Tensor"]  # `(t, a)` of the tokens of latents; 0: of the noise, then 1..
+
+
+def with_references(conditioning: Conditioning, latents: "Sequence[torch.Tensor]") -> Conditioning:
+    """A conditioning that shows clean latents `(1, c, h, w)`, in their order, to both halves of the guidance."""
+    text = conditioning.tensors["text"]
+    shown = {_name(i): each.to(text).expand(len(text), -1, -1, -1) for i, each in enumerate(latents)}
+    return replace(conditioning, tensors={**conditioning.tensors, **shown})
+
+
+def references_of(conditioning: Conditioning) -> "list[torch.Tensor]":
+    """The latents `(n, c, h, w)` that are shown, in their order."""
+    tensors = conditioning.tensors
+    return [tensors[name] for name in takewhile(tensors.__contains__, map(_name, count()))]
+
+
+def with_tokens(
+    rows: "torch.Tensor", conditioning: Conditioning, tokens: Tokens, places: Places
+) -> "tuple[torch.Tensor, torch.Tensor]":
+    """Tokens of the noise `(n, c, h, w)` and of what is shown, and the places of both."""
+    import torch
+
+    images = [rows, *references_of(conditioning)]
+    return torch.cat([tokens(each) for each in images], dim=1), torch.cat(
+        [places(each, number) for number, each in enumerate(images)]
+    )
+
+
+def within(image: "Image.Image", area: int, multiple: int) -> "Image.Image":
+    """An image of no more pixels, cut at its edges to sides of multiples."""
+    from PIL import Image
+
+    if image.width * image.height > area:
+        scale = math.sqrt(area / (image.width * image.height))
+        image = image.resize((int(image.width * scale), int(image.height * scale)), Image.Resampling.LANCZOS)
+    width, height = (side // multiple * multiple for side in image.size)
+    left, top = (image.width - width) // 2, (image.height - height) // 2
+    return image.crop((left, top, left + width, top + height))
+
+
+def closest(image: "Image.Image", sizes: Sequence[tuple[int, int]]) -> "Image.Image":
+    """An image in the size whose proportions are nearest to its own."""
+    from PIL import Image
+
+    proportion = image.width / image.height
+    _, *size = min((abs(proportion - width / height), width, height) for width, height in sizes)
+    return image.resize((size[0], size[1]), Image.Resampling.LANCZOS)
+
+
+def _name(number: int) -> str:
+    return f"reference {number}"
