@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CLIP_TOKENS = 77
 _ORDER = ("text_encoder", "text_encoder_2", "text_encoder_3", "unet", "transformer", "vae")
-_MASKED = {"T5EncoderModel", "Qwen3Model"}  # text encoders whose prompts are padded under a mask
+_MASKED = {"Gemma2Model", "T5EncoderModel", "Qwen3Model"}  # text encoders whose prompts are padded under a mask
 _WEIGHT = ".weight"
 _FLOATS = {"F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2"}
 
@@ -73,8 +73,11 @@ def graph_of(sources: ModelSources, component: str) -> str:
 
 def _tokens_for(sources: ModelSources, component: str) -> int:
     """Of prompts as a denoiser sees them, or as an encoder has them padded under a mask; 0 where neither is."""
-    is_denoiser = component == family_of(sources.family).denoiser_component
-    return _tokens(sources) if is_denoiser or sources.components[component].class_name in _MASKED else 0
+    family = family_of(sources.family)
+    if component == family.denoiser_component:
+        return _tokens(sources)
+    instruction = family.spec.instruction_tokens if isinstance(family, FlowFamily) else 0
+    return _tokens(sources) + instruction if sources.components[component].class_name in _MASKED else 0
 
 
 def _tokens(sources: ModelSources) -> int:

@@ -7,6 +7,7 @@ from fake_kernels import FakeKernels, fake_backends
 from flow_parity import request_of
 from PIL import Image
 from tiny_chroma import write_tiny_chroma
+from tiny_sana import write_tiny_sana
 from tiny_sd3 import write_tiny_sd3
 from tiny_z_image import write_tiny_z_image
 
@@ -18,6 +19,7 @@ from mezzotint.engine import Engine
 MODELS = {
     "z-image": (write_tiny_z_image, 1 + 1 + 2, 1),  # refiners of noise and words, and layers
     "chroma": (write_tiny_chroma, 1 + 2, 1),  # blocks of two streams and of one
+    "sana": (write_tiny_sana, 2, 0),  # to words; among themselves its tokens attend linearly
     "sd3": (write_tiny_sd3, 2 + 1, 1),  # blocks, the first of which attends twice
 }
 

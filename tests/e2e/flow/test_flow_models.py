@@ -7,6 +7,7 @@ import pytest
 from flow_parity import NEGATIVE, request_of
 from PIL import Image
 from tiny_chroma import write_tiny_chroma
+from tiny_sana import write_tiny_sana
 from tiny_sd3 import write_tiny_sd3
 from tiny_z_image import write_tiny_z_image
 
@@ -15,7 +16,7 @@ from mezzotint.engine import Engine
 from mezzotint.memory_protocol import PlanRequest
 from mezzotint.protocol import GenerateManyRequest, Output
 
-MODELS = {"z-image": write_tiny_z_image, "chroma": write_tiny_chroma, "sd3": write_tiny_sd3}
+MODELS = {"z-image": write_tiny_z_image, "chroma": write_tiny_chroma, "sd3": write_tiny_sd3, "sana": write_tiny_sana}
 PROMPTS = ("a red house by the sea at dusk", "snow")
 
 

@@ -20,7 +20,8 @@ from mezzotint.families.loading.stored_layers import logical_header
 
 _RENAMED_CLASSES = {
     "Transformer2DModel": "PixArtTransformer2DModel",  # what PixArt's first files still say
-    "Qwen3ForCausalLM": "Qwen3Model",  # no next word is wanted
+    "Gemma2ForCausalLM": "Gemma2Model",  # no next word is wanted
+    "Qwen3ForCausalLM": "Qwen3Model",
 }
 
 
