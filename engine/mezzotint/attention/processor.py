@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import torch
 from diffusers.models.attention_processor import AttnProcessor2_0, JointAttnProcessor2_0
+from diffusers.models.transformers.sana_transformer import SanaAttnProcessor2_0
 from torch import Tensor
 
 from mezzotint.attention.dispatched import attending_dispatched
@@ -22,6 +23,8 @@ Layer: TypeAlias = Any  # diffusers.models.attention_processor.Attention, which 
 
 class SessionProcessor:
     """One attention layer of U-Nets, of transformers of PixArt's kind, and of autoencoders."""
+
+    _norm_heads = True  # each by itself, where queries and keys are normalized
 
     def __init__(self, session: AttentionSession) -> None:
         self._session = session
@@ -44,7 +47,7 @@ class SessionProcessor:
             hidden_states = hidden_states.flatten(2).transpose(1, 2)
         if attn.group_norm is not None:
             hidden_states = attn.group_norm(hidden_states.transpose(1, 2)).transpose(1, 2)
-        q, k, v = _project(attn, hidden_states, encoder_hidden_states)
+        q, k, v = _project(attn, hidden_states, encoder_hidden_states, norm_heads=self._norm_heads)
         masks = _masks(attn, attention_mask, k, None if encoder_hidden_states is None else key_lengths)
         out = self._session.attend(q, k, v, masks)
         out = out.transpose(1, 2).flatten(2).to(q.dtype)
@@ -56,17 +59,28 @@ class SessionProcessor:
         return out / attn.rescale_output_factor  # type: ignore[no-any-return]
 
 
-def _project(attn: Layer, tokens: Tensor, encoder_tokens: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+class AcrossHeadsProcessor(SessionProcessor):
+    """One layer of Sana that attends to words: queries and keys are normalized over all heads."""
+
+    _norm_heads = False
+
+
+def _project(
+    attn: Layer, tokens: Tensor, encoder_tokens: Tensor | None, *, norm_heads: bool
+) -> tuple[Tensor, Tensor, Tensor]:
     """Queries, keys and values `(b, h, n, d)`, tokens before heads in memory."""
     if encoder_tokens is None:
         encoder_tokens = tokens
     elif attn.norm_cross:
         encoder_tokens = attn.norm_encoder_hidden_states(encoder_tokens)
-    projected = (attn.to_q(tokens), attn.to_k(encoder_tokens), attn.to_v(encoder_tokens))
-    q, k, v = (each.unflatten(2, (attn.heads, -1)) for each in projected)
+    q, k, v = attn.to_q(tokens), attn.to_k(encoder_tokens), attn.to_v(encoder_tokens)
+    if norm_heads:
+        q, k = (each.unflatten(2, (attn.heads, -1)) for each in (q, k))
     q = q if attn.norm_q is None else attn.norm_q(q)
     k = k if attn.norm_k is None else attn.norm_k(k)
-    return q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+    if not norm_heads:
+        q, k = (each.unflatten(2, (attn.heads, -1)) for each in (q, k))
+    return q.transpose(1, 2), k.transpose(1, 2), v.unflatten(2, (attn.heads, -1)).transpose(1, 2)
 
 
 def _masks(attn: Layer, mask: Tensor | None, k: Tensor, key_lengths: Tensor | None) -> Masks:
@@ -88,7 +102,11 @@ def _masks(attn: Layer, mask: Tensor | None, k: Tensor, key_lengths: Tensor | No
     return Masks(bias=mask)
 
 
-_PROCESSORS = {AttnProcessor2_0: SessionProcessor, JointAttnProcessor2_0: JointProcessor}
+_PROCESSORS = {
+    AttnProcessor2_0: SessionProcessor,
+    JointAttnProcessor2_0: JointProcessor,
+    SanaAttnProcessor2_0: AcrossHeadsProcessor,
+}
 
 
 @contextmanager

@@ -130,6 +130,13 @@ _SD3 = {
     "tokenizer_3": replace(_T5_TOKENIZER, required=False),
     "scheduler": _FLOW_SCHEDULER,
 }
+_SANA = {
+    "transformer": _of("diffusers", "SanaTransformer2DModel"),
+    "vae": _of("diffusers", "AutoencoderDC"),
+    "text_encoder": _of("transformers", "Gemma2Model", "Gemma2ForCausalLM"),
+    "tokenizer": _of("transformers", "GemmaTokenizer", "GemmaTokenizerFast"),
+    "scheduler": _of("diffusers", "DPMSolverMultistepScheduler", "FlowMatchEulerDiscreteScheduler"),
+}
 
 PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "StableDiffusionXLPipeline": _SDXL,
@@ -150,6 +157,7 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "Krea2Pipeline": _KREA2,
     "ChromaPipeline": _CHROMA,
     "ChromaImg2ImgPipeline": _CHROMA,
+    "SanaPipeline": _SANA,
     "StableDiffusion3Pipeline": _SD3,
     "StableDiffusion3Img2ImgPipeline": _SD3,
     "FluxKontextPipeline": _FLUX,

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 CLIP_TOKENS = 77
 _ORDER = ("text_encoder", "text_encoder_2", "text_encoder_3", "unet", "transformer", "vae")
-_MASKED = {"T5EncoderModel", "Qwen3Model", "Qwen3VLTextModel"}  # text encoders whose prompts are padded under a mask
+# Text encoders whose prompts are padded under a mask.
+_MASKED = {"Gemma2Model", "T5EncoderModel", "Qwen3Model", "Qwen3VLTextModel"}
 _WEIGHT = ".weight"
 _FLOATS = {"F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2"}
 
@@ -75,9 +76,11 @@ def graph_of(sources: ModelSources, component: str) -> str:
 def _tokens_for(sources: ModelSources, component: str) -> int:
     """Of prompts as a denoiser sees them, or as an encoder has them padded under a mask; 0 where neither is."""
     family = family_of(sources.family)
-    masks = not isinstance(family, FlowFamily) or family.spec.masks_padding
-    is_masked = masks and sources.components[component].class_name in _MASKED
-    return _tokens(sources) if is_masked or component == family.denoiser_component else 0
+    if component == family.denoiser_component:
+        return _tokens(sources)
+    flow = family.spec if isinstance(family, FlowFamily) else None
+    is_masked = (flow is None or flow.masks_padding) and sources.components[component].class_name in _MASKED
+    return _tokens(sources) + (flow.instruction_tokens if flow else 0) if is_masked else 0
 
 
 def _tokens(sources: ModelSources) -> int:

@@ -8,6 +8,7 @@ from mezzotint.families.flux2.family import Flux2Klein
 from mezzotint.families.krea2.family import Krea2
 from mezzotint.families.pixart import PixArt
 from mezzotint.families.qwen_image.family import QwenImage
+from mezzotint.families.sana.family import Sana
 from mezzotint.families.sd3.family import StableDiffusion3
 from mezzotint.families.sd15.family import Sd15
 from mezzotint.families.sdxl import Sdxl
@@ -21,6 +22,7 @@ FLOW_FAMILIES: tuple[FlowFamily, ...] = (
     Flux1(),
     Chroma(),
     StableDiffusion3(),
+    Sana(),
 )
 FAMILIES: tuple[Family, ...] = (Sdxl(), Sd15(), PixArt(), *FLOW_FAMILIES)
 

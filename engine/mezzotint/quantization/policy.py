@@ -30,6 +30,7 @@ _KEPT = {
     "CLIPTextModel": r"",
     "CLIPTextModelWithProjection": r"text_projection",
     "T5EncoderModel": r"",
+    "Gemma2Model": r"embed_tokens",
     "Qwen3Model": r"embed_tokens",
     "Qwen2_5_VLTextModel": r"embed_tokens",
     "Qwen3VLTextModel": r"embed_tokens",
@@ -155,7 +156,7 @@ def _own(layer: LayerShape, choice: Choice) -> Format:
 
 
 def _is_encoder(class_name: str) -> bool:
-    return class_name.startswith(("CLIP", "T5", "Qwen"))
+    return class_name.startswith(("CLIP", "Gemma", "T5", "Qwen"))
 
 
 def _is_end(name: str, depth: int) -> bool:

@@ -11,6 +11,7 @@ from tiny_flux1 import write_tiny_flux
 from tiny_flux2 import write_tiny_klein
 from tiny_krea2 import write_tiny_krea2
 from tiny_qwen_image import write_tiny_qwen_image
+from tiny_sana import write_tiny_sana
 from tiny_sd3 import write_tiny_sd3
 from tiny_z_image import write_tiny_z_image
 
@@ -26,6 +27,7 @@ MODELS = {
     "qwen-image": (write_tiny_qwen_image, 2, 0),
     "krea2": (write_tiny_krea2, 1 + 1 + 2, 0),  # over layers of the encoder, over words, and over all
     "chroma": (write_tiny_chroma, 1 + 2, 1),  # blocks of two streams and of one
+    "sana": (write_tiny_sana, 2, 0),  # to words; among themselves its tokens attend linearly
     "sd3": (write_tiny_sd3, 2 + 1, 1),  # blocks, the first of which attends twice
 }
 

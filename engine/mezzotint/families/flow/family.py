@@ -150,8 +150,8 @@ class FlowFamily(ABC):
         import torch
 
         guided = self.has_halves(model.sources, inputs.guidance_scale)
-        prompts = [inputs.negative_prompt, inputs.prompt] if guided else [inputs.prompt]
-        rows = [self.words(model, prompt) for prompt in prompts]
+        rows = [self.negative_words(model, inputs.negative_prompt)] if guided else []
+        rows.append(self.words(model, inputs.prompt))
         longest = max(row.text.shape[1] for row in rows)
         text = torch.cat([torch.nn.functional.pad(row.text, (0, 0, 0, longest - row.text.shape[1])) for row in rows])
         tensors = {"text": text} | {name: torch.cat([row.others[name] for row in rows]) for name in rows[0].others}
@@ -164,6 +164,10 @@ class FlowFamily(ABC):
             },
             lengths=tuple(row.length for row in rows if row.length is not None),
         )
+
+    def negative_words(self, model: LoadedModel, prompt: str) -> Words:
+        """What the text encoders make of a negative prompt."""
+        return self.words(model, prompt)
 
     def number_format(self, name: str, tensor: "torch.Tensor", model: LoadedModel) -> "torch.dtype":  # noqa: ARG002
         """What a tensor of the conditioning is kept in: the model's format, where it is no mask."""

@@ -20,6 +20,7 @@ class FlowSpec:
     optional: tuple[str, ...] = ()  # that a model may have besides
     variants: Mapping[str, ModelDefaults]  # what each is run with when nothing is said
     max_tokens: int  # of a prompt in its template
+    instruction_tokens: int = 0  # before a prompt, that its text encoder reads and the network never sees
     limits: Mapping[str, int] = field(default_factory=dict)  # of a prompt's own, for text encoders that read fewer
     template: str = "{prompt}"  # what the words are read in; one that comes with a model is a program, and none is run
     patch: int = 2  # latents that are one token, along a side

@@ -25,6 +25,7 @@ _LARGEST_TOKENIZER = 64 * 2**20  # bytes of a file
 _MOST_TOKENIZERS = 8  # that are kept for other models of the same family
 _MOST_LAYERS = 4096  # of what is built one by one, or squared
 _COUNTS = {"num_layers", "num_hidden_layers", "layers_per_block", "transformer_layers_per_block", "sample_size"}
+_OVERFLOWING = {"AutoencoderDC", "Gemma2Model", "T5EncoderModel"}  # in float16
 
 _tokenizers: dict[str, Tokenizer] = {}  # those used last, by their contents
 
@@ -168,7 +169,7 @@ def _uncounted(_: int) -> None:
 def component_dtype(source: ComponentSource, dtype: torch.dtype) -> torch.dtype:
     """The format that a component can bear: some overflow in float16."""
     if dtype == torch.float16 and (
-        source.config.get("force_upcast", source.class_name == "AutoencoderKL") or source.class_name == "T5EncoderModel"
+        source.config.get("force_upcast", source.class_name == "AutoencoderKL") or source.class_name in _OVERFLOWING
     ):
         return torch.float32
     return dtype

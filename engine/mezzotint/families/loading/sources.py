@@ -19,7 +19,8 @@ from mezzotint.families.loading.original_unet import Config
 
 _RENAMED_CLASSES = {
     "Transformer2DModel": "PixArtTransformer2DModel",  # what PixArt's first files still say
-    "Qwen3ForCausalLM": "Qwen3Model",  # no next word is wanted
+    "Gemma2ForCausalLM": "Gemma2Model",  # no next word is wanted
+    "Qwen3ForCausalLM": "Qwen3Model",
 }
 _READERS = {  # of what also sees images, the part that reads
     "Qwen2_5_VLForConditionalGeneration": "Qwen2_5_VLTextModel",

@@ -14,6 +14,7 @@ Network: TypeAlias = Any
 Call: TypeAlias = Callable[[Network, int, int, int], object]  # as `call` has them
 
 SIDES = (64, 96, 128)  # latent pixels
+_COARSE = (16, 24, 32)  # the same, of autoencoders of 32 pixels to a latent
 LENGTHS = (120, 300, 512)  # tokens, where no family pads to its own
 
 
@@ -43,6 +44,8 @@ def used_part(class_name: str) -> str:
 
 def sides_of(network: Network) -> tuple[int, int, int]:
     """Latent pixels at which to trace; of transformers for small images theirs, where words weigh more."""
+    if type(network).__name__ == "AutoencoderDC":
+        return _COARSE
     best = getattr(network.config, "sample_size", None)
     if type(network).__name__.startswith(("Autoencoder", "UNet")) or not isinstance(best, int) or best >= SIDES[0]:
         return SIDES
@@ -185,6 +188,11 @@ def _qwen3(network: Network, tokens: int, batch: int, padded: int) -> object:
     )
 
 
+def _gemma(network: Network, tokens: int, batch: int, padded: int) -> object:
+    mask = _mask(network, batch, tokens) if padded else None
+    return network(_integers(network, batch, tokens), attention_mask=mask, use_cache=False)[0]
+
+
 _TEXTS: Mapping[str, Call] = {
     "CLIPTextModel": _clip,
     "CLIPTextModelWithProjection": _clip,
@@ -193,6 +201,7 @@ _TEXTS: Mapping[str, Call] = {
     "Qwen2_5_VLTextModel": _qwen_words,
     "Qwen3Model": _qwen3,
     "Qwen3VLTextModel": _qwen3,
+    "Gemma2Model": _gemma,
 }
 _IMAGES: Mapping[str, Call] = {
     "UNet2DConditionModel": _unet,
@@ -200,6 +209,7 @@ _IMAGES: Mapping[str, Call] = {
     "FluxTransformer2DModel": _flux,
     "SD3Transformer2DModel": _sd3,
     "QwenImageTransformer2DModel": _qwen_image,
+    "AutoencoderDC": _autoencoder,
     "AutoencoderKL": _autoencoder,
     "AutoencoderKLFlux2": _flux2_autoencoder,
     "AutoencoderKLQwenImage": _qwen_autoencoder,

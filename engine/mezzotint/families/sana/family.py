@@ -1,0 +1,94 @@
+"""Sana: Gemma 2 reads the words behind an instruction, and linear attention sees the whole image at once."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from mezzotint.checkpoints.folder import FolderCheckpoint
+from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
+from mezzotint.families.flow.family import FlowFamily, Words
+from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.families.samplers import FlowSteps
+from mezzotint.families.sana.instruction import INSTRUCTION
+from mezzotint.protocol import ModelDefaults
+
+if TYPE_CHECKING:
+    import torch
+
+_BY_SIDE = {16: "512", 32: "1024", 64: "2048", 128: "4096"}  # latents
+_STEPS, _SCALE = 20, 4.5
+
+
+class Sana(FlowFamily):
+    """Sana and Sana 1.5, by the size of images that they were trained with last."""
+
+    spec = FlowSpec(
+        name="sana",
+        title="Sana",
+        pipelines=("SanaPipeline",),
+        components=("transformer", "vae", "text_encoder", "tokenizer"),
+        variants={
+            name: ModelDefaults(width=side, height=side, steps=_STEPS, guidance_scale=_SCALE)
+            for name, side in (("1024", 1024), ("512", 512), ("2048", 2048), ("4096", 4096))
+        },
+        max_tokens=300,
+        instruction_tokens=300,  # fewer, by Gemma's count
+        limits={"text_encoder": 298},
+        template=INSTRUCTION + "{prompt}",
+        patch=1,
+    )
+
+    def variant(self, folder: FolderCheckpoint) -> str:
+        """By the size that its network was made for."""
+        side = folder.components["transformer"].config.get("sample_size")
+        return _BY_SIDE.get(side, "1024") if isinstance(side, int) else "1024"
+
+    def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:  # noqa: ARG002
+        """None: its scheduler lays out the steps alone."""
+        return None
+
+    def words(self, model: LoadedModel, prompt: str) -> Words:
+        """Gemma's last states of the first token and of the last 299, which end with the prompt and its padding."""
+        before = len(model.tokenizers["tokenizer"].encode(INSTRUCTION))
+        read = self._read(model, INSTRUCTION + _plain(prompt), before + self.spec.max_tokens - 2)
+        return _chosen(read, [0, *range(1 - self.spec.max_tokens, 0)])
+
+    def negative_words(self, model: LoadedModel, prompt: str) -> Words:
+        """The same without the instruction."""
+        return self._read(model, _plain(prompt), self.spec.max_tokens)
+
+    def _read(self, model: LoadedModel, text: str, most: int) -> Words:
+        import torch
+
+        tokenizer, encoder = model.tokenizers["tokenizer"], model.networks["text_encoder"]
+        tokenizer.padding_side = "right"  # Gemma's own is left
+        read = tokenizer([text], padding="max_length", max_length=most, truncation=True, return_tensors="pt")
+        mask = read.attention_mask.to(encoder.device)
+        with torch.no_grad():
+            states = encoder(read.input_ids.to(encoder.device), attention_mask=mask, use_cache=False)[0]
+        return Words(text=states, others={"mask": mask})
+
+    def ask(
+        self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
+    ) -> "torch.Tensor":
+        """The velocity; a learned variance, if there is one, is not sampled with."""
+        seen: torch.Tensor = network(
+            rows,
+            encoder_hidden_states=conditioning.tensors["text"],
+            encoder_attention_mask=conditioning.tensors["mask"],
+            timestep=timestep * network.config.timestep_scale,
+            return_dict=False,
+        )[0]
+        return seen[:, : rows.shape[1]]
+
+    def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
+        """Words of Gemma's width, and which of them count."""
+        width = config.get("caption_channels")
+        return {"text": (rows, tokens, width if isinstance(width, int) else 2304), "mask": (rows, tokens)}
+
+
+def _plain(prompt: str) -> str:
+    return prompt.lower().strip()  # Sana was trained on lower-case captions
+
+
+def _chosen(read: Words, places: list[int]) -> Words:
+    return Words(text=read.text[:, places], others={name: each[:, places] for name, each in read.others.items()})
