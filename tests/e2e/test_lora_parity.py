@@ -10,6 +10,7 @@ import pytest
 import torch
 from lora_files import dotted_tensors, kohya_tensors, merge, random_lora, write_lora
 from PIL import Image
+from tiny_sd15 import write_tiny_sd15
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
@@ -38,6 +39,18 @@ def sdxl(tiny_sdxl_folder):
     from diffusers import StableDiffusionXLPipeline
 
     return StableDiffusionXLPipeline.from_pretrained(tiny_sdxl_folder, torch_dtype=torch.float32)
+
+
+@pytest.fixture(scope="module")
+def sd15_folder(tmp_path_factory):
+    return write_tiny_sd15(tmp_path_factory.mktemp("sd15") / "model")
+
+
+@pytest.fixture(scope="module")
+def sd15(sd15_folder):
+    from diffusers import StableDiffusionPipeline
+
+    return StableDiffusionPipeline.from_pretrained(sd15_folder, torch_dtype=torch.float32)
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +129,18 @@ def test_sdxl_with_text_encoders_and_convolutions(engine, sdxl, tiny_sdxl_folder
     path = write_lora(tmp_path / "a.safetensors", tensors)
     theirs, plain = merged(sdxl, (added, 0.4))
     assert_same(theirs, ours(engine, tiny_sdxl_folder, tmp_path, LoraRef(path=str(path), weight=0.4)), plain)
+
+
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize("naming", ["kohya", "diffusers"])
+def test_stable_diffusion_1_with_its_text_encoder(engine, sd15, sd15_folder, tmp_path, naming):
+    added = random_lora(networks_of(sd15), SDXL_LAYERS, alpha=3.0)
+    tensors = dotted_tensors(added)
+    if naming == "kohya":
+        tensors = {name.replace("lora_te1_", "lora_te_"): tensor for name, tensor in kohya_tensors(added).items()}
+    path = write_lora(tmp_path / "a.safetensors", tensors)
+    theirs, plain = merged(sd15, (added, 0.4))
+    assert_same(theirs, ours(engine, sd15_folder, tmp_path, LoraRef(path=str(path), weight=0.4)), plain)
 
 
 @pytest.mark.parametrize("naming", ["kohya", "diffusers"])

@@ -8,7 +8,8 @@ import pytest
 import torch
 from flow_parity import NEGATIVE, PROMPT, SIDE, generator, ours, pipeline, same
 from PIL import Image
-from tiny_sd15 import name_safety_checker, write_sd15_file, write_tiny_sd15
+from safetensors.torch import load_file, save_file
+from tiny_sd15 import WIDTH, name_safety_checker, write_sd15_file, write_tiny_sd15
 
 pytestmark = pytest.mark.usefixtures("every_device")
 
@@ -74,6 +75,18 @@ def test_clip_skip(theirs, folder, tmp_path, clip_skip):
     made = used(prompt_embeds=rows[0], negative_prompt_embeds=rows[1], generator=generator(), **theirs.keywords)
     mine = ours(folder, tmp_path, steps=STEPS, negative_prompt=NEGATIVE, clip_skip=clip_skip)
     same(made.images[0], mine)
+
+
+def test_learned_words(folder, tmp_path):
+    path = tmp_path / "glowcat.safetensors"
+    save_file({"emb_params": torch.randn(2, WIDTH, generator=generator())}, path)
+    used = pipeline("StableDiffusionPipeline", folder)
+    used.load_textual_inversion(load_file(path)["emb_params"], token="glowcat")
+    words = "a glowcat by the sea"
+    made = used(words, height=SIDE, width=SIDE, num_inference_steps=2, guidance_scale=GUIDANCE, generator=generator())
+    mine = ours(folder, tmp_path, steps=2, prompt=words, embeddings=(str(path),))
+    same(made.images[0], mine)
+    assert not np.array_equal(mine, ours(folder, tmp_path, steps=2, prompt=words))
 
 
 def test_a_network_that_was_distilled_from_guidance(tmp_path):

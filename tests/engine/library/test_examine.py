@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from own_images import write_own
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
+from tiny_sd15 import write_sd15_file, write_tiny_sd15
 
 from mezzotint.library import examine as examining
 from mezzotint.library.examine import examine
@@ -44,6 +45,13 @@ def test_models_in_both_layouts(tiny_single_file, tiny_sdxl_folder, tiny_pixart_
     for path in (tiny_single_file, tiny_sdxl_folder, tiny_pixart_folder, tiny_pixart_folder / "model_index.json"):
         assert kind(path) == "model"
     assert "SDXL base" in detail(tiny_single_file) and "PixArt sigma" in detail(tiny_pixart_folder)
+
+
+def test_stable_diffusion_1_in_both_layouts(tmp_path):
+    folder = write_tiny_sd15(tmp_path / "model", inpaint=True)
+    file = write_sd15_file(folder, tmp_path / "model.safetensors")
+    assert detail(folder).startswith("a model: Stable Diffusion 1.5 inpaint")
+    assert detail(file).startswith("a model: Stable Diffusion 1.5 inpaint")
 
 
 def test_loras(tmp_path):

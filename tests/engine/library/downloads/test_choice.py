@@ -67,6 +67,21 @@ def test_half_precision_and_nothing_twice():
     assert {file.name for file in chosen.files} == {*CONFIGS, *half, "LICENSE.md"} and chosen.is_folder
 
 
+def test_what_is_never_opened_is_not_fetched():
+    parts = ("text_encoder", "unet", "vae")
+    index = {name: INDEX[name] for name in (*parts, "tokenizer", "scheduler")}
+    index |= {
+        "_class_name": "StableDiffusionPipeline",
+        "safety_checker": ["stable_diffusion", "StableDiffusionSafetyChecker"],
+        "feature_extractor": ["transformers", "CLIPImageProcessor"],
+    }
+    weights = [f"{part}/{STEMS[part]}.safetensors" for part in parts]
+    unused = ["safety_checker/config.json", "safety_checker/model.safetensors", "feature_extractor/config.json"]
+    wanted = [name for name in CONFIGS if "_2/" not in name]
+    chosen = choose(listing([*wanted, *weights, *unused], index), None)
+    assert {file.name for file in chosen.files} == {*wanted, *weights}
+
+
 def test_shards_beside_a_whole_file_of_half_precision():
     """As some popular models are published."""
     parts = [f"{part}/{stem}.safetensors" for part, stem in STEMS.items() if part != "unet"]

@@ -1,0 +1,47 @@
+"""What an inpainting network sees, tensor by tensor."""
+
+import torch
+from PIL import Image
+
+from mezzotint.families.family import Conditioning
+from mezzotint.stages.images.inpaint_canvas import CanvasCrop
+from mezzotint.stages.images.masked_image import MaskedImage, all_hidden
+
+LATENTS = torch.arange(8.0).reshape(1, 2, 2, 2)
+
+
+def seen_of(sheet):
+    asked = []
+
+    def encode(picture, hidden):
+        asked.append((picture, hidden))
+        return LATENTS
+
+    return MaskedImage.of(sheet, encode, 4), asked
+
+
+def test_a_latent_is_masked_where_its_first_pixel_is():
+    anew = Image.new("L", (8, 8))
+    anew.paste(255, (1, 1, 8, 8))
+    sheet = CanvasCrop(picture=Image.new("RGB", (8, 8), "red"), anew=anew, shown=anew)
+    seen, asked = seen_of(sheet)
+    assert seen.mask.tolist() == [[[[0.0, 0.0], [0.0, 1.0]]]]
+    assert seen.latents is LATENTS
+    assert asked == [(sheet.picture, anew)]
+
+
+def test_without_a_mask_all_is_hidden():
+    seen, _ = seen_of(all_hidden((8, 8)))
+    assert seen.mask.tolist() == [[[[1.0, 1.0], [1.0, 1.0]]]]
+
+
+def test_it_stands_beside_each_half_of_the_guidance_image_by_image():
+    one, two = (MaskedImage(mask=torch.full((1, 1, 2, 2), value), latents=LATENTS * value) for value in (0.0, 1.0))
+    both = MaskedImage.together([one, two])
+    for guided, order in ((True, [0.0, 1.0, 0.0, 1.0]), (False, [0.0, 1.0])):
+        text = torch.zeros(len(order), 3, 4)
+        made = both.beside(Conditioning(guided=guided, tensors={"text": text}), torch.bfloat16)
+        assert made.tensors["text"] is text
+        assert made.tensors["mask"].dtype == made.tensors["masked"].dtype == torch.bfloat16
+        assert made.tensors["mask"][:, 0, 0, 0].tolist() == order
+        assert made.tensors["masked"][:, 1, 1, 1].tolist() == [7 * value for value in order]
