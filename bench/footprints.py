@@ -69,6 +69,7 @@ def public_model(
         vae_factor=8,
         text_tokens=model["tokens"],
         components=tuple(components),
+        halves=tuple(model.get("halves", ("batched", "sequential"))),
         **{key: model[key] for key in ("family", "width", "height", "steps", "guided")},
     )
     return as_json(footprint, graphs, model["source"])

@@ -62,7 +62,7 @@ def footprint_of(
         height=defaults.height,
         steps=defaults.steps,
         guided=defaults.guidance_scale > 1,
-        in_turn=isinstance(family, FlowFamily) and not family.spec.halves_together,
+        halves=family.spec.halves if isinstance(family, FlowFamily) else ("batched", "sequential"),
     )
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from flow_parity import NEGATIVE, request_of
 from PIL import Image
 from tiny_krea2 import write_tiny_krea2
@@ -11,9 +12,14 @@ from tiny_qwen_image import write_tiny_qwen_image
 from tiny_z_image import write_tiny_z_image
 
 from mezzotint.catalog.catalog import Catalog
+from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.engine import Engine
+from mezzotint.families.detection import detect
+from mezzotint.families.family import LoadedModel, PromptInputs
+from mezzotint.families.known import family_of
+from mezzotint.families.loading.networks import load_components
 from mezzotint.memory_protocol import PlanRequest
-from mezzotint.protocol import GenerateManyRequest, Output
+from mezzotint.protocol import GenerateManyRequest, Output, Sampling
 
 MODELS = {"z-image": write_tiny_z_image, "qwen-image": write_tiny_qwen_image, "krea2": write_tiny_krea2}
 PROMPTS = ("a red house by the sea at dusk", "snow")
@@ -60,6 +66,32 @@ def test_another_sampler_runs(folder, tmp_path, every_device):
     request = request_of(folder, tmp_path, steps=3, sampler="dpmpp_2m")
     result = Engine(Catalog.standard()).generate(request, lambda _: None, lambda: False)
     assert result.stages[0].sampler == "dpmpp_2m" and pixels(result).std() > 1
+
+
+def test_both_halves_of_the_guidance_in_one_pass_are_those_in_turn(folder):
+    checkpoint = open_checkpoint(folder)
+    family = family_of((detected := detect(checkpoint)).family)
+    sources = family.sources(checkpoint, detected)
+    model = LoadedModel(sources=sources, device=torch.device("cpu"), dtype=torch.float32)
+    load_components(
+        model, ["tokenizer", "text_encoder", "transformer"], on_bytes=lambda *_: None, cancelled=lambda: False
+    )
+    words = PromptInputs(
+        prompt=PROMPTS[0],
+        negative_prompt=PROMPTS[1],
+        width=64,
+        height=64,
+        guidance_scale=3.0,
+        clip_skip=0,
+        embeddings=(),
+    )
+    conditioning = replace(family.encode(model, words), sampling=Sampling(guidance_scale=3.0))
+    sample = torch.randn(1, sources.latent_channels, 8, 8, generator=torch.Generator().manual_seed(0))
+    seen = []
+    for model.passes in ("batched", "sequential"):
+        with torch.no_grad():
+            seen.append(family.predict(model, sample, torch.tensor(700.0), conditioning))
+    torch.testing.assert_close(*seen, rtol=1e-4, atol=1e-4)
 
 
 def pixels(result) -> np.ndarray:

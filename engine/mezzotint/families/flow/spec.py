@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from mezzotint.protocol import ModelDefaults
+from mezzotint.protocol import GuidancePasses, ModelDefaults
 
 Guidance = Literal["true", "embedded"]
 
@@ -23,4 +23,12 @@ class FlowSpec:
     patch: int = 2  # latents that are one token, along a side
     guidance: Guidance = "true"  # with negative prompts, or a scale that the network is told
     halves_together: bool = True  # whether one pass can have prompts and negative prompts of unlike lengths
+    in_turn: bool = False  # whether its pipeline has prompts and negative prompts one after the other
     text_layers: int | None = None  # of the text encoder, that are used; None: all
+
+    @property
+    def halves(self) -> tuple[GuidancePasses, ...]:
+        """How prompts and negative prompts may come; as its pipeline has them first, for the same last bits."""
+        if not self.halves_together:
+            return ("sequential",)
+        return ("sequential", "batched") if self.in_turn else ("batched", "sequential")

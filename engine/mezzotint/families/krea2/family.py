@@ -40,7 +40,7 @@ class Krea2(FlowFamily):
         },
         max_tokens=LEAD + MAX_TOKENS,
         template=TEMPLATE,
-        halves_together=False,
+        in_turn=True,
     )
 
     def variant(self, folder: FolderCheckpoint) -> str:

@@ -36,7 +36,7 @@ class QwenImage(FlowFamily):
         variants={"base": ModelDefaults(width=1328, height=1328, steps=50, guidance_scale=4.0)},
         max_tokens=LEAD + MAX_TOKENS,
         template=TEMPLATE,
-        halves_together=False,
+        in_turn=True,
     )
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
