@@ -65,7 +65,7 @@ def qwen3(*, layers: int = 4, width: int = 32, head: bool = False) -> Any:
     return (Qwen3ForCausalLM if head else Qwen3Model)(config).eval()
 
 
-def qwen_vl(*, layers: int = 3, width: int = 32) -> Any:
+def qwen_vl(*, layers: int = 3, width: int = 32, **others: Any) -> Any:
     """A language model of Qwen2.5-VL's kind, with its eyes and its head."""
     from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 
@@ -80,7 +80,7 @@ def qwen_vl(*, layers: int = 3, width: int = 32) -> Any:
         "rope_parameters": {"rope_type": "default", "rope_theta": 1000000.0, "mrope_section": [1, 1, 2]},
     }
     eyes = {"depth": 1, "hidden_size": 16, "intermediate_size": 24, "num_heads": 2, "out_hidden_size": width}
-    return Qwen2_5_VLForConditionalGeneration(Qwen2_5_VLConfig(text_config=words, vision_config=eyes)).eval()
+    return Qwen2_5_VLForConditionalGeneration(Qwen2_5_VLConfig(text_config=words, vision_config=eyes, **others)).eval()
 
 
 def qwen3_vl(*, layers: int = 4, width: int = 32) -> Any:

@@ -111,11 +111,15 @@ class FlowFamily(ABC):
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Turn words into conditioning: `text` `(k, n, d)` and what else the family has, k of 1 or 2."""
+        return self.conditioned(model, inputs, lambda prompt: self.words(model, prompt))
+
+    def conditioned(self, model: LoadedModel, inputs: PromptInputs, words: Callable[[str], Words]) -> Conditioning:
+        """The conditioning of what was made of the prompt, and of the negative one where there is guidance."""
         import torch
 
         guided = self.spec.guidance == "true" and inputs.guidance_scale > 1
         prompts = [inputs.negative_prompt, inputs.prompt] if guided else [inputs.prompt]
-        rows = [self.words(model, prompt) for prompt in prompts]
+        rows = [words(prompt) for prompt in prompts]
         longest = max(row.text.shape[1] for row in rows)
         text = torch.cat([torch.nn.functional.pad(row.text, (0, 0, 0, longest - row.text.shape[1])) for row in rows])
         tensors = {"text": text} | {name: torch.cat([row.others[name] for row in rows]) for name in rows[0].others}
