@@ -5,19 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from flow_parity import NEGATIVE, request_of
+from flow_parity import NEGATIVE, loaded, request_of
 from PIL import Image
 from tiny_krea2 import write_tiny_krea2
 from tiny_qwen_image import write_tiny_qwen_image
 from tiny_z_image import write_tiny_z_image
 
 from mezzotint.catalog.catalog import Catalog
-from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.engine import Engine
-from mezzotint.families.detection import detect
-from mezzotint.families.family import LoadedModel, PromptInputs
+from mezzotint.families.family import PromptInputs
 from mezzotint.families.known import family_of
-from mezzotint.families.loading.networks import load_components
 from mezzotint.memory_protocol import PlanRequest
 from mezzotint.protocol import GenerateManyRequest, Output, Sampling
 
@@ -69,13 +66,8 @@ def test_another_sampler_runs(folder, tmp_path, every_device):
 
 
 def test_both_halves_of_the_guidance_in_one_pass_are_those_in_turn(folder):
-    checkpoint = open_checkpoint(folder)
-    family = family_of((detected := detect(checkpoint)).family)
-    sources = family.sources(checkpoint, detected)
-    model = LoadedModel(sources=sources, device=torch.device("cpu"), dtype=torch.float32)
-    load_components(
-        model, ["tokenizer", "text_encoder", "transformer"], on_bytes=lambda *_: None, cancelled=lambda: False
-    )
+    model = loaded(folder, "tokenizer", "text_encoder", "transformer")
+    family = family_of(model.sources.family)
     words = PromptInputs(
         prompt=PROMPTS[0],
         negative_prompt=PROMPTS[1],
@@ -86,7 +78,7 @@ def test_both_halves_of_the_guidance_in_one_pass_are_those_in_turn(folder):
         embeddings=(),
     )
     conditioning = replace(family.encode(model, words), sampling=Sampling(guidance_scale=3.0))
-    sample = torch.randn(1, sources.latent_channels, 8, 8, generator=torch.Generator().manual_seed(0))
+    sample = torch.randn(1, model.sources.latent_channels, 8, 8, generator=torch.Generator().manual_seed(0))
     seen = []
     for model.passes in ("batched", "sequential"):
         with torch.no_grad():
