@@ -24,6 +24,7 @@ from mezzotint.memory.footprints.footprint_json import component_to_json, model_
 from mezzotint.memory.footprints.forward_calls import Call
 from mezzotint.memory.footprints.graph_hash import does_matter, graph_hash
 from mezzotint.paths import assets_folder
+from mezzotint.protocol import GuidancePasses
 
 RECIPES = Path(__file__).with_name("footprint_models.json")
 DATA = Path(__file__).parents[1] / "engine" / "mezzotint" / "memory" / "footprints" / "data"
@@ -77,10 +78,16 @@ def public_model(
         vae_factor=latents.factor,
         text_tokens=model["tokens"],
         components=tuple(components),
-        in_turn=model.get("in_turn", False),
+        halves=halves_of(model),
         **{key: model[key] for key in ("family", "width", "height", "steps", "guided")},
     )
     return as_json(footprint, graphs, model["source"])
+
+
+def halves_of(model: Mapping[str, Any]) -> tuple[GuidancePasses, ...]:
+    """How prompts and negative prompts may come, as its family says."""
+    found = next((each for each in FLOW_FAMILIES if each.name == model["family"]), None)
+    return tuple(model.get("halves", found.spec.halves if found else ("batched", "sequential")))
 
 
 def call_of(family: str, class_name: str, config: Mapping[str, Any], channels: int) -> Call | None:

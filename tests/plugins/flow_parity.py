@@ -10,7 +10,12 @@ import torch
 from PIL import Image
 
 from mezzotint.catalog.catalog import Catalog
+from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.engine import Engine
+from mezzotint.families.detection import detect
+from mezzotint.families.family import LoadedModel
+from mezzotint.families.known import family_of
+from mezzotint.families.loading.networks import load_components
 from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, ModelRef, Output, Sampling, Stage
 
 PROMPT, NEGATIVE, SEED, SIDE = "a red house by the sea at dusk", "rain", 7, 64
@@ -59,6 +64,16 @@ def pipeline(name: str, folder: Path, **parts: Any) -> Any:
             setattr(made, part, copy.deepcopy(network))
     made.set_progress_bar_config(disable=True)
     return made
+
+
+def loaded(folder: Path, *components: str) -> LoadedModel:
+    """A model with some of its components, in float32 on the processor."""
+    checkpoint = open_checkpoint(folder)
+    detected = detect(checkpoint)
+    sources = family_of(detected.family).sources(checkpoint, detected)
+    model = LoadedModel(sources=sources, device=torch.device("cpu"), dtype=torch.float32)
+    load_components(model, components, on_bytes=lambda *_: None, cancelled=lambda: False)
+    return model
 
 
 def generator() -> torch.Generator:

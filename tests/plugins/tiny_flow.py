@@ -77,7 +77,7 @@ def qwen3(*, layers: int = 4, width: int = 32, head: bool = False) -> Any:
     return (Qwen3ForCausalLM if head else Qwen3Model)(config).eval()
 
 
-def qwen_vl(*, layers: int = 3, width: int = 32) -> Any:
+def qwen_vl(*, layers: int = 3, width: int = 32, **others: Any) -> Any:
     """A language model of Qwen2.5-VL's kind, with its eyes and its head."""
     from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 
@@ -92,7 +92,7 @@ def qwen_vl(*, layers: int = 3, width: int = 32) -> Any:
         "rope_parameters": {"rope_type": "default", "rope_theta": 1000000.0, "mrope_section": [1, 1, 2]},
     }
     eyes = {"depth": 1, "hidden_size": 16, "intermediate_size": 24, "num_heads": 2, "out_hidden_size": width}
-    return Qwen2_5_VLForConditionalGeneration(Qwen2_5_VLConfig(text_config=words, vision_config=eyes)).eval()
+    return Qwen2_5_VLForConditionalGeneration(Qwen2_5_VLConfig(text_config=words, vision_config=eyes, **others)).eval()
 
 
 def qwen3_vl(*, layers: int = 4, width: int = 32) -> Any:
@@ -151,10 +151,10 @@ def t5_tokenizer() -> Any:
     """A unigram tokenizer with T5's special tokens and its ids for them."""
     import tempfile
 
-    from tiny_pixart import _tokenizer
+    from tiny_pixart import t5_tokenizer as learned
 
     with tempfile.TemporaryDirectory() as folder:
-        return _tokenizer(Path(folder))
+        return learned(Path(folder))
 
 
 def t5(*, layers: int = 2, width: int = 32) -> Any:

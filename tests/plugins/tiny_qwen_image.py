@@ -9,14 +9,11 @@ from tiny_flow import qwen_tokenizer, qwen_vl, video_autoencoder
 def write_tiny_qwen_image(folder: Path, *, seed: int = 0, **others: object) -> Path:
     """Write a whole diffusers folder; `others` are settings of the transformer."""
     import torch
-    from diffusers import FlowMatchEulerDiscreteScheduler, QwenImagePipeline
+    from diffusers import QwenImagePipeline
 
     torch.manual_seed(seed)
-    scheduler = FlowMatchEulerDiscreteScheduler(
-        base_shift=0.5, max_shift=0.9, max_image_seq_len=8192, shift_terminal=0.02, use_dynamic_shifting=True
-    )
     pipeline = QwenImagePipeline(
-        scheduler=scheduler,
+        scheduler=scheduler(),
         vae=video_autoencoder(),
         text_encoder=qwen_vl(),
         tokenizer=qwen_tokenizer(),
@@ -40,3 +37,51 @@ def transformer(**others: object) -> Any:
         "axes_dims_rope": (4, 6, 6),
     }
     return QwenImageTransformer2DModel(**settings | others).eval()
+
+
+def scheduler() -> Any:
+    """With the shift that Qwen-Image has."""
+    from diffusers import FlowMatchEulerDiscreteScheduler
+
+    return FlowMatchEulerDiscreteScheduler(
+        base_shift=0.5, max_shift=0.9, max_image_seq_len=8192, shift_terminal=0.02, use_dynamic_shifting=True
+    )
+
+
+class Looks:
+    """What the processor of Qwen2.5-VL does with words and pictures; transformers' own needs torchvision."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        from transformers import Qwen2VLImageProcessorPil
+
+        self.tokenizer, self.image_processor = tokenizer, Qwen2VLImageProcessorPil()
+
+    def __call__(self, *, text: list[str], images: list[Any], padding: bool, return_tensors: str) -> Any:
+        """Tokens of the words, with as many places as each picture has squares, and the squares."""
+        looked = self.image_processor(images=images, return_tensors=return_tensors)
+        for grid in looked.image_grid_thw:
+            places = int(grid.prod()) // self.image_processor.merge_size**2
+            text = [each.replace("<|image_pad|>", "<|place|>" * places, 1) for each in text]
+        text = [each.replace("<|place|>", "<|image_pad|>") for each in text]
+        looked.update(self.tokenizer(text, padding=padding, return_tensors=return_tensors))
+        return looked
+
+
+def tiny_edit_pipeline(*, seed: int = 0, **others: object) -> Any:
+    """Diffusers' pipeline of a Qwen-Image-Edit-Plus model; `others` are settings of the transformer."""
+    import torch
+    from diffusers import QwenImageEditPlusPipeline
+
+    torch.manual_seed(seed)
+    tokenizer = qwen_tokenizer()
+    pipeline = QwenImageEditPlusPipeline(
+        scheduler=scheduler(),
+        vae=video_autoencoder(),
+        text_encoder=qwen_vl(image_token_id=tokenizer.convert_tokens_to_ids("<|image_pad|>")),
+        tokenizer=tokenizer,
+        processor=None,
+        transformer=transformer(**others),
+    )
+    pipeline.processor = Looks(tokenizer)
+    pipeline.set_progress_bar_config(disable=True)
+    return pipeline

@@ -39,6 +39,10 @@ class _Kl:
         shift = _shift(vae)
         return float(vae.config.scaling_factor) * (latents - shift if shift else latents)
 
+    def reference(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
+        """The encoder's latents as they stand beside those that are sampled."""
+        return self.scaled(vae, latents)
+
     def unscaled(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
         """Sampled latents as the decoder takes them."""
         statistics = _statistics(vae, latents)
@@ -83,6 +87,11 @@ class _QwenImage(_Kl):
         """The encoder's latents as they are sampled."""
         mean, inverse = self._statistics(vae, latents)
         return (latents - mean) * inverse
+
+    def reference(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
+        """The encoder's latents as they stand beside those that are sampled: divided, for the same last bits."""
+        mean, std = (torch.tensor(each).view(1, -1, 1, 1) for each in (vae.config.latents_mean, vae.config.latents_std))
+        return (latents - mean.to(latents)) / std.to(latents)
 
     def unscaled(self, vae: Network, latents: torch.Tensor) -> torch.Tensor:
         """Sampled latents as the decoder takes them."""
@@ -150,6 +159,13 @@ def encode_pixels(vae: Network, pixels: torch.Tensor, generator: torch.Generator
     else:
         moments = kind.moments(vae, pixels)
     return kind.scaled(vae, kind.drawn(moments, generator).float())
+
+
+def reference_latents(vae: Network, pixels: torch.Tensor) -> torch.Tensor:
+    """The likeliest latents `(b, c, h, w)`, float32, of pixels `(b, 3, H, W)` in -1..1: nothing is drawn."""
+    kind = _kind(vae)
+    moments = kind.moments(vae, pixels.to(vae.device, vae.dtype)).float()
+    return kind.reference(vae, moments.chunk(2, dim=1)[0])
 
 
 def decode_latents(vae: Network, latents: torch.Tensor, tile: int = 0) -> torch.Tensor:

@@ -63,7 +63,7 @@ def footprint_of(
         height=defaults.height,
         steps=defaults.steps,
         guided=family.has_halves(sources, defaults.guidance_scale),
-        in_turn=isinstance(family, FlowFamily) and not family.spec.halves_together,
+        halves=family.spec.halves if isinstance(family, FlowFamily) else ("batched", "sequential"),
     )
 
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from flow_parity import NEGATIVE, request_of
+import torch
+from flow_parity import NEGATIVE, loaded, request_of
 from PIL import Image
 from tiny_chroma import write_tiny_chroma
 from tiny_flux1 import write_tiny_flux
@@ -17,8 +18,10 @@ from tiny_z_image import write_tiny_z_image
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
+from mezzotint.families.family import PromptInputs
+from mezzotint.families.known import family_of
 from mezzotint.memory_protocol import PlanRequest
-from mezzotint.protocol import GenerateManyRequest, Output
+from mezzotint.protocol import GenerateManyRequest, Output, Sampling
 
 MODELS = {
     "z-image": write_tiny_z_image,
@@ -74,6 +77,27 @@ def test_another_sampler_runs(folder, tmp_path, every_device):
     request = request_of(folder, tmp_path, steps=3, sampler="dpmpp_2m")
     result = Engine(Catalog.standard()).generate(request, lambda _: None, lambda: False)
     assert result.stages[0].sampler == "dpmpp_2m" and pixels(result).std() > 1
+
+
+def test_both_halves_of_the_guidance_in_one_pass_are_those_in_turn(folder):
+    model = loaded(folder, "tokenizer", "text_encoder", "transformer")
+    family = family_of(model.sources.family)
+    words = PromptInputs(
+        prompt=PROMPTS[0],
+        negative_prompt=PROMPTS[1],
+        width=64,
+        height=64,
+        guidance_scale=3.0,
+        clip_skip=0,
+        embeddings=(),
+    )
+    conditioning = replace(family.encode(model, words), sampling=Sampling(guidance_scale=3.0))
+    sample = torch.randn(1, model.sources.latent_channels, 8, 8, generator=torch.Generator().manual_seed(0))
+    seen = []
+    for model.passes in ("batched", "sequential"):
+        with torch.no_grad():
+            seen.append(family.predict(model, sample, torch.tensor(700.0), conditioning))
+    torch.testing.assert_close(*seen, rtol=1e-4, atol=1e-4)
 
 
 def pixels(result) -> np.ndarray:

@@ -1,9 +1,12 @@
 """Qwen-Image: bit for bit what the pipelines of diffusers make."""
 
 import pytest
-from flow_parity import NEGATIVE, PROMPT, SIDE, generator, ours, pipeline, same
+import torch
+from flow_parity import NEGATIVE, PROMPT, SIDE, generator, loaded, ours, pipeline, same
 from PIL import Image
 from tiny_qwen_image import write_tiny_qwen_image
+
+from mezzotint.families.qwen_image.family import QwenImage
 
 pytestmark = pytest.mark.usefixtures("every_device")
 
@@ -47,3 +50,11 @@ def test_of_an_image(folder, tmp_path):
     )
     mine = ours(folder, tmp_path, init=tmp_path / "init.png", strength=0.5, steps=4, guidance_scale=1.0)
     same(made.images[0], mine)
+
+
+@pytest.mark.parametrize("prompt", ["", PROMPT, PROMPT * 60])
+def test_words_of_any_length(folder, prompt):
+    text, mask = pipeline("QwenImagePipeline", folder).encode_prompt(prompt, max_sequence_length=512)
+    words = QwenImage().words(loaded(folder, "tokenizer", "text_encoder"), prompt)
+    assert mask is None and words.length == text.shape[1] <= 512
+    torch.testing.assert_close(words.text, text, rtol=0, atol=1e-6)  # theirs read what is cut off, too

@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from tiny_flow import video_autoencoder
 
-from mezzotint.families.autoencoder import decode_latents, encode_pixels
+from mezzotint.families.autoencoder import decode_latents, encode_pixels, reference_latents
 from mezzotint.families.autoencoder_space import latent_space
 
 
@@ -75,3 +76,23 @@ def test_in_tiles_it_is_nearly_the_same_picture(small_vae):
     pixels = whole.clamp(-1, 1)
     latents = [encode_pixels(small_vae, pixels, torch.Generator().manual_seed(0), tile) for tile in (0, 64)]
     assert latents[1].shape == latents[0].shape and psnr(*latents) > 20
+
+
+@torch.no_grad()
+def test_one_made_for_films_is_given_one_frame_whole_and_in_tiles():
+    torch.manual_seed(0)
+    vae = video_autoencoder()
+    smooth = torch.nn.functional.interpolate(torch.randn(1, 16, 3, 4), size=(12, 16), mode="bicubic")
+    whole, tiled = decode_latents(vae, smooth), decode_latents(vae, smooth, 64)
+    assert tiled.shape == whole.shape == (1, 3, 96, 128) and psnr(whole, tiled) > 20
+    latents = [encode_pixels(vae, whole, torch.Generator().manual_seed(0), tile) for tile in (0, 64)]
+    assert latents[1].shape == latents[0].shape == smooth.shape and psnr(*latents) > 20
+
+
+@torch.no_grad()
+def test_a_reference_is_the_likeliest_latent():
+    vae = video_autoencoder()
+    pixels = torch.rand(1, 3, 64, 64) * 2 - 1
+    mode = vae.encode(pixels[:, :, None]).latent_dist.mode()[:, :, 0]
+    mean, std = (torch.tensor(each).view(1, -1, 1, 1) for each in (vae.config.latents_mean, vae.config.latents_std))
+    assert reference_latents(vae, pixels).equal((mode - mean) / std)

@@ -3,13 +3,16 @@
 import json
 
 import pytest
+import torch
 from tiny_krea2 import LAYERS, write_tiny_krea2
 
 from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.errors import ModelRefused
 from mezzotint.families.detection import detect
+from mezzotint.families.family import LoadedModel
 from mezzotint.families.known import family_of
 from mezzotint.families.krea2.family import Krea2
+from mezzotint.families.loading.networks import load_components
 
 
 @pytest.fixture(scope="module", params=["turbo", "raw"])
@@ -51,6 +54,7 @@ def test_layers_of_the_encoder_after_the_last_that_is_seen_are_left_out(folder):
     [
         ({"text_encoder_select_layers": [1, 9]}, "text_encoder_select_layers"),
         ({"text_encoder_select_layers": [-1, 2]}, "text_encoder_select_layers"),
+        ({"text_encoder_select_layers": [1, 2, 3]}, "names 3 layers up to 3; the transformer takes 2"),
         ({"patch_size": 4}, "patch_size"),
     ],
 )
@@ -60,3 +64,13 @@ def test_what_cannot_be_run_is_refused(tmp_path, change, fault):
     index.write_text(json.dumps(json.loads(index.read_text()) | change))
     with pytest.raises(ModelRefused, match=fault):
         sources_of(written)
+
+
+def test_scales_of_its_norms_and_frequencies_of_positions_are_not_rounded(folder):
+    model = LoadedModel(sources=sources_of(folder), device=torch.device("cpu"), dtype=torch.bfloat16)
+    load_components(model, ["text_encoder", "transformer"], on_bytes=lambda *_: None, cancelled=lambda: False)
+    transformer, encoder = model.networks["transformer"], model.networks["text_encoder"]
+    wide = {name for name, each in transformer.named_parameters() if each.dtype == torch.float32}
+    assert wide == {name for name, _ in transformer.named_parameters() if "norm" in name}
+    assert {each.dtype for each in encoder.buffers()} == {torch.float32}
+    assert {each.dtype for each in encoder.parameters()} == {torch.bfloat16}

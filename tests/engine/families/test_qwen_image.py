@@ -15,6 +15,8 @@ from mezzotint.families.loading.networks import empty_network
 from mezzotint.families.loading.routing import route
 from mezzotint.families.qwen_image.family import QwenImage
 from mezzotint.families.samplers import build_scheduler, resolve_scheduler, set_steps
+from mezzotint.memory.footprints.graph_hash import graph_hash
+from mezzotint.memory.footprints.shipped import known_graph
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +94,11 @@ def test_guided_tokens_are_as_long_as_the_prompt_s():
     for row, column in ((0, 0), (2, 4), (4, 6)):
         token, alone = (each[0, :, row : row + 2, column : column + 2].norm() for each in (guided, output[1:]))
         assert math.isclose(token, alone, rel_tol=1e-5)
+
+
+def test_its_encoder_s_memory_is_known_without_tracing():
+    told = {"hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
+            "num_key_value_heads": 4, "vocab_size": 152064, "max_position_embeddings": 128000, "max_window_layers": 28,
+            "layer_types": ["full_attention"] * 28, "sliding_window": None, "use_sliding_window": False,
+            "rope_scaling": {"mrope_section": [16, 24, 24], "type": "default"}}  # fmt: skip
+    assert known_graph(graph_hash("Qwen2_5_VLTextModel", told, 0)) is not None

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -147,11 +148,21 @@ class FlowFamily(ABC):
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Turn words into conditioning: `text` `(k, n, d)` and what else the family has, k of 1 or 2."""
+        return self.conditioned(model, inputs, partial(self.words, model), partial(self.negative_words, model))
+
+    def conditioned(
+        self,
+        model: LoadedModel,
+        inputs: PromptInputs,
+        words: Callable[[str], Words],
+        negative_words: Callable[[str], Words] | None = None,
+    ) -> Conditioning:
+        """The conditioning of what was made of the prompt, and of the negative one where there is guidance."""
         import torch
 
         guided = self.has_halves(model.sources, inputs.guidance_scale)
-        rows = [self.negative_words(model, inputs.negative_prompt)] if guided else []
-        rows.append(self.words(model, inputs.prompt))
+        rows = [(negative_words or words)(inputs.negative_prompt)] if guided else []
+        rows.append(words(inputs.prompt))
         longest = max(row.text.shape[1] for row in rows)
         text = torch.cat([torch.nn.functional.pad(row.text, (0, 0, 0, longest - row.text.shape[1])) for row in rows])
         tensors = {"text": text} | {name: torch.cat([row.others[name] for row in rows]) for name in rows[0].others}

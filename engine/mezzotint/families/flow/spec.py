@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mezzotint.protocol import ModelDefaults
+from mezzotint.protocol import GuidancePasses, ModelDefaults
 
 Guidance = Literal["true", "embedded"]
 
@@ -29,4 +29,12 @@ class FlowSpec:
     halves_together: bool = True  # whether one pass can have prompts and negative prompts of unlike lengths
     scheduler: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # of variants, where a file has none
     references: Mapping[str, int] = field(default_factory=dict)  # how many images each variant can be shown; else none
+    in_turn: bool = False  # whether its pipeline has prompts and negative prompts one after the other
     text_layers: int | None = None  # of the text encoder, that are used; None: all
+
+    @property
+    def halves(self) -> tuple[GuidancePasses, ...]:
+        """How prompts and negative prompts may come; as its pipeline has them first, for the same last bits."""
+        if not self.halves_together:
+            return ("sequential",)
+        return ("sequential", "batched") if self.in_turn else ("batched", "sequential")

@@ -40,7 +40,7 @@ class Krea2(FlowFamily):
         },
         max_tokens=LEAD + MAX_TOKENS,
         template=TEMPLATE,
-        halves_together=False,
+        in_turn=True,
     )
 
     def variant(self, folder: FolderCheckpoint) -> str:
@@ -52,10 +52,8 @@ class Krea2(FlowFamily):
         found = super().sources(checkpoint, detected)
         if found.settings.get("patch_size", self.spec.patch) != self.spec.patch:
             raise ModelRefused(f"{checkpoint.path}: patch_size must be {self.spec.patch}")
-        seen, most = _layers(found), found.components["text_encoder"].config.get("num_hidden_layers")
-        if not isinstance(most, int) or not 0 <= min(seen) <= max(seen) <= most:
-            raise ModelRefused(f"{checkpoint.path}: {_SELECTED} names layers that its text encoder has not")
-        return with_layers(found, max(seen))
+        _refuse_layers(found)
+        return with_layers(found, max(_layers(found)))
 
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:
         """Turbo's shift is one for all sizes."""
@@ -124,6 +122,18 @@ def _layers(sources: ModelSources) -> tuple[int, ...]:
     """Whose outputs are seen; 0 is what the first is given."""
     said = sources.settings.get(_SELECTED)
     return tuple(said) if isinstance(said, list) else LAYERS
+
+
+def _refuse_layers(sources: ModelSources) -> None:
+    """ModelRefused where the encoder has not the layers that are seen, or the transformer takes another number."""
+    seen, parts = _layers(sources), sources.components
+    most = parts["text_encoder"].config.get("num_hidden_layers")
+    wanted = parts["transformer"].config.get("num_text_layers", len(LAYERS))
+    if len(seen) != wanted or not isinstance(most, int) or not 0 <= min(seen) <= max(seen) <= most:
+        raise ModelRefused(
+            f"{sources.checkpoint.path}: {_SELECTED} names {len(seen)} layers up to {max(seen)}; the transformer takes "
+            f"{wanted}, and the text encoder has {most}"
+        )
 
 
 def _places(words: int, height: int, width: int, device: "torch.device") -> "torch.Tensor":

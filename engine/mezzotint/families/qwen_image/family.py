@@ -8,7 +8,7 @@ from mezzotint.errors import ModelRefused
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network
 from mezzotint.families.flow.family import FlowFamily, Words
-from mezzotint.families.flow.packing import packed, unpacked
+from mezzotint.families.flow.packing import SIDE, packed, unpacked
 from mezzotint.families.flow.spec import FlowSpec
 from mezzotint.protocol import ModelDefaults
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LEAD = 34  # tokens of the template before the words
 MAX_TOKENS = 512  # of what follows
+REFERENCE = "reference"  # how the names of tensors begin that are clean latents `(n, c, h, w)`, to be seen beside
 TEMPLATE = (
     "<|im_start|>system\nDescribe the image by detailing the color, shape, size, texture, quantity, text, spatial "
     "relationships of the objects and background:<|im_end|>\n<|im_start|>user\n{prompt}<|im_end|>\n"
@@ -36,7 +37,7 @@ class QwenImage(FlowFamily):
         variants={"base": ModelDefaults(width=1328, height=1328, steps=50, guidance_scale=4.0)},
         max_tokens=LEAD + MAX_TOKENS,
         template=TEMPLATE,
-        halves_together=False,
+        in_turn=True,
     )
 
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
@@ -65,18 +66,21 @@ class QwenImage(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """The network sees tokens of two by two latents; words of unlike lengths are padded under a mask."""
-        height, width = (side // self.spec.patch for side in rows.shape[-2:])
+        """Tokens of two by two latents, those of references last; words of unlike lengths are padded under a mask."""
+        import torch
+
+        references = [each for name, each in sorted(conditioning.tensors.items()) if name.startswith(REFERENCE)]
         text, mask = _words_and_mask(conditioning)
+        tokens = packed(rows)
         seen = network(
-            hidden_states=packed(rows),
+            hidden_states=torch.cat([tokens, *map(packed, references)], dim=1),
             timestep=timestep / 1000,
             encoder_hidden_states=text,
             encoder_hidden_states_mask=mask,
-            img_shapes=[[(1, height, width)]] * rows.shape[0],
+            img_shapes=[[(1, *_grid(each)) for each in (rows, *references)]] * rows.shape[0],
             return_dict=False,
         )[0]
-        return unpacked(seen, rows.shape[-2])
+        return unpacked(seen[:, : tokens.shape[1]], rows.shape[-2])
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:
         """Words of the language model's width."""
@@ -91,6 +95,10 @@ class QwenImage(FlowFamily):
         guided, wanted = packed(guide(output, scale, 0.0)), packed(conditional)
         lengths = wanted.norm(dim=-1, keepdim=True) / guided.norm(dim=-1, keepdim=True)
         return restored(unpacked(guided * lengths, output.shape[-2]), conditional, rescale)
+
+
+def _grid(latents: "torch.Tensor") -> tuple[int, int]:
+    return latents.shape[-2] // SIDE, latents.shape[-1] // SIDE
 
 
 def _words_and_mask(conditioning: Conditioning) -> "tuple[torch.Tensor, torch.Tensor | None]":

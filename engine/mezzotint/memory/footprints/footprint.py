@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from mezzotint.protocol import GuidancePasses
+
 Scheme: TypeAlias = Literal["none", "int8", "int8-weight", "int4", "int4-lowrank"]
 Role: TypeAlias = Literal["text", "denoiser", "vae"]
 
@@ -80,7 +82,7 @@ class ModelFootprint:
     height: int
     steps: int
     guided: bool  # a second forward pass for the negative prompt is usual
-    in_turn: bool = False  # and is always one of its own
+    halves: tuple[GuidancePasses, ...] = ("batched", "sequential")  # of guidance, how they may come; the best first
 
     def component(self, name: str) -> ComponentFootprint:
         """The one of that name; KeyError if there is none."""

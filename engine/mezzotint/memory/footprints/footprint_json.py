@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootprint, Law, ModelFootprint, Role, Scheme
+from mezzotint.protocol import GuidancePasses
 
 _SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 _LAW = (
@@ -21,9 +22,7 @@ _MODEL = ("id", "family", "vae_factor", "text_tokens", "width", "height", "steps
 def model_to_json(model: ModelFootprint) -> dict[str, Any]:
     """What `model_from_json` reads."""
     plain = {key: getattr(model, key) for key in _MODEL}
-    if model.in_turn:
-        plain["in_turn"] = True
-    return {**plain, "components": [component_to_json(part) for part in model.components]}
+    return {**plain, "halves": list(model.halves), "components": [component_to_json(part) for part in model.components]}
 
 
 def model_from_json(told: Mapping[str, Any]) -> ModelFootprint:
@@ -31,11 +30,17 @@ def model_from_json(told: Mapping[str, Any]) -> ModelFootprint:
     try:
         return ModelFootprint(
             **{key: _is(told[key], type_) for key, type_ in _types(ModelFootprint, _MODEL).items()},
-            in_turn=_is(told.get("in_turn", False), bool),
+            halves=_halves(told.get("halves", ["batched", "sequential"])),
             components=tuple(component_from_json(part) for part in told["components"]),
         )
     except (KeyError, TypeError) as error:
         raise ValueError(f"no footprint: {error!r}") from error
+
+
+def _halves(told: Sequence[object]) -> tuple[GuidancePasses, ...]:
+    if not told or not set(told) <= set(get_args(GuidancePasses)):
+        raise ValueError(f"no footprint: halves of the guidance come {told!r}")
+    return tuple(told)  # type: ignore[arg-type]
 
 
 def component_to_json(part: ComponentFootprint) -> dict[str, Any]:

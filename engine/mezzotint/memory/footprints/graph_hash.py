@@ -27,6 +27,7 @@ _NO_MATTER_IN = {
     "AutoencoderKL": {"sample_size", "down_block_types"},
     "CLIPTextModel": {"projection_dim"},
     "T5EncoderModel": {"dense_act_fn", "is_gated_act"},  # both follow from feed_forward_proj
+    "Qwen2_5_VLTextModel": {"layer_types", "max_position_embeddings", "max_window_layers", "sliding_window"},
 }
 _OF_LEVELS = ("layers_per_block", "transformer_layers_per_block", "attention_head_dim", "num_attention_heads")
 

@@ -88,7 +88,8 @@ def _phase(problem: Problem, solution: Solution, index: int) -> PlannedPhase:
         peak_bytes=problem.fixed_bytes + weights + live,
         seconds=sum(_seconds(problem, solution, placed, index) for placed in solution.placed),
         seconds_resident=sum(
-            _resident_seconds(problem, solution, part, index) for part in problem.parts("batched", solution.tile)
+            _resident_seconds(problem, solution, part, index)
+            for part in problem.parts(problem.guidances[0], solution.tile)
         ),
     )
 

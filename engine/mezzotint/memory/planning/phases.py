@@ -10,7 +10,9 @@ from mezzotint.memory.planning.task import StageTask, Task
 from mezzotint.protocol import GuidancePasses
 
 TILES = (768, 512, 256)
-_SEQUENTIAL = 1.03  # of computing: a card is less full with half the batch
+# Of computing, where the halves of the guidance come in another way than is best: a card is less full with half the
+# batch; and a model that was made for turns has its very own image with them, unless more than this is gained.
+_OTHERWISE = 1.03
 _OVERLAP = 4  # the part of a tile's side that it shares with the next, as a divisor
 _ASSEMBLED = 16  # bytes of a pixel while tiles are joined: three colours and the sum of weights
 
@@ -50,11 +52,11 @@ def phase_names(task: Task) -> tuple[str, ...]:
 
 
 def guidances(task: Task) -> tuple[GuidancePasses, ...]:
-    """How the halves of the guidance may come, where any stage has them; some models have them in turn alone."""
-    guided = [stage for stage in task.stages if stage.guided]
-    if any(stage.model.in_turn for stage in guided):
-        return ("sequential",)
-    return ("batched", "sequential") if guided else ("batched",)
+    """How the halves of the guidance may come, where any stage has them; what the first is best with stands first."""
+    allowed = [stage.model.halves for stage in task.stages if stage.guided]
+    if not allowed:
+        return ("batched",)
+    return tuple(each for each in allowed[0] if all(each in one for one in allowed)) or ("sequential",)
 
 
 def parts_of(task: Task, guidance: GuidancePasses, tile: int) -> tuple[Part, ...]:
@@ -95,9 +97,10 @@ def _denoising(task: Task, stage: StageTask, guidance: GuidancePasses, phase: in
     steps = stage.steps * -(-task.count // batch)
     if not stage.guided:
         return Work(phase, steps, work.at(positions, batch))
+    factor = 1.0 if guidance == stage.model.halves[0] else _OTHERWISE
     if guidance == "batched":
-        return Work(phase, steps, work.at(positions, 2 * batch))
-    return Work(phase, 2 * steps, work.at(positions, batch) * _SEQUENTIAL)
+        return Work(phase, steps, work.at(positions, 2 * batch) * factor)
+    return Work(phase, 2 * steps, work.at(positions, batch) * factor)
 
 
 def _positions(stage: StageTask) -> float:

@@ -175,7 +175,7 @@ class _Times:
 def _in_place(problem: Problem, denoiser: Scheme, tile: int) -> float:
     """Seconds with all weights where they work; the precision of text encoders makes no difference to them."""
     precision = Precision(denoiser, "none")
-    return sum(problem.resident_seconds(part, precision.of(part)) for part in problem.parts("batched", tile))
+    return sum(problem.resident_seconds(part, precision.of(part)) for part in problem.parts(problem.guidances[0], tile))
 
 
 def _fits(problem: Problem, precision: Precision, tile: int, limits: Limits) -> bool:

@@ -76,6 +76,7 @@ class Problem:
     def __init__(self, task: Task, machine: MachineFacts, calibration: Calibration) -> None:
         self.task, self.machine, self.calibration = task, machine, calibration
         self.guidances = guidances(task)
+        self.leanest: GuidancePasses = "sequential" if "sequential" in self.guidances else "batched"
         self._parts: dict[tuple[GuidancePasses, int], tuple[Part, ...]] = {}
         self._activations: dict[tuple[GuidancePasses, int], tuple[int, ...]] = {}
         self._layouts: dict[tuple[str, Scheme], tuple[Layout, ...]] = {}
@@ -209,7 +210,7 @@ class Problem:
 
     def smallest_peak(self, precision: Precision, tile: int) -> int:
         """Of device memory, that no plan can do without."""
-        guidance = self.guidances[-1]
+        guidance = self.leanest
         weights = [0] * len(self.phases)
         for part in self.parts(guidance, tile):
             least = min(layout.device_bytes for layout in self.layouts(part, precision.of(part)))
@@ -233,7 +234,7 @@ class Problem:
         last = len(self.phases) - 1
         parts = [part for part in self.parts("batched", tile) if last in part.phases]
         weights = sum(min(layout.device_bytes for layout in self.layouts(part, "none")) for part in parts)
-        return self.fixed_bytes + weights + self.activations("batched", tile)[last]
+        return self.fixed_bytes + weights + self.activations(self.guidances[0], tile)[last]
 
 
 def _in_turn(groups: Iterable[list[Moving]], budget: int) -> dict[str, int]:

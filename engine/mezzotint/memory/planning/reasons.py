@@ -26,13 +26,13 @@ def _sentence(problem: Problem, solution: Solution, plan: Plan) -> str:
     moving = any(placed.arrivals for placed in solution.placed)
     begun = f"needs {need} with everything in place; you have {have}"
     denoisers = [p.part.component.name for p in solution.placed if p.part.component.role == "denoiser"]
-    choices = list(_choices(plan, denoisers))
+    choices = list(_choices(problem, plan, denoisers))
     if not choices:
         return f"{begun}: networks take turns{_slower(plan)}" if moving else f"{begun}: everything stays in place"
     return f"{begun}: will use {', '.join(choices)}{_slower(plan)}"
 
 
-def _choices(plan: Plan, denoisers: Sequence[str]) -> Iterator[str]:
+def _choices(problem: Problem, plan: Plan, denoisers: Sequence[str]) -> Iterator[str]:
     if plan.quantization != "none":
         yield f"{plan.quantization} for {_listed(denoisers)}"
     if plan.text_quantization != "none":
@@ -42,8 +42,8 @@ def _choices(plan: Plan, denoisers: Sequence[str]) -> Iterator[str]:
             yield f"{part.resident_blocks} of {part.blocks} blocks of {part.name} resident"
     if plan.vae_tile:
         yield f"VAE in tiles of {plan.vae_tile}"
-    if plan.guidance == "sequential":
-        yield "guidance in two passes"
+    if plan.guidance != problem.guidances[0]:
+        yield "guidance in one pass" if plan.guidance == "batched" else "guidance in two passes"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -113,4 +113,4 @@ def everything(problem: Problem) -> int:
     full = Precision("none", "none")
     parts = problem.parts("batched", 0)
     weights = sum(total_bytes(part.component, full.of(part), problem.task.dtype) for part in parts)
-    return problem.fixed_bytes + weights + max(problem.activations("batched", 0))
+    return problem.fixed_bytes + weights + max(problem.activations(problem.guidances[0], 0))

@@ -62,6 +62,8 @@ def fastest(
             if min(rooms) >= 0:
                 least = best.seconds if best else below
                 best = _fastest(problem, precision, tile, guidance, hosts, rooms, least) or best
+        if best is not None and all(not each.arrivals and not each.layout.slots for each in best.placed):
+            break  # with everything in place the halves of the guidance come as is best for the model
     return best
 
 
@@ -242,7 +244,7 @@ class _Assignment:
 
 def least(problem: Problem, precision: Precision, tile: int) -> Solution:
     """The solution of least device memory: everything streamed from disk that can be."""
-    guidance, hosts = problem.guidances[-1], problem.smallest_hosts(precision)
+    guidance, hosts = problem.leanest, problem.smallest_hosts(precision)
     placed = []
     for part in problem.parts(guidance, tile):
         layout = min(problem.layouts(part, precision.of(part)), key=lambda way: way.device_bytes)

@@ -23,9 +23,12 @@ def test_there_and_back(name):
     assert model_from_json(told) == shipped(name)
 
 
-def test_that_guidance_comes_in_turn_is_kept():
-    model = replace(shipped("starter-xl"), in_turn=True)
-    assert model_from_json(json.loads(json.dumps(model_to_json(model)))) == model
+def test_how_the_halves_of_the_guidance_may_come_is_kept():
+    model = replace(shipped("starter-xl"), halves=("sequential",))
+    told = json.loads(json.dumps(model_to_json(model)))
+    assert model_from_json(told) == model
+    with pytest.raises(ValueError, match="halves"):
+        model_from_json(told | {"halves": ["backwards"]})
 
 
 def _paths(told, path=()):

@@ -5,18 +5,34 @@ from dataclasses import replace
 import pytest
 
 from mezzotint.memory.footprints.shipped import shipped
+from mezzotint.memory.machine.probe import ordinary_machine
 from mezzotint.memory.planning.phases import guidances
+from mezzotint.memory.planning.planner import plan
 from mezzotint.memory.planning.task import task_of
+
+GB = 2**30
 
 
 @pytest.mark.parametrize(
-    ("guided", "in_turn", "expected"),
+    ("first", "second", "expected"),
     [
-        (False, True, ("batched",)),
-        (True, False, ("batched", "sequential")),
-        (True, True, ("sequential",)),
+        (("batched", "sequential"), None, ("batched", "sequential")),
+        (("sequential", "batched"), None, ("sequential", "batched")),
+        (("sequential", "batched"), ("batched", "sequential"), ("sequential", "batched")),
+        (("batched", "sequential"), ("sequential",), ("sequential",)),
+        (("batched",), ("sequential",), ("sequential",)),
     ],
 )
-def test_some_models_have_the_halves_of_the_guidance_in_turn_alone(guided, in_turn, expected):
-    model = replace(shipped("starter-xl"), guided=guided, in_turn=in_turn)
-    assert guidances(task_of((model,))) == expected
+def test_the_halves_of_the_guidance_come_as_all_models_can_have_them(first, second, expected):
+    models = [replace(shipped("starter-xl"), halves=halves) for halves in (first, second) if halves]
+    assert guidances(task_of(models)) == expected
+
+
+def test_without_guidance_there_are_no_halves():
+    model = replace(shipped("starter-xl"), guided=False, halves=("sequential",))
+    assert guidances(task_of((model,))) == ("batched",)
+
+
+@pytest.mark.parametrize(("ram", "expected"), [(64, "sequential"), (16, "batched")])
+def test_a_model_made_for_turns_has_them_unless_its_weights_would_come_from_disk_twice(ram, expected):
+    assert plan(task_of((shipped("qwen-image"),)), ordinary_machine(8 * GB, ram * GB)).guidance == expected
