@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import torch
-from diffusers.models.attention_processor import AttnProcessor2_0, JointAttnProcessor2_0
-from diffusers.models.transformers.sana_transformer import SanaAttnProcessor2_0
 from torch import Tensor
 
 from mezzotint.attention.dispatched import attending_dispatched
@@ -102,10 +100,10 @@ def _masks(attn: Layer, mask: Tensor | None, k: Tensor, key_lengths: Tensor | No
     return Masks(bias=mask)
 
 
-_PROCESSORS = {
-    AttnProcessor2_0: SessionProcessor,
-    JointAttnProcessor2_0: JointProcessor,
-    SanaAttnProcessor2_0: AcrossHeadsProcessor,
+_PROCESSORS = {  # by the class that diffusers puts there; by name, for to import Sana's takes a second
+    "AttnProcessor2_0": SessionProcessor,
+    "JointAttnProcessor2_0": JointProcessor,
+    "SanaAttnProcessor2_0": AcrossHeadsProcessor,
 }
 
 
@@ -120,7 +118,7 @@ def attending(session: AttentionSession, networks: Iterable[object]) -> Iterator
     layers = [layer for network in networks for layer in _layers(network)]
     before = [layer.processor for layer in layers]
     for layer in layers:
-        layer.processor = _PROCESSORS[type(layer.processor)](session)
+        layer.processor = _PROCESSORS[type(layer.processor).__name__](session)
     try:
         with attending_dispatched(session, networks):
             yield
@@ -131,5 +129,5 @@ def attending(session: AttentionSession, networks: Iterable[object]) -> Iterator
 
 def _layers(network: object) -> Iterator[Layer]:
     for module in network.modules() if isinstance(network, torch.nn.Module) else ():
-        if type(getattr(module, "processor", None)) in _PROCESSORS:
+        if type(getattr(module, "processor", None)).__name__ in _PROCESSORS:
             yield module

@@ -45,7 +45,6 @@ def footprint_of(
     Graphs that are not known are traced, which takes seconds; `cache` is the folder where that is kept, and
     `on_progress(component, part)` hears of it. ModelRefused when a configuration describes no network.
     """
-    tokens = _tokens(sources)
     kept = None if cache is None else TracedCache(cache)
     parts = []
     for name in sorted((name for name, part in sources.components.items() if part.files), key=_ORDER.index):
@@ -58,7 +57,7 @@ def footprint_of(
         family=sources.family,
         components=tuple(parts),
         vae_factor=sources.vae_factor,
-        text_tokens=tokens,
+        text_tokens=_tokens_read(sources),
         width=defaults.width,
         height=defaults.height,
         steps=defaults.steps,
@@ -75,12 +74,15 @@ def graph_of(sources: ModelSources, component: str) -> str:
 
 def _tokens_for(sources: ModelSources, component: str) -> int:
     """Of prompts as a denoiser sees them, or as an encoder has them padded under a mask; 0 where neither is."""
-    family = family_of(sources.family)
-    if component == family.denoiser_component:
+    if component == family_of(sources.family).denoiser_component:
         return _tokens(sources)
-    flow = family.spec if isinstance(family, FlowFamily) else None
-    is_masked = (flow is None or flow.masks_padding) and sources.components[component].class_name in _MASKED
-    return _tokens(sources) + (flow.instruction_tokens if flow else 0) if is_masked else 0
+    masks = _masks_padding(sources) and sources.components[component].class_name in _MASKED
+    return _tokens_read(sources) if masks else 0
+
+
+def _masks_padding(sources: ModelSources) -> bool:
+    family = family_of(sources.family)
+    return not isinstance(family, FlowFamily) or family.spec.masks_padding
 
 
 def _tokens(sources: ModelSources) -> int:
@@ -88,6 +90,12 @@ def _tokens(sources: ModelSources) -> int:
     if isinstance(family, FlowFamily):
         return family.text_tokens(sources)
     return MAX_TOKENS[sources.detected.variant] if sources.family == "pixart" else CLIP_TOKENS
+
+
+def _tokens_read(sources: ModelSources) -> int:
+    """Of prompts with what stands before them where an encoder reads them."""
+    family = family_of(sources.family)
+    return _tokens(sources) + (family.spec.instruction_tokens if isinstance(family, FlowFamily) else 0)
 
 
 def _component(
