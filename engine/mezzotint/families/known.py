@@ -2,9 +2,9 @@
 
 from mezzotint.families.family import Family
 from mezzotint.families.flow.family import FlowFamily
-from mezzotint.families.pixart import PixArt
+from mezzotint.families.pixart.family import PixArt
 from mezzotint.families.sd15.family import Sd15
-from mezzotint.families.sdxl import Sdxl
+from mezzotint.families.sdxl.family import Sdxl
 from mezzotint.families.z_image.family import ZImage
 
 FLOW_FAMILIES: tuple[FlowFamily, ...] = (ZImage(),)
