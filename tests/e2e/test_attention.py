@@ -17,7 +17,7 @@ from mezzotint.catalog.catalog import Catalog
 from mezzotint.dispatch.library import Unavailable, Unsupported
 from mezzotint.engine import Engine
 from mezzotint.errors import MezzotintError, UsageError
-from mezzotint.families.sdxl import Sdxl
+from mezzotint.families.sdxl.family import Sdxl
 from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import (
     Cascade,

@@ -10,7 +10,7 @@ from PIL import Image
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.cli.entry import run
 from mezzotint.engine import Engine
-from mezzotint.families.sdxl import Sdxl
+from mezzotint.families.sdxl.family import Sdxl
 from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage
 

@@ -5,7 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from flow_parity import generator, pipeline
-from inpaint_requests import HOLE, PROMPT, SIDE, engine, mask, outside, picture, pixels, request_for, run, save_mask
+from inpaint_requests import (
+    HOLE,
+    PROMPT,
+    SIDE,
+    again,
+    engine,
+    mask,
+    outside,
+    picture,
+    pixels,
+    request_for,
+    run,
+    save_mask,
+)
 from PIL import Image
 from tiny_sd15 import write_sd15_file, write_tiny_sd15
 from tiny_sdxl import write_single_file, write_tiny_sdxl
@@ -93,6 +106,14 @@ def test_one_file_is_the_same_model(engine, folders, request_for, picture, mask,
 def test_how_much_of_the_image_stays_where_nothing_is_said(engine, folders, request_for, picture, mask, family):
     result = run(engine, request_for(folders[family], picture(), mask(), steps=2))
     assert result.strength == {"sd15": 1.0, "sdxl": 0.99}[family]
+
+
+@pytest.mark.slow_after(1)
+@pytest.mark.parametrize("fill", ["picture", "noise", "blur"])
+def test_a_replay_is_the_same_image(engine, folders, request_for, picture, mask, fill):
+    asked = request_for(folders["sdxl"], picture(), mask(), steps=3, inpaint=Inpaint(fill=fill))
+    result = run(engine, asked)
+    assert again(engine, result, asked) == result.images[0].sha256
 
 
 def test_the_mask_of_latents_is_that_of_their_first_pixels(

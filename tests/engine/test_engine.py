@@ -14,7 +14,7 @@ from mezzotint import codec
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.errors import Cancelled, DeviceLost, ImageRefused, MezzotintError, OutOfMemory, UnknownModel, UsageError
-from mezzotint.families.sdxl import Sdxl
+from mezzotint.families.sdxl.family import Sdxl
 from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import (
     Cascade,

@@ -15,7 +15,7 @@ from mezzotint.families.known import family_of
 from mezzotint.families.loading.original_names import layout_of, place
 from mezzotint.families.loading.routing import route
 from mezzotint.families.loading.stored_layers import find_layers
-from mezzotint.families.pixart import MAX_TOKENS
+from mezzotint.families.pixart.family import MAX_TOKENS
 from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootprint, ModelFootprint
 from mezzotint.memory.footprints.graph_hash import graph_hash
 from mezzotint.memory.footprints.shipped import known_graph

@@ -6,12 +6,12 @@ from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.flux1.family import Flux1
 from mezzotint.families.flux2.family import Flux2Klein
 from mezzotint.families.krea2.family import Krea2
-from mezzotint.families.pixart import PixArt
+from mezzotint.families.pixart.family import PixArt
 from mezzotint.families.qwen_image.family import QwenImage
 from mezzotint.families.sana.family import Sana
 from mezzotint.families.sd3.family import StableDiffusion3
 from mezzotint.families.sd15.family import Sd15
-from mezzotint.families.sdxl import Sdxl
+from mezzotint.families.sdxl.family import Sdxl
 from mezzotint.families.z_image.family import ZImage
 
 FLOW_FAMILIES: tuple[FlowFamily, ...] = (

@@ -12,7 +12,7 @@ from mezzotint.families.family import ComponentSource, ModelSources
 from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.known import family_of
 from mezzotint.families.lora.prompt_tags import without_lora_tags
-from mezzotint.families.pixart import MAX_TOKENS
+from mezzotint.families.pixart.family import MAX_TOKENS
 from mezzotint.families.text.clip_prompt import (
     CHUNK_CAPACITY,
     CHUNK_LIMIT,

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from mezzotint.benchmarks.postcards.captions import random_caption
 from mezzotint.benchmarks.postcards.world import training_scene
-from mezzotint.families.sdxl import AESTHETIC_SCORE, NEGATIVE_AESTHETIC_SCORE
+from mezzotint.families.sdxl.family import AESTHETIC_SCORE, NEGATIVE_AESTHETIC_SCORE
 from mezzotint_starter.learner import Course, Learner, train
 from mezzotint_starter.precision import autocast
 from mezzotint_starter.randomness import step_generator, step_random

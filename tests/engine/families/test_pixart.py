@@ -2,7 +2,7 @@
 
 import torch
 
-from mezzotint.families.pixart import _lengths
+from mezzotint.families.pixart.family import _lengths
 
 
 def test_words_before_padding_are_counted():

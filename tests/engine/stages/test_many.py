@@ -12,7 +12,7 @@ from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.errors import Cancelled, MezzotintError, StorageError, UsageError
 from mezzotint.families.samplers import SAMPLERS
-from mezzotint.families.sdxl import Sdxl
+from mezzotint.families.sdxl.family import Sdxl
 from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import (
     Cascade,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.families.family import Conditioning
-from mezzotint.families.pixart import PixArt
+from mezzotint.families.pixart.family import PixArt
 from mezzotint.families.text.conditionings import joined, moved, part_of, shape_of
 from mezzotint.protocol import Sampling
 

@@ -1,0 +1,1 @@
+"""SDXL (Podell et al., arXiv 2307.01952)."""
