@@ -67,12 +67,12 @@ def pipeline(name: str, folder: Path, **parts: Any) -> Any:
 
 
 def loaded(folder: Path, *components: str) -> LoadedModel:
-    """A model with some of its components, in float32 on the processor."""
+    """A model with some of its components, or all, in float32 on the processor."""
     checkpoint = open_checkpoint(folder)
     detected = detect(checkpoint)
     sources = family_of(detected.family).sources(checkpoint, detected)
     model = LoadedModel(sources=sources, device=torch.device("cpu"), dtype=torch.float32)
-    load_components(model, components, on_bytes=lambda *_: None, cancelled=lambda: False)
+    load_components(model, components or sources.components, on_bytes=lambda *_: None, cancelled=lambda: False)
     return model
 
 

@@ -80,8 +80,10 @@ def test_another_sampler_runs(folder, tmp_path, every_device):
 
 
 def test_both_halves_of_the_guidance_in_one_pass_are_those_in_turn(folder):
-    model = loaded(folder, "tokenizer", "text_encoder", "transformer")
+    model = loaded(folder)
     family = family_of(model.sources.family)
+    if not family.has_halves(model.sources, 3.0):
+        return  # guidance is a number that the network is told
     words = PromptInputs(
         prompt=PROMPTS[0],
         negative_prompt=PROMPTS[1],
