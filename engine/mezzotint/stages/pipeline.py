@@ -17,7 +17,6 @@ from mezzotint.errors import Cancelled, OutOfMemory
 from mezzotint.families.family import Conditioning, LoadedModel, Network, PromptInputs
 from mezzotint.families.text.conditionings import moved
 from mezzotint.gpu import gpu
-from mezzotint.images.canvas import fit
 from mezzotint.images.writing import write_preview
 from mezzotint.memory.blocks import blocks_of
 from mezzotint.memory.shortage import is_device_shortage, is_ram_shortage
@@ -37,18 +36,18 @@ from mezzotint.quantization.products.products import nf4_layers
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.denoise import Denoised, denoise
 from mezzotint.stages.images.decode import to_image, to_latents
-from mezzotint.stages.images.inpaint_canvas import InpaintCanvas
 from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.latent_mask import LatentMask
-from mezzotint.stages.images.masked_image import MaskedImage, all_hidden
+from mezzotint.stages.images.masked_image import MaskedImage
 from mezzotint.stages.images.preview import Previewer, as_text
+from mezzotint.stages.images.start_latents import StartLatents
 from mezzotint.stages.models.fingerprints import model_used
 from mezzotint.stages.models.loras import JobLoras
 from mezzotint.stages.models.placement import Placement
 from mezzotint.stages.prompts import encoded, prompt_inputs
 from mezzotint.stages.resolving import resolved_stage
 from mezzotint.stages.sampler_state import Generators
-from mezzotint.stages.schedule import StageSchedule, add_noise, initial_noise, plan_schedules
+from mezzotint.stages.schedule import StageSchedule, plan_schedules
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 from mezzotint.stages.transition import ThroughPixels, cross
 
@@ -94,6 +93,7 @@ class Pipeline:
         self._clock, self._loras, self._placement = clock, loras, placement
         self._setup, self._models, self._request = setup, models, request
         self._on_event, self._cancelled = on_event, cancelled
+        self._starts = StartLatents(setup, models, self._to_latents)
         self._conditionings: list[Conditioning] = []
         self._previewers: dict[int, Previewer] = {}
         self._used: list[ModelUsed] = []
@@ -198,8 +198,8 @@ class Pipeline:
             each = zip(given, generators, strict=True)
             first, seen = [], []
             for inputs, generator in each:
-                first.append(self._first_latents(inputs.init, generator))
-                seen += [one for one in [self._seen(0, None, generator)] if one is not None]
+                first.append(self._starts.latents(self._schedules[0], inputs.init, generator))
+                seen += [one for one in [self._starts.seen(0, None, generator)] if one is not None]
             masked = MaskedImage.together(seen) if seen else None
             return list(torch.split(self._denoise(0, 0, torch.cat(first), generators, None, masked).latents, 1))
 
@@ -210,17 +210,17 @@ class Pipeline:
             self._setup, self._models[0].device
         )  # samplers remember: each image has fresh ones
         with self._clock.stage(0):
-            keep, first = self._begin(given, generator)
-            done = self._denoise(index, 0, first, generator, keep, self._seen(0, given.canvas, generator))
+            keep, first = self._starts.begin(self._schedules[0], given, generator)
+            done = self._denoise(index, 0, first, generator, keep, self._starts.seen(0, given.canvas, generator))
         shows = self._request.previews and len(self._setup.stages) > 1
         self._first_stage = done.clean.cpu() if shows else None
         for stage in range(1, len(self._setup.stages)):
             with self._clock.stage(stage):
                 latents = self._cross(stage, done, generator)
                 if given.canvas is not None:
-                    keep = self._keep(stage, given.canvas, keep, generator)
+                    keep = self._starts.keep(stage, given.canvas, keep, generator)
                     latents = keep.entering(self._schedules[stage], latents)
-                seen = self._seen(stage, given.canvas, generator)
+                seen = self._starts.seen(stage, given.canvas, generator)
                 done = self._denoise(index, stage, latents, generator, keep, seen)
         return done.latents
 
@@ -276,64 +276,6 @@ class Pipeline:
         stages = zip(stages_like or self._setup.stages, self._schedules, self._used, strict=True)
         resolved = (resolved_stage(stage, schedule, used) for stage, schedule, used in stages)
         return tuple(replace(stage, loras=self._loras.used(index)) for index, stage in enumerate(resolved))
-
-    def _begin(self, given: InputImages, generator: torch.Generator) -> tuple[LatentMask | None, torch.Tensor]:
-        """What stays of an image, and the first stage's first latents.
-
-        A network that sees the image beside the sample begins from noise alone where it takes all of its steps.
-        """
-        if given.canvas is None:
-            return None, self._first_latents(given.init, generator)
-        if self._setup.stages[0].sources.takes_mask and self._setup.strength == 1:
-            return None, self._first_latents(None, generator)
-        keep = self._keep(0, given.canvas, None, generator)
-        return keep, self._first_kept(keep, generator)
-
-    def _first_latents(self, init: Image.Image | None, generator: torch.Generator) -> torch.Tensor:
-        stage, model, schedule = self._setup.stages[0], self._models[0], self._schedules[0]
-        if init is not None:
-            fitted = fit(init, stage.width, stage.height, Image.Resampling.LANCZOS)
-            clean = self._to_latents(model, fitted, generator)
-            if stage.sources.takes_mask:
-                clean = clean.contiguous()  # as diffusers has them there: convolutions round by the layout
-            return add_noise(schedule, clean, generator)
-        factor = stage.sources.vae_factor
-        shape = (1, stage.sources.latent_channels, stage.height // factor, stage.width // factor)
-        return initial_noise(schedule, shape, generator, model.device)
-
-    def _keep(
-        self, index: int, canvas: InpaintCanvas, before: LatentMask | None, generator: torch.Generator
-    ) -> LatentMask:
-        """What stays of the image in a stage: the latents of the stage before, or encoded anew where they differ."""
-        stage, model = self._setup.stages[index], self._models[index]
-        if before is not None and self._setup.transitions[index - 1].space == "latent":
-            last = self._setup.stages[index - 1]
-            if (last.width, last.height) == (stage.width, stage.height):
-                return replace(before, gradual=False)
-        sheet = canvas.sheet((stage.width, stage.height))
-
-        def encode(picture: Image.Image) -> torch.Tensor:
-            return self._to_latents(model, picture, generator)
-
-        keep = LatentMask.of(sheet, encode, generator, stage.sources.vae_factor)
-        return replace(keep, gradual=False) if index else keep  # edges were joined in the first stage
-
-    def _seen(self, index: int, canvas: InpaintCanvas | None, generator: torch.Generator) -> MaskedImage | None:
-        """What an inpainting network sees beside the sample; None: the stage's is none."""
-        stage, model = self._setup.stages[index], self._models[index]
-        if not stage.sources.takes_mask:
-            return None
-        size = (stage.width, stage.height)
-
-        def encode(picture: Image.Image, hidden: Image.Image) -> torch.Tensor:
-            return self._to_latents(model, picture, generator, hidden)
-
-        sheet = all_hidden(size) if canvas is None else canvas.sheet(size)
-        return MaskedImage.of(sheet, encode, stage.sources.vae_factor)
-
-    def _first_kept(self, keep: LatentMask, generator: torch.Generator) -> torch.Tensor:
-        asked = self._setup.pictures.inpaint
-        return keep.first(self._schedules[0], generator, from_noise=asked is not None and asked.fill == "noise")
 
     def _stop_if_asked(self) -> None:
         if self._cancelled():
