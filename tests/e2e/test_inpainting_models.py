@@ -61,8 +61,9 @@ def theirs(folder, family, init, hole, strength):
 
 def agree(mine, expected, every_device):
     assert expected.std() > 1
-    # A group norm on a card gives up channels last, which an encoded image has, and rounds in another order.
-    np.testing.assert_allclose(mine.astype(int), expected, rtol=0, atol=0 if every_device == "cpu" else 4)
+    apart = np.abs(mine.astype(int) - expected)
+    # Group norms on a card give up channels last, and round in another order: few numbers move by more than a shade.
+    assert apart.max() <= (0 if every_device == "cpu" else 24) and apart.mean() < 1
 
 
 @pytest.mark.slow_after(2)

@@ -72,7 +72,7 @@ def test_home_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     assert name("~/x.png") == str(tmp_path / "x.png")
-    assert name("[prompt].png", prompt="~") == "picture.png"
+    assert name("[prompt].png", prompt="~") == "image.png"
 
 
 @pytest.mark.parametrize("template", ["x.gif", "x.", "v1.0", "x.png.exe", "[prompt].[seed]", "out/x.tiff"])
