@@ -93,7 +93,6 @@ class Pipeline:
         self._clock, self._loras, self._placement = clock, loras, placement
         self._setup, self._models, self._request = setup, models, request
         self._on_event, self._cancelled = on_event, cancelled
-        self._starts = StartLatents(setup, models, self._to_latents)
         self._conditionings: list[Conditioning] = []
         self._previewers: dict[int, Previewer] = {}
         self._used: list[ModelUsed] = []
@@ -276,6 +275,11 @@ class Pipeline:
         stages = zip(stages_like or self._setup.stages, self._schedules, self._used, strict=True)
         resolved = (resolved_stage(stage, schedule, used) for stage, schedule, used in stages)
         return tuple(replace(stage, loras=self._loras.used(index)) for index, stage in enumerate(resolved))
+
+    @property
+    def _starts(self) -> StartLatents:
+        """Made when it is needed: what held it and was held by it would stay on the device until garbage is collected."""
+        return StartLatents(self._setup, self._models, self._to_latents)
 
     def _stop_if_asked(self) -> None:
         if self._cancelled():
