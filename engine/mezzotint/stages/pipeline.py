@@ -278,7 +278,7 @@ class Pipeline:
 
     @property
     def _starts(self) -> StartLatents:
-        """Made when it is needed: what held it and was held by it would stay on the device until garbage is collected."""
+        """Made when needed: kept, it would hold what holds it, and both would stay on the device for a while."""
         return StartLatents(self._setup, self._models, self._to_latents)
 
     def _stop_if_asked(self) -> None:
