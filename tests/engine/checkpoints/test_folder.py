@@ -1,12 +1,24 @@
 """Diffusers folders: proper ones are described, everything else is refused by name."""
 
 import json
+from pathlib import Path
 
 import pytest
 from model_files import change_json, pixart_folder, sdxl_folder, small, write_json
 
-from mezzotint.checkpoints.folder import open_folder
+from mezzotint.checkpoints.folder import open_folder, published_name
 from mezzotint.errors import ModelRefused, StorageError
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/models/FLUX.2-klein-4B", "FLUX.2-klein-4B"),
+        ("/cache/models--owner--Z-Image-Turbo/snapshots/0123abcd", "Z-Image-Turbo"),
+    ],
+)
+def test_a_folder_is_named_by_a_person_or_by_its_repository(path, name):
+    assert published_name(Path(path)) == name
 
 
 def test_a_whole_sdxl_folder(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from mezzotint.checkpoints.weight_file import is_gguf, read_weights, weight_specs
+from mezzotint.checkpoints.weight_file import is_gguf, read_weights, weight_header, weight_specs
 from mezzotint.errors import ModelRefused
 
 
@@ -41,8 +41,11 @@ def test_gguf(tmp_path):
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    spec = weight_specs(path)["a"]
+    spec, header = weight_specs(path)["a"], weight_header(path)
     assert (spec.shape, spec.bytes) == ((4, 64), 4 * 2 * 34)
+    told = header.tensors["a"]
+    assert (told.dtype, told.shape, told.end - told.start) == ("Q8_0", spec.shape, spec.bytes)
+    assert header.metadata["general.architecture"] == "sdxl" and header.bytes == path.stat().st_size
     tensors, done = read(path)
     assert done == spec.bytes
     assert np.abs(tensors["a"].numpy() - data).max() < 0.03
